@@ -1,0 +1,69 @@
+"""The tools of every agent, and the one rendering of what they return.
+
+Solver and teacher are offered `search`, `open`, `answer`; the generator `search`, `open`, `propose`; the refiner
+`revise`, with `search` and `open` where the preset lets it search. The name of the last tool is the agent's role.
+"""
+
+from collections.abc import Iterable
+
+from pipeline.llm.base import Tool
+from pipeline.types import Data, Passage
+
+
+class SearchArguments(Data):
+    query: str
+
+
+class OpenArguments(Data):
+    passage_id: str
+
+
+class AnswerArguments(Data):
+    answer: str
+
+
+class ProposedHop(Data):
+    """A hop as the generator states it; `passage_id` is the shown one."""
+
+    sub_question: str
+    answer: str
+    passage_id: str
+    quote: str
+    relation: str = ""
+
+
+class ProposeArguments(Data):
+    question: str
+    answer: str
+    answer_aliases: tuple[str, ...] = ()
+    answer_type: str
+    answer_precision: str = ""
+    hops: tuple[ProposedHop, ...]
+    family: str = "chain"
+
+
+def _tool(name: str, description: str, arguments: type[Data]) -> Tool:
+    return Tool(name=name, description=description, parameters=arguments.model_json_schema())
+
+
+SEARCH = _tool("search", "Search the corpus. Returns the passages that match the query best.", SearchArguments)
+OPEN = _tool("open", "Read the whole document of a passage that a search has returned.", OpenArguments)
+ANSWER = _tool("answer", "Give the final answer: a short span, without a sentence around it.", AnswerArguments)
+PROPOSE = _tool("propose", "Propose the question with its answer and the evidence of every hop.", ProposeArguments)
+REVISE = _tool("revise", "Replace the draft by a better one, with its answer and evidence.", ProposeArguments)
+
+SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
+GENERATOR_TOOLS = (SEARCH, OPEN, PROPOSE)
+REFINER_TOOLS = (SEARCH, OPEN, REVISE)
+
+
+def render(passages: Iterable[Passage]) -> str:
+    """The observation of a search or open: the only text form in which an agent, or a trained model, sees passages.
+
+    One line of head and one of text each, so that no text can pretend to be a head.
+    """
+    blocks = [
+        f"Doc {rank} [{passage.shown_id}] {' '.join(passage.title.split())}\n{' '.join(passage.text.split())}"
+        for rank, passage in enumerate(passages, 1)
+    ]
+    return "\n\n".join(blocks) or "No passage matches."

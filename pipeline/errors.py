@@ -1,0 +1,42 @@
+"""Every error that crosses a module boundary, named for the boundary it crossed.
+
+A bad rollout, an unusable draft or an unsolved question is data and never one of these.
+"""
+
+
+class DigsiteError(Exception):
+    """Base of all. The message is one line that says what to do; the command line prints it and exits with `exit_code`."""
+
+    exit_code = 1
+
+
+class UsageError(DigsiteError):
+    """The user asked for something that cannot be: a bad option, an unknown corpus, a changed configuration."""
+
+    exit_code = 2
+
+
+class CorpusError(UsageError):
+    """A corpus, or its manifest, cannot be read."""
+
+
+class RetrievalError(DigsiteError):
+    """The index or its engine failed; `__cause__` holds the engine's own error."""
+
+
+class ProviderError(DigsiteError):
+    """A model's endpoint failed after all retries; the seed goes back to the queue."""
+
+
+class FormatError(DigsiteError):
+    """Model output that does not parse. The text goes back to the model, so it is written for it."""
+
+
+class StoreError(DigsiteError):
+    """A file of a run cannot be written, locked or trusted."""
+
+
+class BudgetExceeded(DigsiteError):
+    """A limit of the run was reached; the run stops and can be resumed with a higher one."""
+
+    exit_code = 3

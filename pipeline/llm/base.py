@@ -1,0 +1,64 @@
+"""The contract of every model: `complete(request) -> completion`.
+
+OpenAI-compatible servers, the embedded model and the scripted model of the tests implement it; cache and ledger wrap
+any of them. A request holds all that the answer may depend on and nothing else, so its digest is the cache key.
+"""
+
+from enum import StrEnum
+from typing import Any, Protocol
+
+from pipeline.types import Data, Message, Usage
+
+
+class Finish(StrEnum):
+    STOP = "stop"
+    TOOL_CALLS = "tool_calls"
+    LENGTH = "length"
+    CONTENT_FILTER = "content_filter"
+
+
+class Tool(Data):
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """JSON schema of the arguments: an object that allows no other properties."""
+
+
+class Schema(Data):
+    """The structured output that is asked for."""
+
+    name: str
+    body: dict[str, Any]
+
+
+class Sampling(Data):
+    temperature: float = 1.0
+    top_p: float = 0.95
+    max_tokens: int = 4096
+
+
+class Request(Data):
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...] = ()
+    tool_choice: str = "auto"
+    """`auto`, `required`, `none`, or the name of the tool that must be called."""
+    output: Schema | None = None
+    sampling: Sampling = Sampling()
+    sample: int = 0
+    """Index of the rollout or try: constant over the turns and retries of one agent."""
+
+
+class Completion(Data):
+    message: Message
+    finish: Finish
+    usage: Usage
+
+
+class LLM(Protocol):
+    async def complete(self, request: Request) -> Completion:
+        """Answer one request.
+
+        Raises `ProviderError` when the endpoint gave no answer; an unusable answer is no error here.
+        """
+        ...

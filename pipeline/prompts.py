@@ -1,0 +1,67 @@
+"""Prompts are files: TOML front matter that declares the inputs, then a Jinja body of `system` and `user` parts.
+
+Corpus and model text enters only as the value of an input, never as a template. `{{ inputs }}` in the body stands for
+the fenced JSON block of all declared inputs: what a model without eyes for prose reads, and where a strong model finds
+the data apart from the instructions.
+"""
+
+import re
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+from jinja2 import StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from pipeline.types import Message, sha256
+
+ROOT = Path(__file__).resolve().parent.parent / "prompts"
+_PART = re.compile(r"^<!-- (system|user) -->\n", re.MULTILINE)
+_FENCE = re.compile(r"^<<<inputs ([0-9a-f]{16})>>>\n(.*)\n<<<end \1>>>$", re.MULTILINE)
+_JINJA = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)
+
+
+class Prompt:
+    """One prompt file. `inputs` are the names it declares; `digest` covers the whole file."""
+
+    def __init__(self, name: str) -> None:
+        source = (ROOT / f"{name}.md").read_text()
+        _, front, body = source.split("+++\n", 2)
+        self.name = name
+        self.digest = sha256(source)
+        self.inputs: tuple[str, ...] = tuple(tomllib.loads(front)["inputs"])
+        pieces = _PART.split(body)[1:]
+        self._parts = [(role, text.strip()) for role, text in zip(pieces[::2], pieces[1::2], strict=True)]
+
+    def render(self, boundary: str, **inputs: Any) -> tuple[Message, ...]:
+        """The messages. `boundary` (16 hex digits) closes the fence; raises ValueError on other inputs than declared."""
+        if set(inputs) != set(self.inputs):
+            raise ValueError(f"prompt {self.name} takes {sorted(self.inputs)}, got {sorted(inputs)}")
+        variables = {"inputs": fence(inputs, boundary), **inputs}
+        return tuple(
+            Message(role=role, content=_JINJA.from_string(text).render(variables))  # type: ignore[arg-type]
+            for role, text in self._parts
+        )
+
+
+@lru_cache
+def load(name: str) -> Prompt:
+    """The prompt of that name, such as `generator/propose`."""
+    return Prompt(name)
+
+
+def names() -> list[str]:
+    return sorted(path.relative_to(ROOT).with_suffix("").as_posix() for path in ROOT.glob("*/*.md"))
+
+
+def fence(inputs: dict[str, Any], boundary: str) -> str:
+    """One line of JSON between two marks; JSON has no raw line ends, so no value can close it."""
+    return f"<<<inputs {boundary}>>>\n{orjson.dumps(inputs).decode()}\n<<<end {boundary}>>>"
+
+
+def unfence(content: str) -> dict[str, Any] | None:
+    """The inputs of a rendered message, or none where it has no fence."""
+    match = _FENCE.search(content)
+    return orjson.loads(match.group(2)) if match else None

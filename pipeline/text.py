@@ -1,0 +1,157 @@
+"""What generator, solver, judge and audit may all know of English text: sentences, tags, dates, numbers, equality.
+
+This is all that generator and solver share, so it holds no idea of a question, a relation or a template.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_MONTH = "|".join(MONTHS)
+_DATE = re.compile(
+    rf"\b(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\s+(?P<m1>{_MONTH}),?\s+(?P<y1>\d{{4}})"
+    rf"|(?P<m2>{_MONTH})\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y2>\d{{4}})"
+    rf"|(?P<m3>{_MONTH}),?\s+(?P<y3>\d{{4}})"
+    r"|(?P<y4>\d{4})-(?P<mm>\d{2})-(?P<dd>\d{2})"
+    r"|(?P<y5>1[0-9]{3}|20[0-9]{2}))(?![\d%]|,\d{3}|\.\d)"
+)
+_SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_WORDS = {
+    word: value
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen twenty".split()
+    )
+}
+_NUMBER = re.compile(
+    r"(?<![\w.,])(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:\s+(?P<scale>hundred|thousand|million|billion|trillion))?"
+    rf"(?![\w])|\b(?P<word>{'|'.join(_WORDS)})\b",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]\.(?:[^\W\d_]\.)+|[^\W_]+(?:['’\-][^\W_]+)*|[^\w\s]|_")
+_NEVER_ENDS = frozenset(
+    "mr mrs ms dr prof st sr jr rev gen col lt sgt capt hon gov sen rep no vs etc inc ltd co corp mt ft dept est approx "
+    "ca c b d r lit pop fl vol ed pp u.s u.k d.c e.g i.e a.k.a u.s.a jan feb mar apr jun jul aug sep sept oct nov dec".split()
+)
+_END = re.compile(r"[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]*[A-Z0-9]|\s*$)|\n+")
+
+
+class Span(NamedTuple):
+    """Code points [start, end) of the text it was found in."""
+
+    start: int
+    end: int
+
+
+class Token(NamedTuple):
+    """A word or mark with its Penn Treebank tag, its chunk (`B-NP`, `I-VP`, `O`, ...) and its place."""
+
+    text: str
+    tag: str
+    chunk: str
+    start: int
+    end: int
+
+
+class Date(NamedTuple):
+    """`month` and `day` are 0 where the text does not give them."""
+
+    year: int
+    month: int
+    day: int
+    span: Span
+
+    @property
+    def precision(self) -> str:
+        return "day" if self.day else "month" if self.month else "year"
+
+
+class Number(NamedTuple):
+    value: float
+    span: Span
+
+
+def sentences(text: str) -> list[Span]:
+    """Sentences, without the blanks between them; abbreviations and initials do not end one."""
+    spans, start = [], 0
+    for match in _END.finditer(text):
+        if text[match.start()] == "." and not match.group().startswith("\n"):
+            before = re.search(r"[^\s(]*$", text[start : match.start()])
+            word = before.group() if before else ""
+            ends_text = not text[match.end() :].strip()
+            if not ends_text and (word.lower() in _NEVER_ENDS or re.fullmatch(r"[A-Z](\.[A-Z])*", word)):
+                continue
+        if text[start : match.end()].strip():
+            spans.append(_trim(text, start, match.end()))
+        start = match.end()
+    if text[start:].strip():
+        spans.append(_trim(text, start, len(text)))
+    return spans
+
+
+def _trim(text: str, start: int, end: int) -> Span:
+    piece = text[start:end]
+    return Span(start + len(piece) - len(piece.lstrip()), end - (len(piece) - len(piece.rstrip())))
+
+
+@lru_cache(maxsize=4096)
+def tagged(sentence: str) -> tuple[Token, ...]:
+    """Tokens of one sentence with tags and chunks (TextBlob's lexicon and rules; no downloads)."""
+    from textblob.en import parse
+
+    matches = list(_TOKEN.finditer(sentence))
+    if not matches:
+        return ()
+    # The parser reads "/" as its own separator and splits its input on blanks, so each token must survive both.
+    words = " ".join(m.group().replace("/", "-") for m in matches)
+    parsed = [item.split("/") for line in parse(words, tokenize=False).split("\n") for item in line.split(" ") if item]
+    if len(parsed) != len(matches):
+        return tuple(Token(m.group(), "NN", "O", *m.span()) for m in matches)
+    return tuple(Token(m.group(), p[1], p[2], *m.span()) for m, p in zip(matches, parsed, strict=True))
+
+
+def dates(text: str) -> list[Date]:
+    """Dates from left to right, the longest reading of each; a bare year counts from 1000 to 2099."""
+    found = []
+    for m in _DATE.finditer(text):
+        year = next(m[name] for name in ("y1", "y2", "y3", "y4", "y5") if m[name])
+        name = m["m1"] or m["m2"] or m["m3"]
+        month = MONTHS.index(name) + 1 if name else int(m["mm"] or 0)
+        day = int(m["d1"] or m["d2"] or m["dd"] or 0)
+        if month <= 12 and day <= 31:
+            found.append(Date(int(year), month, day, Span(*m.span())))
+    return found
+
+
+def numbers(text: str) -> list[Number]:
+    """Numbers from left to right, in digits or in words up to twenty; "3.5 million" is one number. Years are numbers too."""
+    found = []
+    for m in _NUMBER.finditer(text):
+        if m["word"]:
+            value = float(_WORDS[m["word"].lower()])
+        else:
+            value = float(m["digits"].replace(",", "")) * _SCALE.get((m["scale"] or "").lower(), 1)
+        found.append(Number(value, Span(*m.span())))
+    return found
+
+
+def words(text: str) -> list[str]:
+    """Lower-case words without accents or marks: the tokens that equality and overlap are counted in."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return re.findall(r"[^\W_]+", "".join(c for c in plain if not unicodedata.combining(c)))
+
+
+def normalise(text: str) -> str:
+    """SQuAD's answer normalisation (Rajpurkar et al. 2016, evaluation script), with accents folded too."""
+    return " ".join(word for word in words(re.sub(r"['’]s?\b", "", text)) if word not in ("a", "an", "the"))
+
+
+def contains(text: str, phrase: str) -> bool:
+    """Does `text` hold `phrase` as whole words, after normalisation?"""
+    needle = normalise(phrase)
+    return bool(needle) and f" {needle} " in f" {normalise(text)} "
