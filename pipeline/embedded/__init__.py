@@ -6,3 +6,15 @@ messages; nothing else. Its role is the name of the last tool or of the schema t
 sample index alone, so an answer is a pure function of what the cache keys on. It is weak, honest and deterministic: a
 figure made with it is a figure of the loop, not of the data.
 """
+
+from functools import cache
+from pathlib import Path
+
+from pipeline.types import sha256
+
+
+@cache
+def digest() -> str:
+    """Of all code that the embedded model's answers rest on; part of a run's digest."""
+    here = Path(__file__).parent
+    return sha256("".join(path.read_text() for path in [*sorted(here.glob("*.py")), here.parent / "text.py"]))

@@ -1,0 +1,218 @@
+"""One typed tree of settings: TOML in, `a.b=c` on top, digest out.
+
+*What* a run makes is digested: another value is another data set, in another folder. *How* it is made (pairs wanted,
+concurrency, folders, time-outs) is not: it may change between two calls that continue the same run.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from pydantic import Field, ValidationError, model_validator
+
+from pipeline import prompts
+from pipeline.errors import UsageError
+from pipeline.llm.base import Sampling
+from pipeline.types import AnswerType, Data, sha256
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+class CorpusConfig(Data):
+    """Which corpus, and how its fields are called where no manifest says so."""
+
+    name: str = "wiki"
+    """A manifest's name, or the path of a file or folder."""
+    text_field: str = "text"
+    title_field: str = "title"
+    id_field: str = "id"
+
+
+class RetrievalConfig(Data):
+    retriever: str = "lucene"
+    k: int = Field(5, ge=1, le=100)
+    """Passages per search, for every agent."""
+
+
+class ModelConfig(Data):
+    provider: str = "embedded"
+    model: str = "embedded"
+    sampling: Sampling = Sampling()
+
+
+class AgentLimits(Data):
+    """What ends one agent. Each limit has its own `Stop`."""
+
+    searches: int = Field(ge=0)
+    """Searches and opens, repeats included; then one forced last call."""
+    turns: int = Field(ge=1)
+    tokens: int = Field(200_000, ge=1)
+    """Prompt and completion tokens over all turns."""
+    calls_per_turn: int = Field(8, ge=1)
+    format_errors: int = Field(3, ge=1)
+    """In a row."""
+
+
+class LoopConfig(Data):
+    """SAGE's loop (arXiv 2601.18202, Alg. 1 and 2) and the stages that this product adds to it."""
+
+    rollouts: int = Field(4, ge=1, le=64)
+    """K, for the verdict and again for the confirmation."""
+    rounds: int = Field(2, ge=0, le=8)
+    """R, revisions after round 0. SAGE's third round made the data harder and the training worse (Table 5)."""
+    audit: bool = True
+    early_stop: bool = True
+    confirm: bool = True
+    refiner_searches: bool = True
+    feedback_rollouts: Literal["all", "one"] = "all"
+    """`one`: the correct rollout with the fewest searches, else any with an answer, as in SAGE."""
+    last_round_relaxed: bool = False
+    """Accept on the last round whatever is solved, below the target too, as SAGE's post-filter does."""
+    control_share: float = Field(0.05, ge=0, le=1)
+    """Share of the drafts cut by audit or early stop that run to full K all the same, to measure both."""
+
+
+class How(Data):
+    """Not digested: none of this may change a byte of a record."""
+
+    pairs: int = Field(30, ge=1)
+    seeds: int | None = Field(None, ge=1)
+    """Run exactly so many seeds instead."""
+    max_seeds: int | None = Field(None, ge=1)
+    """Default: ten per pair."""
+    concurrency: int = Field(8, ge=1, le=1024)
+    out: Path = Path("outputs")
+    rollout_seconds: float = Field(300.0, gt=0)
+
+
+class RunConfig(Data):
+    """The whole configuration of a run."""
+
+    preset: str = "default"
+    corpus: CorpusConfig = CorpusConfig()
+    retrieval: RetrievalConfig = RetrievalConfig()
+    model: ModelConfig = ModelConfig()
+    strategy: str = "sage"
+    seed: int = Field(0, ge=0)
+    steps: tuple[int, int] = (2, 4)
+    """Least and greatest target; each seed draws its own."""
+    answer_types: tuple[AnswerType, ...] = Field(tuple(AnswerType), min_length=1)
+    loop: LoopConfig = LoopConfig()
+    generator: AgentLimits = AgentLimits(searches=20, turns=24)
+    solver: AgentLimits = AgentLimits(searches=12, turns=16)
+    how: How = How()
+
+    @model_validator(mode="after")
+    def _steps_ordered(self) -> "RunConfig":
+        low, high = self.steps
+        if not 1 <= low <= high <= 20:
+            raise ValueError(f"steps must be N or A-B with 1 <= A <= B <= 20, not {low}-{high}")
+        return self
+
+    def what(self) -> dict[str, Any]:
+        """The digested part, with the digests of all prompts and of the embedded model's code where it is used."""
+        from pipeline.embedded import digest
+
+        tree = self.model_dump(mode="json", exclude={"how"})
+        tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names()}
+        if self.model.provider == "embedded":
+            tree["embedded_code"] = digest()
+        return tree
+
+    def digest(self) -> str:
+        return sha256(orjson.dumps(self.what(), option=orjson.OPT_SORT_KEYS).decode())
+
+    def corpus_slug(self) -> str:
+        """A folder name for the corpus: its name, or one made of the path's last part."""
+        slug = re.sub(r"[^a-z0-9_-]+", "-", Path(self.corpus.name).name.split(".")[0].lower()).strip("-_")
+        return slug[:64] or "corpus"
+
+    def folder(self) -> Path:
+        return self.how.out / self.corpus_slug() / self.digest()[:12]
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    # The paper's loop: no audit, early stop or confirmation; one trace of feedback; a refiner without search.
+    "sage": {
+        "loop": {
+            "audit": False,
+            "early_stop": False,
+            "confirm": False,
+            "refiner_searches": False,
+            "feedback_rollouts": "one",
+            "last_round_relaxed": True,
+        }
+    },
+}
+
+
+def build(
+    *, preset: str = "default", file: Path | None = None, values: dict[str, Any] | None = None, sets: list[str] = []
+) -> RunConfig:
+    """The configuration of preset, TOML file, `values` (a nested tree) and `a.b=c` settings, later ones winning.
+
+    Raises UsageError, one line that names the key, on anything unknown or out of range.
+    """
+    tree = {}
+    if file is not None:
+        try:
+            tree = tomllib.loads(file.read_text())
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise UsageError(f"cannot read {file}: {error}") from error
+    for layer in (values or {}, *map(_setting, sets)):
+        tree = _merged(tree, layer)
+    preset = tree.get("preset", preset)
+    if preset not in PRESETS:
+        raise UsageError(f"no preset '{preset}'; known: {', '.join(PRESETS)}")
+    tree = _merged(PRESETS[preset], {**tree, "preset": preset})
+    try:
+        return RunConfig.model_validate(tree)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        known = f"; known: {', '.join(_known(first['loc'][:-1]))}" if first["type"] == "extra_forbidden" else ""
+        raise UsageError(f"{key or 'configuration'}: {first['msg'].removeprefix('Value error, ')}{known}") from error
+
+
+def differences(old: dict[str, Any], new: dict[str, Any], path: str = "") -> list[str]:
+    """The dotted names of the values in which two trees differ."""
+    found = []
+    for key in sorted(old.keys() | new.keys()):
+        a, b = old.get(key), new.get(key)
+        if isinstance(a, dict) and isinstance(b, dict):
+            found += differences(a, b, f"{path}{key}.")
+        elif a != b:
+            found.append(f"{path}{key}")
+    return found
+
+
+def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = _merged(merged[key], value) if both else value
+    return merged
+
+
+def _setting(text: str) -> dict[str, Any]:
+    """`a.b=c` as a tree; the value is read as TOML and, where it is none, as a plain word."""
+    name, equals, raw = text.partition("=")
+    if not equals or not re.fullmatch(r"\w+(\.\w+)*", name.strip()):
+        raise UsageError(f"--set takes name=value, such as loop.rounds=1, not '{text}'")
+    try:
+        value: Any = tomllib.loads(f"value = {raw}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = raw
+    for part in reversed(name.strip().split(".")):
+        value = {part: value}
+    return value  # type: ignore[no-any-return]
+
+
+def _known(path: tuple[str | int, ...]) -> list[str]:
+    model: Any = RunConfig
+    for part in path:
+        model = model.model_fields[part].annotation
+    return sorted(model.model_fields)
