@@ -156,9 +156,7 @@ class Stop(StrEnum):
     """Answered in the forced last call, after the search budget was spent."""
     MAX_TURNS = "max_turns"
     MAX_TOKENS = "max_tokens"
-    DEADLINE = "deadline"
     FORMAT_ERRORS = "format_errors"
-    CONTEXT = "context"
 
 
 # --- rollouts and what is said of them ----------------------------------------------------------------------------
@@ -167,6 +165,8 @@ class Stop(StrEnum):
 class Call(Data):
     """One search or open of an agent. A call that is no repeat is a *step*."""
 
+    id: str
+    """The id of the tool call, and so of the tool message that answers it."""
     tool: Literal["search", "open"]
     argument: str
     passage_ids: tuple[str, ...]
@@ -307,7 +307,7 @@ class Record(Data):
     seed: Seed
     status: Status
     reason: str
-    """Empty if accepted; else one code (`below_target`, a cause, `no_draft`, `deadline`, ...)."""
+    """One code: `below_target`, a cause, `no_draft`, `deadline`, ...; if accepted, empty or `relaxed` (`preset sage`)."""
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
@@ -320,12 +320,20 @@ class Record(Data):
         return self.rounds[-1].draft if self.rounds else None
 
     @property
+    def measured(self) -> tuple[Verdict, ...]:
+        """The verdicts that difficulty and solve rate rest on: the confirmation's, and the last round's without one."""
+        return self.confirmation_verdicts or (self.rounds[-1].verdicts if self.rounds else ())
+
+    @property
+    def measured_rollouts(self) -> tuple[Rollout, ...]:
+        """The rollouts of `measured`, in the same order."""
+        return self.confirmation or (self.rounds[-1].rollouts if self.rounds else ())
+
+    @property
     def difficulty(self) -> int | None:
-        """Least steps over the correct confirmation rollouts."""
-        return min((v.steps for v in self.confirmation_verdicts if v.correct), default=None)
+        """Least steps over the correct rollouts; none where none was correct."""
+        return min((v.steps for v in self.measured if v.correct), default=None)
 
     @property
     def solve_rate(self) -> float | None:
-        """Share of the confirmation rollouts that were correct."""
-        verdicts = self.confirmation_verdicts
-        return sum(v.correct for v in verdicts) / len(verdicts) if verdicts else None
+        return sum(v.correct for v in self.measured) / len(self.measured) if self.measured else None

@@ -1,0 +1,150 @@
+"""The one tool loop of generator, refiner, solver and teacher.
+
+A conversation only grows, and tools and system prompt stay the same and first, so that a server can cache the prefix.
+Whatever goes wrong in it goes back to the model as text or ends it with a `Stop`; none of it is an exception.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pipeline.agents.parse import parse
+from pipeline.agents.tools import OpenArguments, SearchArguments, render
+from pipeline.config import AgentLimits, ModelConfig
+from pipeline.errors import FormatError
+from pipeline.llm.base import LLM, Finish, Request, Tool
+from pipeline.retrieval.base import Retriever
+from pipeline.text import words
+from pipeline.types import Call, Message, Passage, Stop, ToolCall, Trajectory, Usage
+
+
+@dataclass(frozen=True)
+class Agent:
+    """What one kind of agent is given. The last tool ends its work; `accept` raises FormatError on bad arguments."""
+
+    llm: LLM
+    model: ModelConfig
+    tools: tuple[Tool, ...]
+    limits: AgentLimits
+    retriever: Retriever
+    k: int
+    accept: Callable[[str, "Desk"], object]
+
+
+@dataclass
+class Desk:
+    """What one agent has done and read so far. `passages` goes by shown id: only what was shown can be opened."""
+
+    passages: dict[str, Passage] = field(default_factory=dict)
+    calls: list[Call] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    usage: Usage = Usage()
+    errors: int = 0
+    errors_in_a_row: int = 0
+    final: str = ""
+
+
+async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, desk: Desk) -> Trajectory:
+    """Run one agent to its end. `desk.passages` may hold passages that the agent already knows."""
+    desk.messages = list(messages)
+    stop = Stop.MAX_TURNS
+    for _ in range(agent.limits.turns):
+        forced = len(desk.calls) >= agent.limits.searches
+        await _turn(agent, desk, sample=sample, forced=forced)
+        if desk.final:
+            stop = Stop.SEARCH_BUDGET if forced and agent.limits.searches else Stop.ANSWERED
+            break
+        if desk.errors_in_a_row >= agent.limits.format_errors:
+            stop = Stop.FORMAT_ERRORS
+            break
+        if desk.usage.prompt_tokens + desk.usage.completion_tokens >= agent.limits.tokens:
+            stop = Stop.MAX_TOKENS
+            break
+    return Trajectory(
+        messages=tuple(desk.messages),
+        calls=tuple(desk.calls),
+        stop=stop,
+        final=desk.final,
+        format_errors=desk.errors,
+        usage=desk.usage,
+    )
+
+
+async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> None:
+    """One completion and the tool messages that answer it."""
+    request = Request(
+        model=agent.model.model,
+        messages=tuple(desk.messages),
+        tools=agent.tools,
+        tool_choice=agent.tools[-1].name if forced else "auto",
+        sampling=agent.model.sampling,
+        sample=sample,
+    )
+    completion = await agent.llm.complete(request)
+    desk.usage += completion.usage
+    desk.messages.append(completion.message)
+    calls = completion.message.tool_calls
+    if not calls:
+        why = "was cut off at the token limit" if completion.finish is Finish.LENGTH else "called no tool"
+        names = ", ".join(tool.name for tool in agent.tools)
+        _error(desk, Message(role="user", content=f"Your last message {why}. Call one of: {names}."))
+    for place, call in enumerate(calls):
+        content, good = await _answer(agent, desk, call, late=place >= agent.limits.calls_per_turn)
+        if desk.final:
+            return
+        message = Message(role="tool", content=content, tool_call_id=call.id, name=call.name)
+        if good:
+            desk.errors_in_a_row = 0
+            desk.messages.append(message)
+        else:
+            _error(desk, message)
+
+
+def _error(desk: Desk, message: Message) -> None:
+    desk.errors += 1
+    desk.errors_in_a_row += 1
+    desk.messages.append(message)
+
+
+async def _answer(agent: Agent, desk: Desk, call: ToolCall, *, late: bool) -> tuple[str, bool]:
+    """The observation of one tool call, and whether the call was well formed."""
+    last = agent.tools[-1].name
+    try:
+        if late:
+            raise FormatError(f"At most {agent.limits.calls_per_turn} calls a turn.")
+        if call.name not in {tool.name for tool in agent.tools}:
+            raise FormatError(f"There is no tool '{call.name[:40]}'.")
+        if call.name == last:
+            agent.accept(call.arguments, desk)
+            desk.final = call.arguments
+            return "", True
+        if len(desk.calls) >= agent.limits.searches:
+            return f"The search budget is used up. Call `{last}` now.", True
+        return await _look(agent, desk, call), True
+    except FormatError as error:
+        return f"Error: {error}", False
+
+
+async def _look(agent: Agent, desk: Desk, call: ToolCall) -> str:
+    """Carry out a search or open and note it."""
+    if call.name == "search":
+        argument = parse(SearchArguments, call.arguments).query.strip()
+        if not words(argument):
+            raise FormatError("The query holds no word.")
+        passages = [hit.passage for hit in await agent.retriever.search(argument, agent.k)]
+        same = " ".join(words(argument))
+    else:
+        argument = parse(OpenArguments, call.arguments).passage_id.strip()
+        if argument not in desk.passages:
+            raise FormatError(f"No search has returned a passage '{argument[:40]}'.")
+        passages = await agent.retriever.document(desk.passages[argument].document_id)
+        same = desk.passages[argument].document_id
+    repeat = any(earlier.tool == call.name and _identity(earlier, desk) == same for earlier in desk.calls)
+    desk.passages |= {passage.shown_id: passage for passage in passages}
+    ids = tuple(passage.id for passage in passages)
+    desk.calls.append(Call(id=call.id, tool=call.name, argument=argument, passage_ids=ids, repeat=repeat))  # type: ignore[arg-type]
+    return render(passages)
+
+
+def _identity(call: Call, desk: Desk) -> str:
+    """What makes two calls of one tool the same: the words of a query, the document of an opened passage."""
+    return " ".join(words(call.argument)) if call.tool == "search" else desk.passages[call.argument].document_id
