@@ -1,0 +1,176 @@
+"""A manifest into documents, passages and a fingerprint. Nothing is dropped without being counted."""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from pipeline import readers
+from pipeline.corpus.manifest import Fields, Manifest
+from pipeline.corpus.passages import CHUNKER, passages
+from pipeline.errors import CorpusError
+from pipeline.readers.base import Row
+from pipeline.types import Data, Document, Passage, sha256
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_BAD_SHARE, _BAD_MOST, _SHOWN = 0.01, 1000, 5
+_ID_LENGTH = 512
+
+
+class Counts(Data):
+    """`read == bad + empty + oversized + duplicate + kept`."""
+
+    read: int
+    bad: int
+    """Rows that are no document; an id used before makes one."""
+    empty: int
+    oversized: int
+    duplicate: int
+    """The same text under another id; its title became an alias."""
+    kept: int
+    passages: int
+    characters: int
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """All of it, in memory. Documents and passages are in the order of the source."""
+
+    manifest: Manifest
+    documents: tuple[Document, ...]
+    passages: tuple[Passage, ...]
+    counts: Counts
+    offenders: tuple[str, ...]
+    """The first bad rows, one line each."""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of what was read and how it was cut; neither the order of the source nor its file name matters."""
+        rows = sorted(f"{d.id}\0{sha256(chr(0).join((d.stored, *d.aliases)))}" for d in self.documents)
+        return sha256("\n".join([f"chunker {CHUNKER}", *rows]))
+
+
+@dataclass
+class _Tally:
+    manifest: Manifest
+    documents: dict[str, Document] = field(default_factory=dict)
+    by_text: dict[bytes, str] = field(default_factory=dict)
+    aliases: dict[str, list[str]] = field(default_factory=dict)
+    offenders: list[str] = field(default_factory=list)
+    read: int = 0
+    bad: int = 0
+    empty: int = 0
+    oversized: int = 0
+    duplicate: int = 0
+
+    def add(self, row: Row) -> None:
+        self.read += 1
+        document = None if row.error else _document(row, self.manifest.fields)
+        if document is None or isinstance(document, str):
+            self._reject(row.place, document or row.error)
+        elif not document.text:
+            self.empty += 1
+        elif len(document.text) > self.manifest.limits.doc_chars:
+            self.oversized += 1
+        elif first := self.by_text.get(key := hashlib.sha256(document.text.encode()).digest()):
+            self.duplicate += 1
+            self.aliases.setdefault(first, []).append(document.title)
+        elif document.id in self.documents:
+            self._reject(row.place, f"id {document.id!r} was used before, for another text")
+        else:
+            self.by_text[key] = document.id
+            self.documents[document.id] = document
+
+    def _reject(self, place: str, why: str) -> None:
+        self.bad += 1
+        if len(self.offenders) < _SHOWN:
+            self.offenders.append(f"{place}: {why[:200]}")
+        if self.bad > _BAD_MOST:
+            self.stop()
+
+    def stop(self) -> None:
+        first = "; ".join(self.offenders[:3])
+        raise CorpusError(f"{self.manifest.path}: {self.bad} of {self.read} rows are no documents: {first}")
+
+    def kept(self) -> Iterator[Document]:
+        for document in self.documents.values():
+            others = dict.fromkeys(t for t in self.aliases.get(document.id, ()) if t != document.title)
+            yield document.model_copy(update={"aliases": tuple(others)}) if others else document
+
+
+def load(manifest: Manifest) -> Corpus:
+    """Read the whole corpus. Raises CorpusError, one line that says what to do, where it cannot be used."""
+    path = manifest.path
+    if not path.exists():
+        raise CorpusError(f"{path}: no such file; the corpus '{manifest.name}' is read from there")
+    if manifest.sha256 and checksum(path) != manifest.sha256:
+        raise CorpusError(f"{path}: its sha256 is not the manifest's; fetch it again, or correct the manifest")
+    tally = _Tally(manifest)
+    for row in readers.load(manifest.reader).read(path, manifest.limits):
+        tally.add(row)
+        if tally.read > manifest.limits.docs:
+            raise CorpusError(f"{path}: more than {manifest.limits.docs} documents; raise limits.docs in its manifest")
+    if tally.bad > _BAD_SHARE * tally.read:
+        tally.stop()
+    documents = tuple(tally.kept())
+    cut = tuple(passage for document in documents for passage in passages(document))
+    if not cut:
+        what = f"{tally.read} rows, {tally.empty} of them empty, {tally.oversized} oversized" if tally.read else "it is empty"
+        raise CorpusError(f"{path}: no document in it ({what}); give a corpus with text")
+    counts = Counts(
+        read=tally.read,
+        bad=tally.bad,
+        empty=tally.empty,
+        oversized=tally.oversized,
+        duplicate=tally.duplicate,
+        kept=len(documents),
+        passages=len(cut),
+        characters=sum(len(d.text) for d in documents),
+    )
+    return Corpus(manifest, documents, cut, counts, tuple(tally.offenders))
+
+
+def checksum(path: Path) -> str:
+    """sha256 of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _document(row: Row, fields: Fields) -> Document | str:
+    """The row as a document, or what is wrong with it. Text is kept as it is but for control characters and NFC."""
+    values = row.values
+    text = values.get(fields.text)
+    if fields.text not in values:
+        return f"no field '{fields.text}' (it has: {', '.join(map(str, list(values)[:8]))}); name it with --text-field"
+    if not isinstance(text, str | None):
+        return f"field '{fields.text}' is no text"
+    key = values.get(fields.id)
+    if not isinstance(key, str | int | None) or len(str(key)) > _ID_LENGTH:
+        return f"field '{fields.id}' is no id: a text of at most {_ID_LENGTH} characters, or a number"
+    text = _clean(text or "").strip()
+    url = values.get(fields.url)
+    return Document(
+        id=" ".join(_clean(str(key)).split()) if key not in (None, "") else row.key,
+        title=_title(row, fields) or _opening(text),
+        text=text,
+        url=url if isinstance(url, str) else "",
+    )
+
+
+def _title(row: Row, fields: Fields) -> str:
+    parts = [row.values.get(name) for name in fields.title]
+    first, *rest = [" ".join(_clean(str(part)).split()) for part in parts if part not in (None, "")] or [""]
+    return f"{first} ({', '.join(rest)})" if rest else first
+
+
+def _opening(text: str) -> str:
+    """The first words, for a document without a title."""
+    return " ".join(text[:200].split()[:8])[:80]
+
+
+def _clean(text: str) -> str:
+    text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return text if text.isascii() or unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)

@@ -1,0 +1,101 @@
+"""What a corpus is and where it comes from: a TOML file in `corpora/`, or a bare path with what the command line says."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from pipeline import readers
+from pipeline.errors import CorpusError, UsageError
+from pipeline.readers.base import Limits
+from pipeline.types import Data
+
+ROOT = Path(__file__).resolve().parents[2] / "corpora"
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+class Fields(Data):
+    """How the corpus calls the parts of a document."""
+
+    id: str = "id"
+    title: tuple[str, ...] = Field(("title",), min_length=1)
+    """The first names the entity; later ones follow in brackets, as in "Algeria (Geography)"."""
+    text: str = "text"
+    url: str = "url"
+
+
+class Manifest(Data):
+    name: str = Field(pattern=rf"^{_NAME.pattern}$")
+    reader: str
+    source: Path
+    """A relative path is relative to the folder of the manifests."""
+    sha256: str = Field("", pattern=r"^([0-9a-f]{64})?$")
+    """Empty: not checked. A folder has none."""
+    licence: str = "unknown"
+    """An SPDX expression."""
+    attribution: str = "unknown"
+    language: str = "en"
+    redistribute: Literal["full", "spans", "ids", "unknown"] = "unknown"
+    """How much of the text may be passed on."""
+    fields: Fields = Fields()  # type: ignore[assignment]  # hides a deprecated method of pydantic
+    limits: Limits = Limits()
+
+    @property
+    def path(self) -> Path:
+        return self.source if self.source.is_absolute() else ROOT / self.source
+
+
+def names() -> list[str]:
+    """Every corpus with a manifest."""
+    return sorted(path.stem for path in ROOT.glob("*.toml") if _NAME.fullmatch(path.stem))
+
+
+def read(name: str) -> Manifest:
+    """The manifest of a known corpus. Raises CorpusError, naming the key, where it is not as it should be."""
+    path = ROOT / f"{name}.toml"
+    try:
+        manifest = Manifest.model_validate(tomllib.loads(path.read_text()))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CorpusError(f"cannot read the manifest {path}: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise CorpusError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    if manifest.name != name:
+        raise CorpusError(f"{path}: its name must be '{name}', not '{manifest.name}'")
+    return manifest
+
+
+def resolve(
+    name_or_path: str, *, text_field: str = "text", title_field: str = "title", id_field: str = "id"
+) -> Manifest:
+    """The manifest of a known name, or one made for a file or folder, with an unknown licence.
+
+    The field names apply to paths only: a manifest has its own.
+    """
+    if _NAME.fullmatch(name_or_path) and name_or_path in names():
+        return read(name_or_path)
+    path = Path(name_or_path).expanduser()
+    looks_like_path = "/" in name_or_path or "." in name_or_path or path.exists()
+    if not looks_like_path or not name_or_path:
+        raise UsageError(
+            f"no corpus '{name_or_path}'; known: {', '.join(names())}; or give the path of a .jsonl, .jsonl.gz, "
+            ".jsonl.zst, .jsonl.xz or .parquet file, or of a folder of .txt or .md files"
+        )
+    if not path.exists():
+        raise CorpusError(f"{name_or_path}: no such file or folder; known corpora: {', '.join(names())}")
+    reader = readers.for_path(path)
+    fields: dict[str, Any] = {"id": id_field, "title": (title_field,), "text": text_field}
+    return Manifest(
+        name=slug(path),
+        reader=reader,
+        source=path.resolve(),
+        fields=Fields() if reader == "folder" else Fields.model_validate(fields),
+    )
+
+
+def slug(path: Path) -> str:
+    """A name for the corpus at `path`: its last part, up to the first dot, in the letters that names may have."""
+    name = re.sub(r"[^a-z0-9_-]+", "-", path.resolve().name.split(".")[0].lower()).strip("-_")
+    return name[:64] or "corpus"

@@ -1,0 +1,86 @@
+"""JSON Lines, plain or compressed with gzip, zstandard or xz; one object per line, blank lines skipped.
+
+Decompressed bytes are counted while they stream, with a cap on their ratio to the compressed ones, so that a bomb of a
+few hundred bytes ends as an error and not as a full memory.
+"""
+
+import gzip
+import lzma
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import orjson
+import zstandard
+
+from pipeline.errors import CorpusError
+from pipeline.readers.base import Limits, Row
+
+SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.xz")
+_CHUNK = 1 << 20
+_MAX_LINE = 32 << 20
+_MAX_RATIO = 200
+_FREE_BYTES = 64 << 20
+"""The ratio is judged beyond this much only: small files of much the same text compress well, and do no harm."""
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    for number, line in enumerate(_lines(path, limits), 1):
+        if line is None:
+            yield Row(f"line {number}", str(number), {}, f"longer than {_MAX_LINE >> 20} MiB")
+        elif line.strip():
+            yield _row(number, line)
+
+
+def _row(number: int, line: bytes) -> Row:
+    try:
+        values = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return Row(f"line {number}", str(number), {}, f"not JSON: {error}")
+    if not isinstance(values, dict):
+        return Row(f"line {number}", str(number), {}, "not a JSON object")
+    return Row(f"line {number}", str(number), values)
+
+
+def _lines(path: Path, limits: Limits) -> Iterator[bytes | None]:
+    """Lines without their ends; None stands for one that is too long."""
+    rest, too_long = b"", False
+    for chunk in _chunks(path, limits):
+        *lines, tail = chunk.split(b"\n")
+        if lines:
+            yield None if too_long else rest + lines[0]
+            yield from lines[1:]
+            rest, too_long = tail, False
+        elif not too_long:
+            rest += tail
+        if len(rest) > _MAX_LINE:
+            rest, too_long = b"", True
+    if rest or too_long:
+        yield None if too_long else rest
+
+
+def _chunks(path: Path, limits: Limits) -> Iterator[bytes]:
+    total, first = 0, True
+    size = path.stat().st_size
+    try:
+        with _opened(path) as stream:
+            while chunk := stream.read(_CHUNK):
+                total += len(chunk)
+                if total > limits.bytes:
+                    raise CorpusError(f"{path}: more than {limits.bytes} bytes; raise limits.bytes in its manifest")
+                if total > _FREE_BYTES and total > _MAX_RATIO * size:
+                    raise CorpusError(f"{path}: unpacks to more than {_MAX_RATIO} times its size; refused as a bomb")
+                yield chunk.removeprefix(b"\xef\xbb\xbf") if first else chunk
+                first = False
+    except (OSError, EOFError, lzma.LZMAError, zstandard.ZstdError) as error:
+        raise CorpusError(f"{path}: cannot be read ({error}); is it whole, and of the kind its name says?") from error
+
+
+def _opened(path: Path) -> IO[bytes]:
+    if path.name.endswith(".gz"):
+        return gzip.open(path)  # type: ignore[return-value]
+    if path.name.endswith(".xz"):
+        return lzma.open(path)
+    if path.name.endswith(".zst"):
+        return zstandard.open(path)  # type: ignore[no-any-return]
+    return path.open("rb")
