@@ -213,6 +213,8 @@ class Verdict(Data):
     calls: int
     hit_step: int | None
     """The step (from 1) at which the answer first shows in an observation."""
+    usage: Usage = Usage()
+    """What the judge took."""
 
     @property
     def correct(self) -> bool:
@@ -265,8 +267,8 @@ class Round(Data):
     """One draft and all that was found out about it. Round 0 is the generator's, later ones the refiner's."""
 
     index: int
-    agent: Trajectory | None
-    """The generator's or refiner's own trace; none where `preset sage` revises in one call without tools."""
+    agent: Trajectory
+    """The generator's or refiner's own trace."""
     draft: Draft | None
     """None where the agent proposed nothing usable; `findings` says why."""
     findings: tuple[Finding, ...] = ()
@@ -311,9 +313,19 @@ class Record(Data):
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
-    usage: dict[str, Usage]
-    """By role, all rounds; cached or not."""
     lineage: Lineage
+
+    @property
+    def usage(self) -> dict[str, Usage]:
+        """By role, over all rounds and the confirmation; calls count whether or not a cache answered them."""
+        spent = {role: Usage() for role in ("generator", "refiner", "solver", "judge")}
+        for past in self.rounds:
+            spent["refiner" if past.index else "generator"] += past.agent.usage
+        rollouts = [*self.confirmation, *(rollout for past in self.rounds for rollout in past.rollouts)]
+        verdicts = [*self.confirmation_verdicts, *(verdict for past in self.rounds for verdict in past.verdicts)]
+        spent["solver"] = sum((rollout.trajectory.usage for rollout in rollouts), Usage())
+        spent["judge"] = sum((verdict.usage for verdict in verdicts), Usage())
+        return spent
 
     @property
     def draft(self) -> Draft | None:

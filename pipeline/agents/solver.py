@@ -1,0 +1,31 @@
+"""The solver: sees the bare question and the tools, as a trained model will."""
+
+from pipeline import prompts
+from pipeline.agents.loop import Agent, Desk, converse
+from pipeline.agents.parse import parse
+from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
+from pipeline.config import RunConfig
+from pipeline.llm.base import LLM
+from pipeline.retrieval.base import Retriever
+from pipeline.types import Rollout
+
+
+def solver(config: RunConfig, llm: LLM, retriever: Retriever) -> Agent:
+    return Agent(
+        llm=llm,
+        model=config.model,
+        tools=SOLVER_TOOLS,
+        limits=config.solver,
+        retriever=retriever,
+        k=config.retrieval.k,
+        accept=lambda arguments, desk: parse(AnswerArguments, arguments),
+    )
+
+
+async def attempt(agent: Agent, question: str, sample: int) -> Rollout:
+    """One rollout. `sample` sets its chance; an agent that ends without an answer gives an empty one."""
+    # The question goes in bare, without a fence: this conversation is what a model is trained on.
+    messages = prompts.load("solver/answer").render("", question=question)
+    trajectory = await converse(agent, messages, sample=sample, desk=Desk())
+    answer = parse(AnswerArguments, trajectory.final).answer.strip() if trajectory.final else ""
+    return Rollout(sample=sample, trajectory=trajectory, answer=answer)

@@ -1,0 +1,149 @@
+"""From rollouts to what they say: verdicts, a label that cannot change any more, and the named cause to feed back.
+
+Pure functions. SAGE's difficulty is the least number of searches over the correct rollouts (Alg. 2); here repeated
+calls are left out, and a rollout is correct only if it also read the support of its answer.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pipeline.agents.judge import Ruling
+from pipeline.text import contains, normalise
+from pipeline.types import Call, Cause, Draft, Feedback, Finding, Label, Rollout, Verdict
+
+
+def observations(rollout: Rollout) -> list[tuple[Call, str]]:
+    """Each call of a rollout with the text that it brought back."""
+    texts = {message.tool_call_id: message.content for message in rollout.trajectory.messages if message.tool_call_id}
+    return [(call, texts[call.id]) for call in rollout.trajectory.calls]
+
+
+def verdict(draft: Draft, rollout: Rollout, ruling: Ruling) -> Verdict:
+    """Join the judge's ruling with what the rollout read and how many steps it took."""
+    steps, hit_step = 0, None
+    for call, text in observations(rollout):
+        steps += not call.repeat
+        if hit_step is None and any(contains(text, answer) for answer in (draft.answer, *draft.answer_aliases)):
+            hit_step = steps
+    return Verdict(
+        sample=rollout.sample,
+        right=ruling.right,
+        supported=supported(draft, rollout),
+        method=ruling.method,
+        steps=rollout.trajectory.steps,
+        calls=len(rollout.trajectory.calls),
+        hit_step=hit_step,
+        usage=ruling.usage,
+    )
+
+
+def supported(draft: Draft, rollout: Rollout) -> bool:
+    """Did it read the last hop's passage, or another one that names both the answer and what it is the answer about?"""
+    last = draft.hops[-1]
+    if any(last.passage_id in call.passage_ids for call in rollout.trajectory.calls):
+        return True
+    subject = draft.hops[-2].answer if len(draft.hops) > 1 else last.title
+    blocks = [block for _, text in observations(rollout) for block in text.split("\n\n")]
+    return any(contains(block, draft.answer) and contains(block, subject) for block in blocks)
+
+
+def label(verdicts: Sequence[Verdict], *, rollouts: int, target: int) -> Label | None:
+    """What the verdicts decide, or none while a further rollout could still change it."""
+    steps = [v.steps for v in verdicts if v.correct]
+    if steps and min(steps) < target:
+        return Label.TOO_EASY
+    if len(verdicts) < rollouts:
+        return None
+    return Label.CANDIDATE if steps else Label.UNSOLVED
+
+
+def decided(verdicts: Sequence[Verdict], target: int) -> int:
+    """How many verdicts, in index order, it takes until the label cannot change."""
+    easy = (n for n, v in enumerate(verdicts, 1) if v.correct and v.steps < target)
+    return next(easy, len(verdicts))
+
+
+def feedback_from_audit(findings: Sequence[Finding]) -> Feedback:
+    """The first fatal finding, soundness before shortcuts, as the checks are listed."""
+    finding = next(f for f in findings if f.fatal)
+    unsound = finding.cause in (Cause.GENERATOR_ERROR, Cause.AMBIGUOUS)
+    return Feedback(
+        label=Label.UNSOUND if unsound else Label.TOO_EASY,
+        cause=finding.cause,
+        message=f"{finding.check}: {finding.detail}",
+        hops=finding.hops,
+    )
+
+
+def feedback(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], *, target: int) -> Feedback | None:
+    """Name why a draft was too easy or unsolved, from the traces alone; none for a candidate."""
+    found = label([v for _, v in tried], rollouts=len(tried), target=target)
+    if found is Label.CANDIDATE:
+        return None
+    if found is Label.UNSOLVED:
+        return _unsolved(draft, tried)
+    return _too_easy(draft, *min((pair for pair in tried if pair[1].correct), key=lambda p: (p[1].steps, p[1].sample)))
+
+
+def _too_easy(draft: Draft, rollout: Rollout, found: Verdict) -> Feedback:
+    """The four causes of SAGE's failure analysis (paper, §5), read off the shortest correct rollout."""
+    homes = [hop.passage_id for hop in draft.hops]
+    calls = rollout.trajectory.calls
+    first = set(calls[0].passage_ids) if calls else set()
+    together = _hops_in_one_block(draft, rollout)
+    message = f"solved in {found.steps} steps"
+    if len(homes) > 1 and homes[-1] in first:
+        cause, hops, why = Cause.OVER_SPECIFIED, (len(homes) - 1,), "the first search already found the last passage"
+    elif together:
+        cause, hops, why = Cause.CO_LOCATED, together, "one passage answers these hops together"
+    elif collapsed := _collapsed(homes, calls):
+        cause, hops, why = Cause.QUERY_COLLAPSE, collapsed, "one search found the passages of these hops together"
+    else:
+        unused = tuple(i for i, home in enumerate(homes) if all(home not in call.passage_ids for call in calls))
+        cause, hops, why = Cause.SUPERFICIAL, unused, "these hops were not needed"
+    return Feedback(label=Label.TOO_EASY, cause=cause, message=f"{message}: {why}", hops=hops)
+
+
+def _hops_in_one_block(draft: Draft, rollout: Rollout) -> tuple[int, ...]:
+    for _, text in observations(rollout):
+        for block in text.split("\n\n"):
+            held = tuple(i for i, hop in enumerate(draft.hops) if contains(block, hop.answer))
+            if len(held) > 1 and any(b - a == 1 for a, b in zip(held, held[1:], strict=False)):
+                return held
+    return ()
+
+
+def _collapsed(homes: list[str], calls: Sequence[Call]) -> tuple[int, ...]:
+    for call in calls:
+        found = tuple(i for i, home in enumerate(homes) if home in call.passage_ids)
+        if len(found) > 1:
+            return found
+    return ()
+
+
+def _unsolved(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]]) -> Feedback:
+    """What went wrong in most rollouts: a broken chain, nothing found, a rival answer, or the solver itself."""
+    missed = _missed_hops(draft, [rollout for rollout, _ in tried])
+    rivals = Counter(normalise(rollout.answer) for rollout, v in tried if rollout.answer and not v.right)
+    rival, votes = rivals.most_common(1)[0] if rivals else ("", 0)
+    broken = tuple(i for i in range(1, len(draft.hops)) if not contains(_context(draft, i), draft.hops[i - 1].answer))
+    if broken:
+        cause, hops, why = Cause.GENERATOR_ERROR, broken, "the quotes of these hops do not name what they are about"
+    elif missed:
+        cause, hops, why = Cause.RETRIEVAL_MISS, missed, "no agent found the passages of these hops"
+    elif votes * 2 > len(tried):
+        cause, hops, why = Cause.AMBIGUOUS, (len(draft.hops) - 1,), f"most agents answered '{rival}'"
+    else:
+        cause, hops, why = Cause.SOLVER_ERROR, tuple[int, ...](), "the passages were found and not understood"
+    return Feedback(label=Label.UNSOLVED, cause=cause, message=f"no rollout was correct: {why}", hops=hops)
+
+
+def _missed_hops(draft: Draft, rollouts: Sequence[Rollout]) -> tuple[int, ...]:
+    """The hops whose passages no rollout read; reading all but these still is a miss."""
+    read = {passage_id for rollout in rollouts for call in rollout.trajectory.calls for passage_id in call.passage_ids}
+    return tuple(i for i, hop in enumerate(draft.hops) if hop.passage_id not in read)
+
+
+def _context(draft: Draft, index: int) -> str:
+    """What ties hop `index` to the hop before it: its passage's title and its quote."""
+    return f"{draft.hops[index].title} | {draft.hops[index].quote} | {draft.hops[index].answer}"

@@ -1,0 +1,65 @@
+"""Can fewer searches do? Each check names the hops that a solver would not have to take.
+
+The causes are those of SAGE's failure analysis; the closed corpus makes them computable before any rollout.
+"""
+
+from pipeline.audit.evidence import Evidence
+from pipeline.retrieval.base import Retriever
+from pipeline.text import contains
+from pipeline.types import Cause, Draft, Finding
+
+
+def _finding(check: str, cause: Cause, detail: str, *hops: int) -> list[Finding]:
+    return [Finding(check=check, cause=cause, fatal=False, hops=hops, detail=detail)] if hops else []
+
+
+async def exposed_intermediate(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
+    """An intermediate answer that the question names saves all hops up to it."""
+    named = [i for i, hop in enumerate(draft.hops[:-1]) if contains(draft.question, hop.answer)]
+    hops = range(named[-1] + 1) if named else ()
+    return _finding(
+        "exposed_intermediate", Cause.OVER_SPECIFIED, "the question names the answers of these hops", *hops
+    )
+
+
+async def over_specified(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
+    """One search with the question finds the answer passage and the clues that lead there."""
+    if len(draft.hops) == 1:
+        return []
+    found = {hit.passage.id for hit in await retriever.search(draft.question, k)}
+    homes = [hop.passage_id for hop in draft.hops]
+    if homes[-1] not in found:
+        return []
+    # The answer passage alone does not help a reader who cannot tell that it is the right one: the hop before must
+    # be there too, in its own passage or in words of the answer passage.
+    needless = [i for i, home in enumerate(homes[:-1]) if home in found]
+    return _finding(
+        "over_specified", Cause.OVER_SPECIFIED, "one search with the question finds these hops and the answer", *needless
+    )
+
+
+async def co_located(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
+    """Two hops in one passage, or a passage that already tells the next hop's answer."""
+    told = []
+    for i in range(1, len(draft.hops)):
+        before, hop = evidence.passages[i - 1], draft.hops[i]
+        same = draft.hops[i - 1].passage_id == hop.passage_id
+        if same or (before and contains(f"{before.title} {before.text}", hop.answer)):
+            told.append(i)
+    return _finding("co_located", Cause.CO_LOCATED, "the passage before already answers these hops", *told)
+
+
+async def query_collapse(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
+    """One hop's own query also brings the passage of a later hop."""
+    results = await retriever.search_many([hop.sub_question for hop in draft.hops], k)
+    homes = [hop.passage_id for hop in draft.hops]
+    hops = {
+        later
+        for i, hits in enumerate(results)
+        for later in range(i + 1, len(homes))
+        if homes[later] in {hit.passage.id for hit in hits} and homes[later] != homes[i]
+    }
+    return _finding("query_collapse", Cause.QUERY_COLLAPSE, "an earlier hop's query finds these hops too", *sorted(hops))
+
+
+CHECKS = (exposed_intermediate, over_specified, co_located, query_collapse)

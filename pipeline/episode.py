@@ -1,0 +1,139 @@
+"""The loop: propose → audit → K rollouts → assess → feedback → revise, at most R times; a candidate is confirmed by K
+fresh rollouts. Every seed ends as one record: accepted, rejected(reason) or failed(reason).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from pipeline import assess
+from pipeline.agents.judge import rule
+from pipeline.agents.site import Site
+from pipeline.agents.solver import attempt, solver
+from pipeline.audit import audit
+from pipeline.registry import load
+from pipeline.strategies.base import Proposal, Strategy
+from pipeline.types import Cause, Draft, Feedback, Label, Record, Rollout, Round, Seed, Status, Verdict, sha256
+
+NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")
+DEADLINE_TRIES = 2
+T = TypeVar("T")
+Tried = list[tuple[Rollout, Verdict]]
+
+
+async def dig(seed: Seed, site: Site) -> Record:
+    """Run one seed to its end. Raises ProviderError or RetrievalError where the outside failed: the seed is still owed."""
+    strategy: Strategy = load("strategies", site.config.strategy)
+    rounds: list[Round] = []
+    confirmed: Tried = []
+    try:
+        proposal = await _in_time(lambda: strategy.propose(seed, site), site)
+        while True:
+            rounds.append(await trial(proposal, len(rounds), seed, site))
+            feedback = rounds[-1].feedback
+            if feedback is None or proposal.draft is None or len(rounds) > site.config.loop.rounds:
+                break
+            proposal = await _in_time(lambda f=feedback: strategy.revise(seed, site, rounds, f), site)
+        if feedback is None and proposal.draft and site.config.loop.confirm:
+            confirmed = await confirm(proposal.draft, site)
+        status, reason = outcome(rounds[-1], confirmed, seed.target_steps, site)
+    except TimeoutError:
+        status, reason = Status.FAILED, "deadline"
+    return Record(
+        key=seed.key,
+        seed=seed,
+        status=status,
+        reason=reason,
+        rounds=tuple(rounds),
+        confirmation=tuple(rollout for rollout, _ in confirmed),
+        confirmation_verdicts=tuple(verdict for _, verdict in confirmed),
+        lineage=site.lineage,
+    )
+
+
+async def trial(proposal: Proposal, index: int, seed: Seed, site: Site) -> Round:
+    """Audit and try one draft. The round's feedback is none for a candidate."""
+    draft, loop, target = proposal.draft, site.config.loop, seed.target_steps
+    if draft is None:
+        return Round(index=index, agent=proposal.trajectory, draft=None, feedback=NOTHING_ASKED)
+    settings = {"target": target, "retriever": site.retriever, "k": site.config.retrieval.k}
+    findings = await audit(draft, **settings) if loop.audit else ()
+    fatal = any(finding.fatal for finding in findings)
+    drawn = is_control(seed, index, loop.control_share)
+    tried: Tried = []
+    if not fatal or drawn:
+        tried = await attempts(draft, site, stop_at=target if loop.early_stop and not drawn else None)
+    needed = tried[: assess.decided(verdicts_of(tried), target)] if loop.early_stop else tried
+    return Round(
+        index=index,
+        agent=proposal.trajectory,
+        draft=draft,
+        findings=findings,
+        rollouts=tuple(rollout for rollout, _ in tried),
+        verdicts=tuple(verdict for _, verdict in tried),
+        control=drawn and (fatal or len(needed) < len(tried)),
+        feedback=assess.feedback_from_audit(findings) if fatal else assess.feedback(draft, needed, target=target),
+    )
+
+
+async def attempts(draft: Draft, site: Site, *, stop_at: int | None) -> Tried:
+    """K rollouts, or fewer where `stop_at` (the target) is given and the verdict can no longer change.
+
+    Rollouts count in index order, so they run one after another where the next may not be needed.
+    """
+    wanted = range(site.config.loop.rollouts)
+    if stop_at is None:
+        return list(await asyncio.gather(*(one(draft, sample, site) for sample in wanted)))
+    tried: Tried = []
+    for sample in wanted:
+        tried.append(await one(draft, sample, site))
+        if assess.label(verdicts_of(tried), rollouts=len(wanted), target=stop_at) is not None:
+            break
+    return tried
+
+
+async def confirm(draft: Draft, site: Site) -> Tried:
+    """K fresh rollouts: the least of the first K is a lucky figure, so none of it is exported."""
+    k = site.config.loop.rollouts
+    return list(await asyncio.gather(*(one(draft, sample, site) for sample in range(k, 2 * k))))
+
+
+async def one(draft: Draft, sample: int, site: Site) -> tuple[Rollout, Verdict]:
+    agent = solver(site.config, site.llm, site.retriever)
+    rollout = await _in_time(lambda: attempt(agent, draft.question, sample), site)
+    return rollout, assess.verdict(draft, rollout, await rule(draft, rollout.answer, site))
+
+
+def outcome(last: Round, confirmed: Tried, target: int, site: Site) -> tuple[Status, str]:
+    """How the seed ends, from its last round and the confirmation."""
+    if last.feedback is not None:
+        if site.config.loop.last_round_relaxed and last.feedback.label is Label.TOO_EASY:
+            return Status.ACCEPTED, "relaxed"
+        return Status.REJECTED, last.feedback.cause.value if last.draft else "no_draft"
+    if not site.config.loop.confirm:
+        return Status.ACCEPTED, ""
+    steps = [verdict.steps for _, verdict in confirmed if verdict.correct]
+    if not steps:
+        return Status.REJECTED, "unconfirmed"
+    return (Status.ACCEPTED, "") if min(steps) >= target else (Status.REJECTED, "below_target")
+
+
+def is_control(seed: Seed, index: int, share: float) -> bool:
+    """Is this draft one of those that run to full K whatever audit and early stop say? Drawn by hash, not by chance."""
+    return int(sha256(f"control:{seed.key}:{index}")[:8], 16) < share * 2**32
+
+
+def verdicts_of(tried: Sequence[tuple[Rollout, Verdict]]) -> list[Verdict]:
+    return [verdict for _, verdict in tried]
+
+
+async def _in_time(start: Callable[[], Awaitable[T]], site: Site) -> T:
+    """What a clock ended is tried once more, then raises TimeoutError: a slow server says nothing about a question."""
+    for left in reversed(range(DEADLINE_TRIES)):
+        try:
+            async with asyncio.timeout(site.config.how.rollout_seconds):
+                return await start()
+        except TimeoutError:
+            if not left:
+                raise
+    raise AssertionError("unreachable")

@@ -1,0 +1,64 @@
+"""The contract of a strategy, and the one way from a model's proposal to a draft."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pydantic import ValidationError
+
+from pipeline.agents.loop import Desk
+from pipeline.agents.parse import parse
+from pipeline.agents.site import Site
+from pipeline.agents.tools import ProposeArguments
+from pipeline.errors import FormatError
+from pipeline.types import Data, Draft, Feedback, Hop, Passage, Round, Seed, Trajectory
+
+
+class Proposal(Data):
+    """What the generator or refiner came back with; no draft where it found nothing to ask or never said it well."""
+
+    trajectory: Trajectory
+    draft: Draft | None
+
+
+class Strategy(Protocol):
+    async def propose(self, seed: Seed, site: Site) -> Proposal:
+        """Round 0: a draft from the seed passage, by searching."""
+        ...
+
+    async def revise(self, seed: Seed, site: Site, rounds: Sequence[Round], feedback: Feedback) -> Proposal:
+        """A new draft from all that has been found out; the only edge back in the product."""
+        ...
+
+
+def to_draft(arguments: str, desk: Desk) -> Draft | None:
+    """A proposal's arguments as a draft: shown ids become passages. None = nothing can be asked.
+
+    Raises FormatError, which goes back to the model, on an unknown passage id or an unknown answer type.
+    """
+    proposed = parse(ProposeArguments, arguments)
+    if not proposed.question.strip() or not proposed.hops:
+        return None
+    hops = []
+    for hop in proposed.hops:
+        passage = _cited(hop.passage_id, desk)
+        hops.append(
+            Hop(
+                sub_question=hop.sub_question,
+                answer=hop.answer,
+                passage_id=passage.id,
+                title=passage.title,
+                quote=hop.quote,
+                passage_sha256=passage.sha256,
+                relation=hop.relation,
+            )
+        )
+    try:
+        return Draft.model_validate({**proposed.model_dump(), "hops": tuple(hops)})
+    except ValidationError as error:
+        raise FormatError(str(error.errors()[0]["msg"])) from error
+
+
+def _cited(shown_id: str, desk: Desk) -> Passage:
+    if shown_id not in desk.passages:
+        raise FormatError(f"No passage '{shown_id[:40]}' has been read; cite the ids in the search results.")
+    return desk.passages[shown_id]

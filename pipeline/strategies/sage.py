@@ -1,0 +1,123 @@
+"""SAGE's generator and refiner (arXiv 2601.18202, §3): from a passage, by searching, to a question of S steps; then
+again from the execution feedback. Unlike the paper's, the refiner may search, sees every rollout and a named cause.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from pipeline.agents.loop import Agent, Desk, converse
+from pipeline.agents.site import Site
+from pipeline.agents.tools import GENERATOR_TOOLS, REFINER_TOOLS, REVISE
+from pipeline.errors import FormatError
+from pipeline.llm.base import Tool
+from pipeline.strategies.base import Proposal, to_draft
+from pipeline.text import normalise
+from pipeline.types import Draft, Feedback, Message, Passage, Rollout, Round, Seed, Verdict
+
+
+async def propose(seed: Seed, site: Site) -> Proposal:
+    messages = site.prompt(
+        "generator/propose",
+        passage=_shown(seed.passage),
+        answer_type=seed.answer_type.value,
+        target_steps=seed.target_steps,
+        search_budget=site.config.generator.searches,
+    )
+    desk = Desk(passages={seed.passage.shown_id: seed.passage})
+    return await _run(_agent(seed, site, GENERATOR_TOOLS, site.config.generator.searches), messages, desk, seed.draw)
+
+
+async def revise(seed: Seed, site: Site, rounds: Sequence[Round], feedback: Feedback) -> Proposal:
+    last = rounds[-1]
+    assert last.draft is not None, "a round without a draft ends the episode"
+    pairs = _traces(last, site.config.loop.feedback_rollouts)
+    read = await _read(seed, site, rounds, [rollout for rollout, _ in pairs])
+    searches = site.config.generator.searches if site.config.loop.refiner_searches else 0
+    shown = {passage.id: passage.shown_id for passage in read}
+    messages = site.prompt(
+        "refiner/revise",
+        draft=_draft(last.draft, shown),
+        answer_type=seed.answer_type.value,
+        target_steps=seed.target_steps,
+        feedback=feedback.model_dump(mode="json"),
+        rollouts=[_rollout(rollout, verdict, shown) for rollout, verdict in pairs],
+        seen=[_shown(passage) for passage in read],
+        search_budget=searches,
+    )
+    desk = Desk(passages={passage.shown_id: passage for passage in read})
+    tools = REFINER_TOOLS if searches else (REVISE,)
+
+    def accept(arguments: str, desk: Desk) -> Draft | None:
+        draft = to_draft(arguments, desk)
+        if draft and normalise(draft.question) == normalise(last.draft.question):
+            raise FormatError("The question must differ from the draft.")
+        return draft
+
+    agent = replace(_agent(seed, site, tools, searches), accept=accept)
+    return await _run(agent, messages, desk, seed.draw)
+
+
+def _agent(seed: Seed, site: Site, tools: tuple[Tool, ...], searches: int) -> Agent:
+    return Agent(
+        llm=site.llm,
+        model=site.config.model,
+        tools=tools,
+        limits=site.config.generator.model_copy(update={"searches": searches}),
+        retriever=site.side(seed.side),
+        k=site.config.retrieval.k,
+        accept=to_draft,
+    )
+
+
+async def _run(agent: Agent, messages: tuple[Message, ...], desk: Desk, sample: int) -> Proposal:
+    trajectory = await converse(agent, messages, sample=sample, desk=desk)
+    return Proposal(trajectory=trajectory, draft=to_draft(trajectory.final, desk) if trajectory.final else None)
+
+
+def _traces(last: Round, which: str) -> list[tuple[Rollout, Verdict]]:
+    """Every rollout or, as in the paper, one: the shortest correct one, else the first with an answer."""
+    pairs = list(zip(last.rollouts, last.verdicts, strict=True))
+    if which == "all" or not pairs:
+        return pairs
+    correct = [pair for pair in pairs if pair[1].correct]
+    answered = [pair for pair in pairs if pair[0].answer]
+    return [min(correct, key=lambda pair: pair[1].steps) if correct else (answered or pairs)[0]]
+
+
+async def _read(seed: Seed, site: Site, rounds: Sequence[Round], rollouts: Iterable[Rollout]) -> list[Passage]:
+    """All passages that the generator's agents and the given rollouts were shown, each once, in order.
+
+    Passages of the other split are left out: nothing of it may enter a question of this side.
+    """
+    ids = {seed.passage.id: None}
+    for past in rounds:
+        ids |= dict.fromkeys(i for call in past.agent.calls for i in call.passage_ids)
+    ids |= dict.fromkeys(i for rollout in rollouts for call in rollout.trajectory.calls for i in call.passage_ids)
+    retriever = site.side(seed.side)
+    passages = [await retriever.get(passage_id) for passage_id in ids]
+    return [passage for passage in passages if passage is not None]
+
+
+def _shown(passage: Passage) -> dict[str, str]:
+    return {"id": passage.shown_id, "title": passage.title, "text": passage.text}
+
+
+def _draft(draft: Draft, shown: dict[str, str]) -> dict[str, object]:
+    tree = draft.model_dump(mode="json")
+    for hop in tree["hops"]:
+        del hop["passage_sha256"]
+        hop["passage_id"] = shown.get(hop["passage_id"], "")
+    return tree
+
+
+def _rollout(rollout: Rollout, verdict: Verdict, shown: dict[str, str]) -> dict[str, object]:
+    return {
+        "answer": rollout.answer,
+        "right": verdict.right,
+        "supported": verdict.supported,
+        "steps": verdict.steps,
+        "calls": [
+            {"tool": c.tool, "argument": c.argument, "passage_ids": [shown[i] for i in c.passage_ids if i in shown]}
+            for c in rollout.trajectory.calls
+        ],
+    }
