@@ -6,6 +6,7 @@ concurrency, folders, time-outs) is not: it may change between two calls that co
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -150,7 +151,11 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def build(
-    *, preset: str = "default", file: Path | None = None, values: dict[str, Any] | None = None, sets: list[str] = []
+    *,
+    preset: str = "default",
+    file: Path | None = None,
+    values: dict[str, Any] | None = None,
+    sets: Sequence[str] = (),
 ) -> RunConfig:
     """The configuration of preset, TOML file, `values` (a nested tree) and `a.b=c` settings, later ones winning.
 

@@ -1,9 +1,11 @@
-"""The loop: propose → audit → K rollouts → assess → feedback → revise, at most R times; a candidate is confirmed by K
-fresh rollouts. Every seed ends as one record: accepted, rejected(reason) or failed(reason).
+"""The loop: propose → audit → K rollouts → assess → feedback → revise, at most R times; then K fresh rollouts confirm.
+
+Every seed ends as one record: accepted, rejected(reason) or failed(reason).
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from pipeline import assess
@@ -22,18 +24,18 @@ Tried = list[tuple[Rollout, Verdict]]
 
 
 async def dig(seed: Seed, site: Site) -> Record:
-    """Run one seed to its end. Raises ProviderError or RetrievalError where the outside failed: the seed is still owed."""
+    """Run one seed to its end. Raises ProviderError or RetrievalError where the outside failed: the seed is owed."""
     strategy: Strategy = load("strategies", site.config.strategy)
     rounds: list[Round] = []
     confirmed: Tried = []
     try:
-        proposal = await _in_time(lambda: strategy.propose(seed, site), site)
+        proposal = await _in_time(partial(strategy.propose, seed, site), site)
         while True:
             rounds.append(await trial(proposal, len(rounds), seed, site))
             feedback = rounds[-1].feedback
             if feedback is None or proposal.draft is None or len(rounds) > site.config.loop.rounds:
                 break
-            proposal = await _in_time(lambda f=feedback: strategy.revise(seed, site, rounds, f), site)
+            proposal = await _in_time(partial(strategy.revise, seed, site, rounds, feedback), site)
         if feedback is None and proposal.draft and site.config.loop.confirm:
             confirmed = await confirm(proposal.draft, site)
         status, reason = outcome(rounds[-1], confirmed, seed.target_steps, site)
@@ -56,8 +58,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, site: Site) -> Round
     draft, loop, target = proposal.draft, site.config.loop, seed.target_steps
     if draft is None:
         return Round(index=index, agent=proposal.trajectory, draft=None, feedback=NOTHING_ASKED)
-    settings = {"target": target, "retriever": site.retriever, "k": site.config.retrieval.k}
-    findings = await audit(draft, **settings) if loop.audit else ()
+    findings = await audit(draft, target, site.retriever, site.config.retrieval.k) if loop.audit else ()
     fatal = any(finding.fatal for finding in findings)
     drawn = is_control(seed, index, loop.control_share)
     tried: Tried = []
@@ -100,7 +101,7 @@ async def confirm(draft: Draft, site: Site) -> Tried:
 
 async def one(draft: Draft, sample: int, site: Site) -> tuple[Rollout, Verdict]:
     agent = solver(site.config, site.llm, site.retriever)
-    rollout = await _in_time(lambda: attempt(agent, draft.question, sample), site)
+    rollout = await _in_time(partial(attempt, agent, draft.question, sample), site)
     return rollout, assess.verdict(draft, rollout, await rule(draft, rollout.answer, site))
 
 

@@ -5,7 +5,7 @@ A bad rollout, an unusable draft or an unsolved question is data and never one o
 
 
 class DigsiteError(Exception):
-    """Base of all. The message is one line that says what to do; the command line prints it and exits with `exit_code`."""
+    """Base of all. The message is one line that says what to do; the command line prints it and exits `exit_code`."""
 
     exit_code = 1
 

@@ -36,7 +36,7 @@ class Prompt:
         self._parts = [(role, text.strip()) for role, text in zip(pieces[::2], pieces[1::2], strict=True)]
 
     def render(self, boundary: str, **inputs: Any) -> tuple[Message, ...]:
-        """The messages. `boundary` (16 hex digits) closes the fence; raises ValueError on other inputs than declared."""
+        """The messages; `boundary` (16 hex digits) closes the fence. Raises ValueError on undeclared inputs."""
         if set(inputs) != set(self.inputs):
             raise ValueError(f"prompt {self.name} takes {sorted(self.inputs)}, got {sorted(inputs)}")
         variables = {"inputs": fence(inputs, boundary), **inputs}

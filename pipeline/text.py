@@ -29,14 +29,16 @@ _WORDS = {
     )
 }
 _NUMBER = re.compile(
-    r"(?<![\w.,])(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:\s+(?P<scale>hundred|thousand|million|billion|trillion))?"
+    r"(?<![\w.,])(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"(?:\s+(?P<scale>hundred|thousand|million|billion|trillion))?"
     rf"(?![\w])|\b(?P<word>{'|'.join(_WORDS)})\b",
     re.IGNORECASE,
 )
 _TOKEN = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]\.(?:[^\W\d_]\.)+|[^\W_]+(?:['’\-][^\W_]+)*|[^\w\s]|_")
 _NEVER_ENDS = frozenset(
-    "mr mrs ms dr prof st sr jr rev gen col lt sgt capt hon gov sen rep no vs etc inc ltd co corp mt ft dept est approx "
-    "ca c b d r lit pop fl vol ed pp u.s u.k d.c e.g i.e a.k.a u.s.a jan feb mar apr jun jul aug sep sept oct nov dec".split()
+    "mr mrs ms dr prof st sr jr rev gen col lt sgt capt hon gov sen rep no vs etc inc ltd co corp mt ft dept est "
+    "approx ca c b d r lit pop fl vol ed pp u.s u.k d.c e.g i.e a.k.a u.s.a jan feb mar apr jun jul aug sep sept oct "
+    "nov dec".split()
 )
 _END = re.compile(r"[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]*[A-Z0-9]|\s*$)|\n+")
 
@@ -129,7 +131,7 @@ def dates(text: str) -> list[Date]:
 
 
 def numbers(text: str) -> list[Number]:
-    """Numbers from left to right, in digits or in words up to twenty; "3.5 million" is one number. Years are numbers too."""
+    """Numbers from left to right, in digits or in words up to twenty; "3.5 million" is one, and so is a year."""
     found = []
     for m in _NUMBER.finditer(text):
         if m["word"]:

@@ -309,7 +309,7 @@ class Record(Data):
     seed: Seed
     status: Status
     reason: str
-    """One code: `below_target`, a cause, `no_draft`, `deadline`, ...; if accepted, empty or `relaxed` (`preset sage`)."""
+    """One code: `below_target`, a cause, `no_draft`, `deadline`, ...; empty or `relaxed` if accepted."""
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()

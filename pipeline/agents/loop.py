@@ -16,6 +16,9 @@ from pipeline.retrieval.base import Retriever
 from pipeline.text import words
 from pipeline.types import Call, Message, Passage, Stop, ToolCall, Trajectory, Usage
 
+OPENED = 12
+"""Passages that one `open` shows: about 1,200 words."""
+
 
 @dataclass(frozen=True)
 class Agent:
@@ -136,13 +139,21 @@ async def _look(agent: Agent, desk: Desk, call: ToolCall) -> str:
         argument = parse(OpenArguments, call.arguments).passage_id.strip()
         if argument not in desk.passages:
             raise FormatError(f"No search has returned a passage '{argument[:40]}'.")
-        passages = await agent.retriever.document(desk.passages[argument].document_id)
+        passages = _window(await agent.retriever.document(desk.passages[argument].document_id), desk.passages[argument])
         same = desk.passages[argument].document_id
     repeat = any(earlier.tool == call.name and _identity(earlier, desk) == same for earlier in desk.calls)
     desk.passages |= {passage.shown_id: passage for passage in passages}
     ids = tuple(passage.id for passage in passages)
-    desk.calls.append(Call(id=call.id, tool=call.name, argument=argument, passage_ids=ids, repeat=repeat))  # type: ignore[arg-type]
+    call_made = {"id": call.id, "tool": call.name, "argument": argument, "passage_ids": ids, "repeat": repeat}
+    desk.calls.append(Call.model_validate(call_made))
     return render(passages)
+
+
+def _window(passages: list[Passage], opened: Passage) -> list[Passage]:
+    """At most OPENED passages of the document, from around the one that was opened."""
+    middle = next((i for i, passage in enumerate(passages) if passage.id == opened.id), 0)
+    start = max(0, min(middle - OPENED // 2, len(passages) - OPENED))
+    return passages[start : start + OPENED]
 
 
 def _identity(call: Call, desk: Desk) -> str:

@@ -10,7 +10,7 @@ from pipeline.retrieval.base import Retriever
 from pipeline.types import Draft, Finding
 
 
-async def audit(draft: Draft, *, target: int, retriever: Retriever, k: int) -> tuple[Finding, ...]:
+async def audit(draft: Draft, target: int, retriever: Retriever, k: int) -> tuple[Finding, ...]:
     """All findings, soundness first, each with `fatal` set. Shortcut checks run only on a sound draft."""
     evidence = await gather(draft, retriever)
     findings = [finding for check in soundness.CHECKS for finding in check(draft, evidence)]

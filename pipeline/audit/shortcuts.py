@@ -34,7 +34,7 @@ async def over_specified(draft: Draft, evidence: Evidence, retriever: Retriever,
     # be there too, in its own passage or in words of the answer passage.
     needless = [i for i, home in enumerate(homes[:-1]) if home in found]
     return _finding(
-        "over_specified", Cause.OVER_SPECIFIED, "one search with the question finds these hops and the answer", *needless
+        "over_specified", Cause.OVER_SPECIFIED, "one search with the question finds these and the answer", *needless
     )
 
 
@@ -59,7 +59,7 @@ async def query_collapse(draft: Draft, evidence: Evidence, retriever: Retriever,
         for later in range(i + 1, len(homes))
         if homes[later] in {hit.passage.id for hit in hits} and homes[later] != homes[i]
     }
-    return _finding("query_collapse", Cause.QUERY_COLLAPSE, "an earlier hop's query finds these hops too", *sorted(hops))
+    return _finding("query_collapse", Cause.QUERY_COLLAPSE, "an earlier hop's query finds these too", *sorted(hops))
 
 
 CHECKS = (exposed_intermediate, over_specified, co_located, query_collapse)

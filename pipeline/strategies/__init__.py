@@ -1,1 +1,1 @@
-"""How a draft is made and revised. One file each; the file's name is the strategy's, and it has `propose` and `revise`."""
+"""How a draft is made and revised. One file each, named as the strategy, with `propose` and `revise`."""
