@@ -6,7 +6,7 @@ Every seed ends as one record: accepted, rejected(reason) or failed(reason).
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from pipeline import assess
 from pipeline.agents.judge import rule
@@ -25,7 +25,7 @@ Tried = list[tuple[Rollout, Verdict]]
 
 async def dig(seed: Seed, site: Site) -> Record:
     """Run one seed to its end. Raises ProviderError or RetrievalError where the outside failed: the seed is owed."""
-    strategy: Strategy = load("strategies", site.config.strategy)
+    strategy = cast(Strategy, load("pipeline.strategies", site.config.strategy, "propose"))
     rounds: list[Round] = []
     confirmed: Tried = []
     try:
