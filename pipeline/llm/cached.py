@@ -1,0 +1,75 @@
+"""A finished call is never paid for again: any model, behind the cache.
+
+The key is the canonical request, which holds no URL and no time. Answers that were cut short or filtered are not kept,
+since asking again may do better. Two equal requests at the same time are one call.
+"""
+
+import asyncio
+import hashlib
+
+import orjson
+from pydantic import ValidationError
+
+from pipeline.llm.base import LLM, Completion, Finish, Request
+from pipeline.llm.ledger import note_cached
+from pipeline.store.cache import Cache
+
+_UNFINISHED = (Finish.LENGTH, Finish.CONTENT_FILTER)
+
+
+class Cached:
+    """Wraps a model for one event loop. Whether that pays is the caller's choice: see `tests/bench` for the embedded one."""
+
+    def __init__(self, llm: LLM, cache: Cache) -> None:
+        self._llm = llm
+        self._cache = cache
+        self._flying: dict[bytes, _Flight] = {}
+
+    async def complete(self, request: Request) -> Completion:
+        digest = request_digest(request)
+        if (kept := self._cache.get(digest)) is not None and (completion := _parsed(kept)) is not None:
+            note_cached(request, completion.usage)
+            return completion
+        flight = self._flying.get(digest)
+        if joined := flight is not None:
+            flight.waiting += 1
+        else:
+            flight = self._flying[digest] = _Flight(asyncio.create_task(self._fetch(digest, request)))
+        try:
+            completion = await asyncio.shield(flight.task)
+        finally:
+            flight.waiting -= 1
+            if not flight.waiting:
+                del self._flying[digest]
+                flight.task.cancel()
+        if joined:
+            note_cached(request, completion.usage)
+        return completion
+
+    async def _fetch(self, digest: bytes, request: Request) -> Completion:
+        completion = await self._llm.complete(request)
+        if completion.finish in _UNFINISHED:
+            return completion
+        stands = self._cache.put(digest, completion.model_dump_json().encode())
+        return _parsed(stands) or completion
+
+
+class _Flight:
+    """One call under way and those who wait for it; the last to give up cancels it."""
+
+    def __init__(self, task: asyncio.Task[Completion]) -> None:
+        self.task = task
+        self.waiting = 1
+
+
+def request_digest(request: Request) -> bytes:
+    """SHA-256 of the request as JSON with sorted keys."""
+    return hashlib.sha256(orjson.dumps(request.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)).digest()
+
+
+def _parsed(value: bytes) -> Completion | None:
+    """None where another version kept another shape: that is a miss."""
+    try:
+        return Completion.model_validate_json(value)
+    except ValidationError:
+        return None

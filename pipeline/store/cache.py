@@ -1,0 +1,113 @@
+"""Answers that were paid for, by the digest of the request: one SQLite file that several runs may share.
+
+In WAL mode a commit is a write to the system and no sync, about 30 microseconds: it survives the kill of the process
+at any moment, and a power cut may cost the last answers but never the file. Values are compressed JSON, checked when
+read; a damaged one is a miss.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import zstandard
+
+from pipeline.errors import StoreError
+from pipeline.store.files import clear_errors, crash_point
+
+_VERSION = 1
+_APPLICATION = 0x44494753
+_MAX_VALUE = 64 << 20
+
+
+class Cache:
+    """`get` and `put` by a SHA-256 digest; safe from any thread, and beside other processes on the same file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        with clear_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with self._errors():
+            self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        try:
+            with self._errors():
+                self._prepare()
+        except StoreError:
+            self._db.close()
+            raise
+
+    def get(self, digest: bytes) -> bytes | None:
+        """The JSON text that was put first under the digest."""
+        with self._errors():
+            row = self._db.execute("SELECT value FROM answers WHERE digest = ?", (digest,)).fetchone()
+            if row is None:
+                return None
+            value = _unpack(digest, row[0])
+            if value is None:
+                self._db.execute("DELETE FROM answers WHERE digest = ?", (digest,))
+            return value
+
+    def put(self, digest: bytes, value: bytes) -> bytes:
+        """Keep the JSON text unless one is there; what stands now, so that two processes go on with the same answer."""
+        with self._errors():
+            crash_point("before_cache")
+            row = (digest, _pack(digest, value))
+            added = self._db.execute("INSERT OR IGNORE INTO answers (digest, value) VALUES (?, ?)", row).rowcount
+        crash_point("after_cache")
+        return value if added else self.get(digest) or value
+
+    def __len__(self) -> int:
+        with self._errors():
+            return int(self._db.execute("SELECT count(*) FROM answers").fetchone()[0])
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def _prepare(self) -> None:
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        application = self._db.execute("PRAGMA application_id").fetchone()[0]
+        tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if tables and (application, version) != (_APPLICATION, _VERSION):
+            raise StoreError(f"{self.path} is no cache of this version of digsite; move it elsewhere and repeat")
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.execute("CREATE TABLE IF NOT EXISTS answers (digest BLOB PRIMARY KEY, value BLOB NOT NULL)")
+        self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
+        self._db.execute(f"PRAGMA user_version = {_VERSION}")
+        self._db.execute("COMMIT")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """One thread at a time, and every error of SQLite as one line that names the file."""
+        with self._lock:
+            try:
+                yield
+            except sqlite3.Error as error:
+                full = getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
+                if full:
+                    line = f"disk full while writing {self.path}; free some space and repeat the command"
+                elif type(error) is sqlite3.DatabaseError:
+                    line = f"{self.path} is damaged ({error}); move it elsewhere and repeat: its answers are lost"
+                else:
+                    line = f"cannot use {self.path}: {error}"
+                raise StoreError(line) from error
+
+
+def _pack(digest: bytes, value: bytes) -> bytes:
+    """The digest goes in with the value, so that a damaged index cannot hand out another request's answer."""
+    return digest[:8] + zstandard.ZstdCompressor(level=3, write_checksum=True).compress(value)
+
+
+def _unpack(digest: bytes, packed: object) -> bytes | None:
+    if not isinstance(packed, bytes) or packed[:8] != digest[:8]:
+        return None
+    try:
+        if zstandard.get_frame_parameters(packed[8:]).content_size > _MAX_VALUE:
+            return None
+        return zstandard.ZstdDecompressor().decompress(packed[8:])
+    except zstandard.ZstdError:
+        return None

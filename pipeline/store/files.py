@@ -1,0 +1,212 @@
+"""Files that are there whole or not at all.
+
+A final name never stands for half a file: everything is built beside it under a temporary name, synced, and renamed.
+What a killed process leaves behind has a temporary name and is swept by the next one that holds the folder's lock.
+Every `OSError` of a write becomes one line that names the file, so that a full disk ends a run like a Ctrl-C does.
+"""
+
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline.errors import StoreError
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_passed: Counter[str] = Counter()
+
+
+def crash_point(name: str) -> None:
+    """Kill this process, as `kill -9` would, at the N-th passage of the point that DIGSITE_CRASH_AT (`name:N`) names."""
+    wanted, _, count = os.environ.get("DIGSITE_CRASH_AT", "").partition(":")
+    if wanted == name:
+        _passed[name] += 1
+        if _passed[name] == int(count or 1):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@contextmanager
+def clear_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError of the body into a StoreError of one line that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StoreError(f"disk full while writing {path}; free some space and repeat the command") from error
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def atomic_write(path: Path, data: bytes) -> None:
+    """Replace `path` by `data`. Readers see the old file or the new one; after the return the new one survives a crash."""
+    with clear_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = _beside(path)
+        try:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+                file.write(data)
+                file.flush()
+                crash_point("before_sync")
+                os.fsync(file.fileno())
+            crash_point("before_rename")
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        crash_point("after_rename")
+        sync_folder(path.parent)
+
+
+def write_json(path: Path, tree: Any) -> None:
+    """`tree`, indented and with sorted keys, so that equal values are equal bytes."""
+    atomic_write(
+        path, orjson.dumps(tree, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+    )
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """An empty folder to build in, which takes the place of `path` when the body ends well and vanishes otherwise.
+
+    A kill between the two renames at the end leaves `path` absent, never mixed. One builder at a time: another gets a
+    StoreError. The body may write with anything (pyarrow, a JVM); all is synced before the rename.
+    """
+    building, old = path.with_name(path.name + ".incomplete"), path.with_name(path.name + ".old")
+    with clear_errors(path), _claimed(building):
+        try:
+            yield building
+            _sync_tree(building)
+            crash_point("before_swap")
+            shutil.rmtree(old, ignore_errors=True)
+            if path.exists():
+                os.rename(path, old)
+                crash_point("mid_swap")
+            os.rename(building, path)
+        except BaseException:
+            shutil.rmtree(building, ignore_errors=True)
+            raise
+        sync_folder(path.parent)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def _claimed(building: Path) -> Iterator[None]:
+    """Hold an exclusive lock on the folder, made empty."""
+    building.mkdir(parents=True, exist_ok=True)
+    handle = os.open(building, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StoreError(f"another process is building {building}; wait until it is done") from error
+        for entry in building.iterdir():
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+        yield
+    finally:
+        os.close(handle)
+
+
+def link(path: Path, target: str) -> None:
+    """Point the symbolic link `path` to `target` (relative to the link's folder), atomically."""
+    with clear_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_symlink():
+            raise StoreError(f"{path} is in the way of a link; move it elsewhere")
+        temporary = _beside(path)
+        try:
+            temporary.symlink_to(target)
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+
+
+def sweep(folder: Path) -> None:
+    """Undo what killed writers left in `folder` (not below it). Call it under the lock of the folder only."""
+    for old in folder.glob("*.old"):
+        if not old.with_suffix("").exists():
+            old.rename(old.with_suffix(""))
+    for stale in [*folder.glob(".*.tmp"), *folder.glob("*.incomplete"), *folder.glob("*.old")]:
+        with suppress(OSError):
+            shutil.rmtree(stale) if stale.is_dir() and not stale.is_symlink() else stale.unlink()
+
+
+class Appender:
+    """An append-only file of lines: one synced write per line, so that a crash can tear the last one only.
+
+    Opening it cuts a torn last line off; a write that fails is cut off at once.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with clear_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            self.size = self._cut()
+            sync_folder(path.parent)
+
+    def append(self, line: bytes) -> int:
+        """Write `line` and its line end; its offset. Raises StoreError with the file as it was before."""
+        offset = self.size
+        data = line + b"\n"
+        with clear_errors(self.path):
+            try:
+                written = os.write(self._handle, data)
+                if written != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                crash_point("before_append_sync")
+                os.fsync(self._handle)
+            except BaseException:
+                with suppress(OSError):
+                    os.ftruncate(self._handle, offset)
+                raise
+        self.size += len(data)
+        crash_point("after_append")
+        return offset
+
+    def close(self) -> None:
+        os.close(self._handle)
+
+    def _cut(self) -> int:
+        """Truncate after the last line end; the size that is left."""
+        end = size = os.fstat(self._handle).st_size
+        while end:
+            start = max(0, end - 65536)
+            newline = os.pread(self._handle, end - start, start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
+                break
+            end = start
+        if end < size:
+            os.ftruncate(self._handle, end)
+            os.fsync(self._handle)
+        return end
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in `folder` survive a crash of the machine."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_tree(root: Path) -> None:
+    for folder, _, names in os.walk(root, topdown=False):
+        for name in names:
+            sync_folder(Path(folder, name))
+        sync_folder(Path(folder))
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")

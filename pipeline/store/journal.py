@@ -1,0 +1,137 @@
+"""The journal of a run: one line per finished seed, the only state that matters.
+
+A line is `{"sha256": ..., "head": {...}, "record": {...}}`; the hash covers all that follows it, so that damage is
+found, and the head is what plan and counts need, so that opening a journal of any length holds no record in memory.
+Several writers have a file each. The union is by key, and the first line by (file, offset) wins. A line that is torn
+or damaged is no line: its seed is owed again.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import Field, ValidationError
+
+from pipeline.errors import StoreError
+from pipeline.store.files import Appender, crash_point
+from pipeline.types import Data, Record, Status
+
+_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})",("head":(\{[^{}]*\}),"record":(.*)\})', re.DOTALL)
+
+
+class Head(Data):
+    """What is known of a record without reading it."""
+
+    key: str
+    order: str
+    """Sorts the seeds of a run into the order of its plan."""
+    status: Status
+    reason: str = Field(pattern=r"^[^{}]*$")
+    target_steps: int
+
+
+class Entry(NamedTuple):
+    """A good line and where it stands."""
+
+    head: Head
+    path: Path
+    offset: int
+
+
+class Journal:
+    """The union of all writers' files in `folder`; reading it changes nothing.
+
+    `duplicates`, `damaged` and `torn` count the lines that are not used.
+    """
+
+    def __init__(self, folder: Path, writer: str = "main") -> None:
+        self.entries: dict[str, Entry] = {}
+        self.duplicates = self.damaged = self.torn = 0
+        self._path = folder / f"{writer}.jsonl"
+        self._appender: Appender | None = None
+        for path in sorted(folder.glob("*.jsonl")):
+            self._index(path)
+
+    def append(self, record: Record, order: str) -> bool:
+        """Write one finished seed, to stay. False, and nothing written, if its key is there already."""
+        if record.key in self.entries:
+            return False
+        head = Head(
+            key=record.key,
+            order=order,
+            status=record.status,
+            reason=record.reason,
+            target_steps=record.seed.target_steps,
+        )
+        if self._appender is None:
+            self._appender = Appender(self._path)
+        crash_point("before_append")
+        offset = self._appender.append(encode(head, record))
+        self.entries[record.key] = Entry(head, self._path, offset)
+        return True
+
+    def heads(self) -> list[Head]:
+        """All heads in the order of the plan."""
+        return sorted((entry.head for entry in self.entries.values()), key=lambda head: (head.order, head.key))
+
+    def read(self, key: str) -> Record:
+        """One record. Raises KeyError for an unknown key."""
+        entry = self.entries[key]
+        with entry.path.open("rb") as file:
+            file.seek(entry.offset)
+            return _record(file.readline(), entry.path)
+
+    def records(self, keys: Iterable[str] | None = None) -> Iterator[Record]:
+        """The records of those keys, in that order, one at a time in memory; by default all in the order of the plan."""
+        for key in [head.key for head in self.heads()] if keys is None else keys:
+            yield self.read(key)
+
+    def close(self) -> None:
+        if self._appender is not None:
+            self._appender.close()
+            self._appender = None
+
+    def _index(self, path: Path) -> None:
+        offset = 0
+        with path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    self.torn += 1
+                elif (head := _head(line)) is None:
+                    self.damaged += 1
+                elif head.key in self.entries:
+                    self.duplicates += 1
+                else:
+                    self.entries[head.key] = Entry(head, path, offset)
+                offset += len(line)
+
+
+def encode(head: Head, record: Record) -> bytes:
+    """The line of a record, without its line end."""
+    body = b'"head":%b,"record":%b}' % (head.model_dump_json().encode(), record.model_dump_json().encode())
+    return b'{"sha256":"%b",%b' % (hashlib.sha256(body).hexdigest().encode(), body)
+
+
+def _whole(line: bytes) -> re.Match[bytes] | None:
+    match = _LINE.fullmatch(line.removesuffix(b"\n"))
+    return match if match and hashlib.sha256(match[2]).hexdigest().encode() == match[1] else None
+
+
+def _head(line: bytes) -> Head | None:
+    match = _whole(line)
+    try:
+        return Head.model_validate_json(match[3]) if match else None
+    except ValidationError:
+        return None
+
+
+def _record(line: bytes, path: Path) -> Record:
+    match = _whole(line)
+    if match is None:
+        raise StoreError(f"{path} was damaged while it was read; repeat the command")
+    try:
+        return Record.model_validate_json(match[4])
+    except ValidationError as error:
+        raise StoreError(f"{path} was written by another version of digsite; make a new run") from error
