@@ -4,7 +4,6 @@ Everything is consistent: quotes are slices of their passages, observations are 
 steps and hit steps follow from the calls. `world(n)` gives another chain for every n.
 """
 
-# ruff: noqa: I001
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -23,7 +22,6 @@ TOWNS = ["Kirkholm", "Dunmere", "Saltby", "Orrin Vale", "Hexley", "Port Amity", 
 RIVERS = ["Tarn", "Ouse", "Melk", "Avar", "Lune", "Isker", "Bree", "Calder", "Wye"]
 KINDS = ["suspension bridge", "stone viaduct", "iron footbridge", "swing bridge", "railway bridge"]
 SOLVER_DIGEST = sha256("solver")[:12]
-ROLES = ("generator", "refiner", "solver", "judge")
 
 
 class World(NamedTuple):
@@ -145,20 +143,24 @@ def verdict(w: World, r: Rollout) -> Verdict:
     right = r.answer not in ("", w.wrong)
     return Verdict(
         sample=r.sample, right=right, supported=hit is not None, method="exact" if r.answer else "none",
+        usage=Usage(calls=1, prompt_tokens=150, completion_tokens=5) if r.answer and r.answer != w.year else Usage(),
         steps=len(calls), calls=len(r.trajectory.calls), hit_step=hit,
     )  # fmt: skip
 
 
+def agent(w: World, tool: str, d: Draft | None) -> Trajectory:
+    """The generator's or refiner's trace, ending in `d` or in nothing."""
+    opening = (Message(role="system", content="You make questions."), Message(role="user", content=w.bridge.text))
+    searches = [(w.engineer.title, (w.engineer, w.noise[0])), (w.town.title, (w.town,))]
+    final = (tool, {"question": d.question, "answer": d.answer}) if d else None
+    return trajectory(opening, searches, final, Stop.ANSWERED if d else Stop.MAX_TURNS)
+
+
 def round_(w: World, d: Draft, index: int, styles: Sequence[Style], feedback: Feedback | None = None) -> Round:
     rollouts = tuple(rollout(w, d, sample, style) for sample, style in enumerate(styles))
-    tool = "revise" if index else "propose"
-    agent = trajectory(
-        (Message(role="system", content="You make questions."), Message(role="user", content=w.bridge.text)),
-        [(w.engineer.title, (w.engineer, w.noise[0])), (w.town.title, (w.town,))],
-        (tool, {"question": d.question, "answer": d.answer}),
-    )
+    made = agent(w, "revise" if index else "propose", d)
     return Round(
-        index=index, agent=agent, draft=d, rollouts=rollouts,
+        index=index, agent=made, draft=d, rollouts=rollouts,
         verdicts=tuple(verdict(w, r) for r in rollouts), feedback=feedback,
     )  # fmt: skip
 
@@ -178,11 +180,7 @@ def lineage(model: str = "embedded") -> Lineage:
 
 
 def record(s: Seed, status: Status, reason: str, rounds: Sequence[Round], model: str = "embedded") -> Record:
-    usage = {
-        role: Usage(calls=4 * i, prompt_tokens=3000 * i, completion_tokens=90 * i) for i, role in enumerate(ROLES, 1)
-    }
-    return Record(key=s.key, seed=s, status=status, reason=reason, rounds=tuple(rounds), usage=usage,
-                  lineage=lineage(model))  # fmt: skip
+    return Record(key=s.key, seed=s, status=status, reason=reason, rounds=tuple(rounds), lineage=lineage(model))
 
 
 def confirmed(base: Record, w: World, styles: Sequence[Style]) -> Record:
@@ -249,7 +247,10 @@ def no_draft(n: int = 4000) -> Record:
     w = world(n)
     finding = Finding(check="no_draft", cause=Cause.GENERATOR_ERROR, fatal=True, detail="no fact to ask about")
     return record(
-        seed(w, n), Status.REJECTED, "no_draft", [Round(index=0, agent=None, draft=None, findings=(finding,))]
+        seed(w, n),
+        Status.REJECTED,
+        "no_draft",
+        [Round(index=0, agent=agent(w, "propose", None), draft=None, findings=(finding,))],
     )
 
 

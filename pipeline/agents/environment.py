@@ -1,0 +1,41 @@
+"""The environment of a data set: all that a trained model must be given so that its searches mean what the data says.
+
+It governs solver, teacher, every view of trajectories and the retrieval server, and is written once per data set.
+"""
+
+from pipeline import prompts
+from pipeline.agents.tools import SOLVER_TOOLS
+from pipeline.config import AgentLimits, RunConfig
+from pipeline.llm.base import Tool
+from pipeline.types import Data
+
+OBSERVATION = (
+    "For each passage, best first: one line 'Doc RANK [ID] TITLE', one line with its text, blanks collapsed; passages "
+    "are parted by an empty line. Nothing found: 'No passage matches.' A call that cannot be carried out: 'Error: ...'."
+)
+
+
+class Environment(Data):
+    system: str
+    """The system prompt; the user message is the bare question."""
+    tools: tuple[Tool, ...]
+    """`answer` ends the conversation and is not answered."""
+    k: int
+    """Passages per search."""
+    observation: str
+    """How a tool message is laid out."""
+    limits: AgentLimits
+    final_answer: str
+    """Where the answer is to be read."""
+
+
+def environment(config: RunConfig) -> Environment:
+    system = prompts.load("solver/answer").render("", question="")[0].content
+    return Environment(
+        system=system,
+        tools=SOLVER_TOOLS,
+        k=config.retrieval.k,
+        observation=OBSERVATION,
+        limits=config.solver,
+        final_answer="the argument `answer` of the call of the tool `answer`",
+    )

@@ -1,0 +1,80 @@
+"""`qa`: one flat row per question with its evidence; for people, evaluation harnesses and one's own converter.
+
+The columns are the product's own contract. Difficulty, solve rate and hit step are those of the confirmation: the
+least of the rollouts that chose a question is biased, the least of fresh ones is not.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.types import Record
+from pipeline.views.base import trainable
+
+HOP = pa.struct(
+    [
+        ("sub_question", pa.string()),
+        ("answer", pa.string()),
+        ("passage_id", pa.string()),
+        ("title", pa.string()),
+        ("quote", pa.string()),
+    ]
+)
+SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("question", pa.string()),
+        ("answer", pa.string()),
+        ("answer_aliases", pa.list_(pa.string())),
+        ("answer_type", pa.string()),
+        ("target_steps", pa.int32()),
+        ("difficulty", pa.int32()),
+        ("solve_rate", pa.float64()),
+        ("hit_step", pa.int32()),
+        ("rollouts", pa.int32()),
+        ("rounds", pa.int32()),
+        ("strategy", pa.string()),
+        ("preset", pa.string()),
+        ("model", pa.string()),
+        ("hops", pa.list_(HOP)),
+        ("family", pa.string()),
+        ("corpus", pa.string()),
+        ("corpus_fingerprint", pa.string()),
+        ("licence", pa.string()),
+        ("trainable", pa.bool_()),
+        ("run", pa.string()),
+    ]
+)
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    draft, lineage = record.draft, record.lineage
+    if draft is None:
+        return
+    hits = [v.hit_step for v in record.measured if v.correct and v.hit_step is not None]
+    yield {
+        "id": record.key,
+        "question": draft.question,
+        "answer": draft.answer,
+        "answer_aliases": list(draft.answer_aliases),
+        "answer_type": draft.answer_type.value,
+        "target_steps": record.seed.target_steps,
+        "difficulty": record.difficulty,
+        "solve_rate": record.solve_rate,
+        "hit_step": min(hits, default=None),
+        "rollouts": len(record.measured),
+        # Revisions, as the configuration counts them: 0 is the generator's own draft.
+        "rounds": record.rounds[-1].index,
+        "strategy": lineage.strategy,
+        "preset": lineage.preset,
+        "model": lineage.model,
+        "hops": [hop.model_dump(include={field.name for field in HOP}) for hop in draft.hops],
+        "family": draft.family,
+        "corpus": lineage.corpus,
+        "corpus_fingerprint": lineage.corpus_fingerprint,
+        "licence": lineage.licence,
+        "trainable": trainable(record),
+        "run": lineage.run,
+    }

@@ -1,0 +1,106 @@
+"""`records`: everything, nested; the source that any other view can be made from again.
+
+Consumer: our own tools and anyone's analysis. A row is the JSON of a `types.Record`, and whether it may be trained on;
+`record` turns a row back into the very record.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.types import Record
+from pipeline.views.base import trainable
+
+TEXT, FLAG, COUNT = pa.string(), pa.bool_(), pa.int64()
+TEXTS, COUNTS = pa.list_(TEXT), pa.list_(COUNT)
+
+
+def _struct(**fields: pa.DataType) -> pa.StructType:
+    return pa.struct(list(fields.items()))
+
+
+PASSAGE = _struct(id=TEXT, document_id=TEXT, title=TEXT, text=TEXT, start=COUNT, end=COUNT)
+SEED = _struct(key=TEXT, passage=PASSAGE, draw=COUNT, side=TEXT, answer_type=TEXT, target_steps=COUNT)
+HOP = _struct(
+    sub_question=TEXT, answer=TEXT, passage_id=TEXT, title=TEXT, quote=TEXT, passage_sha256=TEXT, relation=TEXT
+)
+DRAFT = _struct(
+    question=TEXT,
+    answer=TEXT,
+    answer_aliases=TEXTS,
+    answer_type=TEXT,
+    answer_precision=TEXT,
+    hops=pa.list_(HOP),
+    family=TEXT,
+)
+TOOL_CALL = _struct(id=TEXT, name=TEXT, arguments=TEXT)
+MESSAGE = _struct(role=TEXT, content=TEXT, reasoning=TEXT, tool_calls=pa.list_(TOOL_CALL), tool_call_id=TEXT, name=TEXT)
+CALL = _struct(id=TEXT, tool=TEXT, argument=TEXT, passage_ids=TEXTS, repeat=FLAG)
+USAGE = _struct(calls=COUNT, prompt_tokens=COUNT, completion_tokens=COUNT, cached_tokens=COUNT, reasoning_tokens=COUNT)
+TRAJECTORY = _struct(
+    messages=pa.list_(MESSAGE),
+    calls=pa.list_(CALL),
+    stop=TEXT,
+    final=TEXT,
+    format_errors=COUNT,
+    usage=USAGE,
+)
+VERDICT = _struct(
+    sample=COUNT,
+    right=FLAG,
+    supported=FLAG,
+    method=TEXT,
+    steps=COUNT,
+    calls=COUNT,
+    hit_step=COUNT,
+    usage=USAGE,
+)
+ROLLOUT = _struct(sample=COUNT, trajectory=TRAJECTORY, answer=TEXT)
+FINDING = _struct(check=TEXT, cause=TEXT, fatal=FLAG, hops=COUNTS, detail=TEXT)
+FEEDBACK = _struct(label=TEXT, cause=TEXT, message=TEXT, hops=COUNTS)
+ROUND = _struct(
+    index=COUNT,
+    agent=TRAJECTORY,
+    draft=DRAFT,
+    findings=pa.list_(FINDING),
+    rollouts=pa.list_(ROLLOUT),
+    verdicts=pa.list_(VERDICT),
+    control=FLAG,
+    feedback=FEEDBACK,
+)
+LINEAGE = _struct(
+    run=TEXT,
+    preset=TEXT,
+    strategy=TEXT,
+    model=TEXT,
+    solver_digest=TEXT,
+    corpus=TEXT,
+    corpus_fingerprint=TEXT,
+    licence=TEXT,
+    attribution=TEXT,
+    retriever=TEXT,
+)
+SCHEMA = pa.schema(
+    _struct(
+        key=TEXT,
+        seed=SEED,
+        status=TEXT,
+        reason=TEXT,
+        rounds=pa.list_(ROUND),
+        confirmation=pa.list_(ROLLOUT),
+        confirmation_verdicts=pa.list_(VERDICT),
+        lineage=LINEAGE,
+        trainable=FLAG,
+    )
+)
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    yield {**record.model_dump(mode="json"), "trainable": trainable(record)}
+
+
+def record(row: dict[str, Any]) -> Record:
+    """The inverse of `rows`."""
+    return Record.model_validate({name: value for name, value in row.items() if name != "trainable"})

@@ -1,0 +1,87 @@
+"""`rl_search_r1`: prompts and gold answers for Search-R1 (and what reads its Parquet files).
+
+Rules: PeterGriffinJin/Search-R1, `scripts/data_process/nq_search.py` (columns, prompt) and
+`verl/utils/reward_score/qa_em.py` (reward). The reward is exact match after SQuAD's normalisation, over the *last* pair
+of answer tags of prompt and response together, if there are more than one. The stock prompt holds two pairs itself, so a
+response without an answer is scored as "Beijing": questions with that answer are left out. So are rows whose own solver
+would not have scored: an answer that exact match cannot recognise teaches nothing but despair.
+"""
+
+import re
+import string
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.types import Record
+from pipeline.views.base import correct, trainable
+
+# `data_source` picks the reward; other names than those of its seven benchmarks raise. All seven share this one.
+DATA_SOURCE = "nq"
+PROMPT = (
+    "Answer the given question. You must conduct reasoning inside <think> and </think> first every time you get new "
+    "information. After reasoning, if you find you lack some knowledge, you can call a search engine by <search> query "
+    "</search> and it will return the top searched results between <information> and </information>. You can search as "
+    "many times as your want. If you find no further external knowledge needed, you can directly provide the answer "
+    "inside <answer> and </answer>, without detailed illustrations. For example, <answer> Beijing </answer>. "
+    "Question: {question}\n"
+)
+_TAG = re.compile(r"</?(?:think|search|information|answer)>")
+SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("question", pa.string()),
+        ("golden_answers", pa.list_(pa.string())),
+        ("data_source", pa.string()),
+        ("prompt", pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))),
+        ("ability", pa.string()),
+        (
+            "reward_model",
+            pa.struct([("style", pa.string()), ("ground_truth", pa.struct([("target", pa.list_(pa.string()))]))]),
+        ),
+        ("extra_info", pa.struct([("split", pa.string()), ("index", pa.int64()), ("trainable", pa.bool_())])),
+    ]
+)
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    draft = record.draft
+    if draft is None:
+        return
+    question = draft.question.strip().rstrip(" .!?") + "?"
+    golds = list(dict.fromkeys(gold for gold in (draft.answer, *draft.answer_aliases) if normalise(gold)))
+    prompt = PROMPT.replace("{question}", question)
+    texts = (question, *golds)
+    if any(_TAG.search(text) for text in texts) or score(prompt, golds):
+        return
+    if not any(score(f"{prompt}<answer> {attempt.rollout.answer} </answer>", golds) for attempt in correct(record)):
+        return
+    yield {
+        "id": record.key,
+        "question": question,
+        "golden_answers": golds,
+        "data_source": DATA_SOURCE,
+        "prompt": [{"role": "user", "content": prompt}],
+        "ability": "fact-reasoning",
+        "reward_model": {"style": "rule", "ground_truth": {"target": golds}},
+        "extra_info": {
+            "split": record.seed.side,
+            # Its trainer groups rollouts for GRPO by this number, so it must be another one for every question.
+            "index": int(record.key[:15], 16),
+            "trainable": trainable(record),
+        },
+    }
+
+
+def score(text: str, golds: Sequence[str]) -> int:
+    """What Search-R1 gives `text`, prompt and response together."""
+    found = re.findall(r"<answer>(.*?)</answer>", text, re.DOTALL)
+    return int(len(found) > 1 and normalise(found[-1].strip()) in {normalise(gold) for gold in golds})
+
+
+def normalise(text: str) -> str:
+    """SQuAD's, as Search-R1 applies it: ASCII marks go, accents stay. Not the product's own, which folds both."""
+    plain = "".join(c for c in text.lower() if c not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", plain).split())

@@ -1,0 +1,78 @@
+"""Every view of the folder keeps its contract, for every kind of record and whatever the text is."""
+
+import datasets
+import pyarrow as pa
+import pytest
+
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig
+from pipeline.views import base
+from tests.hostile import HOSTILE
+from tests.records import accepted, batch, below_target, hostile
+
+ENVIRONMENT = environment(RunConfig())
+RECORDS = [record for record in [*batch(), below_target(), hostile()] if base.taken(record, base.INCLUDES)]
+
+
+@pytest.fixture(params=base.names())
+def view(request):
+    return base.load(request.param)
+
+
+def test_the_folder_holds_the_promised_views():
+    assert set(base.names()) >= {"records", "qa", "sft", "rl_search_r1"}
+
+
+def test_docstring_names_its_consumer_and_source(view):
+    assert len(view.__doc__) > 100 and f"`{view.__name__.rpartition('.')[2]}`" in view.__doc__
+
+
+def test_rows_have_exactly_the_columns_of_the_schema(view):
+    rows = [row for record in RECORDS for row in view.rows(record, ENVIRONMENT)]
+    assert rows
+    for row in rows:
+        _same_shape(row, pa.struct(list(view.SCHEMA)))
+
+
+def _same_shape(value, kind):
+    """`from_pylist` drops what a schema does not name, so a lost key shows only in a comparison with the schema."""
+    if value is None:
+        return
+    if pa.types.is_struct(kind):
+        assert set(value) == {field.name for field in kind}
+        for field in kind:
+            _same_shape(value[field.name], field.type)
+    elif pa.types.is_list(kind):
+        for item in value:
+            _same_shape(item, kind.value_type)
+
+
+def test_rows_survive_arrow(view):
+    rows = [row for record in RECORDS for row in view.rows(record, ENVIRONMENT)]
+    assert pa.Table.from_pylist(rows, schema=view.SCHEMA).to_pylist() == rows
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_any_text_comes_back_as_it_was(view, text):
+    rows = list(view.rows(hostile(text=text), ENVIRONMENT))
+    assert pa.Table.from_pylist(rows, schema=view.SCHEMA).to_pylist() == rows
+
+
+def test_datasets_can_represent_the_schema(view):
+    features = datasets.Features.from_arrow_schema(view.SCHEMA)
+    assert set(features) == set(view.SCHEMA.names)
+
+
+def test_embedded_rows_are_not_trainable(view):
+    name = "trainable" if "trainable" in view.SCHEMA.names else None
+
+    def flag(model):
+        (row,) = view.rows(accepted(1, model=model), ENVIRONMENT)
+        return row[name] if name else row["extra_info"]["trainable"]
+
+    assert flag("embedded") is False
+    assert flag("qwen") is True
+
+
+def test_rows_are_a_pure_function(view):
+    assert list(view.rows(RECORDS[0], ENVIRONMENT)) == list(view.rows(RECORDS[0], ENVIRONMENT))

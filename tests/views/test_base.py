@@ -1,0 +1,28 @@
+import pytest
+
+from pipeline.errors import UsageError
+from pipeline.views import base
+from tests.records import accepted, below_target, failed, rejected
+
+
+def test_accepted_records_alone_are_taken_by_default():
+    assert [base.taken(r) for r in (accepted(), below_target(), rejected(), failed())] == [True, False, False, False]
+
+
+def test_below_target_is_taken_when_asked_for_and_measured():
+    assert base.taken(below_target(), ("below_target",))
+    unmeasured = below_target().model_copy(update={"confirmation": (), "confirmation_verdicts": ()})
+    assert not base.taken(unmeasured, ("below_target",))
+    assert not base.taken(rejected(), ("below_target",))
+
+
+def test_correct_rollouts_come_shortest_first():
+    attempts = base.correct(below_target())
+    assert [a.verdict.steps for a in attempts] == sorted(a.verdict.steps for a in attempts)
+    assert attempts[0].verdict.steps == 1
+    assert all(a.verdict.correct and a.rollout.sample == a.verdict.sample for a in attempts)
+
+
+def test_an_unknown_view_is_answered_with_the_known_ones():
+    with pytest.raises(UsageError, match="qa.*sft"):
+        base.load("nope")
