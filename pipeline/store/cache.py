@@ -67,9 +67,11 @@ class Cache:
             self._db.close()
 
     def _prepare(self) -> None:
+        self._db.execute("BEGIN")
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
         application = self._db.execute("PRAGMA application_id").fetchone()[0]
         tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        self._db.execute("COMMIT")
         if tables and (application, version) != (_APPLICATION, _VERSION):
             raise StoreError(f"{self.path} is no cache of this version of digsite; move it elsewhere and repeat")
         self._db.execute("PRAGMA journal_mode = WAL")

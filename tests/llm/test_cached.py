@@ -1,0 +1,145 @@
+"""A finished call is never paid for again."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.agents.tools import ANSWER, SEARCH
+from pipeline.errors import ProviderError
+from pipeline.llm.base import LLM, Completion, Finish, Request, Sampling, Schema
+from pipeline.llm.cached import Cached
+from pipeline.llm.ledger import Counted, counting
+from pipeline.llm.scripted import ScriptedLLM
+from pipeline.store.cache import Cache
+from pipeline.types import Message, Usage
+
+ASK = Request(model="m", messages=(Message(role="user", content="Who?"),), tools=(SEARCH, ANSWER))
+
+
+def completion(text: str, finish: Finish = Finish.STOP) -> Completion:
+    usage = Usage(calls=1, prompt_tokens=7, completion_tokens=2)
+    return Completion(message=Message(role="assistant", content=text), finish=finish, usage=usage)
+
+
+class Slow:
+    """Answers when it is let go."""
+
+    def __init__(self, llm: LLM) -> None:
+        self.llm, self.go, self.cancelled = llm, asyncio.Event(), 0
+
+    async def complete(self, request: Request) -> Completion:
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return await self.llm.complete(request)
+
+
+async def test_the_same_request_is_paid_once_over_restarts(tmp_path: Path) -> None:
+    model = ScriptedLLM([completion("Zoë")])
+    first = await Cached(model, Cache(tmp_path / "c")).complete(ASK)
+    again = await Cached(ScriptedLLM([]), Cache(tmp_path / "c")).complete(ASK)
+    assert first == again == completion("Zoë")
+
+
+CHANGES: list[dict[str, Any]] = [
+    {"model": "n"},
+    {"messages": (Message(role="user", content="Who!"),)},
+    {"tools": (SEARCH,)},
+    {"tool_choice": "answer"},
+    {"output": Schema(name="verdict", body={})},
+    {"sampling": Sampling(temperature=0.5)},
+    {"sample": 1},
+]
+
+
+def test_every_field_of_a_request_is_tried_here() -> None:
+    assert {name for change in CHANGES for name in change} == set(Request.model_fields)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=[next(iter(c)) for c in CHANGES])
+async def test_another_request_is_another_call(tmp_path: Path, change: dict[str, Any]) -> None:
+    model = ScriptedLLM(["one", "two"])
+    cached = Cached(model, Cache(tmp_path / "c"))
+    await cached.complete(ASK)
+    assert (await cached.complete(ASK.model_copy(update=change))).message.content == "two"
+
+
+@pytest.mark.parametrize("finish", [Finish.LENGTH, Finish.CONTENT_FILTER])
+async def test_a_cut_or_filtered_answer_is_asked_for_again(tmp_path: Path, finish: Finish) -> None:
+    cached = Cached(ScriptedLLM([completion("cut", finish), completion("whole")]), Cache(tmp_path / "c"))
+    assert (await cached.complete(ASK)).finish is finish
+    assert (await cached.complete(ASK)).message.content == "whole"
+
+
+async def test_an_error_is_not_kept_and_reaches_all_who_wait(tmp_path: Path) -> None:
+    cached = Cached(ScriptedLLM([ProviderError("down"), "up"]), Cache(tmp_path / "c"))
+    results = await asyncio.gather(*(cached.complete(ASK) for _ in range(3)), return_exceptions=True)
+    assert [type(result) for result in results] == [ProviderError] * 3
+    assert (await cached.complete(ASK)).message.content == "up"
+
+
+async def test_equal_requests_at_once_are_one_call(tmp_path: Path) -> None:
+    model = ScriptedLLM(["one"])
+    cached = Cached(model, Cache(tmp_path / "c"))
+    answers = await asyncio.gather(*(cached.complete(ASK) for _ in range(50)))
+    assert len(model.requests) == 1 and {answer.message.content for answer in answers} == {"one"}
+
+
+async def test_who_gives_up_does_not_take_the_call_from_the_others(tmp_path: Path) -> None:
+    slow = Slow(ScriptedLLM(["one"]))
+    cached = Cached(slow, Cache(tmp_path / "c"))
+    first, second = (asyncio.create_task(cached.complete(ASK)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.sleep(0)
+    slow.go.set()
+    assert (await second).message.content == "one" and slow.cancelled == 0
+
+
+async def test_a_call_that_nobody_waits_for_ends_and_can_be_made_again(tmp_path: Path) -> None:
+    slow = Slow(ScriptedLLM(["one"]))
+    cached = Cached(slow, Cache(tmp_path / "c"))
+    first = asyncio.create_task(cached.complete(ASK))
+    await asyncio.sleep(0.01)
+    first.cancel()
+    await asyncio.sleep(0)
+    second = asyncio.create_task(cached.complete(ASK))
+    await asyncio.sleep(0.01)
+    assert slow.cancelled == 1
+    slow.go.set()
+    assert (await second).message.content == "one"
+
+
+async def test_a_kept_answer_of_another_shape_is_a_miss(tmp_path: Path) -> None:
+    from pipeline.llm.cached import request_digest
+
+    cache = Cache(tmp_path / "c")
+    cache.put(request_digest(ASK), b'{"old": "shape"}')
+    assert (await Cached(ScriptedLLM(["new"]), cache).complete(ASK)).message.content == "new"
+
+
+async def test_the_ledger_tells_paid_from_cached_by_role(tmp_path: Path) -> None:
+    cached = Cached(Counted(ScriptedLLM(lambda _: completion("x"))), Cache(tmp_path / "c"))
+    judge = ASK.model_copy(update={"output": Schema(name="verdict", body={})})
+    with counting() as ledger:
+        await asyncio.gather(*(cached.complete(ASK) for _ in range(4)), cached.complete(judge))
+    with counting() as other:
+        await cached.complete(ASK)
+    assert (ledger.roles["answer"].paid.calls, ledger.roles["answer"].cached.calls) == (1, 3)
+    assert ledger.roles["verdict"].paid == Usage(calls=1, prompt_tokens=7, completion_tokens=2)
+    assert other.roles["answer"].paid == Usage() and other.roles["answer"].cached.prompt_tokens == 7
+
+
+async def test_the_ledger_counts_calls_that_failed() -> None:
+    with counting() as ledger, pytest.raises(ProviderError):
+        await Counted(ScriptedLLM([ProviderError("down")])).complete(ASK)
+    assert ledger.roles["answer"].errors == 1 and ledger.roles["answer"].paid == Usage()
+
+
+async def test_a_script_that_runs_out_fails_the_test_that_wrote_it() -> None:
+    with pytest.raises(AssertionError, match="no output left for request 1"):
+        await ScriptedLLM([]).complete(ASK)

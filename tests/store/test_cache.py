@@ -1,0 +1,137 @@
+"""What was put is what is got, or a miss, or one line that names the file."""
+
+import random
+import sqlite3
+import subprocess
+import sys
+import threading
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import StoreError
+from pipeline.store.cache import Cache
+
+
+def digest(number: int) -> bytes:
+    return sha256(str(number).encode()).digest()
+
+
+def test_the_first_answer_stands_for_everyone(tmp_path: Path) -> None:
+    one, two = Cache(tmp_path / "c.sqlite"), Cache(tmp_path / "c.sqlite")
+    assert one.get(digest(1)) is None
+    assert one.put(digest(1), b'"first"') == b'"first"'
+    assert two.put(digest(1), b'"second"') == b'"first"'
+    assert two.get(digest(1)) == b'"first"' and len(two) == 1
+
+
+def test_an_answer_survives_the_kill_of_its_process(tmp_path: Path) -> None:
+    code = "import os, sys; from pathlib import Path; from pipeline.store.cache import Cache\n"
+    code += (
+        "c = Cache(Path(sys.argv[1])); [c.put(bytes([n]) * 32, b'%d' % n) for n in range(200)]; os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, tmp_path / "c.sqlite"], check=False).returncode == -9
+    cache = Cache(tmp_path / "c.sqlite")
+    assert [cache.get(bytes([n]) * 32) for n in range(200)] == [b"%d" % n for n in range(200)]
+
+
+def test_eight_threads_open_and_fill_one_file_together(tmp_path: Path) -> None:
+    failures: list[BaseException] = []
+
+    def work(thread: int) -> None:
+        try:
+            cache = Cache(tmp_path / "c.sqlite")
+            for number in range(100):
+                assert cache.put(digest(number), b"%d" % thread) == cache.get(digest(number))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures and len(Cache(tmp_path / "c.sqlite")) == 100
+
+
+@pytest.mark.parametrize("content", [b"\x93junk" * 4000, b"SQLite format 3\0" + b"\xff" * 9000], ids=["junk", "header"])
+def test_garbage_is_one_line_that_names_the_file(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "c.sqlite").write_bytes(content)
+    with pytest.raises(StoreError, match=r"c\.sqlite") as caught:
+        Cache(tmp_path / "c.sqlite")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_foreign_database_is_left_as_it_is(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "c.sqlite") as db:
+        db.execute("CREATE TABLE mine (a)")
+    db.close()
+    before = (tmp_path / "c.sqlite").read_bytes()
+    with pytest.raises(StoreError, match="no cache of this version"):
+        Cache(tmp_path / "c.sqlite")
+    assert (tmp_path / "c.sqlite").read_bytes() == before
+
+
+def test_a_folder_in_the_way_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "c.sqlite").mkdir()
+    with pytest.raises(StoreError, match="cannot use"):
+        Cache(tmp_path / "c.sqlite")
+
+
+def test_flipped_bytes_give_a_miss_or_a_line_but_never_another_answer(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    cache = Cache(path)
+    truth = {digest(n): (f'"{n} ' + "answer " * 30 + '"').encode() for n in range(60)}
+    for key, value in truth.items():
+        cache.put(key, value)
+    cache.close()
+    whole, chance, seen = path.read_bytes(), random.Random(7), {"same": 0, "miss": 0, "line": 0}
+    for _ in range(200):
+        damaged = bytearray(whole)
+        damaged[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+        for name in ("-wal", "-shm"):
+            path.with_name(path.name + name).unlink(missing_ok=True)
+        path.write_bytes(damaged)
+        try:
+            cache = Cache(path)
+        except StoreError:
+            seen["line"] += 1
+            continue
+        for key, value in truth.items():
+            try:
+                got = cache.get(key)
+                assert got in (None, value)
+                seen["same" if got else "miss"] += 1
+            except StoreError:
+                seen["line"] += 1
+        cache.close()
+    assert all(seen.values()), seen
+
+
+def test_a_truncated_file_is_a_miss_or_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    cache = Cache(path)
+    for number in range(200):
+        cache.put(digest(number), b"x" * 300)
+    cache.close()
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 1777):
+        for name in ("-wal", "-shm"):
+            path.with_name(path.name + name).unlink(missing_ok=True)
+        path.write_bytes(whole[:length])
+        try:
+            cache = Cache(path)
+            assert cache.get(digest(7)) in (None, b"x" * 300)
+            cache.close()
+        except StoreError as error:
+            assert "c.sqlite" in str(error)
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "c.sqlite")
+    cache._db.execute("PRAGMA max_page_count = 20")
+    with pytest.raises(StoreError, match="disk full"):
+        for number in range(2000):
+            cache.put(digest(number), random.Random(number).randbytes(500))
+    assert cache.get(digest(0)) == random.Random(0).randbytes(500)

@@ -1,0 +1,141 @@
+"""Whole or not at all, whatever fails."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import StoreError
+from pipeline.store import files
+
+
+def fail_after(monkeypatch: pytest.MonkeyPatch, name: str, calls: int, error: BaseException) -> None:
+    """Let `os.<name>` work so many times and then raise."""
+    real, left = getattr(os, name), [calls]
+
+    def flaky(*args: object) -> object:
+        if left[0] == 0:
+            raise error
+        left[0] -= 1
+        return real(*args)
+
+    monkeypatch.setattr(files.os, name, flaky)
+
+
+def test_a_write_replaces_the_whole_file(tmp_path: Path) -> None:
+    files.atomic_write(tmp_path / "a" / "x", b"long old content")
+    files.atomic_write(tmp_path / "a" / "x", b"new")
+    assert (tmp_path / "a" / "x").read_bytes() == b"new"
+    assert [p.name for p in (tmp_path / "a").iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "no space"), KeyboardInterrupt()], ids=["full", "ctrl-c"])
+@pytest.mark.parametrize("name", ["fsync", "replace"])
+def test_a_failed_write_leaves_the_old_file_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, error: BaseException
+) -> None:
+    files.atomic_write(tmp_path / "x", b"old")
+    fail_after(monkeypatch, name, 0, error)
+    with pytest.raises((StoreError, KeyboardInterrupt)) as caught:
+        files.atomic_write(tmp_path / "x", b"new")
+    if isinstance(error, OSError):
+        assert "disk full" in str(caught.value) and str(tmp_path / "x") in str(caught.value)
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("x", b"old")]
+
+
+def test_equal_json_is_equal_bytes(tmp_path: Path) -> None:
+    files.write_json(tmp_path / "a", {"b": 1, "a": "ö"})
+    files.write_json(tmp_path / "b", {"a": "ö", "b": 1})
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_folder_is_swapped_whole(tmp_path: Path) -> None:
+    for content in ("one", "two"):
+        with files.atomic_folder(tmp_path / "set") as building:
+            (building / "sub").mkdir()
+            (building / "sub" / content).write_text(content)
+            assert content == "one" or (tmp_path / "set" / "sub" / "one").exists()
+    assert [p.name for p in tmp_path.rglob("*")] == ["set", "sub", "two"]
+
+
+def test_a_folder_whose_body_fails_leaves_the_old_one(tmp_path: Path) -> None:
+    with files.atomic_folder(tmp_path / "set") as building:
+        (building / "old").write_text("")
+    with pytest.raises(StoreError, match="disk full"), files.atomic_folder(tmp_path / "set") as building:
+        (building / "new").write_text("")
+        raise OSError(errno.ENOSPC, "no space")
+    assert [p.name for p in tmp_path.rglob("*")] == ["set", "old"]
+
+
+def test_two_builders_of_one_folder_do_not_mix(tmp_path: Path) -> None:
+    with (
+        files.atomic_folder(tmp_path / "set"),
+        pytest.raises(StoreError, match="another process is building"),
+        files.atomic_folder(tmp_path / "set"),
+    ):
+        pass
+    assert (tmp_path / "set").is_dir()
+
+
+@pytest.mark.parametrize("point", ["before_sync", "before_rename", "after_rename", "before_swap", "mid_swap"])
+def test_a_kill_leaves_old_or_new_and_the_sweep_leaves_nothing_else(tmp_path: Path, point: str) -> None:
+    code = f"""
+from pathlib import Path
+from pipeline.store import files
+root = Path({str(tmp_path)!r})
+for n in "12":
+    files.atomic_write(root / "file", n.encode() * 9)
+    with files.atomic_folder(root / "set") as building:
+        files.atomic_write(building / n, b"")
+"""
+    count = 1 if point == "mid_swap" else 3 if point in ("before_sync", "before_rename", "after_rename") else 2
+    environment = {**os.environ, "DIGSITE_CRASH_AT": f"{point}:{count}"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
+    assert done.returncode == -9
+    files.sweep(tmp_path)
+    state = (tmp_path / "file").read_bytes(), *(p.name for p in (tmp_path / "set").iterdir())
+    assert state in {(b"1" * 9, "1"), (b"2" * 9, "1"), (b"2" * 9, "2")}
+    assert {p.name for p in tmp_path.iterdir()} == {"file", "set"}
+
+
+def test_a_link_moves_and_never_hides_a_folder(tmp_path: Path) -> None:
+    files.link(tmp_path / "latest", "one")
+    files.link(tmp_path / "latest", "two")
+    assert os.readlink(tmp_path / "latest") == "two"
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StoreError, match="in the way"):
+        files.link(tmp_path / "folder", "two")
+
+
+def test_opening_a_torn_file_cuts_it_to_its_lines(tmp_path: Path) -> None:
+    whole = b"a" * 70_000 + b"\n" + b"b\n"
+    for end in (*range(69_990, len(whole)), 0, 1):
+        (tmp_path / "x").write_bytes(whole[:end])
+        appender = files.Appender(tmp_path / "x")
+        appender.append(b"c")
+        appender.close()
+        assert (tmp_path / "x").read_bytes() == whole[: whole[:end].rfind(b"\n") + 1] + b"c\n"
+
+
+@pytest.mark.parametrize("name", ["write", "fsync"])
+def test_a_failed_append_takes_back_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    appender = files.Appender(tmp_path / "x")
+    appender.append(b"one")
+    with monkeypatch.context() as patch, pytest.raises(StoreError, match="disk full"):
+        fail_after(patch, name, 0, OSError(errno.ENOSPC, "no space"))
+        appender.append(b"two")
+    appender.append(b"three")
+    assert (tmp_path / "x").read_bytes() == b"one\nthree\n"
+
+
+def test_a_short_write_takes_back_its_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    appender = files.Appender(tmp_path / "x")
+    appender.append(b"one")
+    real = os.write
+    monkeypatch.setattr(files.os, "write", lambda handle, data: real(handle, data[:2]))
+    with pytest.raises(StoreError, match="disk full"):
+        appender.append(b"two")
+    assert (tmp_path / "x").read_bytes() == b"one\n"
