@@ -118,8 +118,8 @@ def load(manifest: Manifest) -> Corpus:
     documents = tuple(tally.kept())
     cut = tuple(passage for document in documents for passage in passages(document))
     if not cut:
-        what = f"{tally.read} rows, {tally.empty} of them empty, {tally.oversized} oversized" if tally.read else "it is empty"
-        raise CorpusError(f"{path}: no document in it ({what}); give a corpus with text")
+        rows = f"{tally.read} rows, {tally.empty} of them empty, {tally.oversized} oversized"
+        raise CorpusError(f"{path}: no document in it ({rows if tally.read else 'it is empty'}); give one with text")
     counts = Counts(
         read=tally.read,
         bad=tally.bad,

@@ -1,4 +1,4 @@
-"""What a corpus is and where it comes from: a TOML file in `corpora/`, or a bare path with what the command line says."""
+"""What a corpus is and where it comes from: a TOML file in `corpora/`, or a bare path and what the user says of it."""
 
 import re
 import tomllib
@@ -39,7 +39,7 @@ class Manifest(Data):
     language: str = "en"
     redistribute: Literal["full", "spans", "ids", "unknown"] = "unknown"
     """How much of the text may be passed on."""
-    fields: Fields = Fields()  # type: ignore[assignment]  # hides a deprecated method of pydantic
+    fields: Fields = Fields()
     limits: Limits = Limits()
 
     @property

@@ -7,7 +7,7 @@ from pipeline.text import Span, sentences
 from pipeline.types import Document, Passage
 
 CHUNKER = "1"
-"""Part of every fingerprint: to be raised whenever a document would be cut otherwise, by a change in `sentences` too."""
+"""Part of every fingerprint: raise it whenever a document would be cut otherwise, by a change in `sentences` too."""
 
 WORDS = 100
 _LONGEST = 200
@@ -33,18 +33,13 @@ def _cut(text: str) -> list[Span]:
     pieces = [(span, n) for sentence in sentences(text) for span, n in _pieces(text, sentence)]
     total = sum(n for _, n in pieces)
     parts = max(1, round(total / WORDS))
-    cuts: list[Span] = []
-    start, seen = -1, 0
+    cuts: dict[int, Span] = {}
+    seen = 0
     for span, n in pieces:
-        # A piece belongs to the part that holds its middle.
-        if start < 0 or (seen + n / 2) * parts >= (len(cuts) + 1) * total:
-            if start >= 0:
-                cuts.append(Span(start, end))
-            start = span.start
-        end, seen = span.end, seen + n
-    if start >= 0:
-        cuts.append(Span(start, end))
-    return cuts
+        part = int((seen + n / 2) * parts / total)  # the part that holds the middle of the piece
+        cuts[part] = Span(cuts.get(part, span).start, span.end)
+        seen += n
+    return list(cuts.values())
 
 
 def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:

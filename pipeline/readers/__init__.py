@@ -1,4 +1,4 @@
-"""Readers turn a file or folder into rows. The directory is the registry: one module per reader, and its name is the id.
+"""Readers turn a file or folder into rows. The directory is the registry: one module per reader, whose name is the id.
 
 A reader module has `SUFFIXES` (the file names that it reads; a folder has none) and `read(path, limits)`.
 """
@@ -20,7 +20,7 @@ def load(name: str) -> Reader:
     """The reader of that name."""
     if name not in names():
         raise CorpusError(f"no reader '{name}'; known: {', '.join(names())}")
-    return importlib.import_module(f"pipeline.readers.{name}")  # type: ignore[return-value]
+    return importlib.import_module(f"pipeline.readers.{name}")
 
 
 def for_path(path: Path) -> str:
@@ -31,4 +31,4 @@ def for_path(path: Path) -> str:
         if path.name.lower().endswith(load(name).SUFFIXES):
             return name
     endings = sorted({suffix for name in names() for suffix in load(name).SUFFIXES})
-    raise CorpusError(f"{path}: no reader for it; give a file ending in {', '.join(endings)}, or a folder of text files")
+    raise CorpusError(f"{path}: no reader for it; give a {', '.join(endings)} file, or a folder of text files")

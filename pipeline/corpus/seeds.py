@@ -1,0 +1,42 @@
+"""From which passages a question may start, and on which side of the split a document lies."""
+
+import re
+from typing import Literal
+
+from pipeline import text
+from pipeline.types import Passage, sha256
+
+EVAL_SHARE = 0.05
+_MIN_WORDS = 25
+_DISAMBIGUATION = re.compile(r"^[^.\n]{0,80} (?:may|can|might|could) (?:also |either )?refer to\b", re.IGNORECASE)
+_LIST_TITLE = re.compile(r"^(?:lists? of|index of|outline of|glossary of|timeline of)\b", re.IGNORECASE)
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w'’.-]+")
+
+
+def quality(passage: Passage) -> str | None:
+    """Why no question should start here: `too_short`, `disambiguation`, `list` or `no_fact`; None if one may."""
+    body = passage.text
+    if len(body.split()) < _MIN_WORDS:
+        return "too_short"
+    if "(disambiguation)" in passage.title or _DISAMBIGUATION.match(body):
+        return "disambiguation"
+    if _LIST_TITLE.search(passage.title) or _is_list(body):
+        return "list"
+    return None if _has_fact(body) else "no_fact"
+
+
+def side(document_id: str) -> Literal["train", "eval"]:
+    """A document's side: by hash of its id alone, so that it never moves while a corpus or a run grows."""
+    return "eval" if int(sha256(f"side\0{document_id}")[:8], 16) < EVAL_SHARE * 2**32 else "train"
+
+
+def _is_list(body: str) -> bool:
+    """Mostly short lines without a full stop."""
+    lines = [line.strip() for line in body.split("\n") if line.strip()]
+    short = [line for line in lines if len(line.split()) < 12 and not line.endswith((".", "!", "?", '"'))]
+    return len(lines) >= 4 and len(short) > 0.7 * len(lines)
+
+
+def _has_fact(body: str) -> bool:
+    """A name inside a sentence, a date or a number: something that an answer could be."""
+    return bool(_NAME.search(body) or text.dates(body) or text.numbers(body))

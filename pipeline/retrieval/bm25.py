@@ -1,0 +1,98 @@
+"""BM25 without a JVM: rank-bm25 behind the same contract, for small corpora.
+
+It is made to rank as Lucene does: the Porter stemmer, Lucene's stop words, its idf and its parameters. Lengths are
+exact here and Unicode's finer rules of word breaks are not followed, so scores differ a little.
+"""
+
+import asyncio
+import logging
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from math import log
+from typing import Any
+
+import numpy as np
+import Stemmer
+from rank_bm25 import BM25Okapi
+
+from pipeline.corpus.loading import Corpus
+from pipeline.retrieval.passages import Passages, contents, query_text
+from pipeline.types import Hit
+
+logger = logging.getLogger(__name__)
+MANY = 50_000
+_STOP = frozenset(
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
+    "to was will with".split()
+)
+_WORD = re.compile(r"\d+(?:[.,]\d+)*(?:\w+)?|\w+(?:['’.]\w+)*")
+_POSSESSIVE = re.compile(r"['’]s$")
+
+
+class Bm25Retriever(Passages):
+    """Indexes the corpus in memory when it is made."""
+
+    name = "bm25"
+
+    def __init__(self, corpus: Corpus) -> None:
+        super().__init__(corpus.passages)
+        if len(corpus.passages) > MANY:
+            logger.warning("%d passages are many for --retriever bm25: a search may take seconds", len(corpus.passages))
+        self._passages = corpus.passages
+        tokens = [analyse(contents(passage)) for passage in corpus.passages]
+        self._engine = _Okapi(tokens, k1=0.9, b=0.4)
+        self._holders: dict[str, list[int]] = {}
+        for number, words in enumerate(tokens):
+            for word in set(words):
+                self._holders.setdefault(word, []).append(number)
+
+    async def search(self, query: str, k: int) -> list[Hit]:
+        return await asyncio.to_thread(self._search, query, k)
+
+    async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        return await asyncio.to_thread(lambda: [self._search(query, k) for query in queries])
+
+    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        words = Counter(analyse(query_text(query)))
+        return [self._engine.weigh(words, analyse(text)) for text in texts]
+
+    def _search(self, query: str, k: int) -> list[Hit]:
+        words = analyse(query_text(query))
+        found = sorted({number for word in set(words) for number in self._holders.get(word, ())})
+        if k < 1 or not found:
+            return []
+        # rank-bm25 would score every passage; one that shares no word with the query scores nothing.
+        scores = np.asarray(self._engine.get_batch_scores(words, found))
+        least = np.partition(scores, -k)[-k] if k < len(found) else -np.inf
+        hits = [Hit(passage=self._passages[found[i]], score=float(scores[i])) for i in np.flatnonzero(scores >= least)]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))[:k]
+
+
+class _Okapi(BM25Okapi):  # type: ignore[misc]
+    """rank-bm25 with Lucene's idf, which is never negative, so that frequent words do not push passages down."""
+
+    def _calc_idf(self, nd: dict[str, int]) -> None:
+        self.idf = {word: log(1 + (self.corpus_size - df + 0.5) / (df + 0.5)) for word, df in nd.items()}
+
+    def weigh(self, query: Counter[str], words: Sequence[str]) -> float:
+        """The score of a text that need not be in the corpus, by the same formula as `get_batch_scores`."""
+        counts: Counter[str] = Counter(words)
+        norm: Any = self.k1 * (1 - self.b + self.b * len(words) / self.avgdl)
+        weight = {word: times * self.idf.get(word, 0.0) for word, times in query.items()}
+        return float(sum(w * counts[word] * (self.k1 + 1) / (counts[word] + norm) for word, w in weight.items()))
+
+
+def analyse(text: str) -> list[str]:
+    """Words as they are indexed."""
+    words = (_POSSESSIVE.sub("", word) for word in _WORD.findall(text.lower()))
+    return [_stem(word) for word in words if word not in _STOP]
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    return str(_STEMMER.stemWord(word))
+
+
+_STEMMER = Stemmer.Stemmer("porter")

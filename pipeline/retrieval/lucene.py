@@ -1,0 +1,145 @@
+"""BM25 by Lucene, through Pyserini. See `jvm` for why a single thread makes all the calls."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import Future
+from math import log
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+from pipeline.corpus.loading import Corpus
+from pipeline.errors import RetrievalError
+from pipeline.retrieval import index, jvm
+from pipeline.retrieval.passages import Passages, contents, query_text, readable
+from pipeline.types import Hit
+
+ANALYSER = "english"
+K1, B = 0.9, 0.4
+_BATCH = 2000
+_THREADS = 2
+
+
+class _Asked(NamedTuple):
+    query: str
+    k: int
+    answer: "Future[list[Hit]]"
+
+
+class LuceneRetriever(Passages):
+    """Opens the index of a corpus, building it first where there is none. Raises RetrievalError."""
+
+    name = "lucene"
+
+    def __init__(self, corpus: Corpus, out: Path) -> None:
+        super().__init__(corpus.passages)
+        home = index.ensure(corpus, ANALYSER, out, lambda path: jvm.call(_build, corpus, path))
+        self._searcher: Any = jvm.call(_open, home, len(corpus.passages))
+        self._waiting: list[_Asked] = []
+        self._lock = Lock()
+        self._statistics: tuple[int, float] | None = None
+        self._frequency: dict[str, int] = {}
+
+    async def search(self, query: str, k: int) -> list[Hit]:
+        return await asyncio.wrap_future(self._ask(query, k))
+
+    async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        return list(await asyncio.gather(*[asyncio.wrap_future(self._ask(query, k)) for query in queries]))
+
+    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        return await jvm.acall(self._score, query_text(query), texts)
+
+    def _ask(self, query: str, k: int) -> "Future[list[Hit]]":
+        """Queue a search. Those that wait when the JVM's thread gets to it are searched together."""
+        asked = _Asked(query_text(query), k, Future())
+        with self._lock:
+            self._waiting.append(asked)
+            if len(self._waiting) == 1:
+                jvm.submit(self._drain)
+        return asked.answer
+
+    def _drain(self) -> None:
+        with self._lock:
+            batch, self._waiting = self._waiting, []
+        batch = [asked for asked in batch if asked.answer.set_running_or_notify_cancel()]
+        try:
+            found = self._search(batch)
+        except BaseException as error:
+            for asked in batch:
+                asked.answer.set_exception(jvm.translated(error))
+        else:
+            for asked, hits in zip(batch, found, strict=True):
+                asked.answer.set_result(hits)
+
+    def _search(self, batch: list[_Asked]) -> list[list[Hit]]:
+        most = min(max((asked.k for asked in batch), default=0), len(self.by_id))
+        if most < 1:
+            return [[] for _ in batch]
+        if len(batch) == 1:
+            found = [self._searcher.search(batch[0].query, most)]
+        else:
+            ids = [str(n) for n in range(len(batch))]
+            by_id = self._searcher.batch_search([asked.query for asked in batch], ids, k=most, threads=_THREADS)
+            found = [by_id[n] for n in ids]
+        return [self._hits(hits)[: max(0, asked.k)] for asked, hits in zip(batch, found, strict=True)]
+
+    def _hits(self, found: Any) -> list[Hit]:
+        hits = []
+        for hit in found:
+            key, score = hit.docid, hit.score
+            if key not in self.by_id:
+                raise RetrievalError(f"Lucene returned {key!r}, which is not in the corpus; delete outputs/indexes")
+            hits.append(Hit(passage=self.by_id[key], score=score))
+        return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))
+
+    def _score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Lucene's BM25Similarity, with its length norm of one byte."""
+        reader = self._searcher.index_reader
+        if self._statistics is None:
+            statistics = reader.stats()
+            documents = statistics["non_empty_documents"]
+            self._statistics = documents, statistics["total_terms"] / max(1, documents)
+        documents, average = self._statistics
+        terms = Counter(reader.analyze(query))
+        weight = {}
+        for term, times in terms.items():
+            if term not in self._frequency:
+                # Not `get_term_counts`: it would analyse the term once more.
+                key = jvm.java("org.apache.lucene.index.Term")("contents", term)
+                self._frequency[term] = reader.reader.docFreq(key)
+            df = self._frequency[term]
+            weight[term] = times * log(1 + (documents - df + 0.5) / (df + 0.5)) if df else 0.0
+        return [_bm25(weight, reader.analyze(readable(text)), average) for text in texts]
+
+
+def _bm25(weight: dict[str, float], tokens: list[str], average: float) -> float:
+    counts = Counter(tokens)
+    norm = K1 * (1 - B + B * _stored_length(len(tokens)) / average)
+    return sum(w * counts[term] / (counts[term] + norm) for term, w in weight.items() if counts[term])
+
+
+def _stored_length(length: int) -> int:
+    """What Lucene remembers of a length (SmallFloat.intToByte4): exact up to 39, then four leading bits of the rest."""
+    rest = max(0, length - 24)
+    shift = max(0, rest.bit_length() - 4)
+    return min(length, 24) + (rest >> shift << shift)
+
+
+def _build(corpus: Corpus, path: Path) -> None:
+    jvm.start()
+    from pyserini.index.lucene import LuceneIndexer
+
+    indexer = LuceneIndexer(args=["-index", str(path), "-optimize"], threads=_THREADS)
+    for start in range(0, len(corpus.passages), _BATCH):
+        part = corpus.passages[start : start + _BATCH]
+        indexer.add_batch_dict([{"id": passage.id, "contents": contents(passage)} for passage in part])
+    indexer.close()
+
+
+def _open(path: Path, passages: int) -> Any:
+    searcher = jvm.start().LuceneSearcher(str(path))
+    searcher.set_bm25(K1, B)
+    if searcher.num_docs != passages:
+        raise RetrievalError(f"the index {path} holds {searcher.num_docs} of {passages} passages; delete its folder")
+    return searcher

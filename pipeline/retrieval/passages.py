@@ -1,0 +1,36 @@
+"""The passages of a corpus by id: text stays in Python, engines return ids and scores."""
+
+from collections.abc import Sequence
+
+from pipeline.types import Passage
+
+
+class Passages:
+    """The part of a retriever that needs no engine."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self.by_id = {passage.id: passage for passage in passages}
+        self.by_document: dict[str, list[Passage]] = {}
+        for passage in passages:
+            self.by_document.setdefault(passage.document_id, []).append(passage)
+
+    async def get(self, passage_id: str) -> Passage | None:
+        return self.by_id.get(passage_id)
+
+    async def document(self, document_id: str) -> list[Passage]:
+        return list(self.by_document.get(document_id, ()))
+
+
+def contents(passage: Passage) -> str:
+    """What is indexed of a passage."""
+    return f"{passage.title}\n{passage.text}"
+
+
+def query_text(query: str) -> str:
+    """The part of a query that counts: 4,096 characters of it."""
+    return readable(query[:4096])
+
+
+def readable(text: str) -> str:
+    """Without what Java cannot take: NUL and lone surrogates."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode()

@@ -1,0 +1,42 @@
+"""A retriever that shows one side of the corpus only: what the generator sees, so that no split ever leaks."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+from pipeline.corpus.seeds import side
+from pipeline.retrieval.base import Retriever
+from pipeline.types import Hit, Passage
+
+
+class Sided:
+    """`retriever` without the passages of documents on the other side; ranks and scores stay those of the whole."""
+
+    def __init__(self, retriever: Retriever, of: Literal["train", "eval"]) -> None:
+        self._retriever = retriever
+        self._side = of
+
+    async def search(self, query: str, k: int) -> list[Hit]:
+        asked = 2 * k
+        while True:
+            hits = await self._retriever.search(query, asked)
+            kept = [hit for hit in hits if self._here(hit.passage.document_id)]
+            if len(kept) >= k or len(hits) < asked:
+                return kept[: max(0, k)]
+            asked *= 4
+
+    async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        return list(await asyncio.gather(*[self.search(query, k) for query in queries]))
+
+    async def get(self, passage_id: str) -> Passage | None:
+        passage = await self._retriever.get(passage_id)
+        return passage if passage and self._here(passage.document_id) else None
+
+    async def document(self, document_id: str) -> list[Passage]:
+        return await self._retriever.document(document_id) if self._here(document_id) else []
+
+    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        return await self._retriever.score(query, texts)
+
+    def _here(self, document_id: str) -> bool:
+        return side(document_id) == self._side
