@@ -84,8 +84,8 @@ async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> None:
     )
     completion = await agent.llm.complete(request)
     desk.usage += completion.usage
-    desk.messages.append(completion.message)
-    calls = completion.message.tool_calls
+    calls = _numbered(completion.message.tool_calls, desk)
+    desk.messages.append(completion.message.model_copy(update={"tool_calls": calls}))
     if not calls:
         why = "was cut off at the token limit" if completion.finish is Finish.LENGTH else "called no tool"
         names = ", ".join(tool.name for tool in agent.tools)
@@ -100,6 +100,13 @@ async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> None:
             desk.messages.append(message)
         else:
             _error(desk, message)
+
+
+def _numbered(calls: tuple[ToolCall, ...], desk: Desk) -> tuple[ToolCall, ...]:
+    """The calls with ids of our own: some servers repeat theirs or draw them at random, and Mistral's templates want
+    nine letters and digits."""
+    made = sum(len(message.tool_calls) for message in desk.messages)
+    return tuple(call.model_copy(update={"id": f"call{made + n:05d}"}) for n, call in enumerate(calls))
 
 
 def _error(desk: Desk, message: Message) -> None:

@@ -1,0 +1,160 @@
+"""The tool loop: whatever a model does goes back to it as text or ends it with a stop; nothing is an exception."""
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.agents.loop import OPENED, Agent, Desk, converse
+from pipeline.agents.parse import parse
+from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
+from pipeline.config import AgentLimits, ModelConfig
+from pipeline.llm.base import Completion, Finish, Request
+from pipeline.llm.scripted import ScriptedLLM
+from pipeline.types import Message, Stop, ToolCall, Trajectory, Usage
+from tests.shelf import Shelf, passage
+
+FILM = passage("f", "Lantern Bay", "It was directed by Ada Holm.")
+HOLM = passage("h", "Ada Holm", "Ada Holm was born in Vessby.")
+BOOK = [passage("b", "Long Book", f"Chapter {n} is here.", n) for n in range(40)]
+SHELF = Shelf(FILM, HOLM, *BOOK)
+START = (Message(role="user", content="Where was the director of Lantern Bay born?"),)
+
+
+def say(*calls: tuple[str, dict[str, Any] | str]) -> Message:
+    made = (
+        ToolCall(id=f"c{n}", name=name, arguments=a if isinstance(a, str) else orjson.dumps(a).decode())
+        for n, (name, a) in enumerate(calls)
+    )
+    return Message(role="assistant", tool_calls=tuple(made))
+
+
+def run(outputs: Any, limits: AgentLimits | None = None) -> tuple[Trajectory, ScriptedLLM]:
+    llm = ScriptedLLM(outputs)
+    agent = Agent(
+        llm=llm,
+        model=ModelConfig(),
+        tools=SOLVER_TOOLS,
+        limits=limits or AgentLimits(searches=4, turns=6),
+        retriever=SHELF,
+        k=1,
+        accept=lambda arguments, desk: parse(AnswerArguments, arguments),
+    )
+    return asyncio.run(converse(agent, START, sample=3, desk=Desk())), llm
+
+
+ANSWER = say(("answer", {"answer": "Vessby"}))
+
+
+def test_searches_are_answered_until_the_model_answers() -> None:
+    done, llm = run([say(("search", {"query": "Lantern Bay"})), say(("search", {"query": "Ada Holm"})), ANSWER])
+    assert done.stop is Stop.ANSWERED
+    assert [call.passage_ids for call in done.calls] == [("f#0",), ("h#0",)]
+    assert done.messages[2].content == f"Doc 1 [{FILM.shown_id}] Lantern Bay\nIt was directed by Ada Holm."
+    assert orjson.loads(done.final) == {"answer": "Vessby"}
+    assert {request.sample for request in llm.requests} == {3}
+
+
+def test_messages_only_grow_and_tools_stay_the_same() -> None:
+    _, llm = run([say(("search", {"query": "Lantern"})), say(("nonsense", {})), Message(role="assistant"), ANSWER])
+    for earlier, later in zip(llm.requests, llm.requests[1:], strict=False):
+        assert later.messages[: len(earlier.messages)] == earlier.messages
+        assert later.tools == earlier.tools
+
+
+def test_the_same_words_or_document_again_is_a_repeat() -> None:
+    shown = HOLM.shown_id
+    searches = [say(("search", {"query": q})) for q in ("Ada Holm", "  ada, HOLM ")]
+    done, _ = run([*searches, say(("open", {"passage_id": shown}), ("open", {"passage_id": shown})), ANSWER])
+    assert [call.repeat for call in done.calls] == [False, True, False, True]
+    assert done.steps == 2
+
+
+def test_after_the_budget_the_answer_is_forced() -> None:
+    def model(request: Request) -> Message:
+        forced = request.tool_choice == "answer"
+        return ANSWER if forced else say(*[("search", {"query": f"Ada {n}"}) for n in range(3)])
+
+    done, _ = run(model)
+    assert done.stop is Stop.SEARCH_BUDGET
+    assert len(done.calls) == 4
+    assert "budget is used up" in done.messages[-2].content
+
+
+def test_calls_get_ids_of_their_own() -> None:
+    done, _ = run([say(("search", {"query": "Lantern"}), ("nope", {})), say(("search", {"query": "Ada"})), ANSWER])
+    ids = [call.id for message in done.messages for call in message.tool_calls]
+    assert len(set(ids)) == len(ids) == 4
+    assert [message.tool_call_id for message in done.messages if message.role == "tool"] == ids[:3]
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (("nonsense", {}), "no tool 'nonsense'"),
+        (("search", {"q": "x"}), "query"),
+        (("search", {"query": 7}), "query"),
+        (("search", {"query": " ?! "}), "no word"),
+        (("search", "{"), "arguments"),
+        (("search", "[" * 100_000), "arguments"),
+        (("search", '{"query": "\\ud800"}'), "arguments"),
+        (("search", orjson.dumps({"query": "x" * 200_000}).decode()), "longer"),
+        (("open", {"passage_id": "p000000000000"}), "No search has returned"),
+        (("answer", {"answer": None}), "answer"),
+    ],
+)
+def test_a_bad_call_goes_back_to_the_model(call: tuple[str, dict[str, Any] | str], told: str) -> None:
+    done, _ = run([say(call), ANSWER])
+    assert done.stop is Stop.ANSWERED
+    assert done.messages[2].role == "tool"
+    assert told in done.messages[2].content
+    assert len(done.messages[2].content) < 300
+    assert (done.format_errors, done.calls) == (1, ())
+
+
+@pytest.mark.parametrize("output", [Message(role="assistant", content="Vessby"), say(("nonsense", {}))])
+def test_three_format_errors_in_a_row_end_it(output: Message) -> None:
+    done, _ = run([output] * 3)
+    assert done.stop is Stop.FORMAT_ERRORS
+
+
+def test_a_good_call_forgives_the_errors_before_it() -> None:
+    good, bad = say(("search", {"query": "Ada"})), say(("nonsense", {}))
+    done, _ = run([bad, bad, good, bad, bad, ANSWER])
+    assert (done.stop, done.format_errors) == (Stop.ANSWERED, 4)
+
+
+def test_a_truncated_message_is_told_so() -> None:
+    cut = Completion(message=Message(role="assistant", content="I th"), finish=Finish.LENGTH, usage=Usage(calls=1))
+    done, _ = run([cut, ANSWER])
+    assert "cut off" in done.messages[2].content
+
+
+def test_an_endless_searcher_runs_out_of_turns() -> None:
+    limits = AgentLimits(searches=99, turns=5)
+    done, _ = run(lambda request: say(("search", {"query": f"Ada {len(request.messages)}"})), limits)
+    assert (done.stop, done.final) == (Stop.MAX_TURNS, "")
+
+
+def test_too_many_tokens_end_it() -> None:
+    message = say(("search", {"query": "Ada"}))
+    costly = Completion(message=message, finish=Finish.TOOL_CALLS, usage=Usage(calls=1, prompt_tokens=600))
+    done, _ = run([costly] * 3, AgentLimits(searches=9, turns=9, tokens=1000))
+    assert done.stop is Stop.MAX_TOKENS
+    assert done.usage.calls == 2
+
+
+def test_more_calls_than_a_turn_may_have_are_refused() -> None:
+    limits = AgentLimits(searches=99, turns=5, calls_per_turn=2)
+    done, _ = run([say(*[("search", {"query": f"Ada {n}"}) for n in range(4)]), ANSWER], limits)
+    assert len(done.calls) == 2
+    assert [message.content.startswith("Error: At most 2") for message in done.messages[2:6]] == [False, False, True, True]
+
+
+def test_an_open_shows_a_bounded_part_of_a_long_document() -> None:
+    middle = BOOK[20]
+    done, _ = run([say(("search", {"query": "20"})), say(("open", {"passage_id": middle.shown_id})), ANSWER])
+    opened = done.calls[1].passage_ids
+    assert len(opened) == OPENED
+    assert middle.id in opened

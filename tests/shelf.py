@@ -1,0 +1,36 @@
+"""A handful of passages behind the retrieval contract, ranked by their words of the query: for tests of what stands above it."""
+
+from collections.abc import Sequence
+
+from pipeline.text import words
+from pipeline.types import Hit, Passage
+
+
+def passage(document: str, title: str, text: str, n: int = 0) -> Passage:
+    start = len(title) + 1
+    return Passage(
+        id=f"{document}#{n}", document_id=document, title=title, text=text, start=start, end=start + len(text)
+    )
+
+
+class Shelf:
+    def __init__(self, *passages: Passage) -> None:
+        self.passages = {p.id: p for p in passages}
+
+    async def search(self, query: str, k: int) -> list[Hit]:
+        texts = list(self.passages.values())
+        scores = await self.score(query, [f"{p.title} {p.text}" for p in texts])
+        ranked = sorted(zip(scores, texts, strict=True), key=lambda pair: (-pair[0], pair[1].id))
+        return [Hit(passage=p, score=score) for score, p in ranked[:k] if score > 0]
+
+    async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        return [await self.search(query, k) for query in queries]
+
+    async def get(self, passage_id: str) -> Passage | None:
+        return self.passages.get(passage_id)
+
+    async def document(self, document_id: str) -> list[Passage]:
+        return [p for p in self.passages.values() if p.document_id == document_id]
+
+    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        return [float(sum(words(text).count(word) for word in set(words(query)))) for text in texts]

@@ -1,0 +1,68 @@
+"""Settings come from preset, file and command line, and only what changes the data changes the digest."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline import config
+from pipeline.errors import UsageError
+
+
+def test_later_settings_win(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text('seed = 3\n[loop]\nrounds = 1\nrollouts = 8\n[retrieval]\nretriever = "bm25"\n')
+    built = config.build(file=file, values={"seed": 4}, sets=["loop.rounds=0", "corpus.name=factbook"])
+    assert (built.seed, built.loop.rounds, built.loop.rollouts) == (4, 0, 8)
+    assert (built.retrieval.retriever, built.corpus.name) == ("bm25", "factbook")
+
+
+def test_a_preset_is_a_base_that_settings_may_change() -> None:
+    built = config.build(preset="sage", sets=["loop.audit=true"])
+    assert built.loop.audit
+    assert not built.loop.early_stop
+    assert built.loop.feedback_rollouts == "one"
+
+
+@pytest.mark.parametrize(
+    ("sets", "named"),
+    [
+        (["loop.round=1"], "loop.round"),
+        (["loop.rounds=99"], "loop.rounds"),
+        (["steps=[3, 2]"], "steps"),
+        (["steps=[0, 0]"], "steps"),
+        (["how.pairs=0"], "how.pairs"),
+        (["nonsense"], "name=value"),
+        (["preset=nope"], "default, sage"),
+    ],
+)
+def test_a_bad_setting_is_one_line_that_names_it(sets: list[str], named: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        config.build(sets=sets)
+    assert named in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unreadable_file_is_one_line(tmp_path: Path) -> None:
+    broken = tmp_path / "run.toml"
+    broken.write_bytes(b"\xff= [")
+    for file in (broken, tmp_path / "absent.toml"):
+        with pytest.raises(UsageError, match="cannot read"):
+            config.build(file=file)
+
+
+def test_how_a_run_is_made_is_not_digested() -> None:
+    base = config.build()
+    assert base.digest() == config.build(sets=["how.pairs=7", "how.concurrency=1", "how.out=elsewhere"]).digest()
+    assert base.folder() != config.build(sets=["how.out=elsewhere"]).folder()
+
+
+@pytest.mark.parametrize("change", ["seed=1", "steps=[2, 2]", "loop.rounds=1", "retrieval.k=3", "model.model=other"])
+def test_what_a_run_makes_is_digested(change: str) -> None:
+    base, other = config.build(), config.build(sets=[change])
+    assert base.digest() != other.digest()
+    assert config.differences(base.what(), other.what()) == [change.split("=")[0]]
+
+
+def test_a_corpus_path_gives_a_plain_folder_name() -> None:
+    assert config.build(sets=['corpus.name="/data/../My Corpus (v2).jsonl.gz"']).corpus_slug() == "my-corpus-v2"
+    assert config.build(sets=['corpus.name="/"']).corpus_slug() == "corpus"

@@ -1,0 +1,81 @@
+"""Sentences, dates, numbers and equality on the kinds of text that Wikipedia introductions hold."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.text import contains, dates, normalise, numbers, sentences, tagged
+
+
+def cut(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentences(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two.", ["One.", "Two."]),
+        ("Dr. J. R. Smith came. He left.", ["Dr. J. R. Smith came.", "He left."]),
+        ("He moved to the U.S. in 1999.", ["He moved to the U.S. in 1999."]),
+        ("It cost 3.5 million. It sold.", ["It cost 3.5 million.", "It sold."]),
+        ('He said "Go!" Then he went.', ['He said "Go!"', "Then he went."]),
+        ("Heading\nText goes on. And on", ["Heading", "Text goes on.", "And on"]),
+        ("", []),
+    ],
+)
+def test_a_text_is_cut_at_the_ends_of_its_sentences(text: str, expected: list[str]) -> None:
+    assert cut(text) == expected
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=300))
+def test_sentences_lose_nothing_but_blanks(text: str) -> None:
+    spans = sentences(text)
+    assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False))
+    assert "".join("".join(cut(text)).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("born 5 October 1987", (1987, 10, 5)),
+        ("on October 5, 1987,", (1987, 10, 5)),
+        ("in March 2007", (2007, 3, 0)),
+        ("on 2007-03-09.", (2007, 3, 9)),
+        ("in 1999", (1999, 0, 0)),
+    ],
+)
+def test_dates_are_read_in_their_common_forms(text: str, expected: tuple[int, int, int]) -> None:
+    (found,) = dates(text)
+    assert found[:3] == expected
+    assert text[found.span.start : found.span.end].endswith(str(expected[0])) or "-" in text
+
+
+def test_a_count_in_thousands_is_no_year() -> None:
+    assert dates("It has 1,987 people and 2000.5 km of road, or 1987% of it.") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("1,234 sheep", 1234), ("3.5 million people", 3.5e6), ("two dogs", 2), ("Seven albums", 7), ("4.25 km", 4.25)],
+)
+def test_numbers_are_read_with_their_scale(text: str, expected: float) -> None:
+    assert [number.value for number in numbers(text)] == [expected]
+
+
+def test_a_number_inside_a_word_is_none() -> None:
+    assert numbers("The B52s and the A380 flew") == []
+
+
+def test_equality_ignores_case_articles_accents_and_marks() -> None:
+    assert normalise("The Café, Royale!") == normalise("cafe royale")
+    assert contains("They met at the Café-Royale in Paris", "cafe royale")
+    assert not contains("Parisian", "Paris")
+    assert not contains("anything", "the")
+
+
+def test_tokens_know_their_place_in_the_sentence() -> None:
+    sentence = "The film was directed by Hal Ashby and/or his son in 1971."
+    tokens = tagged(sentence)
+    assert all(sentence[t.start : t.end] == t.text for t in tokens)
+    assert {t.text: t.tag for t in tokens}["directed"] == "VBN"
+    assert {t.text: t.tag for t in tokens}["Ashby"] == "NNP"
