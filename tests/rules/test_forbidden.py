@@ -1,0 +1,173 @@
+"""What no file of the product does: run or unpickle what it read, hide an error, listen to the world, change a value."""
+
+import ast
+import re
+
+import pytest
+from pydantic import ValidationError
+
+from pipeline.types import Data
+from tests.rules.source import Source, called, check, docstrings
+
+MODULES = (
+    "pickle",
+    "cPickle",
+    "dill",
+    "cloudpickle",
+    "joblib",
+    "marshal",
+    "shelve",
+    "yaml",
+    "ruamel",
+    "diskcache",
+    "litellm",
+)
+CALLS = ("eval", "exec", "compile", "os.system", "os.popen", "pty.spawn", "breakpoint")
+WIDE_OPEN = re.compile(r"\b0\.0\.0\.0\b|^::$|\[::\]")
+SERVERS = ("start_server", "create_server", "bind", "uvicorn.run", "HTTPServer", "ThreadingHTTPServer", "run_app")
+
+
+def modules(source: Source) -> list[str]:
+    bad = [i for i in source.imports if i.module.split(".")[0] in MODULES]
+    return [f"{source.path}:{i.line}: imports {i.module}" for i in bad]
+
+
+def calls(source: Source) -> list[str]:
+    found = []
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.Call):
+            continue
+        if called(node) in CALLS:
+            found.append(source.at(node, f"calls {called(node)}"))
+        for keyword in node.keywords:
+            true = isinstance(keyword.value, ast.Constant) and keyword.value.value is True
+            if keyword.arg in ("trust_remote_code", "allow_pickle", "shell") and (true or keyword.arg != "shell"):
+                false = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+                if not false:
+                    found.append(source.at(node, f"passes {keyword.arg}"))
+    return found
+
+
+def swallowed(source: Source) -> list[str]:
+    """A bare `except`, or an `except Exception` whose body only passes, continues or returns nothing."""
+    found = []
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ExceptHandler):
+            wide = node.type is None or ast.unparse(node.type) in ("Exception", "BaseException")
+            silent = all(
+                isinstance(s, ast.Pass | ast.Continue | ast.Break)
+                or (isinstance(s, ast.Return) and (s.value is None or isinstance(s.value, ast.Constant)))
+                or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+                for s in node.body
+            )
+            if node.type is None or (wide and silent):
+                found.append(source.at(node, "hides every error"))
+        elif isinstance(node, ast.Call) and called(node).endswith("suppress"):
+            if any(ast.unparse(a) in ("Exception", "BaseException") for a in node.args):
+                found.append(source.at(node, "hides every error"))
+    return found
+
+
+def wide_open(source: Source) -> list[str]:
+    """The address of all interfaces, or a server that is given an empty host."""
+    skip = docstrings(source.tree)
+    found = []
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skip:
+            if WIDE_OPEN.search(node.value):
+                found.append(source.at(node, "listens to the world; servers bind 127.0.0.1"))
+        elif isinstance(node, ast.Call) and called(node).rpartition(".")[2] in SERVERS:
+            given = [a for a in ast.walk(node) if isinstance(a, ast.Constant) and a.value == ""]
+            if given:
+                found.append(source.at(node, "listens to the world; servers bind 127.0.0.1"))
+    return found
+
+
+def prints(source: Source) -> list[str]:
+    """Text for a terminal goes through pipeline/cli, which takes its escapes out."""
+    if source.path.startswith("pipeline/cli/"):
+        return []
+    bad = [n for n in ast.walk(source.tree) if isinstance(n, ast.Call) and called(n) in ("print", "rich.print")]
+    return [source.at(node, "prints; only pipeline/cli does") for node in bad]
+
+
+def models(source: Source) -> list[str]:
+    """Every model is a `types.Data` and leaves its configuration alone: frozen, nothing unknown, no NaN."""
+    if source.path == "pipeline/types.py":
+        return []
+    found = []
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ClassDef):
+            bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+            if bases & {"BaseModel", "RootModel", "BaseSettings", "TypedDict"}:
+                found.append(source.at(node, f"{node.name} is no types.Data"))
+            if any("model_config" in ast.unparse(s).partition("=")[0] for s in node.body):
+                found.append(source.at(node, f"{node.name} changes the configuration of types.Data"))
+    return found
+
+
+RULES = (modules, calls, swallowed, wide_open, prints, models)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_product_is_free_of(rule) -> None:  # type: ignore[no-untyped-def]
+    check(rule, "pipeline", "flows")
+
+
+def test_data_is_frozen_and_knows_its_fields() -> None:
+    class Pair(Data):
+        x: float
+
+    with pytest.raises(ValidationError):
+        Pair(x=1.0).x = 2.0  # type: ignore[misc]
+    with pytest.raises(ValidationError):
+        Pair(x=1.0, y=2)  # type: ignore[call-arg]
+    with pytest.raises(ValidationError):
+        Pair(x=float("nan"))
+
+
+PLANTED = [
+    (modules, "import pickle"),
+    (modules, "from yaml import safe_load"),
+    (modules, "def f():\n    import litellm.utils"),
+    (modules, "import importlib\nimportlib.import_module('diskcache')"),
+    (calls, "eval(text)"),
+    (calls, "exec('x = 1')"),
+    (calls, "load(name, trust_remote_code=True)"),
+    (calls, "load(name, trust_remote_code=flag)"),
+    (calls, "np.load(path, allow_pickle=True)"),
+    (calls, "subprocess.run(line, shell=True)"),
+    (swallowed, "try:\n    f()\nexcept:\n    raise"),
+    (swallowed, "try:\n    f()\nexcept Exception:\n    pass"),
+    (swallowed, "def g():\n    try:\n        f()\n    except BaseException as e:\n        return None"),
+    (swallowed, "with contextlib.suppress(Exception):\n    f()"),
+    (wide_open, "serve(host='0.0.0.0')"),
+    (wide_open, "HOST = 'http://0.0.0.0:80'"),
+    (wide_open, "listener.bind(('', 8000))"),
+    (prints, "print(passage.text)"),
+    (models, "class A(BaseModel):\n    x: int"),
+    (models, "class A(pydantic.BaseModel):\n    x: int"),
+    (models, "class A(Data):\n    model_config = ConfigDict(frozen=False)"),
+    (models, "class A(TypedDict):\n    x: int"),
+]
+
+
+@pytest.mark.parametrize(("rule", "text"), PLANTED)
+def test_a_planted_misdeed_is_caught(rule, text: str) -> None:  # type: ignore[no-untyped-def]
+    assert rule(Source("pipeline/views/planted.py", text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "re.compile('x')",
+        "try:\n    f()\nexcept OSError:\n    pass",
+        "try:\n    f()\nexcept Exception as error:\n    raise DigsiteError(str(error)) from error",
+        "'''Servers never bind 0.0.0.0.'''",
+        "VERSION = '10.0.0.0'",
+        "np.load(path, allow_pickle=False)",
+        "class A(Data):\n    x: int",
+    ],
+)
+def test_what_is_fine_is_not_caught(text: str) -> None:
+    assert [message for rule in RULES for message in rule(Source("pipeline/views/planted.py", text))] == []
