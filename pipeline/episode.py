@@ -25,7 +25,7 @@ Tried = list[tuple[Rollout, Verdict]]
 
 async def dig(seed: Seed, site: Site) -> Record:
     """Run one seed to its end. Raises ProviderError or RetrievalError where the outside failed: the seed is owed."""
-    strategy = cast(Strategy, load("pipeline.strategies", site.config.strategy, "propose"))
+    strategy = cast(Strategy, load("strategies", site.config.strategy))
     rounds: list[Round] = []
     confirmed: Tried = []
     try:

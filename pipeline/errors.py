@@ -40,3 +40,11 @@ class BudgetExceeded(DigsiteError):
     """A limit of the run was reached; the run stops and can be resumed with a higher one."""
 
     exit_code = 3
+
+
+class Interrupted(DigsiteError):
+    """A signal ended the run; what had finished is kept."""
+
+    def __init__(self, line: str, signal: int) -> None:
+        super().__init__(line)
+        self.exit_code = 128 + signal

@@ -10,7 +10,8 @@ from pipeline.errors import UsageError
 def names(package: str) -> list[str]:
     """The plug-ins of `pipeline.<package>`; `base` is its contract and none of them."""
     home = import_module(f"pipeline.{package}")
-    return sorted(m.name for m in pkgutil.iter_modules(home.__path__) if m.name != "base" and not m.name.startswith("_"))
+    modules = (module.name for module in pkgutil.iter_modules(home.__path__))
+    return sorted(name for name in modules if name != "base")
 
 
 def load(package: str, name: str) -> Any:

@@ -40,6 +40,8 @@ _NEVER_ENDS = frozenset(
     "approx ca c b d r lit pop fl vol ed pp u.s u.k d.c e.g i.e a.k.a u.s.a jan feb mar apr jun jul aug sep sept oct "
     "nov dec".split()
 )
+_BLANK = re.compile(r"[\s(]")
+_INITIALS = re.compile(r"[A-Z](\.[A-Z])*")
 _END = re.compile(r"[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]*[A-Z0-9]|\s*$)|\n+")
 
 
@@ -80,13 +82,12 @@ class Number(NamedTuple):
 
 def sentences(text: str) -> list[Span]:
     """Sentences, without the blanks between them; abbreviations and initials do not end one."""
-    spans, start = [], 0
+    spans, start, last = [], 0, len(text.rstrip())
     for match in _END.finditer(text):
-        if text[match.start()] == "." and not match.group().startswith("\n"):
-            before = re.search(r"[^\s(]*$", text[start : match.start()])
-            word = before.group() if before else ""
-            ends_text = not text[match.end() :].strip()
-            if not ends_text and (word.lower() in _NEVER_ENDS or re.fullmatch(r"[A-Z](\.[A-Z])*", word)):
+        if text[match.start()] == "." and match.end() < last:
+            # Its last word, which cannot matter beyond so many characters.
+            word = _BLANK.split(text[max(start, match.start() - 24) : match.start()])[-1]
+            if word.lower() in _NEVER_ENDS or _INITIALS.fullmatch(word):
                 continue
         if text[start : match.end()].strip():
             spans.append(_trim(text, start, match.end()))

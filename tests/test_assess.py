@@ -8,7 +8,20 @@ from pipeline import assess
 from pipeline.agents.judge import Ruling
 from pipeline.agents.tools import render
 from pipeline.text import normalise
-from pipeline.types import AnswerType, Call, Cause, Draft, Hop, Label, Message, Passage, Rollout, Stop, Trajectory, Verdict
+from pipeline.types import (
+    AnswerType,
+    Call,
+    Cause,
+    Draft,
+    Hop,
+    Label,
+    Message,
+    Passage,
+    Rollout,
+    Stop,
+    Trajectory,
+    Verdict,
+)
 
 FILM = Passage(id="f#0", document_id="f", title="Lantern Bay", text="It was directed by Ada Holm.", start=12, end=40)
 HOLM = Passage(id="h#0", document_id="h", title="Ada Holm", text="Ada Holm was born in Vessby.", start=9, end=37)

@@ -17,9 +17,7 @@ async def exposed_intermediate(draft: Draft, evidence: Evidence, retriever: Retr
     """An intermediate answer that the question names saves all hops up to it."""
     named = [i for i, hop in enumerate(draft.hops[:-1]) if contains(draft.question, hop.answer)]
     hops = range(named[-1] + 1) if named else ()
-    return _finding(
-        "exposed_intermediate", Cause.OVER_SPECIFIED, "the question names the answers of these hops", *hops
-    )
+    return _finding("exposed_intermediate", Cause.OVER_SPECIFIED, "the question names the answers of these hops", *hops)
 
 
 async def over_specified(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:

@@ -54,7 +54,11 @@ def test_a_sound_chain_passes() -> None:
     ("draft", "check", "hops"),
     [
         (DRAFT.model_copy(update={"question": "Tell me of Lantern Bay and its people."}), "no_question", ()),
-        (DRAFT.model_copy(update={"question": "Was it in 1641 that Lantern Bay came out?"}), "answer_in_question", (2,)),
+        (
+            DRAFT.model_copy(update={"question": "Was it in 1641 that Lantern Bay came out?"}),
+            "answer_in_question",
+            (2,),
+        ),
         (DRAFT.model_copy(update={"answer_aliases": ("Lantern Bay",)}), "answer_in_question", (2,)),
         (changed(0, quote="It was directed by Ada  Holm."), "false_quote", (0,)),
         (changed(1, passage_id="nowhere#0"), "false_quote", (1,)),
@@ -99,12 +103,16 @@ def test_a_shortcut_names_the_hops_that_it_saves(
 
 
 def test_a_question_that_finds_its_answer_with_the_clues_is_over_specified() -> None:
-    draft = DRAFT.model_copy(update={"question": "When was Tarn's town founded by monks, home of Lantern Bay's director?"})
+    draft = DRAFT.model_copy(
+        update={"question": "When was Tarn's town founded by monks, home of Lantern Bay's director?"}
+    )
     found = asyncio.run(audit(draft, 3, SHELF, 3))
     assert "over_specified" in {finding.check for finding in found}
 
 
 def test_every_check_is_listed() -> None:
     for module in (soundness, shortcuts):
-        public = {name for name, value in vars(module).items() if callable(value) and value.__module__ == module.__name__}
+        public = {
+            name for name, value in vars(module).items() if callable(value) and value.__module__ == module.__name__
+        }
         assert {check.__name__ for check in module.CHECKS} == {name for name in public if not name.startswith("_")}
