@@ -1,0 +1,27 @@
+"""What all tests share: a small real corpus, and a real index of it."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline import corpus
+from pipeline.corpus import Corpus
+from pipeline.retrieval.lucene import LuceneRetriever
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Corpus:
+    """41 linked articles on an invented country: `corpora/tiny.jsonl`."""
+    return corpus.load(corpus.resolve("tiny"))
+
+
+@pytest.fixture(scope="session")
+def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An output folder for indexes, shared by the session."""
+    return tmp_path_factory.mktemp("outputs")
+
+
+@pytest.fixture(scope="session")
+def retriever(tiny: Corpus, indexes: Path) -> LuceneRetriever:
+    """Lucene over `tiny`."""
+    return LuceneRetriever(tiny, indexes)
