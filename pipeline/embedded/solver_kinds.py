@@ -1,0 +1,123 @@
+"""Could this be what the question asks for? A fit of 0 to 1 from the candidate's form, its neighbours and its article's lead."""
+
+import re
+from typing import Any
+
+from pipeline.embedded.solver_lexis import kind as kind_of
+from pipeline.embedded.solver_lexis import singular, stem
+from pipeline.embedded.solver_lines import Found, Line, bare
+from pipeline.embedded.solver_nations import CONTINENTS, country, us_state
+from pipeline.text import words
+
+_ORG_WORDS = frozenset(
+    "university college school institute academy club fc party company records corporation inc ltd band orchestra association league "
+    "committee council agency network studios pictures entertainment museum library church army navy group society union foundation "
+    "ministry department team united city airlines bank center centre hospital press films productions".split()
+)
+_PLACE_WORDS = frozenset(
+    "county city river lake island islands mountain mountains sea ocean bay state province district region township village town "
+    "republic kingdom empire peninsula valley park airport street road beach hill hills creek territory parish oblast".split()
+)
+_WORK_CUES = frozenset("film novel song album book series show magazine single play opera".split())
+_TITLES = frozenset("sir king queen prince princess lord lady dr mr mrs saint st pope president emperor baron count duke general captain".split())
+
+
+def fit(kind: str, head: str, found: Found, line: Line | None, lead: str, query: Any) -> float:
+    """0 = cannot be; 1 = surely of the kind. `lead` says what the candidate's own article calls it, where that is seen."""
+    if kind in ("date", "year"):
+        return _date(kind, found)
+    if kind == "number":
+        return _number(head, found, line, query)
+    if found.sort == "nation":
+        return 0.9 if head in ("nationality", "country", "citizenship") else 0.0
+    if found.sort in ("date", "number"):
+        return 0.15 if kind == "thing" and found.sort == "number" and line and query.head in ("what", "percentage") else 0.0
+    if found.sort == "noun":
+        return 0.35 if head in ("what", "why", "") else 0.45
+    if found.sort != "title" and not _clean(found.text):
+        return 0.0
+    score = _by_lead(kind, head, lead) if lead else 0.0
+    return max(score, _by_form(kind, head, found, line)) if not lead or score > 0.4 else 0.25 * _by_form(kind, head, found, line)
+
+
+def _clean(text: str) -> bool:
+    return not text.isdigit() and len(text) > 1
+
+
+def _by_lead(kind: str, head: str, lead: str) -> float:
+    """The first nouns that an article's lead uses of its subject."""
+    first = [singular(w) for w in words(lead)[:16]]
+    if head and (head in first or stem(head) in {stem(w) for w in first}):
+        return 1.0
+    kinds = [kind_of(w) for w in first[:9]]
+    return 0.75 if kind in kinds else 0.5 if kind == "thing" else 0.1
+
+
+def _by_form(kind: str, head: str, found: Found, line: Line | None) -> float:
+    tokens = words(found.text)
+    before = line.words[found.place - 1] if line and found.place else ""
+    last = tokens[-1] if tokens else ""
+    if kind == "person":
+        return _person(tokens, before, found, line)
+    if kind == "place":
+        return _place(head, tokens, last, before, found, line)
+    if kind == "org":
+        return 0.9 if head in tokens else 0.8 if set(tokens) & _ORG_WORDS else 0.4 if country(found.text) else 0.5
+    if kind == "work":
+        return 0.4 if country(found.text) or us_state(found.text) else 0.6
+    return 0.8 if head and head in [singular(t) for t in tokens] else 0.5
+
+
+def _person(tokens: list[str], before: str, found: Found, line: Line | None) -> float:
+    if country(found.text) or us_state(found.text) or set(tokens[-1:]) & (_PLACE_WORDS | _ORG_WORDS):
+        return 0.05
+    score = 0.8 if 2 <= len(tokens) <= 4 else 0.5
+    if before in ("in", "at", "near", "from"):
+        score -= 0.35
+    if before in ("by", "with", "and") or set(tokens[:1]) & _TITLES:
+        score += 0.1
+    return max(0.05, score)
+
+
+def _place(head: str, tokens: list[str], last: str, before: str, found: Found, line: Line | None) -> float:
+    nation, state = country(found.text), us_state(found.text)
+    if head in ("country", "nation", "nationality", "citizenship"):
+        return 1.0 if nation else 0.15
+    if head == "continent":
+        return 1.0 if found.text in CONTINENTS else 0.05
+    if head == "state":
+        return 1.0 if state else 0.5 if not nation and before in ("in", "of", "") else 0.3
+    if head in tokens:
+        return 1.0
+    if head in ("county", "province", "district", "river", "lake", "island", "township", "municipality"):
+        return 0.5 if not nation and not state and (before in ("in", "of", "the") or not line) else 0.25
+    score = 0.85 if before in ("in", "at", "near", "from", "to") else 0.55
+    if line and (after := line.text[found.start + len(found.text) :][:3]).startswith(",") and re.match(r",\s[A-Z]", after):
+        score += 0.1
+    if head in ("city", "town", "village", "birthplace", "hometown", "place", "where") and (nation or state):
+        score -= 0.25
+    return min(1.0, score)
+
+
+def _date(kind: str, found: Found) -> float:
+    if found.sort != "date":
+        return 0.0
+    if kind == "year":
+        return 1.0
+    return 1.0 if not found.text.isdigit() else 0.7
+
+
+def _number(head: str, found: Found, line: Line | None, query: Any) -> float:
+    if found.sort != "number" or line is None:
+        return 0.0
+    after = line.words[found.place + found.size : found.place + found.size + 4]
+    wanted = [stem(w) for w in words(query.phrase) if w not in ("how", "many", "much")]
+    if wanted and {stem(w) for w in after} & set(wanted):
+        return 1.0
+    if re.fullmatch(r"1[89]\d\d|20[0-2]\d", found.text):
+        return 0.15
+    return 0.5 if len(found.text) > 1 else 0.35
+
+
+def short(title: str) -> str:
+    return bare(title)

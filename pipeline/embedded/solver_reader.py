@@ -1,0 +1,194 @@
+"""Reading one hop: what in the seen passages may be the unknown of these clues, and how well does it fit?
+
+A candidate scores by its sentence (is it about the clue's names, does it say the clue's words), by its kind, by how near
+it stands to the clue's words and by whether its neighbours in the sentence are the unknown's neighbours in the clue.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pipeline.embedded.observed import Seen
+from pipeline.embedded.solver_kinds import fit
+from pipeline.embedded.solver_lexis import STOP, meanings, stem, stems
+from pipeline.embedded.solver_lines import Found, Line, bare, lead, lines, nouns, same
+from pipeline.embedded.solver_relations import pattern
+from pipeline.text import words
+
+
+@dataclass(frozen=True)
+class Query:
+    """One unknown with its clues, all other unknowns filled in."""
+
+    kind: str
+    head: str
+    phrase: str
+    names: tuple[str, ...]
+    content: tuple[str, ...]
+    """Stems of all clue words that belong to no name."""
+    before: tuple[str, ...]
+    """Words just before the unknown in its clue."""
+    after: tuple[str, ...]
+    text: str
+    """The clue as words, for the search."""
+    banned: frozenset[str]
+    """Names (as compared) that cannot be the answer."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    text: str
+    score: float
+    passage: str
+    title: str
+    line: str = ""
+
+
+def read(query: Query, passages: tuple[Seen, ...]) -> list[Candidate]:
+    """Candidates, best first, one per name."""
+    best: dict[str, Candidate] = {}
+    kinds = {same(bare(p.title)): lead(p) for p in passages if lead(p)}
+    for passage in passages:
+        for candidate in _candidates(query, passage, kinds):
+            key = same(candidate.text)
+            if key and key not in query.banned and (key not in best or best[key].score < candidate.score):
+                best[key] = candidate
+    return sorted(best.values(), key=lambda c: (-c.score, c.text))
+
+
+def _candidates(query: Query, passage: Seen, kinds: dict[str, str]) -> list[Candidate]:
+    out = []
+    title = bare(passage.title)
+    about = max((name_match(name, passage.title) for name in query.names), default=0.0)
+    everywhere = {s for line in lines(passage) for s in line.stems if s} | set(stems(passage.title))
+    text = " ".join(same(line.text) for line in lines(passage))
+    told = _names_told(query, passage, text)
+    for line in lines(passage):
+        cover, hits = _cover(query, line, everywhere, passage)
+        base = 0.55 * _names_in(query, line, told) + 0.45 * cover
+        pool = line.found + (nouns(line) if query.kind == "thing" else ())
+        for found in pool:
+            suits = fit(query.kind, query.head, found, line, kinds.get(same(found.text), ""), query)
+            if suits > 0:
+                near = _near(found, hits)
+                score = base * (0.35 + 0.65 * suits) + 0.15 * near + _neighbours(query, found, line) + pattern(query, found, line, about)
+                out.append(Candidate(found.text, score, passage.id, passage.title, line.text))
+    if query.kind in ("person", "place", "org", "work", "thing") and about < 0.85:
+        suits = fit(query.kind, query.head, Found(title, "title", 0, len(words(title)), 0), None, lead(passage), query)
+        cover, _ = _cover_passage(query, everywhere)
+        inside = sum(_told(name, text) for name in query.names) / len(query.names) if query.names else 1.0
+        subject = 0.1 if not query.before else 0.0
+        line_best = max((_cover(query, line, everywhere, passage)[0] * (0.5 + 0.5 * _all_in(query, line)) for line in lines(passage)), default=0)
+        score = (0.5 * inside + 0.25 * cover + 0.25 * line_best) * (0.35 + 0.65 * suits) + subject
+        if suits > 0:
+            out.append(Candidate(title, score, passage.id, passage.title))
+    return out
+
+
+@lru_cache(maxsize=65536)
+def name_match(name: str, title: str) -> float:
+    """Is the article of this title the one of this name? 1 for the same, less for a part."""
+    one, full, short = same(name), same(title), same(bare(title))
+    plain = same(bare(name))
+    if one in (full, short) or plain == short:
+        return 1.0 if one == full or one == short else 0.95
+    mine, other = set(plain.split()), set(short.split())
+    shared = len(mine & other)
+    if not shared or not mine or not other:
+        return 0.0
+    score = shared / len(mine | other)
+    if mine <= other or other <= mine:
+        score = max(score, 0.6 if min(len(mine), len(other)) > 1 else 0.4)
+    return score if score >= 0.4 else 0.0
+
+
+def _told(name: str, text: str) -> float:
+    """Does the text (as compared) hold the name, or at least its last word?"""
+    full = same(bare(name))
+    if f" {full} " in f" {text} ":
+        return 1.0
+    parts = full.split()
+    if len(parts) > 1:
+        held = sum(f" {part} " in f" {text} " for part in parts) / len(parts)
+        return 0.7 * held if held >= 0.5 else 0.0
+    return 0.0
+
+
+def _names_told(query: Query, passage: Seen, text: str) -> dict[str, tuple[float, float]]:
+    """Of each name: how far the article is its own, and how far the passage names it."""
+    return {name: (name_match(name, passage.title), _told(name, text)) for name in query.names}
+
+
+def _names_in(query: Query, line: Line, told: dict[str, tuple[float, float]]) -> float:
+    if not query.names:
+        return 0.7
+    text = same(line.text)
+    scores = [max(own, 0.75 * _told(name, text), 0.35 * around) for name, (own, around) in told.items()]
+    return sum(scores) / len(scores)
+
+
+def _all_in(query: Query, line: Line) -> float:
+    text = same(line.text)
+    return sum(_told(name, text) for name in query.names) / len(query.names) if query.names else 1.0
+
+
+def _cover(query: Query, line: Line, everywhere: set[str], passage: Seen) -> tuple[float, list[int]]:
+    """Share of the clue's words that the sentence says, less for the passage; and where in the sentence."""
+    if not query.content:
+        return 0.5, []
+    hits: list[int] = []
+    total = 0.0
+    for wanted in query.content:
+        accepted = meanings(wanted)
+        places = [i for i, s in enumerate(line.stems) if s in accepted]
+        if places:
+            hits += places
+            total += 1.0 if any(line.stems[i] == wanted for i in places) else 0.8
+        elif accepted & everywhere:
+            total += 0.35
+    return total / len(query.content), hits
+
+
+def _cover_passage(query: Query, everywhere: set[str]) -> tuple[float, None]:
+    if not query.content:
+        return 0.5, None
+    return sum(bool(meanings(w) & everywhere) for w in query.content) / len(query.content), None
+
+
+def _near(found: Found, hits: list[int]) -> float:
+    if not hits:
+        return 0.0
+    gap = min(min(abs(hit - found.place), abs(hit - found.place - found.size + 1)) for hit in hits)
+    inside = any(found.place <= hit < found.place + found.size for hit in hits)
+    return 0.3 if inside else 1 / (1 + gap / 4)
+
+
+def _neighbours(query: Query, found: Found, line: Line) -> float:
+    """Do the words around the candidate repeat those around the unknown?"""
+    score = 0.0
+    if query.before:
+        left = [w for w in line.words[max(0, found.place - 6) : found.place] if w not in ("the", "a", "an")]
+        wanted = [w for w in query.before if w not in ("the", "a", "an")]
+        for weight, one in zip((0.08, 0.1, 0.06), reversed(wanted), strict=False):
+            if left and _alike(left[-1], one):
+                left.pop()
+                score += weight
+            elif weight == 0.08 and len(left) > 1:
+                break
+    if query.after:
+        right = list(line.words[found.place + found.size : found.place + found.size + 4])
+        wanted = list(query.after[:3])
+        if right and wanted and _alike(right[0], wanted[0]):
+            score += 0.06
+            if len(right) > 1 and len(wanted) > 1 and _alike(right[1], wanted[1]):
+                score += 0.1
+    return score
+
+
+def _alike(one: str, other: str) -> bool:
+    return one == other or (one not in STOP and stem(one) in meanings(stem(other))) or {one, other} <= {"is", "was", "are", "were"}
+
+
+def query_words(text: str) -> str:
+    """A search text: the words that tell something."""
+    return " ".join(re.findall(r"[^\s?]+", " ".join(w for w in text.split() if w.lower() not in STOP)))
