@@ -1,4 +1,4 @@
-"""A handful of passages behind the retrieval contract, ranked by their words of the query: for tests of what stands above it."""
+"""A handful of passages behind the retrieval contract, ranked by how often they hold the query's words."""
 
 from collections.abc import Sequence
 

@@ -60,7 +60,7 @@ def test_how_a_run_is_made_is_not_digested() -> None:
 def test_what_a_run_makes_is_digested(change: str) -> None:
     base, other = config.build(), config.build(sets=[change])
     assert base.digest() != other.digest()
-    assert config.differences(base.what(), other.what()) == [change.split("=")[0]]
+    assert config.differences(base.what(), other.what()) == [change.partition("=")[0]]
 
 
 def test_a_corpus_path_gives_a_plain_folder_name() -> None:

@@ -140,7 +140,9 @@ def test_too_easy_is_revised_until_it_is_not() -> None:
     record = run(cast)
     assert record.status is Status.ACCEPTED
     assert [r.feedback.label if r.feedback else None for r in record.rounds] == [Label.TOO_EASY, Label.TOO_EASY, None]
-    assert record.draft and record.draft.question == harder[1]["question"]
+    assert record.rounds[-1].draft == record.draft
+    assert record.draft is not None
+    assert record.draft.question == harder[1]["question"]
 
 
 def test_revisions_are_bounded() -> None:

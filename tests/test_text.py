@@ -1,5 +1,7 @@
 """Sentences, dates, numbers and equality on the kinds of text that Wikipedia introductions hold."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +32,7 @@ def test_a_text_is_cut_at_the_ends_of_its_sentences(text: str, expected: list[st
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=300))
 def test_sentences_lose_nothing_but_blanks(text: str) -> None:
     spans = sentences(text)
-    assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(spans))
     assert "".join("".join(cut(text)).split()) == "".join(text.split())
 
 

@@ -40,7 +40,7 @@ class Desk:
     passages: dict[str, Passage] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     errors: int = 0
     errors_in_a_row: int = 0
     final: str = ""

@@ -29,7 +29,8 @@ async def propose(seed: Seed, site: Site) -> Proposal:
 
 async def revise(seed: Seed, site: Site, rounds: Sequence[Round], feedback: Feedback) -> Proposal:
     last = rounds[-1]
-    assert last.draft is not None, "a round without a draft ends the episode"
+    if last.draft is None:
+        raise ValueError("a round without a draft ends the episode")
     pairs = _traces(last, site.config.loop.feedback_rollouts)
     read = await _read(seed, site, rounds, [rollout for rollout, _ in pairs])
     searches = site.config.generator.searches if site.config.loop.refiner_searches else 0
