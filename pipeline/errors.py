@@ -36,12 +36,6 @@ class StoreError(DigsiteError):
     """A file of a run cannot be written, locked or trusted."""
 
 
-class BudgetExceeded(DigsiteError):
-    """A limit of the run was reached; the run stops and can be resumed with a higher one."""
-
-    exit_code = 3
-
-
 class Interrupted(DigsiteError):
     """A signal ended the run; what had finished is kept."""
 
