@@ -4,7 +4,7 @@ Everything is consistent: quotes are slices of their passages, observations are 
 steps and hit steps follow from the calls. `world(n)` gives another chain for every n.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence  # noqa: I001
 from typing import Literal, NamedTuple
 
 import orjson

@@ -24,7 +24,8 @@ def test_the_folder_holds_the_promised_views():
 
 
 def test_docstring_names_its_consumer_and_source(view):
-    assert len(view.__doc__) > 100 and f"`{view.__name__.rpartition('.')[2]}`" in view.__doc__
+    assert len(view.__doc__) > 100
+    assert f"`{view.__name__.rpartition('.')[2]}`" in view.__doc__
 
 
 def test_rows_have_exactly_the_columns_of_the_schema(view):

@@ -2,7 +2,7 @@ from pipeline.views import qa
 from tests.records import accepted, below_target, world
 
 COLUMNS = """id question answer answer_aliases answer_type target_steps difficulty solve_rate hit_step rollouts rounds
-strategy preset model hops family corpus corpus_fingerprint licence trainable run""".split()  # noqa: SIM905
+strategy preset model hops family corpus corpus_fingerprint licence trainable run""".split()
 
 
 def row(record):

@@ -40,8 +40,10 @@ def with_draft(record, **changes):
 
 def test_columns_and_constants():
     (row,) = rows(accepted(1))
-    assert row["data_source"] == "nq" and row["ability"] == "fact-reasoning"
-    assert row["reward_model"]["style"] == "rule" and row["extra_info"]["split"] == "train"
+    assert row["data_source"] == "nq"
+    assert row["ability"] == "fact-reasoning"
+    assert row["reward_model"]["style"] == "rule"
+    assert row["extra_info"]["split"] == "train"
     assert row["prompt"][0]["role"] == "user"
     assert row["prompt"][0]["content"].endswith(f"<answer> Beijing </answer>. Question: {row['question']}\n")
 

@@ -26,7 +26,8 @@ def test_one_row_with_the_whole_conversation():
     roles = [message["role"] for message in row["messages"]]
     assert roles == ["system", "user", *["assistant", "tool"] * 3, "assistant"]
     last = row["messages"][-1]["tool_calls"][0]["function"]
-    assert last["name"] == "answer" and orjson.loads(last["arguments"]) == {"answer": world(1).year}
+    assert last["name"] == "answer"
+    assert orjson.loads(last["arguments"]) == {"answer": world(1).year}
 
 
 def test_arguments_and_tools_are_json_text():

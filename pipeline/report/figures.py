@@ -1,0 +1,139 @@
+"""The figures of a run, as page, card and command line show them; `tally` counts them.
+
+Shares carry Wilson's 95 % interval, since most of them stand on few cases.
+"""
+
+import math
+
+from pydantic import Field
+
+from pipeline.llm.ledger import Spent
+from pipeline.types import Data, Lineage, Usage
+
+_Z = 1.959964
+
+
+class Share(Data):
+    part: int
+    whole: int
+
+    @property
+    def value(self) -> float:
+        return self.part / self.whole if self.whole else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's score interval, 95 %."""
+        if not self.whole:
+            return 0.0, 1.0
+        n, p = self.whole, self.value
+        middle = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+        reach = _Z / (1 + _Z**2 / n) * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n * n))
+        return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+class Count(Data):
+    name: str
+    count: int
+
+
+class Target(Data):
+    """All seeds of one wanted number of steps. The measured figures are those of fresh rollouts."""
+
+    steps: int
+    planned: int
+    accepted: int
+    below_target: int
+    difficulty: tuple[Count, ...]
+    """Measured least steps of what was confirmed, accepted or below target."""
+    mean_difficulty: float | None
+    """Of the accepted pairs, as the solve rate."""
+    mean_solve_rate: float | None
+
+
+class Stage(Data):
+    """All drafts of one round, by what was said of them."""
+
+    index: int
+    drafts: int
+    none: int
+    unsound: int
+    too_easy: int
+    unsolved: int
+    candidates: int
+    accepted: int
+    mean_steps: float | None
+    """Mean over the drafts of the least steps of their correct rollouts."""
+
+
+class Outside(Data):
+    """What a run knows beside its records; none of it is under the promise of equal bytes."""
+
+    spent: dict[str, Spent] = Field(default_factory=dict)
+    """By the ledger's names of the roles."""
+    dropped: dict[str, int] = Field(default_factory=dict)
+    """Passages that the seed filter passed over, by reason, while it drew the seeds of the plan."""
+
+
+class Cost(Data):
+    """What one role took: by the records, and what was really paid for where that is known."""
+
+    role: str
+    usage: Usage
+    spent: Spent
+
+
+class Checks(Data):
+    confirmed: Share
+    """Candidates that fresh rollouts confirmed, at or above the target."""
+    false_alarms: Share
+    """Of the controls that the audit had failed, those that full K would have made candidates."""
+    early_stop: Share
+    """Of the controls that the early stop had cut, those for which full K names another cause."""
+    rollouts_saved: float | None
+    """Mean rollouts per such control that the early stop would not have run."""
+
+
+class Diversity(Data):
+    """Of the accepted pairs. Entropies are in bits."""
+
+    pairs: int
+    families: tuple[Count, ...]
+    answer_types: tuple[Count, ...]
+    relations: tuple[Count, ...]
+    openings: tuple[Count, ...]
+    answers: tuple[Count, ...]
+    passages: tuple[Count, ...]
+    relation_entropy: float
+    answer_type_entropy: float
+
+
+class Figures(Data):
+    planned: int
+    accepted: int
+    rejected: int
+    failed: int
+    dropped: tuple[Count, ...]
+    """Passages that the seed filter passed over, by reason."""
+    reasons: tuple[Count, ...]
+    funnel: tuple[Count, ...]
+    targets: tuple[Target, ...]
+    rounds: tuple[Stage, ...]
+    solve_rates: tuple[Count, ...]
+    sides: tuple[Count, ...]
+    checks: Checks
+    costs: tuple[Cost, ...]
+    diversity: Diversity
+    lineage: Lineage | None
+
+    @property
+    def embedded(self) -> bool:
+        """Did the embedded model take part? Then these are figures of the loop, not of the data."""
+        return self.lineage is not None and (self.lineage.model == "embedded" or bool(self.lineage.solver_digest))
+
+    @property
+    def usage(self) -> Usage:
+        return sum((cost.usage for cost in self.costs), Usage())
+
+    def per_pair(self, amount: float) -> float | None:
+        return amount / self.accepted if self.accepted else None
