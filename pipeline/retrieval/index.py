@@ -1,27 +1,26 @@
 """The folder of a Lucene index: built once per corpus fingerprint and analyser, its manifest written last.
 
 An index is derived data. So one that is half-built, damaged or of another build of Lucene is made again, with a
-warning, rather than trusted; the manifest holds the checksum of every file. A lock on the folder makes a second
-process wait for the first one's index.
+warning, rather than trusted; the manifest holds the checksum of every file. A second process waits for the first
+one's index.
 """
 
-import fcntl
 import logging
-import os
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from pipeline.corpus.loading import Corpus, checksum
-from pipeline.errors import RetrievalError
-from pipeline.store.files import write_json
+from pipeline.errors import RetrievalError, StoreError
+from pipeline.store.files import atomic_folder, write_json
 from pipeline.types import Data
 
 logger = logging.getLogger(__name__)
+_PATIENCE = 900
+"""Seconds that one process waits for another one's index."""
 
 
 class IndexManifest(Data):
@@ -44,19 +43,23 @@ def engine() -> str:
 
 
 def ensure(corpus: Corpus, analyser: str, out: Path, build: Callable[[Path], None]) -> Path:
-    """The folder of a complete index, built by `build(folder)` if there is none that can be trusted."""
+    """The folder of a complete index, made by `build(folder)` if there is none that can be trusted."""
     home = folder(corpus, analyser, out)
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        with _locked(home):
-            why = problem(corpus, analyser, out)
-            if why:
-                if why != "not built":
-                    logger.warning("the index %s is made again: %s", home, why)
-                _rebuild(home, corpus, analyser, build)
-    except OSError as error:
-        raise RetrievalError(f"cannot write the index {home}: {error.strerror or error}") from error
-    return home / "lucene"
+    for _ in range(_PATIENCE):
+        why = problem(corpus, analyser, out)
+        if not why:
+            return home / "lucene"
+        if why != "not built":
+            logger.warning("the index %s is made again: %s", home, why)
+        try:
+            with atomic_folder(home) as building:
+                _fill(building, corpus, analyser, build)
+            return home / "lucene"
+        except StoreError as error:
+            if not isinstance(error.__cause__, BlockingIOError):
+                raise
+            time.sleep(1)
+    raise RetrievalError(f"another process has been building {home} for too long; stop it, or delete the folder")
 
 
 def problem(corpus: Corpus, analyser: str, out: Path) -> str:
@@ -64,7 +67,7 @@ def problem(corpus: Corpus, analyser: str, out: Path) -> str:
     home = folder(corpus, analyser, out)
     path = home / "manifest.json"
     if not path.exists():
-        return "half-built" if (home / "lucene").exists() else "not built"
+        return "it has no manifest" if home.exists() else "not built"
     try:
         manifest = IndexManifest.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):
@@ -78,31 +81,14 @@ def problem(corpus: Corpus, analyser: str, out: Path) -> str:
     return f"its file {damaged[0]} is damaged" if damaged else ""
 
 
-def _rebuild(home: Path, corpus: Corpus, analyser: str, build: Callable[[Path], None]) -> None:
-    (home / "manifest.json").unlink(missing_ok=True)
-    shutil.rmtree(home / "lucene", ignore_errors=True)
-    try:
-        build(home / "lucene")
-    except BaseException:
-        shutil.rmtree(home / "lucene", ignore_errors=True)
-        raise
+def _fill(building: Path, corpus: Corpus, analyser: str, build: Callable[[Path], None]) -> None:
+    build(building / "lucene")
     manifest = IndexManifest(
         corpus=corpus.manifest.name,
         fingerprint=corpus.fingerprint,
         analyser=analyser,
         passages=len(corpus.passages),
         engine=engine(),
-        files={path.name: checksum(path) for path in sorted((home / "lucene").iterdir()) if path.name != "write.lock"},
+        files={path.name: checksum(path) for path in sorted((building / "lucene").iterdir())},
     )
-    write_json(home / "manifest.json", manifest.model_dump())
-
-
-@contextmanager
-def _locked(home: Path) -> Iterator[None]:
-    """Hold the folder itself: no lock file is left behind, and a killed process lets go."""
-    descriptor = os.open(home, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+    write_json(building / "manifest.json", manifest.model_dump())
