@@ -91,11 +91,14 @@ class Cast:
         return call("answer", answer="1641" if self.paths(question, sample) else "1999")
 
 
+def seeded(target: int = 3) -> Seed:
+    return Seed(key="ab" * 32, passage=FILM, draw=0, side="train", answer_type=AnswerType.DATE, target_steps=target)
+
+
 def run(cast: Cast, *sets: str, target: int = 3, preset: str = "default") -> Record:
     settings = config.build(preset=preset, sets=["retrieval.k=1", "loop.control_share=0", *sets])
     site = Site(config=settings, llm=ScriptedLLM(cast), retriever=SHELF, lineage=LINEAGE)
-    seed = Seed(key="ab" * 32, passage=FILM, draw=0, side="train", answer_type=AnswerType.DATE, target_steps=target)
-    return asyncio.run(dig(seed, site))
+    return asyncio.run(dig(seeded(target), site))
 
 
 def test_a_draft_at_its_target_is_accepted_on_fresh_rollouts() -> None:
@@ -200,8 +203,7 @@ def test_a_slow_model_fails_the_seed_after_a_second_try() -> None:
     slow = Slow()
     settings = config.build(sets=["how.rollout_seconds=0.01"])
     site = Site(config=settings, llm=slow, retriever=SHELF, lineage=LINEAGE)
-    seed = Seed(key="ab" * 32, passage=FILM, draw=0, side="train", answer_type=AnswerType.DATE, target_steps=3)
-    record = asyncio.run(dig(seed, site))
+    record = asyncio.run(dig(seeded(), site))
     assert (record.status, record.reason, slow.calls) == (Status.FAILED, "deadline", 2)
 
 
@@ -212,6 +214,5 @@ def test_a_judge_that_cannot_be_read_gives_no_verdict() -> None:
         return Message(role="assistant", content="hm") if request.output else cast(request)
 
     site = Site(config=config.build(sets=["retrieval.k=1"]), llm=ScriptedLLM(model), retriever=SHELF, lineage=LINEAGE)
-    seed = Seed(key="ab" * 32, passage=FILM, draw=0, side="train", answer_type=AnswerType.DATE, target_steps=3)
     with pytest.raises(ProviderError, match="no readable verdict"):
-        asyncio.run(dig(seed, site))
+        asyncio.run(dig(seeded(), site))
