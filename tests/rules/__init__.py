@@ -1,1 +1,1 @@
-"""House rules as tests: each rule is one function over a source file, and each is shown to catch a planted violation."""
+"""House rules as tests: a rule is a function over source files, and each is shown to catch a planted violation."""

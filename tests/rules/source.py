@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
+BY_NAME = ("import_module", "importlib.import_module", "__import__")
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -27,7 +28,7 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.Module:
-        return ast.parse(self.text)
+        return ast.parse(self.text, self.path)
 
     @property
     def module(self) -> str:
@@ -68,13 +69,8 @@ def _imports(node: ast.AST) -> Iterator[Import]:
             for alias in child.names:
                 if _is_module(f"{base}.{alias.name}"):
                     yield Import(f"{base}.{alias.name}", child.lineno, bool(child.level))
-        elif isinstance(child, ast.Call) and called(child) in (
-            "import_module",
-            "importlib.import_module",
-            "__import__",
-        ):
-            if child.args and isinstance(child.args[0], ast.Constant):
-                yield Import(str(child.args[0].value), child.lineno)
+        elif isinstance(child, ast.Call) and called(child) in BY_NAME and isinstance(child.args[0], ast.Constant):
+            yield Import(str(child.args[0].value), child.lineno)
 
 
 @cache

@@ -19,7 +19,7 @@ METHODS = frozenset(
     "RotatingFileHandler TimedRotatingFileHandler NamedTemporaryFile mkstemp mkdtemp".split()
 )
 OS = frozenset(
-    "write pwrite replace rename renames remove unlink mkdir makedirs rmdir symlink link truncate ftruncate chmod".split()
+    "write pwrite replace rename renames remove unlink mkdir makedirs rmdir symlink link truncate ftruncate".split()
 )
 SHUTIL = frozenset("copy copy2 copyfile copyfileobj copytree move rmtree make_archive unpack_archive".split())
 MODULES = ("tempfile", "sqlite3", "shelve", "dbm", "mmap", "pickle")
@@ -38,10 +38,8 @@ def writes(source: Source) -> list[str]:
         for i in source.imports
         if i.module.split(".")[0] in MODULES
     ]
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call) and _writes(node, handles):
-            found.append(source.at(node, f"`{ast.unparse(node)[:60]}` writes; files are pipeline/store's"))
-    return found
+    calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call) and _writes(node, handles)]
+    return found + [source.at(c, f"`{ast.unparse(c)[:60]}` writes; files are pipeline/store's") for c in calls]
 
 
 def _writes(call: ast.Call, handles: set[str]) -> bool:
@@ -51,6 +49,9 @@ def _writes(call: ast.Call, handles: set[str]) -> bool:
         return _opens_for_writing(call, name)
     if last == "fdopen":
         return True
+    if name == "os.write":
+        # To a terminal, from a signal handler.
+        return ast.unparse(call.args[0]) not in ("1", "2")
     if first == "os":
         return last in OS
     if first == "shutil":
@@ -84,14 +85,13 @@ def _opens_for_writing(call: ast.Call, name: str) -> bool:
 
 def _handles(tree: ast.Module) -> set[str]:
     """Names bound by a `with`, or to a buffer in memory."""
-    names = set()
+    bound: list[ast.expr | None] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
-            names.add(node.optional_vars.id)
+        if isinstance(node, ast.withitem):
+            bound.append(node.optional_vars)
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            if called(node.value).rpartition(".")[2] in BUFFERS:
-                names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-    return names
+            bound += node.targets if called(node.value).rpartition(".")[2] in BUFFERS else []
+    return {name.id for name in bound if isinstance(name, ast.Name)}
 
 
 def test_only_the_store_changes_the_disk() -> None:
@@ -148,6 +148,7 @@ def test_a_planted_write_is_caught(text: str) -> None:
         "Path('x').open('rb')",
         "gzip.open('x.gz', 'rb')",
         "os.open('x', os.O_RDONLY)",
+        "os.write(2, b'')",
         "text.replace('a', 'b')",
         "replace(agent, limits=limits)",
         "day.replace(year=1)",
