@@ -116,7 +116,7 @@ class LuceneRetriever(Passages):
 def _bm25(weight: dict[str, float], tokens: list[str], average: float) -> float:
     counts = Counter(tokens)
     norm = K1 * (1 - B + B * _stored_length(len(tokens)) / average)
-    return sum(w * counts[term] / (counts[term] + norm) for term, w in weight.items() if counts[term])
+    return sum((w * counts[term] / (counts[term] + norm) for term, w in weight.items() if counts[term]), 0.0)
 
 
 def _stored_length(length: int) -> int:

@@ -1,0 +1,51 @@
+# Both `make generate` and `make test` set up all that they need, once. Only Python 3.11 or 3.12, pip and make must be there.
+
+CORPUS ?= wiki
+UV := uv==0.13.8
+PYTHON ?= $(shell for p in python3 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info[:2] not in [(3, 11), (3, 12)])' 2>/dev/null && { command -v $$p; break; }; done)
+DIGSITE := .venv/bin/digsite
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup generate preview report doctor test slow lint format clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: $(READY) ## install everything into .venv (done by the others where needed)
+
+generate: $(READY) ## dig a data set: CORPUS=wiki|factbook|tiny|path, PAIRS=30, STEPS=2-4, SEED=0, ARGS='--model ...'
+	$(DIGSITE) generate "$(CORPUS)" $(if $(PAIRS),--pairs $(PAIRS)) $(if $(STEPS),--steps $(STEPS)) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+preview: $(READY) ## three pairs with their traces, nothing written: CORPUS=...
+	$(DIGSITE) preview "$(CORPUS)" $(ARGS)
+
+doctor: $(READY) ## what is missing for what, and how to get it
+	$(DIGSITE) doctor
+
+test: lint ## linters, types and all quick tests
+	.venv/bin/pytest -n 2
+
+slow: $(READY) ## the tests that take minutes
+	.venv/bin/pytest -m slow
+
+lint: $(READY) ## ruff and mypy
+	.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
+
+format: $(READY) ## put the sources into ruff's form
+	.venv/bin/ruff check --fix . && .venv/bin/ruff format .
+
+clean: ## remove the environment and caches; outputs/ stays
+	rm -rf .venv .uv .pytest_cache .ruff_cache .mypy_cache .hypothesis
+
+# uv goes into a folder of its own: that needs neither the venv module nor leave to change the system's Python.
+$(READY): uv.lock pyproject.toml
+	@case "$$(uname -s)-$$(uname -m)" in Linux-x86_64|Darwin-arm64) ;; \
+	*) echo "digsite: runs on Linux x86-64 and macOS arm64 only; this is $$(uname -sm)" >&2; exit 2 ;; esac
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] not in [(3, 11), (3, 12)])' 2>/dev/null || \
+	{ echo "digsite: needs Python 3.11 or 3.12; install one, or name it: make setup PYTHON=/path/to/python3.12" >&2; exit 2; }
+	@test -x .uv/bin/uv || "$(PYTHON)" -m pip install --quiet --disable-pip-version-check --upgrade --target .uv $(UV)
+	@echo "digsite: installing the locked packages into .venv; this is done once and takes a minute or so"
+	@env -u VIRTUAL_ENV UV_PYTHON_DOWNLOADS=never .uv/bin/uv sync --frozen --quiet --python "$$("$(PYTHON)" -c 'import sys; print(sys.executable)')"
+	@touch $(READY)
