@@ -135,7 +135,10 @@ def sweep(folder: Path) -> None:
     for old in folder.glob("*.old"):
         if not old.with_suffix("").exists():
             old.rename(old.with_suffix(""))
-    for stale in [*folder.glob(".*.tmp"), *folder.glob("*.incomplete"), *folder.glob("*.old")]:
+    for building in folder.glob("*.incomplete"):
+        with suppress(StoreError), _claimed(building):
+            building.rmdir()
+    for stale in [*folder.glob(".*.tmp"), *folder.glob("*.old")]:
         with suppress(OSError):
             shutil.rmtree(stale) if stale.is_dir() and not stale.is_symlink() else stale.unlink()
 

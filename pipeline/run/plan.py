@@ -1,0 +1,166 @@
+"""Which seeds a run digs, in which order, and how many of them its plan needs.
+
+The order is a pure function of configuration and corpus: all passages shuffled by hash, again for each draw, without
+those that the quality filter drops. The plan is the shortest prefix of it that holds the wanted pairs, so neither
+concurrency nor kills nor the order of completion can change what it is.
+"""
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from pipeline.config import How, RunConfig
+from pipeline.corpus import seeds as rules
+from pipeline.errors import UsageError
+from pipeline.store.journal import Head
+from pipeline.types import Passage, Seed, Status, sha256
+
+SEEDS_PER_PAIR = 10
+
+
+class Passages(Protocol):
+    """What a plan needs of a corpus."""
+
+    @property
+    def passages(self) -> Sequence[Passage]: ...
+    @property
+    def fingerprint(self) -> str: ...
+
+
+class Planned(NamedTuple):
+    """A seed and the string that sorts it into the order of the plan."""
+
+    seed: Seed
+    order: str
+
+
+class Order:
+    """All seeds of a run, made as they are asked for. Keys in `known` have passed the filter before.
+
+    The corpus must be `askable`.
+    """
+
+    def __init__(self, config: RunConfig, corpus: Passages, known: Container[str] = ()) -> None:
+        self._config, self._digest = config, config.digest()
+        self._passages, self._fingerprint = corpus.passages, corpus.fingerprint
+        self._known = known
+        self._made: list[Planned] = []
+        self._drops: list[tuple[int, str]] = []
+        self._rest = self._generate()
+
+    def __getitem__(self, index: int) -> Planned:
+        while len(self._made) <= index:
+            self._made.append(next(self._rest))
+        return self._made[index]
+
+    def dropped(self, before: int) -> Counter[str]:
+        """Passages that the filter dropped ahead of the seed of that index, by reason."""
+        return Counter(reason for index, reason in self._drops if index < before)
+
+    def _generate(self) -> Iterator[Planned]:
+        draw = 0
+        while True:
+            shuffled = sorted((self._place(passage, draw), number) for number, passage in enumerate(self._passages))
+            for order, number in shuffled:
+                passage = self._passages[number]
+                key = sha256(f"{self._digest}\n{self._fingerprint}\n{passage.id}\n{draw}")
+                if key not in self._known and (reason := rules.quality(passage)):
+                    self._drops.append((len(self._made), reason))
+                else:
+                    yield Planned(self._seed(key, passage, draw), order)
+            draw += 1
+
+    def _place(self, passage: Passage, draw: int) -> str:
+        shuffled = sha256(f"{self._config.seed}\n{passage.id}\n{draw}")
+        return f"{draw:06}-{shuffled[:24]}"
+
+    def _seed(self, key: str, passage: Passage, draw: int) -> Seed:
+        types, (low, high) = self._config.answer_types, self._config.steps
+        return Seed(
+            key=key,
+            passage=passage,
+            draw=draw,
+            side=rules.side(passage.document_id),
+            answer_type=types[_chance(key, "answer type") % len(types)],
+            target_steps=low + _chance(key, "target") % (high - low + 1),
+        )
+
+
+def _chance(key: str, name: str) -> int:
+    return int(sha256(f"{key}\n{name}")[:16], 16)
+
+
+def askable(corpus: Passages) -> None:
+    """Raise UsageError where no passage can be a seed."""
+    drops: Counter[str] = Counter()
+    for passage in corpus.passages:
+        reason = rules.quality(passage)
+        if reason is None:
+            return
+        drops[reason] += 1
+    reasons = ", ".join(f"{reason} {count}" for reason, count in drops.most_common()) or "there are none"
+    raise UsageError(
+        f"nothing can be asked about this corpus: no passage can start a question ({reasons}); "
+        "give it texts of some length, with facts in full sentences"
+    )
+
+
+def bounds(how: How) -> tuple[int | None, int]:
+    """Pairs wanted, if a number of them is, and the most seeds that may be tried."""
+    if how.seeds is not None:
+        return None, how.seeds
+    return how.pairs, how.max_seeds if how.max_seeds is not None else SEEDS_PER_PAIR * how.pairs
+
+
+def planned(heads: Iterable[Head], how: How) -> list[Head]:
+    """The part of a journal that counts, in the order of the plan; the rest is surplus.
+
+    For a finished run that is its plan; for one that was interrupted, what the plan has so far.
+    """
+    wanted, most = bounds(how)
+    prefix: list[Head] = []
+    accepted = 0
+    for head in sorted(heads, key=lambda head: head.order):
+        if accepted == wanted or len(prefix) == most:
+            break
+        prefix.append(head)
+        accepted += head.status is Status.ACCEPTED
+    return prefix
+
+
+class Frontier:
+    """What the plan still needs, from how the seeds ended that did. Seeds are known by their index in the order."""
+
+    def __init__(self, how: How) -> None:
+        self._wanted, self._most = bounds(how)
+        self._ahead: dict[int, Status] = {}
+        self._accepted = 0
+        self.length = 0
+        """All seeds before this index have ended and belong to the plan."""
+
+    def end(self, index: int, status: Status) -> None:
+        if index >= self.length:
+            self._ahead[index] = status
+        while not self.complete and self.length in self._ahead:
+            self._accepted += self._ahead.pop(self.length) is Status.ACCEPTED
+            self.length += 1
+
+    @property
+    def complete(self) -> bool:
+        return self._accepted == self._wanted or self.length >= self._most
+
+    @property
+    def exhausted(self) -> bool:
+        """The most seeds were tried and there are fewer pairs than wanted."""
+        return self.complete and self._wanted is not None and self._accepted < self._wanted
+
+    def horizon(self) -> int:
+        """No seed from this index on can be part of the plan any more."""
+        if self.complete or self._wanted is None:
+            return self.length if self.complete else self._most
+        accepted = self._accepted
+        for index in sorted(self._ahead):
+            accepted += self._ahead[index] is Status.ACCEPTED
+            if accepted == self._wanted:
+                return min(index + 1, self._most)
+        return self._most

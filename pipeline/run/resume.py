@@ -1,0 +1,69 @@
+"""What a run was begun with, and the refusal to go on with anything else."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pipeline.config import RunConfig, differences
+from pipeline.errors import StoreError, UsageError
+from pipeline.store.files import write_json
+from pipeline.types import Data
+
+NAME = "run.json"
+
+
+class RunFile(Data):
+    """`run.json`: written before the first seed, and again with the new `how` by every command that goes on."""
+
+    config: RunConfig
+    what: dict[str, Any]
+    """The digested tree: configuration, prompts and code."""
+    digest: str
+    corpus_fingerprint: str
+
+
+def read(folder: Path) -> RunFile:
+    """Raises UsageError where the folder is no run, StoreError where its file cannot be read."""
+    path = folder / NAME
+    try:
+        return RunFile.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise UsageError(f"{folder} is no run: it has no {NAME}") from error
+    except (OSError, ValidationError) as error:
+        raise StoreError(f"{path} is damaged or of another version; make a new run with `digsite generate`") from error
+
+
+def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
+    """Write the run's file, or check that what stands there is the same run.
+
+    Raises UsageError, naming each change, where configuration, prompts, model, code or corpus are not as they were.
+    """
+    if (folder / NAME).exists():
+        changed = changes(read(folder), config)
+        if read(folder).corpus_fingerprint != fingerprint:
+            changed.append("corpus (its texts)")
+        if changed:
+            raise refusal(folder, changed)
+    file = RunFile(config=config, what=config.what(), digest=config.digest(), corpus_fingerprint=fingerprint)
+    write_json(folder / NAME, file.model_dump(mode="json"))
+
+
+def resumable(folder: Path) -> RunConfig:
+    """The configuration that the run in `folder` goes on with. Raises UsageError where it cannot: see `begin`."""
+    kept = read(folder)
+    if changed := changes(kept, kept.config):
+        raise refusal(folder, changed)
+    return kept.config
+
+
+def changes(kept: RunFile, config: RunConfig) -> list[str]:
+    """The dotted names of what is no longer as it was."""
+    return differences(kept.what, config.what())
+
+
+def refusal(folder: Path, changed: list[str]) -> UsageError:
+    return UsageError(
+        f"{folder} was made with another {', '.join(changed)}; put that back to go on with it, "
+        "or start a new run with `digsite generate` in another --out"
+    )

@@ -1,0 +1,266 @@
+"""The execution of a run: which seeds are owed, dug so many at a time, each journalled as it ends.
+
+Seeds start in the order of the plan, and none starts that the plan can no longer need. What the outside broke is tried
+again after a pause and then stops the run: such a seed stays owed and is never dropped.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Protocol, Self
+
+from pipeline.config import RunConfig
+from pipeline.errors import Interrupted, ProviderError, RetrievalError, StoreError
+from pipeline.llm.ledger import Ledger, Spent, counting
+from pipeline.run import resume
+from pipeline.run.interrupt import cancelling
+from pipeline.run.plan import Frontier, Order, Passages, Planned, askable, planned
+from pipeline.store.files import Appender, link, sweep, write_json
+from pipeline.store.journal import Journal
+from pipeline.store.lock import locked
+from pipeline.types import Data, Record, Seed, Status
+
+Dig = Callable[[Seed], Awaitable[Record]]
+PAUSES = (2.0, 15.0, 60.0)
+"""Seconds before a seed is tried again that the endpoint or the index failed; the model's own retries come first."""
+
+
+class Attempt(Data):
+    """A row of `attempts.jsonl`: one try at one seed, with what the promise of equal bytes leaves out."""
+
+    key: str
+    ended: str
+    """The record's status, or the name of the error."""
+    reason: str
+    began: str
+    seconds: float
+    spent: dict[str, Spent]
+    """By role."""
+
+
+class RunResult(Data):
+    """How a run stands; `planned == accepted + rejected + failed`."""
+
+    folder: Path
+    planned: int
+    accepted: int
+    rejected: int
+    failed: int
+    reasons: dict[str, int]
+    """Of the rejected and the failed."""
+    surplus: int
+    """Finished seeds beyond the plan, which a larger one will use."""
+    dropped: dict[str, int]
+    """Passages that the seed filter dropped on the way, by reason; none of them is planned."""
+    complete: bool
+    exhausted: bool
+    """The most seeds were tried, and there are fewer pairs than wanted."""
+    damaged: int
+    """Lines of the journal that were torn or damaged; their seeds are owed again."""
+
+
+class Observer(Protocol):
+    """Who watches a run. Called from the run's own task, so it must be quick."""
+
+    def started(self, run: "Run") -> None:
+        """The journal is read; `run.kept()` are the records of earlier commands."""
+        ...
+
+    def record(self, record: Record, attempt: Attempt) -> None:
+        """A seed has ended and is journalled."""
+        ...
+
+    def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
+        """The endpoint or the index failed; the seed is tried again after the pause."""
+        ...
+
+    def stopped(self, result: RunResult) -> None:
+        """The work has ended, complete or not."""
+        ...
+
+
+class Run:
+    """An open run: locked, checked, its journal read. A context manager; one per folder at a time."""
+
+    def __init__(
+        self, config: RunConfig, corpus: Passages, *, folder: Path | None = None, writer: str = "main"
+    ) -> None:
+        self.config = config
+        self.folder = folder or config.folder()
+        self.pauses = PAUSES
+        self._corpus, self._writer = corpus, writer
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        askable(self._corpus)
+        with ExitStack() as stack:
+            stack.enter_context(locked(self.folder))
+            sweep(self.folder)
+            resume.begin(self.folder, self.config, self._corpus.fingerprint)
+            self.journal = Journal(self.folder / "journal", self._writer)
+            stack.callback(self.journal.close)
+            self._attempts = Appender(self.folder / "attempts.jsonl")
+            stack.callback(self._attempts.close)
+            link(self.folder.parent / "latest", self.folder.name)
+            self._order = Order(self.config, self._corpus, self.journal.entries)
+            self._frontier = Frontier(self.config.how)
+            next(self._owed(), None)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def kept(self) -> Iterator[Record]:
+        """The records of the plan so far, in its order, one at a time in memory."""
+        return self.journal.records(head.key for head in planned(self.journal.heads(), self.config.how))
+
+    def result(self) -> RunResult:
+        """How the run stands now."""
+        heads = planned(self.journal.heads(), self.config.how)
+        counts = Counter(head.status for head in heads)
+        return RunResult(
+            folder=self.folder,
+            planned=len(heads),
+            accepted=counts[Status.ACCEPTED],
+            rejected=counts[Status.REJECTED],
+            failed=counts[Status.FAILED],
+            reasons=dict(Counter(head.reason for head in heads if head.status is not Status.ACCEPTED).most_common()),
+            surplus=len(self.journal.entries) - len(heads),
+            dropped=dict(self._order.dropped(self._frontier.length).most_common()),
+            complete=self._frontier.complete,
+            exhausted=self._frontier.exhausted,
+            damaged=self.journal.damaged + self.journal.torn,
+        )
+
+    async def execute(self, dig: Dig, observer: Observer) -> RunResult:
+        """Dig until the plan is complete.
+
+        Raises Interrupted after a signal, and ProviderError, RetrievalError, BudgetExceeded or StoreError where one of
+        them ended the work; whatever it raises, all that had finished is kept and `execute` goes on from there.
+        """
+        observer.started(self)
+        try:
+            await self._guarded(self._work(self._owed(), dig, observer))
+        finally:
+            observer.stopped(result := self.result())
+        return result
+
+    def batches(self, size: int = 32) -> Iterator[tuple[str, ...]]:
+        """The keys that are owed next, again and again until the plan is complete: run each batch before the next."""
+        while keys := tuple(planned.seed.key for _, planned in islice(self._owed(), size)):
+            yield keys
+
+    async def run_batch(self, keys: Iterable[str], dig: Dig, observer: Observer) -> None:
+        """Dig those of the keys that are still owed and that the plan still needs; raises what `execute` raises."""
+        wanted = set(keys)
+        mine = (owed for owed in self._owed() if owed[1].seed.key in wanted)
+        await self._guarded(self._work(islice(mine, len(wanted)), dig, observer))
+
+    async def _guarded(self, work: Coroutine[None, None, None]) -> None:
+        """Do the work; what ends it early says what was kept and how to go on."""
+        way_on = f"what had finished is kept in {self.folder}; go on with: digsite resume {self.folder}"
+        task = asyncio.create_task(work)
+        try:
+            with cancelling(task, f"stopped by force; {way_on}") as caught, suppress(asyncio.CancelledError):
+                await task
+            if caught.signal:
+                raise Interrupted(f"interrupted: {len(self.journal.entries)} finished seeds; {way_on}", caught.signal)
+            task.result()
+        except (ProviderError, RetrievalError) as error:
+            raise type(error)(f"{error}; {way_on}") from error
+        finally:
+            with suppress(StoreError):
+                write_json(self.folder / "result.json", self.result().model_dump(mode="json", exclude={"folder"}))
+
+    def _owed(self) -> Iterator[tuple[int, Planned]]:
+        """Seeds without a line, in order, while the plan may need them: the answer changes as seeds end."""
+        index = self._frontier.length
+        while index < self._frontier.horizon():
+            planned = self._order[index]
+            entry = self.journal.entries.get(planned.seed.key)
+            if entry is None:
+                yield index, planned
+            else:
+                self._frontier.end(index, entry.head.status)
+            index += 1
+
+    async def _work(self, owed: Iterator[tuple[int, Planned]], dig: Dig, observer: Observer) -> None:
+        flying: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]] = {}
+        try:
+            while True:
+                for index, planned in islice(owed, self.config.how.concurrency - len(flying)):
+                    flying[asyncio.create_task(self._dug(planned.seed, dig, observer))] = index, planned
+                if not flying:
+                    return
+                done, _ = await asyncio.wait(flying, return_when=asyncio.FIRST_COMPLETED)
+                if error := self._settle(done, flying, observer):
+                    raise error
+                for task, (index, _) in flying.items():
+                    if index >= self._frontier.horizon():
+                        task.cancel()
+        finally:
+            for task in flying:
+                task.cancel()
+            await asyncio.gather(*flying, return_exceptions=True)
+            self._settle(set(flying), flying, observer)
+
+    def _settle(
+        self,
+        done: set[asyncio.Task[tuple[Record, Attempt]]],
+        flying: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]],
+        observer: Observer,
+    ) -> BaseException | None:
+        """Journal all that ended well, in order; the first error of those that did not."""
+        error: BaseException | None = None
+        for task in sorted(done, key=lambda task: flying[task][0]):
+            index, planned = flying.pop(task)
+            if task.cancelled():
+                continue
+            if task.exception() is not None:
+                error = error or task.exception()
+                continue
+            record, attempt = task.result()
+            self.journal.append(record, planned.order)
+            self._frontier.end(index, record.status)
+            self._note(attempt)
+            observer.record(record, attempt)
+        return error
+
+    async def _dug(self, seed: Seed, dig: Dig, observer: Observer) -> tuple[Record, Attempt]:
+        """One seed to its record, with pauses where the outside fails."""
+        for pause in (*self.pauses, None):
+            began, clock = datetime.now(UTC), time.monotonic()
+            with counting() as ledger:
+                try:
+                    record = await dig(seed)
+                except (Exception, asyncio.CancelledError) as error:
+                    self._note(_attempt(seed, type(error).__name__, "", (began, clock), ledger))
+                    if pause is None or not isinstance(error, ProviderError | RetrievalError):
+                        error.add_note(f"while digging seed {seed.key}")
+                        raise
+                    observer.trouble(seed, error, pause)
+                else:
+                    return record, _attempt(seed, record.status.value, record.reason, (began, clock), ledger)
+            await asyncio.sleep(pause)
+        raise AssertionError("unreachable")
+
+    def _note(self, attempt: Attempt) -> None:
+        self._attempts.append(attempt.model_dump_json().encode())
+
+
+def _attempt(seed: Seed, ended: str, reason: str, since: tuple[datetime, float], ledger: Ledger) -> Attempt:
+    began, clock = since
+    return Attempt(
+        key=seed.key,
+        ended=ended,
+        reason=reason,
+        began=began.isoformat(timespec="seconds"),
+        seconds=time.monotonic() - clock,
+        spent=ledger.roles,
+    )
