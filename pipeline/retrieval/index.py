@@ -38,6 +38,11 @@ def folder(corpus: Corpus, analyser: str, out: Path) -> Path:
     return out / "indexes" / f"{corpus.manifest.name}-{corpus.fingerprint[:12]}-{analyser}"
 
 
+def built(out: Path) -> list[str]:
+    """The names of the complete indexes under `out`."""
+    return sorted(path.parent.name for path in (out / "indexes").glob("*/manifest.json") if path.parent.suffix == "")
+
+
 def engine() -> str:
     return f"pyserini {version('pyserini')}"
 

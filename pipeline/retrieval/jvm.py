@@ -13,6 +13,7 @@ import asyncio
 import importlib.util
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -100,7 +101,9 @@ def _start() -> ModuleType:
     java("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(8192)
     stand_in = sys.modules.setdefault("pyserini.encode", _Nothing("pyserini.encode"))
     try:
-        from pyserini.search import lucene
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # its own, on Python 3.12
+            from pyserini.search import lucene
     finally:
         if isinstance(stand_in, _Nothing):
             del sys.modules["pyserini.encode"]

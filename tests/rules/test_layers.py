@@ -11,7 +11,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("corpus", "readers", "retrieval", "llm", "embedded"),
     ("agents", "audit", "answers", "assess"),
     ("strategies", "episode"),
-    ("run",),
+    ("run", "doctor"),
     ("views", "report", "export"),
     ("cli",),
     ("flows",),

