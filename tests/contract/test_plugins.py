@@ -1,0 +1,130 @@
+"""Every plug-in folder has its contract test, and whatever is dropped into the folder is enrolled in it.
+
+A package with a contract (`base.py` with a Protocol) is a plug-in folder; a module that has what the Protocol asks for,
+at its top level or in a class, is a plug-in. Whether it is enrolled is read off the names of the collected tests, in a
+copy of the tree into which one more plug-in of every kind was dropped.
+"""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.audit import shortcuts, soundness
+from tests.rules.source import ROOT
+
+PIPELINE = ROOT / "pipeline"
+FOLDERS = sorted(path.parent.name for path in PIPELINE.glob("*/base.py"))
+DIRECTORY = ("readers", "strategies", "views")
+"""The folders in which one file is all: a module is the plug-in."""
+PLANTED = "zz_planted"
+
+
+def asked(text: str) -> set[str]:
+    """The methods that the Protocol of a `base.py` asks for."""
+    protocols = [
+        node
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base) == "Protocol" for base in node.bases)
+    ]
+    return {name for node in protocols for name in _functions(node)}
+
+
+def has(text: str, methods: set[str]) -> bool:
+    """Does the module define all of these, or a class in it more than half of them (it may inherit the rest)?"""
+    tree = ast.parse(text)
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    return methods <= _functions(tree) or any(2 * len(methods & _functions(c)) > len(methods) for c in classes)
+
+
+def _functions(home: ast.Module | ast.ClassDef) -> set[str]:
+    return {f.name for f in home.body if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def plugins(folder: str) -> list[str]:
+    methods = asked((PIPELINE / folder / "base.py").read_text())
+    assert methods, f"pipeline/{folder}/base.py has no Protocol"
+    files = [file for file in sorted((PIPELINE / folder).glob("*.py")) if file.stem not in ("__init__", "base")]
+    return [file.stem for file in files if has(file.read_text(), methods)]
+
+
+def enrolled(collected: str, folder: str, plugin: str) -> bool:
+    """Is there a test of the folder's contract whose parameters name the plug-in?"""
+    return bool(re.search(rf"tests/contract/test_{folder}\.py::\S+\[(?:\S*-)?{plugin}\b", collected))
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory) -> str:
+    """The ids of all contract tests, with one more plug-in in each folder of DIRECTORY."""
+    copy: Path = tmp_path_factory.mktemp("tree")
+    unwanted = shutil.ignore_patterns("__pycache__")
+    for name in ("pipeline", "prompts", "tests"):
+        shutil.copytree(ROOT / name, copy / name, ignore=unwanted)
+    (copy / "corpora").symlink_to(ROOT / "corpora")
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    (copy / "tests/contract/test_plugins.py").unlink()
+    for folder in DIRECTORY:
+        last = copy / "pipeline" / folder / f"{plugins(folder)[-1]}.py"
+        shutil.copy(last, last.with_name(f"{PLANTED}.py"))
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-o",
+        "addopts=",
+        "--collect-only",
+        "-q",
+        "-W",
+        "ignore",
+        "-p",
+        "no:cacheprovider",
+    ]
+    result = subprocess.run(
+        [*command, "tests/contract"], cwd=copy, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
+    return result.stdout
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_plugin_folder_has_its_contract_test(folder: str) -> None:
+    assert plugins(folder)
+    assert (ROOT / f"tests/contract/test_{folder}.py").is_file(), f"pipeline/{folder} has no contract test"
+
+
+@pytest.mark.parametrize(("folder", "plugin"), [(folder, plugin) for folder in FOLDERS for plugin in plugins(folder)])
+def test_every_plugin_is_enrolled(collected: str, folder: str, plugin: str) -> None:
+    assert enrolled(collected, folder, plugin), f"no test of tests/contract/test_{folder}.py runs for '{plugin}'"
+
+
+@pytest.mark.parametrize("folder", DIRECTORY)
+def test_to_drop_a_file_in_is_to_enrol_it(collected: str, folder: str) -> None:
+    assert enrolled(collected, folder, PLANTED)
+
+
+@pytest.mark.parametrize("module", [soundness, shortcuts], ids=lambda module: module.__name__.rpartition(".")[2])
+def test_every_audit_check_runs_and_is_tested(module) -> None:
+    """A check is a public function of its module: all are in CHECKS, and a test of the audit names each."""
+    tree = ast.parse(Path(module.__file__).read_text())
+    public = {name for name in _functions(tree) if not name.startswith("_")}
+    assert {check.__name__ for check in module.CHECKS} == public
+    tests = "".join(path.read_text() for path in (ROOT / "tests/audit").glob("test_*.py"))
+    assert [name for name in sorted(public) if not re.search(rf"\b{name}\b", tests)] == []
+
+
+def test_the_rules_of_this_file_see_what_they_should() -> None:
+    base = "class Kind(Protocol):\n    X: int\n    def f(self): ...\n    async def g(self): ..."
+    assert asked(base) == {"f", "g"}
+    assert has("def f(): ...\nasync def g(): ...", {"f", "g"})
+    assert has("class A:\n    def f(self): ...\n    def g(self): ...", {"f", "g"})
+    assert has("class A(B):\n    def f(self): ...\n    def g(self): ...", {"f", "g", "h"})
+    assert not has("def f(): ...\nclass A:\n    def g(self): ...", {"f", "g"})
+    ids = "tests/contract/test_views.py::test_rows[qa]\ntests/contract/test_views.py::test_x[0-records]"
+    assert enrolled(ids, "views", "qa")
+    assert enrolled(ids, "views", "records")
+    assert not enrolled(ids, "views", "sft")
+    assert not enrolled(ids, "readers", "qa")

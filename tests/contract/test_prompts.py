@@ -1,0 +1,120 @@
+"""Every prompt of the folder renders with exactly the inputs that it declares, and is called with exactly those."""
+
+import ast
+import tomllib
+from itertools import pairwise
+
+import jinja2.meta
+import pytest
+from jinja2 import Environment
+
+from pipeline import prompts
+from pipeline.agents import judge, tools
+from tests.hostile import HOSTILE
+from tests.rules.source import Source, called, tree
+
+NAMES = prompts.names()
+OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.ANSWER)} | {judge.VERDICT.name}
+BOUNDARY = "0123456789abcdef"
+ANY = " ".join(HOSTILE)
+
+
+def source(name: str) -> tuple[str, str]:
+    """Front matter and body."""
+    _, front, body = (prompts.ROOT / f"{name}.md").read_text().split("+++\n", 2)
+    return front, body
+
+
+def asked(body: str) -> set[str]:
+    """The variables of a Jinja body."""
+    return jinja2.meta.find_undeclared_variables(Environment(autoescape=True).parse(body))
+
+
+def calls(sources: tuple[Source, ...]) -> list[tuple[str, str, set[str], str]]:
+    """Every `prompts.load("x").render(boundary, a=…)` and `site.prompt("x", a=…)`: prompt, how, inputs, place."""
+    found = []
+    for file in sources:
+        for node in (n for n in ast.walk(file.tree) if isinstance(n, ast.Call)):
+            last = called(node).rpartition(".")[2]
+            inner = node.func.value if last == "render" and isinstance(node.func, ast.Attribute) else node
+            if not isinstance(inner, ast.Call) or called(inner).rpartition(".")[2] not in ("load", "prompt"):
+                continue
+            if (last == "prompt" or inner is not node) and inner.args and isinstance(inner.args[0], ast.Constant):
+                inputs = {k.arg or "**" for k in node.keywords}
+                found.append((str(inner.args[0].value), last, inputs, file.at(node, "")))
+    return found
+
+
+def misused(sources: tuple[Source, ...]) -> list[str]:
+    wrong = [
+        (place, name, inputs) for name, _, inputs, place in calls(sources) if inputs != set(prompts.load(name).inputs)
+    ]
+    return [f"{place} gives {name} {sorted(inputs)}" for place, name, inputs in wrong]
+
+
+def test_the_folder_holds_prompts_for_every_role() -> None:
+    assert set(NAMES) >= {"generator/propose", "refiner/revise", "solver/answer", "judge/verdict"}
+    assert {tomllib.loads(source(name)[0])["output"] for name in NAMES} == OUTPUTS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_uses_no_input_that_it_does_not_declare_and_leaves_none_out(name: str) -> None:
+    front, body = source(name)
+    declared = prompts.load(name).inputs
+    assert set(tomllib.loads(front)) == {"inputs", "output"}
+    assert len(declared) == len(set(declared)) > 0
+    assert "inputs" not in declared
+    # `inputs` stands for the fenced block of all of them.
+    assert asked(body) == {"inputs"} or asked(body) == set(declared)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_renders_with_exactly_these(name: str) -> None:
+    prompt = prompts.load(name)
+    values = dict.fromkeys(prompt.inputs, ANY)
+    roles = [message.role for message in prompt.render(BOUNDARY, **values)]
+    assert roles == ["system", "user"]
+    with pytest.raises(ValueError, match="takes"):
+        prompt.render(BOUNDARY, **values, one_more="")
+    for left_out in prompt.inputs:
+        with pytest.raises(ValueError, match="takes"):
+            prompt.render(BOUNDARY, **{key: value for key, value in values.items() if key != left_out})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_values_reach_the_user_part_as_they_are_and_the_system_part_not_at_all(name: str) -> None:
+    prompt = prompts.load(name)
+    values = {key: f"{key} {ANY}" for key in prompt.inputs}
+    system, user = prompt.render(BOUNDARY, **values)
+    assert (prompts.unfence(user.content) or {"question": user.content}) == values
+    plain, _ = prompt.render(BOUNDARY, **dict.fromkeys(prompt.inputs, ""))
+    assert system == plain
+
+
+def test_every_call_gives_a_prompt_exactly_its_inputs() -> None:
+    found = calls(tree("pipeline"))
+    assert {name for name, *_ in found} == set(NAMES), "a prompt that nothing uses, or that is not there"
+    assert misused(tree("pipeline")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'site.prompt("judge/verdict", question=q)',
+        'prompts.load("solver/answer").render("", question=q, answer=a)',
+        'load("solver/answer").render("")',
+        'site.prompt("solver/answer", **values)',
+    ],
+)
+def test_a_planted_misuse_is_caught(text: str) -> None:
+    assert misused((Source("pipeline/planted.py", text),))
+    assert not misused((Source("pipeline/planted.py", 'site.prompt("solver/answer", question=q)'),))
+
+
+def test_planted_variables_are_seen() -> None:
+    assert asked("{{ question }} {% if other %}x{% endif %}") == {"question", "other"}
+
+
+def test_no_two_prompts_are_the_same() -> None:
+    digests = sorted(prompts.load(name).digest for name in NAMES)
+    assert all(a != b for a, b in pairwise(digests))
