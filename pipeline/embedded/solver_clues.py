@@ -8,6 +8,7 @@ rule for where a relative clause ends (before a second verb group) and takes wha
 from dataclasses import dataclass, field
 
 from pipeline.embedded.solver_lexis import kind, singular
+from pipeline.embedded.solver_nations import country
 from pipeline.embedded.solver_words import Word, lex
 
 Item = str | int
@@ -18,6 +19,8 @@ _VERB_LIKE = frozenset(
     "border borders shares share plays stars works rules hosts features covers flows lies means owns runs occur refuse make produce "
     "graduate write record perform direct marry compose design found own train found star run".split()
 )
+_PREPOSITIONS = ("of", "in", "for", "by", "at", "on", "to", "with", "from", "near")
+_TRADES = ("holding", "manufacturing", "publishing", "broadcasting", "recording", "mining", "shipping", "racing", "training", "building", "engineering")
 _COMPOUND = ("birth", "death", "origin", "water", "burial", "residence", "citizenship", "work", "office", "education", "formation", "arts", "art")
 
 
@@ -65,6 +68,11 @@ def read(question: str) -> Puzzle:
             puzzle.clues[-1].items.append(puzzle.ask)
     puzzle.clues = [clue for clue in puzzle.clues if any(isinstance(i, int) or i.isalnum() for i in clue.items)]
     return puzzle
+
+
+def _loose(name: str) -> bool:
+    """Nations and short initials before a noun ("Jamaican singer", "NFL team") anchor nothing; they are plain words."""
+    return bool(country(name)) or (name.isupper() and len(name) <= 4)
 
 
 class _Parser:
@@ -131,7 +139,25 @@ class _Parser:
         if len(content) == 2 and isinstance(content[0], str) and isinstance(content[1], int) and content[0] in names:
             self.puzzle.unknowns[content[1]].value = self.puzzle.unknowns[content[1]].value or content[0]
             return
-        self.add(items, names)
+        self.add(self.definition(items), names)
+
+    def definition(self, items: list[Item]) -> list[Item]:
+        """ "What is the cause of death of X" asks for the "cause of death"."""
+        if len(items) < 4 or items[0] != self.puzzle.ask or items[1] not in ("is", "was", "are", "were"):
+            return items
+        asked = self.puzzle.unknowns[self.puzzle.ask]
+        if asked.phrase not in ("what", "which"):
+            return items
+        end = 2
+        while end < len(items) and isinstance(items[end], str) and (items[end] not in _PREPOSITIONS or items[end + 1 : end + 2] and items[end + 1] in _COMPOUND):
+            end += 1
+        if 2 < end < len(items):
+            phrase = [str(item) for item in items[2:end]]
+            asked.phrase = " ".join(phrase)
+            asked.head = singular((phrase[0] if "of" in phrase else phrase[-1]).lower())
+            asked.kind = kind(asked.head)
+            return [items[0], *items[end:]]
+        return items
 
     def clause(self, depth: int, names: list[str], *, verbs: int = 0) -> list[Item]:
         """The items of a clause up to its end: a full stop, a comma (inner clauses), or a second verb group (inner clauses)."""
@@ -164,7 +190,7 @@ class _Parser:
     def premodifies(self) -> bool:
         """Is this participle in front of its noun ("a restaurant holding company")?"""
         before = self.words[self.at - 1].kind if self.at else ""
-        return before in "dj" and before != "" and self.kind(1) in "nj"
+        return before != "" and self.kind(1) in "nj" and (before in "dj" or self.text().lower() in _TRADES)
 
     def linked(self, items: list[Item]) -> bool:
         return bool(items) and isinstance(items[-1], str) and items[-1].lower() in ("and", "to", "or", "but", "not")
@@ -266,7 +292,7 @@ class _Parser:
         """Is this word that may be noun or verb the verb here ("did the band form that ...", "what county shares a border")?"""
         ahead = self.words[self.at + 1].kind if self.at + 1 < len(self.words) else "."
         before = next((w.kind for w in reversed(self.words[: self.at]) if w.kind in "ra"), "")
-        return self.do and self.kind(1) in "rpd.,jnN" or (before == "r" and ahead == "d")
+        return self.do and self.kind(1) in "rpd.,jnN" or (before == "r" and ahead in "dN")
 
     def possessed(self, phrase: list[str], own: list[tuple[Item, bool]]) -> tuple[list[str], list[tuple[Item, bool]]]:
         """ "X's father": a new unknown "father" with the clue "father of X"; returned as an owner for more of the same."""
@@ -305,6 +331,8 @@ class _Parser:
             self.noun_phrase(items, names, bare=bare)
             return
         own_names = [text for text, _ in own if isinstance(text, str)]
+        phrase = [*[text for text in own_names if _loose(text)], *phrase]
+        own_names = [text for text in own_names if not _loose(text)]
         names.extend(own_names)
         if definite in ("this", "that", "these", "those", "the") and not ask:
             back = self.earlier(phrase)
@@ -317,10 +345,12 @@ class _Parser:
         said = self.puzzle.clues[mark:]
         weak = self.puzzle.unknowns[index].kind == "thing" and all(clue.phrase for clue in said if index in clue.unknowns)
         solid = not weak and any(
-            clue.names or clue.unknowns - {index} or len(clue.items) > 3 for clue in said if index in clue.unknowns
+            clue.names or clue.unknowns - {index} or (len(clue.items) > 3 and not clue.phrase)
+            for clue in said
+            if index in clue.unknowns
         )
         if ask or solid or definite in ("a", "an") and self.is_person_or_place(index):
-            items += [*([*own_names, *phrase] if ask or not said else []), index] if ask else [index]
+            items.append(index)
             return
         items += [*own_names, *phrase]
         for clue in [clue for clue in said if index in clue.unknowns]:

@@ -19,6 +19,11 @@ _PLACE_WORDS = frozenset(
     "republic kingdom empire peninsula valley park airport street road beach hill hills creek territory parish oblast".split()
 )
 _WORK_CUES = frozenset("film novel song album book series show magazine single play opera".split())
+_CAUSES = frozenset(
+    stem(w)
+    for w in "heart cancer attack suicide accident stroke tuberculosis pneumonia failure disease leukemia crash aids infection drowning "
+    "overdose murder execution plague cholera fever diabetes hemorrhage cirrhosis tumor drowned complications illness shot".split()
+)
 _TITLES = frozenset("sir king queen prince princess lord lady dr mr mrs saint st pope president emperor baron count duke general captain".split())
 
 
@@ -32,8 +37,12 @@ def fit(kind: str, head: str, found: Found, line: Line | None, lead: str, query:
         return 0.9 if head in ("nationality", "country", "citizenship") else 0.0
     if found.sort in ("date", "number"):
         return 0.15 if kind == "thing" and found.sort == "number" and line and query.head in ("what", "percentage") else 0.0
-    if found.sort == "noun":
+    if found.sort == "noun" and head != "cause":
         return 0.35 if head in ("what", "why", "") else 0.45
+    if head == "cause":
+        return 1.0 if found.sort == "noun" and {stem(w) for w in words(found.text)} & _CAUSES else 0.0
+    if head in ("nationality", "citizenship") and not country(found.text):
+        return 0.0
     if found.sort != "title" and not _clean(found.text):
         return 0.0
     score = _by_lead(kind, head, lead) if lead else 0.0
@@ -46,11 +55,11 @@ def _clean(text: str) -> bool:
 
 def _by_lead(kind: str, head: str, lead: str) -> float:
     """The first nouns that an article's lead uses of its subject."""
-    first = [singular(w) for w in words(lead)[:16]]
+    first = [singular(w) for w in words(lead)[:10]]
     if head and (head in first or stem(head) in {stem(w) for w in first}):
         return 1.0
     kinds = [kind_of(w) for w in first[:9]]
-    return 0.75 if kind in kinds else 0.5 if kind == "thing" else 0.1
+    return 0.95 if kind in kinds else 0.5 if kind == "thing" else 0.1
 
 
 def _by_form(kind: str, head: str, found: Found, line: Line | None) -> float:
@@ -74,7 +83,9 @@ def _person(tokens: list[str], before: str, found: Found, line: Line | None) -> 
     score = 0.8 if 2 <= len(tokens) <= 4 else 0.5
     if before in ("in", "at", "near", "from"):
         score -= 0.35
-    if before in ("by", "with", "and") or set(tokens[:1]) & _TITLES:
+    if line and found.start and line.text[found.start - 1] in "\"“":
+        score -= 0.5
+    if before in ("by", "with") or set(tokens[:1]) & _TITLES:
         score += 0.1
     return max(0.05, score)
 
@@ -82,7 +93,7 @@ def _person(tokens: list[str], before: str, found: Found, line: Line | None) -> 
 def _place(head: str, tokens: list[str], last: str, before: str, found: Found, line: Line | None) -> float:
     nation, state = country(found.text), us_state(found.text)
     if head in ("country", "nation", "nationality", "citizenship"):
-        return 1.0 if nation else 0.15
+        return 1.0 if nation else 0.0 if head == "nationality" else 0.15
     if head == "continent":
         return 1.0 if found.text in CONTINENTS else 0.05
     if head == "state":

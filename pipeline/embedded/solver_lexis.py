@@ -27,7 +27,7 @@ _PLACE = frozenset(
     "where place birthplace city town village country nation state county province region district territory continent island "
     "river lake mountain peak sea ocean bay capital municipality township commune borough parish area location neighborhood "
     "neighbourhood suburb community settlement hometown homeland republic kingdom empire prefecture canton land hamlet desert "
-    "valley waterfall park peninsula port range coast canal creek reservoir department governorate oblast raion voivodeship".split()
+    "valley waterfall park peninsula port range coast canal creek reservoir department governorate oblast raion voivodeship nationality citizenship residence".split()
 )
 _ORG = frozenset(
     "band group team club company organization organisation university college school institution institute academy church "
@@ -39,6 +39,12 @@ _WORK = frozenset(
     "film movie song album book novel series show game play opera musical single episode poem story painting work comic manga "
     "soundtrack sitcom drama documentary sequel trilogy symphony cartoon program programme magazine ballet".split()
 )
+TIED = frozenset(
+    "birthplace nationality citizenship hometown capital birth origin residence label publisher network employer broadcaster owner "
+    "successor predecessor studio manufacturer sequel location area territory".split()
+)
+"""Heads of those kinds that say a relation, not only what kind of thing is meant."""
+_BARE = frozenset("who what which when where how why person man woman human boy girl one thing individual year date day many much".split())
 _MORE = re.compile(r"(?:er|or|ist|ian|man|woman|eer)$")
 _NOT_PERSON = frozenset(
     "number order water river power year under center tower paper member letter sister color flower computer chapter weather "
@@ -62,6 +68,11 @@ def kind(head: str) -> str:
     if word in ("population", "percentage", "number", "amount", "count", "percent", "total", "length", "height"):
         return "number"
     return "person" if _MORE.search(word) and word not in _NOT_PERSON and len(word) > 4 else "thing"
+
+
+def plain(head: str) -> bool:
+    """Does the noun only say what kind of thing is meant ("a town that ..."), no relation ("the mother of ...")?"""
+    return head not in TIED and (head in _PLACE or head in _ORG or head in _WORK or head in _BARE)
 
 
 def singular(word: str) -> str:

@@ -6,17 +6,18 @@ from typing import NamedTuple
 
 from pipeline.embedded.observed import Seen
 from pipeline.embedded.solver_lexis import STOP, stem
-from pipeline.embedded.solver_nations import is_adjective, nations
+from pipeline.embedded.solver_nations import country, is_adjective, nations
 from pipeline.text import dates, normalise, numbers, sentences, tagged, words
 
 _CAP = r"[A-ZÀ-ÞŁŚŠŞŽĐČĆİŌ][\w’'\-]*(?:\.[A-Z]\.?)*\.?"
 _NAME = re.compile(
-    rf"(?:\d{{4}}\s+(?=[A-Z]))?{_CAP}(?:(?:\s+(?:of|the|de|la|le|von|van|der|den|di|da|del|du|al|el|bin|ibn|y|zu|for|&|at)){{0,2}}\s+(?:{_CAP}|[IVX]+\b|\d+(?=\s|$)))*"
+    rf"(?:\d{{4}}\s+(?=[A-Z]))?{_CAP}(?:(?:\s+(?:of|the|de|la|le|von|van|der|den|di|da|del|du|al|el|bin|ibn|y|zu|&)){{0,2}}\s+(?:{_CAP}|[IVX]+\b|\d+(?=\s|$)))*"
 )
 _FUNCTION = frozenset(
     "the a an in on at from by for of to with during after before under this that these those he she it they his her its their is was "
     "there as and but or when while where which who since although however also both some many most one two three born other".split()
 )
+_POSTS = frozenset("chairman president director ceo minister king queen oj secretary captain general governor senator mayor professor".split())
 _MONTHS = frozenset("january february march april may june july august september october november december".split())
 
 
@@ -83,7 +84,9 @@ def _names(text: str, start: int, end: int) -> list[Found]:
     """The name without function words at its front, marks at its end and possessive; none for months and the like."""
     while True:
         first = re.match(r"\S+\s*", text[start:end])
-        if first and first.group().strip().lower().strip(".'’") in _FUNCTION:
+        rest = text[start + first.end() : end].split() if first else []
+        year = bool(first and rest and first.group().strip().isdigit() and country(rest[0]))
+        if first and (year or first.group().strip().lower().strip(".'’") in _FUNCTION):
             start += first.end()
         else:
             break
@@ -94,7 +97,7 @@ def _names(text: str, start: int, end: int) -> list[Found]:
     if owner:
         out.append(_at(text, start, start + len(owner.group(1)), "name"))
         out.append(_at(text, start + owner.end() - 1, start + len(piece), "name"))
-    if len(piece) > 1 and piece.split()[0].lower() not in _MONTHS and piece.lower() not in _FUNCTION:
+    if len(piece) > 1 and piece.split()[0].lower() not in _MONTHS and piece.lower() not in _FUNCTION | _POSTS:
         out.append(_at(text, start, start + len(piece), "name"))
     return out
 
@@ -111,7 +114,7 @@ def nouns(line: Line) -> tuple[Found, ...]:
         if token and (token.tag[:2] in ("NN", "JJ") or token.tag in ("VBG", "CD") and run or token.text == "-"):
             run.append(token)
             continue
-        if run and run[-1].tag[:2] == "NN":
+        if run and run[-1].tag[:2] == "NN" and run[0].text.lower() not in _MONTHS:
             out.append(_at(line.text, run[0].start, run[-1].end, "noun"))
         run = []
     return tuple(out)

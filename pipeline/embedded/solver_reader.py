@@ -16,6 +16,9 @@ from pipeline.embedded.solver_relations import pattern
 from pipeline.text import words
 
 
+_LIFE = re.compile(r"\([^()]*\d{4}[^()]*\)")
+
+
 @dataclass(frozen=True)
 class Query:
     """One unknown with its clues, all other unknowns filled in."""
@@ -48,24 +51,26 @@ def read(query: Query, passages: tuple[Seen, ...]) -> list[Candidate]:
     """Candidates, best first, one per name."""
     best: dict[str, Candidate] = {}
     kinds = {same(bare(p.title)): lead(p) for p in passages if lead(p)}
+    own = {name: max((name_match(name, p.title) for p in passages), default=0.0) for name in query.names}
     for passage in passages:
-        for candidate in _candidates(query, passage, kinds):
+        for candidate in _candidates(query, passage, kinds, own):
             key = same(candidate.text)
             if key and key not in query.banned and (key not in best or best[key].score < candidate.score):
                 best[key] = candidate
     return sorted(best.values(), key=lambda c: (-c.score, c.text))
 
 
-def _candidates(query: Query, passage: Seen, kinds: dict[str, str]) -> list[Candidate]:
-    out = []
+def _candidates(query: Query, passage: Seen, kinds: dict[str, str], own: dict[str, float]) -> list[Candidate]:
+    out: list[Candidate] = []
     title = bare(passage.title)
     about = max((name_match(name, passage.title) for name in query.names), default=0.0)
     everywhere = {s for line in lines(passage) for s in line.stems if s} | set(stems(passage.title))
     text = " ".join(same(line.text) for line in lines(passage))
-    told = _names_told(query, passage, text)
+    told = _names_told(query, passage, text, own)
     for line in lines(passage):
         cover, hits = _cover(query, line, everywhere, passage)
-        base = 0.55 * _names_in(query, line, told) + 0.45 * cover
+        base = _names_in(query, line, told) * (0.45 + 0.55 * cover)
+        hits += _name_places(query, line, about)
         pool = line.found + (nouns(line) if query.kind == "thing" else ())
         for found in pool:
             suits = fit(query.kind, query.head, found, line, kinds.get(same(found.text), ""), query)
@@ -74,15 +79,32 @@ def _candidates(query: Query, passage: Seen, kinds: dict[str, str]) -> list[Cand
                 score = base * (0.35 + 0.65 * suits) + 0.15 * near + _neighbours(query, found, line) + pattern(query, found, line, about)
                 out.append(Candidate(found.text, score, passage.id, passage.title, line.text))
     if query.kind in ("person", "place", "org", "work", "thing") and about < 0.85:
-        suits = fit(query.kind, query.head, Found(title, "title", 0, len(words(title)), 0), None, lead(passage), query)
-        cover, _ = _cover_passage(query, everywhere)
-        inside = sum(_told(name, text) for name in query.names) / len(query.names) if query.names else 1.0
-        subject = 0.1 if not query.before else 0.0
-        line_best = max((_cover(query, line, everywhere, passage)[0] * (0.5 + 0.5 * _all_in(query, line)) for line in lines(passage)), default=0)
-        score = (0.5 * inside + 0.25 * cover + 0.25 * line_best) * (0.35 + 0.65 * suits) + subject
-        if suits > 0:
-            out.append(Candidate(title, score, passage.id, passage.title))
+        out += _title(query, passage, text, everywhere, about)
     return out
+
+
+def _title(query: Query, passage: Seen, text: str, everywhere: set[str], about: float) -> list[Candidate]:
+    """The article's own subject as candidate: its text should tell all names of the clue, best in one sentence with its words."""
+    title = bare(passage.title)
+    suits = fit(query.kind, query.head, Found(title, "title", 0, len(words(title)), 0), None, lead(passage), query)
+    if suits <= 0:
+        return []
+    around = sum(_told(name, text) for name in query.names) / len(query.names) if query.names else 0.7
+    best = 0.0
+    for line in lines(passage):
+        named = max(_all_in(query, line), 0.75 * around)
+        cover = 0.75 * _cover(query, line, everywhere, passage)[0] + 0.25 * _cover_passage(query, everywhere)
+        best = max(best, named * (0.45 + 0.55 * cover))
+    side = 0.1 if not query.before and query.after else -0.08
+    return [Candidate(title, best * (0.35 + 0.65 * suits) * (1 - 0.5 * about) + side, passage.id, passage.title)]
+
+
+def _name_places(query: Query, line: Line, about: float) -> list[int]:
+    """Where a sentence of another article names the clue's names."""
+    if about > 0.6:
+        return []
+    ends = {words(name)[-1] for name in query.names if words(name)}
+    return [i for i, word in enumerate(line.words) if word in ends]
 
 
 @lru_cache(maxsize=65536)
@@ -114,9 +136,10 @@ def _told(name: str, text: str) -> float:
     return 0.0
 
 
-def _names_told(query: Query, passage: Seen, text: str) -> dict[str, tuple[float, float]]:
-    """Of each name: how far the article is its own, and how far the passage names it."""
-    return {name: (name_match(name, passage.title), _told(name, text)) for name in query.names}
+def _names_told(query: Query, passage: Seen, text: str, own: dict[str, float]) -> dict[str, tuple[float, float]]:
+    """Of each name: how far the article is its own (half, where another is so surely), and how far the passage names it."""
+    matches = {name: name_match(name, passage.title) for name in query.names}
+    return {name: (m if m >= 0.95 or own[name] < 0.95 else m / 2, _told(name, text)) for name, m in matches.items()}
 
 
 def _names_in(query: Query, line: Line, told: dict[str, tuple[float, float]]) -> float:
@@ -144,15 +167,17 @@ def _cover(query: Query, line: Line, everywhere: set[str], passage: Seen) -> tup
         if places:
             hits += places
             total += 1.0 if any(line.stems[i] == wanted for i in places) else 0.8
+        elif wanted in ("birth", "death") and line.index == 0 and _LIFE.search(line.text):
+            total += 1.0
         elif accepted & everywhere:
             total += 0.35
     return total / len(query.content), hits
 
 
-def _cover_passage(query: Query, everywhere: set[str]) -> tuple[float, None]:
+def _cover_passage(query: Query, everywhere: set[str]) -> float:
     if not query.content:
-        return 0.5, None
-    return sum(bool(meanings(w) & everywhere) for w in query.content) / len(query.content), None
+        return 0.5
+    return sum(bool(meanings(w) & everywhere) for w in query.content) / len(query.content)
 
 
 def _near(found: Found, hits: list[int]) -> float:

@@ -2,7 +2,7 @@
 
 from pipeline.embedded.solver_clues import Clue, Puzzle, Unknown
 from pipeline.embedded.solver_clues import read as read_question
-from pipeline.embedded.solver_lexis import STOP, kind, stem, stems
+from pipeline.embedded.solver_lexis import STOP, kind, plain, stem, stems
 from pipeline.embedded.solver_lines import same
 from pipeline.embedded.solver_mind import Mind
 from pipeline.embedded.solver_reader import Candidate, Query, query_words, read
@@ -10,14 +10,15 @@ from pipeline.text import words
 
 SURE = 0.95
 """A candidate in passages already seen that scores this much needs no search."""
-WEAK = 0.55
+WEAK = 0.4
 """Below this the hop is searched once more in other words."""
-_TYPES = frozenset("who what which when where how person man woman place one thing city town country film song".split())
+_INVERTED = frozenset("is are was were do does did has have had can".split())
 
 
 def pursue(question: str, mind: Mind) -> str:
     """The answer to any question that is no comparison; empty where nothing was found."""
     puzzle = read_question(question)
+    _kin(puzzle)
     for _ in range(len(puzzle.unknowns) + 1):
         index = _next(puzzle)
         best = hop(_query(puzzle, index), mind)
@@ -38,6 +39,24 @@ def hop(query: Query, mind: Mind) -> Candidate | None:
         mind.search(" ".join(query.names))
         found = read(query, mind.seen)
     return mind.pick(found) if found else None
+
+
+_KIN = {"grandfather": "father", "grandmother": "mother", "father-in-law": "father", "mother-in-law": "mother"}
+
+
+def _kin(puzzle: Puzzle) -> None:
+    """A paternal grandfather is the father's father: one more unknown between the two."""
+    for index, unknown in enumerate(list(puzzle.unknowns)):
+        last = unknown.phrase.split()[-1].lower() if unknown.phrase else ""
+        clues = [c for c in puzzle.clues if c.items[:2] == [index, "of"]]
+        if last not in _KIN or not clues:
+            continue
+        link = "spouse" if last.endswith("law") else "mother" if "maternal" in unknown.phrase.lower() else "father"
+        puzzle.unknowns.append(Unknown(link, link, "person"))
+        unknown.phrase, unknown.head = _KIN[last], _KIN[last]
+        between = len(puzzle.unknowns) - 1
+        puzzle.clues.append(Clue([between, *clues[0].items[1:]], clues[0].names))
+        clues[0].items, clues[0].names = [index, "of", between], []
 
 
 def _next(puzzle: Puzzle) -> int:
@@ -77,6 +96,8 @@ def _query(puzzle: Puzzle, index: int) -> Query:
     """All clues of one unknown with the others filled in, or described where they are still open."""
     unknown = puzzle.unknowns[index]
     clues = [c for c in puzzle.clues if index in c.unknowns]
+    closed = [c for c in clues if all(puzzle.unknowns[i].value for i in c.unknowns - {index})]
+    clues = closed or clues
     names: list[str] = []
     said: list[str] = []
     for clue in clues:
@@ -96,10 +117,12 @@ def _query(puzzle: Puzzle, index: int) -> Query:
 
 
 def make_query(unknown: Unknown, names: list[str], said: list[str], before: tuple[str, ...] = (), after: tuple[str, ...] = ()) -> Query:
-    content = [s for text in said if text not in names for s in stems(text)]
+    tags = [text for text, name in zip(said, said[1:], strict=False) if name in names and plain(text.lower())]
+    content = [s for text in said if text not in names and text not in tags for s in stems(text)]
     phrase = [s for s in stems(unknown.phrase) if s not in ("kind", "many")]
-    generic = {stem(w) for w in _TYPES}
-    content = list(dict.fromkeys([*content, *[s for s in phrase if not content or s not in generic]]))
+    if content and plain(unknown.head):
+        phrase = [s for s in phrase if s != stem(unknown.head)]
+    content = list(dict.fromkeys([*content, *phrase]))
     shown = " ".join([unknown.phrase if unknown.phrase.lower() not in STOP else "", *said])
     return Query(
         kind=unknown.kind,
@@ -122,6 +145,10 @@ def _context(puzzle: Puzzle, clue: Clue | None, index: int) -> tuple[tuple[str, 
     place = clue.items.index(index)
     before = [w for text in texts[:place] for w in words(text)]
     after = [w for text in texts[place + 1 :] for w in words(text)]
+    if index == puzzle.ask and after and after[0] in _INVERTED:  # "Where was X born" says "X was born in ..."
+        unknown = puzzle.unknowns[index]
+        link = "in" if unknown.kind in ("place", "date", "year") and after[-1] not in ("in", "at", "on", "to", "from", "by") else ""
+        return tuple([w for w in (*after[1:], link) if w]), ()
     return tuple(before), tuple(after)
 
 

@@ -78,7 +78,7 @@ def _name_end(tokens: list[tuple[str, str]], index: int, *, first: bool) -> int:
     if text == '"':
         close = next((i for i in range(index + 1, len(tokens)) if tokens[i][0] == '"'), -1)
         return close + 1 if close > index + 1 else index
-    if text[:1].isdigit() and _capital_at(tokens, index + 1):
+    if text[:1].isdigit() and _capital_at(tokens, index + 1) and not (index and tokens[index - 1][0] in ("-", "–")):
         return _name_end(tokens, index + 1, first=False)
     if not _capital(text) or (first and text.lower() in _MAY_OPEN) or (first and text.lower() in _ASKS):
         return index
@@ -97,6 +97,8 @@ def _name_end(tokens: list[tuple[str, str]], index: int, *, first: bool) -> int:
         ):
             end += 1
         elif word == "'s" and _capital_at(tokens, end + 1) and tokens[end + 1][0].lower() not in _MAY_OPEN:
+            end += 1
+        elif word == "and" and _capital_at(tokens, end + 2) and tokens[end + 1][0] == "the":
             end += 1
         elif word in _JOINS - {"and", "in"} and _next_capital(tokens, end):
             end += 1
