@@ -1,0 +1,95 @@
+"""A full disk at any write: a clean stop with one line, the journal whole, and the run goes on when there is space."""
+
+import asyncio
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import StoreError
+from pipeline.run import Run
+from pipeline.store import files
+from pipeline.store.journal import Journal, encode
+from tests.run.fakes import Watch, config, corpus, digger
+
+SEEDS = 12
+
+
+class Disk:
+    """`os.write` and `os.fsync` work `left` times; then there is no space, or a part of one write fits."""
+
+    def __init__(self, left: int, part: int = -1) -> None:
+        self.left, self.part = left, part
+        self.write, self.fsync = os.write, os.fsync
+
+    def short_write(self, handle: int, data: bytes) -> int:
+        if self._full():
+            if self.part >= 0:
+                return self.write(handle, data[: self.part])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return self.write(handle, data)
+
+    def full_fsync(self, handle: int) -> None:
+        if self._full():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.fsync(handle)
+
+    def _full(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def work(out: Path) -> dict[str, bytes]:
+    with Run(config(out, seeds=SEEDS, concurrency=3), corpus()) as run:
+        asyncio.run(run.execute(digger(), Watch()))
+        return lines(run.folder)
+
+
+def lines(folder: Path) -> dict[str, bytes]:
+    journal = Journal(folder / "journal")
+    assert journal.damaged == journal.torn == journal.duplicates == 0
+    return {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
+
+
+@pytest.mark.parametrize("part", [-1, 0, 7])
+def test_every_write_fails_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+    """N = 1, 2, 3, ... until the whole run passes."""
+    whole = work(tmp_path / "whole")
+    refused = 0
+    for number in range(500):
+        out = tmp_path / str(number)
+        disk = Disk(number, part)
+        with monkeypatch.context() as patch:
+            patch.setattr(files.os, "write", disk.short_write)
+            patch.setattr(files.os, "fsync", disk.full_fsync)
+            try:
+                work(out)
+            except StoreError as error:
+                refused += 1
+                assert "disk full" in str(error) and "\n" not in str(error)
+        folder = config(out).folder()
+        assert lines(folder).items() <= whole.items()
+        assert work(out) == whole
+        if disk.left >= 0:
+            break
+    assert disk.left >= 0 and refused >= 3 * SEEDS
+
+
+def test_a_file_size_limit_stops_a_run_as_a_full_disk_does(tmp_path: Path) -> None:
+    import resource
+    import signal
+
+    whole = work(tmp_path / "whole")
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6000, hard))
+    try:
+        with pytest.raises(StoreError, match="disk full"):
+            work(tmp_path / "small")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    kept = lines(config(tmp_path / "small").folder())
+    assert 0 < len(kept) < SEEDS
+    assert work(tmp_path / "small") == whole

@@ -1,0 +1,82 @@
+"""A corpus, a `dig` and an observer for runs of milliseconds.
+
+How a seed ends is drawn from its passage and draw, never from chance or time, unless a test says so.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipeline.config import RunConfig, build
+from pipeline.run import Attempt, Run, RunResult
+from pipeline.types import Lineage, Passage, Record, Seed, Status, sha256
+
+LINEAGE = Lineage(
+    run="r", preset="default", strategy="sage", model="fake", solver_digest="", corpus="tiny", corpus_fingerprint="f",
+    licence="CC0-1.0", attribution="", retriever="none",
+)  # fmt: skip
+FACT = "The old bridge at Łódź was built in 1874 by Ada Brannick, who had come from Kirkholm with her brother, "
+
+
+class FakeCorpus(NamedTuple):
+    passages: tuple[Passage, ...]
+    fingerprint: str = "f" * 64
+
+
+def passage(number: int, text: str = FACT * 3) -> Passage:
+    return Passage(
+        id=f"d{number}#0", document_id=f"d{number}", title=f"T{number}", text=text, start=3, end=3 + len(text)
+    )
+
+
+def corpus(size: int = 400, *, short: int = 0) -> FakeCorpus:
+    """`short` of the passages are dropped by the filter."""
+    return FakeCorpus(tuple(passage(n, "Too short." if n < short else FACT * 3) for n in range(size)))
+
+
+def config(out: Path, **how: Any) -> RunConfig:
+    return build(values={"corpus": {"name": "tiny"}, "how": {"out": out, **how}})
+
+
+def record(seed: Seed, share: float = 0.4) -> Record:
+    chance = int(sha256(f"{seed.passage.id}:{seed.draw}")[:8], 16) / 2**32
+    status = Status.ACCEPTED if chance < share else Status.FAILED if chance > 0.95 else Status.REJECTED
+    reason = {Status.ACCEPTED: "", Status.FAILED: "deadline", Status.REJECTED: "superficial"}[status]
+    return Record(key=seed.key, seed=seed, status=status, reason=reason, rounds=(), lineage=LINEAGE)
+
+
+def digger(*, seconds: float = 0.0, share: float = 0.4, chance: int = 0) -> Callable[[Seed], Awaitable[Record]]:
+    """Seeds take up to `seconds`, drawn from `chance`, so that they end out of order."""
+    lengths = random.Random(chance)
+
+    async def dig(seed: Seed) -> Record:
+        await asyncio.sleep(lengths.random() * seconds)
+        return record(seed, share)
+
+    return dig
+
+
+class Watch:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.records: list[Record] = []
+        self.attempts: list[Attempt] = []
+        self.troubles: list[str] = []
+        self.results: list[RunResult] = []
+
+    def started(self, run: Run) -> None:
+        self.begun += 1
+
+    def record(self, record: Record, attempt: Attempt) -> None:
+        self.records.append(record)
+        self.attempts.append(attempt)
+
+    def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
+        self.troubles.append(str(error))
+
+    def stopped(self, result: RunResult) -> None:
+        self.results.append(result)

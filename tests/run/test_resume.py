@@ -1,0 +1,125 @@
+"""A run goes on with what it was begun with, or not at all; and the refusal names each change."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline import embedded, prompts
+from pipeline.config import How, RunConfig
+from pipeline.errors import StoreError, UsageError
+from pipeline.run import Run, read, resumable
+from tests.run.fakes import FakeCorpus, config, corpus
+
+CHOICES = {"loop.feedback_rollouts": "one", "answer_types": ["date"], "steps": [3, 4]}
+
+
+def leaves(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in tree.items():
+        found |= leaves(value, f"{path}{name}.") if isinstance(value, dict) else {path + name: value}
+    return found
+
+
+def another(name: str, value: Any) -> Any:
+    """A valid value of the field that is not `value`."""
+    if name in CHOICES:
+        return CHOICES[name]
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    return value / 2 if isinstance(value, float) else "other"
+
+
+def changed(base: RunConfig, name: str) -> RunConfig:
+    tree = base.model_dump(mode="json")
+    *parents, last = name.split(".")
+    node = tree
+    for parent in parents:
+        node = node[parent]
+    node[last] = another(name, node[last])
+    return RunConfig.model_validate(tree)
+
+
+BASE = RunConfig()
+WHAT = sorted(leaves(BASE.model_dump(mode="json", exclude={"how"})))
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    with Run(config(tmp_path), corpus()) as run:
+        return run.folder
+
+
+@pytest.mark.parametrize("name", WHAT)
+def test_every_changed_setting_is_refused_by_name(begun: Path, tmp_path: Path, name: str) -> None:
+    before = (begun / "run.json").read_bytes()
+    with pytest.raises(UsageError) as caught, Run(changed(config(tmp_path), name), corpus(), folder=begun):
+        pass
+    assert name in str(caught.value) and "digsite generate" in str(caught.value) and "\n" not in str(caught.value)
+    assert (begun / "run.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", WHAT)
+def test_a_setting_edited_in_the_file_is_refused_by_name(begun: Path, tmp_path: Path, name: str) -> None:
+    tree = orjson.loads((begun / "run.json").read_bytes())
+    tree["config"] = changed(config(tmp_path), name).model_dump(mode="json")
+    (begun / "run.json").write_bytes(orjson.dumps(tree))
+    with pytest.raises(UsageError, match=name):
+        resumable(begun)
+
+
+def test_how_may_change(begun: Path, tmp_path: Path) -> None:
+    others = {"pairs": 7, "seeds": 9, "max_seeds": 8, "concurrency": 2, "rollout_seconds": 1.0, "out": tmp_path / "new"}
+    assert set(others) >= set(How.model_fields) - {"provider", "endpoint"}
+    for name, value in others.items():
+        how = config(tmp_path).how.model_copy(update={name: value})
+        with Run(config(tmp_path).model_copy(update={"how": how}), corpus(), folder=begun):
+            assert getattr(read(begun).config.how, name) == value
+    assert resumable(begun).how.out == tmp_path / "new"
+
+
+def test_another_corpus_is_refused(begun: Path, tmp_path: Path) -> None:
+    other = FakeCorpus(corpus().passages, "0" * 64)
+    with pytest.raises(UsageError, match="another corpus"), Run(config(tmp_path), other):
+        pass
+
+
+def test_another_prompt_is_refused_by_name(begun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(prompts.ROOT, tmp_path / "prompts")
+    name = prompts.names()[0]
+    with (tmp_path / "prompts" / f"{name}.md").open("a") as file:
+        file.write("\nBe brief.\n")
+    monkeypatch.setattr(prompts, "ROOT", tmp_path / "prompts")
+    prompts.load.cache_clear()
+    try:
+        with pytest.raises(UsageError, match=f"prompts.{name}"):
+            resumable(begun)
+    finally:
+        prompts.load.cache_clear()
+
+
+def test_other_code_of_the_embedded_model_is_refused(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "digest", lambda: "0" * 64)
+    with pytest.raises(UsageError, match="embedded_code"):
+        resumable(begun)
+
+
+def test_an_unchanged_run_gives_its_configuration_back(begun: Path, tmp_path: Path) -> None:
+    assert resumable(begun) == config(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b'{"config": {}}'])
+def test_a_broken_file_is_one_line(begun: Path, content: bytes) -> None:
+    (begun / "run.json").write_bytes(content)
+    with pytest.raises(StoreError, match=r"run\.json is damaged") as caught:
+        resumable(begun)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_is_no_run_is_the_users_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is no run"):
+        resumable(tmp_path)

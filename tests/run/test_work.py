@@ -1,0 +1,207 @@
+"""A run makes the same records whatever its concurrency, its batches and its interruptions."""
+
+import asyncio
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline.errors import ProviderError, RetrievalError, StoreError, UsageError
+from pipeline.run import Run, RunResult
+from pipeline.types import Record, Seed, Status
+from tests.run.fakes import FakeCorpus, Watch, config, corpus, digger, record
+
+
+async def whole(out: Path, *, seconds: float = 0.0, chance: int = 0, **how: int) -> tuple[RunResult, list[Record]]:
+    with Run(config(out, **how), corpus(short=20)) as run:
+        result = await run.execute(digger(seconds=seconds, chance=chance), Watch())
+        return result, list(run.kept())
+
+
+@pytest.mark.parametrize("how", [{"pairs": 25}, {"seeds": 40}, {"pairs": 30, "max_seeds": 50}], ids=str)
+async def test_concurrency_and_the_order_of_completion_change_nothing(tmp_path: Path, how: dict[str, int]) -> None:
+    runs = [
+        await whole(tmp_path / f"{concurrency}-{chance}", seconds=0.01, chance=chance, concurrency=concurrency, **how)
+        for concurrency in (1, 8, 64)
+        for chance in (1, 2)
+    ]
+    assert all(records == runs[0][1] for _, records in runs)
+    result, records = runs[0]
+    assert result.planned == result.accepted + result.rejected + result.failed == len(records)
+    assert result.complete and result.exhausted == (how.get("max_seeds") == 50)
+    if "seeds" in how:
+        assert result.planned == 40
+    elif not result.exhausted:
+        assert result.accepted == how["pairs"] and records[-1].status is Status.ACCEPTED
+    assert sum(result.reasons.values()) == result.rejected + result.failed
+    assert result.surplus == 0 and 0 < result.dropped["too_short"] <= 20
+
+
+async def test_batches_make_the_same_records(tmp_path: Path) -> None:
+    _, straight = await whole(tmp_path / "straight", pairs=25)
+    with Run(config(tmp_path / "batches", pairs=25), corpus(short=20)) as run:
+        sizes = []
+        for keys in run.batches(16):
+            sizes.append(len(keys))
+            await run.run_batch(keys, digger(seconds=0.003), Watch())
+            await run.run_batch(keys, digger(), Watch())
+        assert list(run.kept()) == straight and run.result().complete
+        assert set(sizes[:-1]) == {16} and len(sizes) >= 3
+
+
+async def test_a_run_goes_on_where_it_was_and_digs_nothing_twice(tmp_path: Path) -> None:
+    dug: list[str] = []
+
+    async def dig(seed: Seed) -> Record:
+        dug.append(seed.key)
+        return record(seed)
+
+    for pairs in (3, 10, 10, 25):
+        with Run(config(tmp_path, pairs=pairs), corpus(short=20)) as run:
+            assert (await run.execute(dig, Watch())).accepted == pairs
+            kept = list(run.kept())
+    assert len(dug) == len(set(dug))
+    assert kept == (await whole(tmp_path / "other", pairs=25))[1]
+    assert (await whole(tmp_path, pairs=3))[0].surplus == len(dug) - len((await whole(tmp_path / "small", pairs=3))[1])
+
+
+async def test_what_ends_beyond_the_plan_is_surplus_and_used_when_it_grows(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+
+    async def first_waits(seed: Seed) -> Record:
+        if seed.key == first:
+            await gate.wait()
+        done.append(seed.key)
+        if len(done) == 10:
+            gate.set()
+        return record(seed, share=1.0)
+
+    done: list[str] = []
+    with Run(config(tmp_path, pairs=11, concurrency=20), corpus()) as run:
+        first = next(run.batches(1))[0]
+        await run.run_batch([first, *next(run.batches(20))], first_waits, Watch())
+        larger = run.result()
+    with Run(config(tmp_path, pairs=2), corpus()) as run:
+        smaller = await run.execute(first_waits, Watch())
+    assert smaller.accepted == 2 and smaller.planned + smaller.surplus == larger.planned + larger.surplus
+    assert smaller.complete and larger.complete and larger.accepted == 11
+
+
+async def test_a_seed_that_the_plan_no_longer_needs_is_not_waited_for(tmp_path: Path) -> None:
+    async def slow_behind(seed: Seed) -> Record:
+        if seed.key not in first_four:
+            await asyncio.sleep(60)
+        return record(seed, share=1.0)
+
+    with Run(config(tmp_path, pairs=4, concurrency=8), corpus()) as run:
+        first_four = next(run.batches(4))
+        result = await asyncio.wait_for(run.execute(slow_behind, Watch()), 5)
+    assert (result.accepted, result.planned, result.surplus) == (4, 4, 0)
+
+
+@pytest.mark.parametrize("kind", [ProviderError, RetrievalError])
+async def test_trouble_outside_pauses_and_drops_no_seed(tmp_path: Path, kind: type[Exception]) -> None:
+    failures: dict[str, int] = {}
+
+    async def flaky(seed: Seed) -> Record:
+        failures[seed.key] = failures.get(seed.key, 0) + 1
+        if failures[seed.key] <= int(seed.key[0], 16) % 4:
+            raise kind("down")
+        return record(seed)
+
+    watch = Watch()
+    with Run(config(tmp_path / "flaky", pairs=25), corpus(short=20)) as run:
+        run.pauses = (0.0, 0.001, 0.002)
+        result = await run.execute(flaky, watch)
+        assert list(run.kept()) == (await whole(tmp_path / "calm", pairs=25))[1]
+    assert result.complete and len(watch.troubles) > 20
+    rows = [orjson.loads(line) for line in (result.folder / "attempts.jsonl").read_bytes().splitlines()]
+    assert sum(row["ended"] == kind.__name__ for row in rows) == len(watch.troubles)
+
+
+async def test_lasting_trouble_stops_with_one_line_and_the_run_goes_on_later(tmp_path: Path) -> None:
+    calls = 0
+
+    async def dies(seed: Seed) -> Record:
+        nonlocal calls
+        calls += 1
+        if calls > 20:
+            raise ProviderError("the endpoint is down")
+        return record(seed)
+
+    watch = Watch()
+    with Run(config(tmp_path, pairs=25), corpus(short=20)) as run:
+        run.pauses = (0.0,)
+        with pytest.raises(
+            ProviderError, match=r"the endpoint is down; what had finished is kept .* digsite resume"
+        ) as caught:
+            await run.execute(dies, watch)
+    assert "\n" not in str(caught.value) and not watch.results[0].complete and watch.results[0].planned == 20
+    result, records = await whole(tmp_path, pairs=25)
+    assert result.complete and records == (await whole(tmp_path / "calm", pairs=25))[1]
+
+
+async def test_a_bug_stops_the_run_names_the_seed_and_keeps_the_rest(tmp_path: Path) -> None:
+    async def buggy(seed: Seed) -> Record:
+        if int(seed.key[:2], 16) < 16:
+            raise ZeroDivisionError
+        return record(seed)
+
+    with Run(config(tmp_path, pairs=100), corpus()) as run:
+        with pytest.raises(ZeroDivisionError) as caught:
+            await run.execute(buggy, Watch())
+        assert "while digging seed" in caught.value.__notes__[0]
+        assert run.journal.entries
+
+
+async def test_what_finished_beside_a_failure_is_kept(tmp_path: Path) -> None:
+    async def together(seed: Seed) -> Record:
+        if seed.key == keys[0]:
+            raise StoreError("no")
+        return record(seed)
+
+    with Run(config(tmp_path, pairs=100), corpus()) as run:
+        keys = next(run.batches(8))
+        with pytest.raises(StoreError):
+            await run.execute(together, Watch())
+        assert set(run.journal.entries) == set(keys[1:])
+
+
+async def test_the_attempts_tell_seconds_and_the_result_is_a_file(tmp_path: Path) -> None:
+    result, _ = await whole(tmp_path, seeds=5, seconds=0.02)
+    rows = [orjson.loads(line) for line in (result.folder / "attempts.jsonl").read_bytes().splitlines()]
+    assert len(rows) == 5 and {row["ended"] for row in rows} <= {"accepted", "rejected", "failed"}
+    assert all(0 <= row["seconds"] < 5 for row in rows)
+    kept = orjson.loads((result.folder / "result.json").read_bytes())
+    assert RunResult.model_validate({**kept, "folder": result.folder}) == result
+
+
+async def test_latest_points_to_the_run_and_the_observer_hears_all(tmp_path: Path) -> None:
+    watch = Watch()
+    with Run(config(tmp_path, seeds=5), corpus()) as run:
+        result = await run.execute(digger(), watch)
+    assert (tmp_path / "tiny" / "latest").resolve() == run.folder.resolve()
+    assert watch.begun == 1 and watch.results == [result] and len(watch.records) == len(watch.attempts) == 5
+
+
+def test_a_corpus_without_a_seed_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nothing can be asked"), Run(config(tmp_path), corpus(5, short=5)):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+async def test_a_corpus_of_one_passage_is_drawn_again_and_again(tmp_path: Path) -> None:
+    with Run(config(tmp_path, pairs=3), FakeCorpus(corpus(1).passages)) as run:
+        result = await run.execute(digger(), Watch())
+        assert result.accepted == 3 and len({r.seed.draw for r in run.kept()}) == result.planned
+
+
+def test_a_second_run_on_the_folder_is_refused(tmp_path: Path) -> None:
+    with (
+        Run(config(tmp_path), corpus()),
+        pytest.raises(StoreError, match=r"another process \(pid"),
+        Run(config(tmp_path), corpus()),
+    ):
+        pass
+    with Run(config(tmp_path), corpus()):
+        pass
