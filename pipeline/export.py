@@ -62,7 +62,7 @@ class Manifest(Data):
         return counts
 
 
-class Order(Data):
+class Selection(Data):
     """What to export."""
 
     config: RunConfig
@@ -73,21 +73,21 @@ class Order(Data):
     shard_bytes: int = SHARD_BYTES
 
 
-def export(records: Iterable[Record], folder: Path, order: Order) -> Manifest:
+def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manifest:
     """Write the data set of `records`, which come in the order of the plan, to `folder`, replacing what was there.
 
     One record is held at a time, and one row group per view and split.
     """
-    unknown = set(order.include) - set(base.INCLUDES)
+    unknown = set(chosen.include) - set(base.INCLUDES)
     if unknown:
         raise UsageError(f"cannot include '{min(unknown)}'; known: {', '.join(base.INCLUDES)}")
-    views = {name: base.load(name) for name in order.views or base.names()}
-    site, tally, example = environment(order.config), Tally(), None
+    views = {name: base.load(name) for name in chosen.views or base.names()}
+    site, tally, example = environment(chosen.config), Tally(), None
     with atomic_folder(folder) as building:
-        shelf = Shelf(building, order.shard_bytes)
+        shelf = Shelf(building, chosen.shard_bytes)
         for record in records:
             tally.add(record)
-            if not base.taken(record, order.include):
+            if not base.taken(record, chosen.include):
                 continue
             example = example or record.draft
             for name, view in views.items():
@@ -95,19 +95,19 @@ def export(records: Iterable[Record], folder: Path, order: Order) -> Manifest:
         manifest = Manifest(
             run=tally.lineage.run if tally.lineage else "",
             records=tally.status.total(),
-            include=order.include,
+            include=chosen.include,
             views=tuple(views),
             shards=tuple(shelf.close()),
         )
-        _describe(building, manifest, tally, example, order)
+        _describe(building, manifest, tally, example, chosen)
     return manifest
 
 
-def _describe(building: Path, manifest: Manifest, tally: Tally, example: Draft | None, order: Order) -> None:
+def _describe(building: Path, manifest: Manifest, tally: Tally, example: Draft | None, chosen: Selection) -> None:
     """Environment and card, then the manifest."""
-    write_json(building / "environment.json", environment(order.config).model_dump(mode="json"))
-    contents = Contents(rows=manifest.rows(), include=order.include, example=example)
-    text = card(tally.figures(order.outside), contents, order.config)
+    write_json(building / "environment.json", environment(chosen.config).model_dump(mode="json"))
+    contents = Contents(rows=manifest.rows(), include=chosen.include, example=example)
+    text = card(tally.figures(chosen.outside), contents, chosen.config)
     atomic_write(building / "README.md", text.encode())
     write_json(building / "manifest.json", manifest.model_dump(mode="json"))
 

@@ -11,13 +11,13 @@ import yaml
 
 from pipeline.config import RunConfig
 from pipeline.errors import UsageError
-from pipeline.export import Order, Shelf, export
+from pipeline.export import Selection, Shelf, export
 from pipeline.store.journal import Journal
 from pipeline.views import base, records
 from tests.hostile import HOSTILE
 from tests.records import accepted, batch, hostile, no_draft, rejected
 
-ORDER = Order(config=RunConfig(), include=("below_target",))
+CHOSEN = Selection(config=RunConfig(), include=("below_target",))
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def files(folder):
 @pytest.mark.parametrize("view", base.names())
 def test_every_view_loads_through_the_card(tmp_path, view):
     originals = [*batch(32), hostile()]
-    manifest = export(originals, tmp_path / "ds", ORDER)
+    manifest = export(originals, tmp_path / "ds", CHOSEN)
     loaded = load(tmp_path / "ds", view)
     assert list(loaded) == ["train", "eval"]
     assert {split: len(rows) for split, rows in loaded.items()} == manifest.rows()[view]
@@ -47,20 +47,20 @@ def test_every_view_loads_through_the_card(tmp_path, view):
 
 def test_loaded_records_are_the_records(tmp_path):
     originals = [*batch(16), *(hostile(text=text, n=6000 + i) for i, text in enumerate(HOSTILE))]
-    export(originals, tmp_path / "ds", ORDER)
+    export(originals, tmp_path / "ds", CHOSEN)
     rows = [row for split in load(tmp_path / "ds", "records").values() for row in split]
-    taken = [r for r in originals if base.taken(r, ORDER.include)]
+    taken = [r for r in originals if base.taken(r, CHOSEN.include)]
     assert sorted(map(repr, map(records.record, rows))) == sorted(map(repr, taken))
 
 
 def test_strings_that_look_like_values_stay_strings(tmp_path):
-    export([hostile()], tmp_path / "ds", ORDER)
+    export([hostile()], tmp_path / "ds", CHOSEN)
     (row,) = load(tmp_path / "ds", "qa")["train"]
     assert row["answer_aliases"][-4:-1] == ["1969", "true", "null"]
 
 
 def test_qa_is_the_default_view(tmp_path):
-    export(batch(8), tmp_path / "ds", ORDER)
+    export(batch(8), tmp_path / "ds", CHOSEN)
     loaded = datasets.load_dataset(str(tmp_path / "ds"), cache_dir=str(tmp_path / "cache"))
     assert "hops" in loaded["train"].features
     assert "messages" not in loaded["train"].features
@@ -75,13 +75,13 @@ def test_same_journal_same_bytes_whatever_finished_first(tmp_path):
         writers = [Journal(home / "journal", "a"), Journal(home / "journal", "b")]
         for place, record in enumerate(shuffled):
             writers[place % 2].append(record, order=f"{record.seed.draw:06d}")
-        export(Journal(home / "journal").records(), home / "ds", ORDER)
+        export(Journal(home / "journal").records(), home / "ds", CHOSEN)
         made.append(files(home / "ds"))
     assert made[0] == made[1] == made[2]
 
 
 def test_small_shards_are_numbered_and_none_is_empty(tmp_path):
-    manifest = export(batch(32), tmp_path / "ds", ORDER.model_copy(update={"shard_bytes": 1}))
+    manifest = export(batch(32), tmp_path / "ds", CHOSEN.model_copy(update={"shard_bytes": 1}))
     qa = [shard for shard in manifest.shards if shard.view == "qa"]
     assert all(shard.rows for shard in manifest.shards)
     assert {shard.path for shard in qa} <= set(files(tmp_path / "ds"))
@@ -89,7 +89,7 @@ def test_small_shards_are_numbered_and_none_is_empty(tmp_path):
 
 def test_many_shards_load_as_one(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.export.GROUP_ROWS", 2)
-    manifest = export([accepted(n) for n in range(9)], tmp_path / "ds", ORDER.model_copy(update={"shard_bytes": 1}))
+    manifest = export([accepted(n) for n in range(9)], tmp_path / "ds", CHOSEN.model_copy(update={"shard_bytes": 1}))
     names = [shard.path for shard in manifest.shards if shard.view == "sft"]
     assert names == [f"sft/train-{i:05d}-of-00005.parquet" for i in range(5)]
     assert [pq.read_metadata(tmp_path / "ds" / name).num_rows for name in names] == [2, 2, 2, 2, 1]
@@ -97,13 +97,13 @@ def test_many_shards_load_as_one(tmp_path, monkeypatch):
 
 
 def test_no_split_and_no_view_without_rows(tmp_path):
-    manifest = export([accepted(0)], tmp_path / "ds", ORDER)
+    manifest = export([accepted(0)], tmp_path / "ds", CHOSEN)
     assert manifest.rows()["qa"] == {"train": 1}
     assert list(load(tmp_path / "ds", "qa")) == ["train"]
 
 
 def test_nothing_accepted_is_no_error(tmp_path):
-    manifest = export([rejected(), no_draft()], tmp_path / "ds", ORDER)
+    manifest = export([rejected(), no_draft()], tmp_path / "ds", CHOSEN)
     assert manifest.shards == ()
     assert manifest.records == 2
     assert "no question was accepted" in (tmp_path / "ds" / "README.md").read_text()
@@ -111,7 +111,7 @@ def test_nothing_accepted_is_no_error(tmp_path):
 
 
 def test_manifest_tells_the_truth(tmp_path):
-    manifest = export(batch(16), tmp_path / "ds", ORDER)
+    manifest = export(batch(16), tmp_path / "ds", CHOSEN)
     written = orjson.loads((tmp_path / "ds" / "manifest.json").read_bytes())
     assert written == manifest.model_dump(mode="json")
     on_disk = {p.relative_to(tmp_path / "ds").as_posix() for p in (tmp_path / "ds").rglob("*.parquet")}
@@ -123,26 +123,26 @@ def test_manifest_tells_the_truth(tmp_path):
 
 
 def test_only_named_views_are_written(tmp_path):
-    manifest = export(batch(8), tmp_path / "ds", ORDER.model_copy(update={"views": ("sft",)}))
+    manifest = export(batch(8), tmp_path / "ds", CHOSEN.model_copy(update={"views": ("sft",)}))
     assert set(manifest.rows()) == {"sft"}
     assert list(load(tmp_path / "ds", "sft")) == ["train", "eval"]
 
 
 def test_below_target_needs_to_be_asked_for(tmp_path):
-    with_them = export(batch(16), tmp_path / "a", ORDER).rows()["qa"]["train"]
-    without = export(batch(16), tmp_path / "b", Order(config=RunConfig())).rows()["qa"]["train"]
+    with_them = export(batch(16), tmp_path / "a", CHOSEN).rows()["qa"]["train"]
+    without = export(batch(16), tmp_path / "b", Selection(config=RunConfig())).rows()["qa"]["train"]
     assert with_them == without + 2
 
 
 def test_unknown_names_are_refused_before_anything_is_written(tmp_path):
     for order in ({"include": ("everything",)}, {"views": ("nope",)}):
         with pytest.raises(UsageError, match="known"):
-            export(batch(8), tmp_path / "ds", ORDER.model_copy(update=order))
+            export(batch(8), tmp_path / "ds", CHOSEN.model_copy(update=order))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failure_leaves_the_old_data_set(tmp_path):
-    export(batch(8), tmp_path / "ds", ORDER)
+    export(batch(8), tmp_path / "ds", CHOSEN)
     before = files(tmp_path / "ds")
 
     def broken():
@@ -150,13 +150,13 @@ def test_a_failure_leaves_the_old_data_set(tmp_path):
         raise RuntimeError("kill")
 
     with pytest.raises(RuntimeError):
-        export(broken(), tmp_path / "ds", ORDER)
+        export(broken(), tmp_path / "ds", CHOSEN)
     assert files(tmp_path / "ds") == before
     assert [p.name for p in tmp_path.iterdir() if p.is_dir()] == ["ds"]
 
 
 def test_environment_says_what_a_trained_model_must_be_given(tmp_path):
-    export(batch(8), tmp_path / "ds", ORDER)
+    export(batch(8), tmp_path / "ds", CHOSEN)
     tree = orjson.loads((tmp_path / "ds" / "environment.json").read_bytes())
     assert [tool["name"] for tool in tree["tools"]] == ["search", "open", "answer"]
     assert tree["k"] == 5
@@ -169,7 +169,7 @@ def test_hostile_names_change_no_key_of_the_front_matter(tmp_path, text):
     record = accepted(1)
     poisoned = {"attribution": text, "corpus": text, "model": text, "licence": text}
     lineage = record.lineage.model_copy(update=poisoned)
-    export([record.model_copy(update={"lineage": lineage}), hostile(text=text)], tmp_path / "ds", ORDER)
+    export([record.model_copy(update={"lineage": lineage}), hostile(text=text)], tmp_path / "ds", CHOSEN)
     tree = yaml.safe_load((tmp_path / "ds" / "README.md").read_text().split("\n---\n")[0].removeprefix("---\n"))
     assert tree["license"] == "other"
     assert tree["license_name"] == text

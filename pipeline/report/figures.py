@@ -135,5 +135,19 @@ class Figures(Data):
     def usage(self) -> Usage:
         return sum((cost.usage for cost in self.costs), Usage())
 
+    @property
+    def mean_difficulty(self) -> float | None:
+        """Over all accepted pairs, as `mean_solve_rate`."""
+        return self._mean([(t.mean_difficulty, t.accepted) for t in self.targets])
+
+    @property
+    def mean_solve_rate(self) -> float | None:
+        return self._mean([(t.mean_solve_rate, t.accepted) for t in self.targets])
+
+    @staticmethod
+    def _mean(weighted: list[tuple[float | None, int]]) -> float | None:
+        known = [(value, weight) for value, weight in weighted if value is not None and weight]
+        return sum(v * w for v, w in known) / sum(w for _, w in known) if known else None
+
     def per_pair(self, amount: float) -> float | None:
         return amount / self.accepted if self.accepted else None

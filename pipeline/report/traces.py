@@ -1,0 +1,161 @@
+"""A record as the page shows it: every call with what it brought back, and what that has to do with the evidence."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pipeline.embedded.observed import seen
+from pipeline.types import Draft, Record, Rollout, Round, Trajectory, Verdict, sha256
+
+SNIPPET = 220
+
+
+class Result(NamedTuple):
+    """One passage of an observation. `hops` are the numbers, from 1, of the hops that rest on it."""
+
+    id: str
+    title: str
+    snippet: str
+    hops: tuple[int, ...]
+
+
+class Step(NamedTuple):
+    """One tool call: `number` counts steps from 1 and is 0 for a repeat or a call that was not carried out."""
+
+    number: int
+    tool: str
+    argument: str
+    thought: str
+    results: tuple[Result, ...]
+    note: str
+    """The observation where it holds no passage."""
+
+    @property
+    def hops(self) -> tuple[int, ...]:
+        return tuple(sorted({hop for result in self.results for hop in result.hops}))
+
+
+class Attempt(NamedTuple):
+    rollout: Rollout
+    verdict: Verdict
+    steps: tuple[Step, ...]
+
+
+class Part(NamedTuple):
+    """One round, with the question of the round before it to show what changed."""
+
+    round: Round
+    before: Draft | None
+    agent: tuple[Step, ...]
+    attempts: tuple[Attempt, ...]
+
+
+class Passage(NamedTuple):
+    id: str
+    title: str
+    text: str
+
+
+class Item(NamedTuple):
+    record: Record
+    parts: tuple[Part, ...]
+    confirmation: tuple[Attempt, ...]
+    passages: tuple[Passage, ...]
+    """All that any agent saw, once each, by title."""
+    answers: tuple[str, ...]
+    """The spellings of the answer, to mark in texts."""
+
+
+def item(record: Record) -> Item:
+    parts, before = [], None
+    for past in record.rounds:
+        parts.append(_part(past, before))
+        before = past.draft or before
+    draft = record.draft or before
+    answers = (draft.answer, *draft.answer_aliases) if draft else ()
+    trajectories = [past.agent for past in record.rounds]
+    trajectories += [r.trajectory for past in record.rounds for r in past.rollouts]
+    trajectories += [r.trajectory for r in record.confirmation]
+    return Item(
+        record=record,
+        parts=tuple(parts),
+        confirmation=_attempts(record.confirmation, record.confirmation_verdicts, draft),
+        passages=_passages(trajectories),
+        answers=tuple(answer for answer in answers if answer),
+    )
+
+
+def steps(trajectory: Trajectory, draft: Draft | None) -> tuple[Step, ...]:
+    """The calls of an agent in order, without the one that ended it."""
+    answers = {message.tool_call_id: message.content for message in trajectory.messages if message.tool_call_id}
+    made = {call.id: call for call in trajectory.calls}
+    found, number = [], 0
+    for message in trajectory.messages:
+        thought = message.reasoning or message.content
+        for call in message.tool_calls:
+            if call.id not in answers:
+                continue
+            done = made.get(call.id)
+            number += done is not None and not done.repeat
+            results = _results(answers[call.id], draft)
+            found.append(
+                Step(
+                    number=number if done and not done.repeat else 0,
+                    tool=done.tool if done else call.name,
+                    argument=done.argument if done else call.arguments,
+                    thought=thought,
+                    results=results,
+                    note="" if results else answers[call.id],
+                )
+            )
+            thought = ""
+    return tuple(found)
+
+
+def _part(past: Round, before: Draft | None) -> Part:
+    return Part(
+        round=past,
+        before=before,
+        agent=steps(past.agent, past.draft),
+        attempts=_attempts(past.rollouts, past.verdicts, past.draft),
+    )
+
+
+def _attempts(rollouts: Sequence[Rollout], verdicts: Sequence[Verdict], draft: Draft | None) -> tuple[Attempt, ...]:
+    pairs = zip(rollouts, verdicts, strict=True)
+    return tuple(Attempt(rollout, verdict, steps(rollout.trajectory, draft)) for rollout, verdict in pairs)
+
+
+def _results(observation: str, draft: Draft | None) -> tuple[Result, ...]:
+    homes = [_shown(hop.passage_id) for hop in draft.hops] if draft else []
+    answer = draft.answer if draft else ""
+    return tuple(
+        Result(
+            id=passage.id,
+            title=passage.title,
+            snippet=snippet(passage.text, answer),
+            hops=tuple(number for number, home in enumerate(homes, 1) if home == passage.id),
+        )
+        for passage in seen(observation)
+    )
+
+
+def _shown(passage_id: str) -> str:
+    """As `types.Passage.shown_id`, for a hop, which holds the id alone."""
+    return "p" + sha256(passage_id)[:12]
+
+
+def _passages(trajectories: Sequence[Trajectory]) -> tuple[Passage, ...]:
+    observations = (m.content for t in trajectories for m in t.messages if m.role == "tool")
+    found = {passage.id: Passage(*passage) for text in observations for passage in seen(text)}
+    return tuple(sorted(found.values(), key=lambda passage: (passage.title, passage.id)))
+
+
+def snippet(text: str, answer: str) -> str:
+    """About two lines of a text: those around the answer where it holds it, else the first."""
+    if len(text) <= SNIPPET:
+        return text
+    match = re.search(re.escape(answer), text, re.IGNORECASE) if answer else None
+    start = max(0, min(match.start() - SNIPPET // 2, len(text) - SNIPPET)) if match else 0
+    head, tail = "… " if start else "", " …" if start + SNIPPET < len(text) else ""
+    return head + text[start : start + SNIPPET].strip() + tail
