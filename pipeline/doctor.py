@@ -5,6 +5,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def checks(out: Path = Path("outputs")) -> list[Check]:
         ("java", _java),
         ("memory", _memory),
         ("disk", lambda: _disk(out)),
-        *[(f"corpus {name}", lambda name=name: _corpus(name)) for name in manifest.names()],  # type: ignore[misc]
+        *[(f"corpus {name}", partial(_corpus, name)) for name in manifest.names()],
         ("indexes", lambda: _indexes(out)),
         ("endpoint", _endpoint),
     ]

@@ -76,15 +76,14 @@ def resolve(
     """
     if _NAME.fullmatch(name_or_path) and name_or_path in names():
         return read(name_or_path)
-    path = Path(name_or_path).expanduser()
-    looks_like_path = "/" in name_or_path or "." in name_or_path or path.exists()
-    if not looks_like_path or not name_or_path:
+    path = _existing(name_or_path)
+    if path is None and re.search(r"[/.~]", name_or_path):
+        raise CorpusError(f"{name_or_path!r}: no such file or folder; known corpora: {', '.join(names())}")
+    if path is None:
         raise UsageError(
             f"no corpus '{name_or_path}'; known: {', '.join(names())}; or give the path of a .jsonl, .jsonl.gz, "
             ".jsonl.zst, .jsonl.xz or .parquet file, or of a folder of .txt or .md files"
         )
-    if not path.exists():
-        raise CorpusError(f"{name_or_path}: no such file or folder; known corpora: {', '.join(names())}")
     reader = readers.for_path(path)
     fields: dict[str, Any] = {"id": id_field, "title": (title_field,), "text": text_field}
     return Manifest(
@@ -93,6 +92,14 @@ def resolve(
         source=path.resolve(),
         fields=Fields() if reader == "folder" else Fields.model_validate(fields),
     )
+
+
+def _existing(text: str) -> Path | None:
+    try:
+        path = Path(text).expanduser()
+        return path if text and path.exists() else None
+    except (OSError, ValueError, RuntimeError):  # too long, a NUL in it, an unknown user's home
+        return None
 
 
 def slug(path: Path) -> str:

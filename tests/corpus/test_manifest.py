@@ -1,0 +1,101 @@
+"""Which corpora there are, and how a name or a path becomes a manifest."""
+
+import random
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from pipeline.corpus import manifest
+from pipeline.errors import CorpusError, UsageError
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    (folder / f"{name}.toml").write_text(text)
+
+
+def test_the_shipped_corpora_say_where_they_come_from_and_under_which_licence() -> None:
+    assert {"wiki", "factbook", "tiny"} <= set(manifest.names())
+    for name in manifest.names():
+        found = manifest.read(name)
+        assert found.path.is_file()
+        assert found.sha256
+        assert found.licence in ("CC-BY-SA-4.0", "CC0-1.0")
+        assert len(found.attribution) > 20
+
+
+def test_an_unknown_corpus_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match=r"no corpus 'wikipedia'; known: factbook, tiny, wiki; or give the path"):
+        manifest.resolve("wikipedia")
+
+
+@pytest.mark.parametrize("path", ["no/such/file.jsonl", "nosuch.jsonl", "./nosuch"])
+def test_a_missing_file_is_named(path: str) -> None:
+    with pytest.raises(CorpusError, match=r"nosuch|no/such.*no such file"):
+        manifest.resolve(path)
+
+
+def test_a_file_of_another_kind_is_answered_with_the_kinds_that_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.touch()
+    with pytest.raises(CorpusError, match=r"\.jsonl, .*\.parquet file, or a folder"):
+        manifest.resolve(str(path))
+
+
+def test_a_path_gets_an_unknown_licence_and_the_fields_that_the_user_names(tmp_path: Path) -> None:
+    path = tmp_path / "My Notes (2).v1.jsonl"
+    path.touch()
+    found = manifest.resolve(str(path), text_field="body", title_field="head", id_field="key")
+    assert found.name == "my-notes-2"
+    assert (found.licence, found.redistribute) == ("unknown", "unknown")
+    assert (found.fields.text, found.fields.title, found.fields.id) == ("body", ("head",), "key")
+
+
+def test_a_name_wins_over_a_folder_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tiny").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert manifest.resolve("tiny").licence == "CC0-1.0"
+    assert manifest.resolve("./tiny").licence == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("name = ", "cannot read the manifest"),
+        ("name = 'a'", "reader"),
+        ("name = 'b'\nreader = 'jsonl'\nsource = 'x'", "must be 'a'"),
+        ("name = 'a'\nreader = 'jsonl'\nsource = 'x'\ncolour = 1", "colour"),
+        ("name = 'a'\nreader = 'jsonl'\nsource = 'x'\nsha256 = 'abc'", "sha256"),
+        ("name = 'a'\nreader = 'jsonl'\nsource = 'x'\nlimits = {docs = 0}", "limits.docs"),
+        ("name = 'a'\nreader = 'jsonl'\nsource = 'x'\nfields = {title = []}", "fields.title"),
+    ],
+)
+def test_a_bad_manifest_is_one_line_that_names_the_key(
+    text: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifest, "ROOT", tmp_path)
+    write(tmp_path, "a", text)
+    with pytest.raises(CorpusError, match=says) as caught:
+        manifest.resolve("a")
+    assert "\n" not in str(caught.value)
+
+
+def test_hostile_names_never_become_a_name() -> None:
+    draw = random.Random(1)
+    names = ["../tiny", "/etc/passwd", "..", "tiny\0", "TINY", "-tiny", "a" * 65, "tiny/../wiki", "", "~root", "wiki.toml"]
+    names += ["".join(draw.choices("./\\~ab\0\n-_%", k=draw.randint(1, 12))) for _ in range(500)]
+    for name in names:
+        if name in manifest.names():
+            continue
+        try:
+            found = manifest.resolve(name)
+        except (UsageError, ValueError):
+            continue
+        assert found.licence == "unknown"  # a path that exists: taken as one, never as a shipped corpus
+        assert manifest.Manifest.model_validate(found.model_dump())
+
+
+@pytest.mark.parametrize("name", ["../x", "A", "", "x" * 65, "a b", "-a"])
+def test_a_manifest_takes_no_name_that_could_leave_its_folder(name: str) -> None:
+    with pytest.raises(ValidationError):
+        manifest.Manifest(name=name, reader="jsonl", source=Path("x"))

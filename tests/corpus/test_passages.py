@@ -1,0 +1,54 @@
+"""Documents into passages: where they are cut, and that nothing is lost."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.corpus import Corpus
+from pipeline.corpus.passages import passages
+from pipeline.text import sentences
+from pipeline.types import Document
+
+
+def cut(text: str, title: str = "A title") -> list[str]:
+    return [passage.text for passage in passages(Document(id="d", title=title, text=text))]
+
+
+def sentence(words: int) -> str:
+    return " ".join(["Word", *["word"] * (words - 2), "end."])
+
+
+def test_a_short_document_is_one_passage_without_its_title() -> None:
+    (passage,) = passages(Document(id="d", title="A title", text=sentence(30)))
+    assert (passage.id, passage.document_id, passage.title) == ("d#0", "d", "A title")
+    assert (passage.start, passage.text) == (8, sentence(30))
+
+
+def test_a_document_is_cut_into_equal_parts_of_about_a_hundred_words() -> None:
+    assert [len(part.split()) for part in cut(" ".join([sentence(20)] * 7))] == [140]
+    assert [len(part.split()) for part in cut(" ".join([sentence(20)] * 8))] == [80, 80]
+    assert [len(part.split()) for part in cut(" ".join([sentence(10)] * 33))] == [110, 110, 110]
+
+
+def test_no_sentence_is_split_unless_it_has_more_than_200_words(tiny: Corpus) -> None:
+    assert [len(part.split()) for part in cut(sentence(200))] == [200]
+    assert [len(part.split()) for part in cut(sentence(450))] == [100, 100, 100, 150]
+    long = " ".join(d.text for d in tiny.documents)
+    ends = {long[span.start : span.end][-30:] for span in sentences(long)}
+    assert len(cut(long)) == round(len(long.split()) / 100)
+    assert all(part[-30:] in ends for part in cut(long))
+
+
+def test_text_without_sentences_or_blanks_is_still_cut() -> None:
+    assert cut("word " * 1000) == [("word " * 100).strip()] * 10
+    assert cut("x" * 5000) == ["x" * 5000]
+    assert cut("* a\n* b\n\n* c") == ["* a\n* b\n\n* c"]
+
+
+@given(st.text(alphabet=st.sampled_from("aB.!? \n\t'\"(é日\u00a0"), max_size=400), st.text(max_size=10))
+def test_passages_are_slices_in_order_that_hold_every_word(text: str, title: str) -> None:
+    document = Document(id="d", title=title, text=text)
+    found = passages(document)
+    assert all(document.stored[p.start : p.end] == p.text == p.text.strip() for p in found)
+    assert all(a.end <= b.start for a, b in zip(found, found[1:], strict=False))
+    assert "".join("".join(p.text.split()) for p in found) == "".join(text.split())
+    assert [p.id for p in found] == [f"d#{n}" for n in range(len(found))]

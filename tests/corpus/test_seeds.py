@@ -1,0 +1,49 @@
+"""Which passages may start a question, and on which side a document lies."""
+
+from collections import Counter
+
+import pytest
+
+from pipeline.corpus import Corpus
+from pipeline.corpus.seeds import quality, side
+from pipeline.types import Passage
+
+FILL = "and it went on like that for a good many more words than anybody would have thought possible on that day"
+
+
+def passage(text: str, title: str = "Thing") -> Passage:
+    return Passage(id="d#0", document_id="d", title=title, text=text, start=0, end=len(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "reason"),
+    [
+        (f"The thing was made in 1920 by the firm of Arden, {FILL}.", "Thing", None),
+        ("The thing was made in 1920.", "Thing", "too_short"),
+        (f"Mercury may refer to: a planet, an element and a god, {FILL}. In 1920 too.", "Mercury", "disambiguation"),
+        (f"The thing was made in 1920 by Arden, {FILL}.", "Mercury (disambiguation)", "disambiguation"),
+        (f"It was made in 1920 by Arden, {FILL}. The word may refer to its colour.", "Mill", None),
+        (f"The things were made in 1920 by Arden, {FILL}.", "List of things", "list"),
+        ("\n".join(f"Entry {n} of the year: {n} apples" for n in range(9)), "Apples", "list"),
+        (f"The thing is a thing of the kind that most things are, {FILL}.", "Thing", "no_fact"),
+    ],
+)
+def test_a_passage_is_dropped_for_a_named_reason(text: str, title: str, reason: str | None) -> None:
+    assert quality(passage(text, title)) == reason
+
+
+def test_the_filter_keeps_articles(tiny: Corpus) -> None:
+    assert Counter(map(quality, tiny.passages)) == {None: 41}
+
+
+def test_a_twentieth_of_the_documents_is_held_out() -> None:
+    held = sum(side(f"document {n}") == "eval" for n in range(20_000))
+    assert 900 < held < 1100
+
+
+def test_a_document_never_changes_its_side() -> None:
+    # Written down: a change here moves documents between splits of data sets that are out already.
+    assert [n for n in range(100) if side(f"d{n}") == "eval"] == EVAL
+
+
+EVAL = [4, 5, 11, 15, 49, 58, 77, 96, 99]
