@@ -36,7 +36,7 @@ def test_what_acts_goes_and_what_reads_stays(text: str, left: str) -> None:
 @given(st.text() | st.sampled_from(HOSTILE))
 def test_no_character_that_acts_is_left(text: str) -> None:
     out = clean(text)
-    assert not [c for c in out if unicodedata.category(c) in ACTING and c not in "\n\t" or c in BIDI]
+    assert not [c for c in out if (unicodedata.category(c) in ACTING and c not in "\n\t") or c in BIDI]
     assert clean(out) == out
 
 

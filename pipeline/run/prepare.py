@@ -1,20 +1,30 @@
 """Everything that a configuration names, opened: its corpus, its index, its model, and what its records say of them."""
 
+from pipeline import registry
 from pipeline.agents.site import Site
 from pipeline.config import RunConfig
-from pipeline.corpus import Corpus, load, resolve
+from pipeline.corpus import Corpus, Manifest, load, resolve
 from pipeline.errors import UsageError
 from pipeline.llm.base import LLM
 from pipeline.llm.ledger import Counted
-from pipeline.retrieval.opening import open_retriever
+from pipeline.retrieval.opening import KINDS, open_retriever
 from pipeline.types import Lineage
 
 
-def corpus(config: RunConfig) -> Corpus:
-    """Read the corpus. Raises CorpusError, or UsageError that lists the known ones."""
+def check(config: RunConfig) -> Manifest:
+    """The manifest of the corpus. Raises UsageError, listing the known ones, for every name that is not known."""
+    model(config)
+    registry.load("strategies", config.strategy)
+    if config.retrieval.retriever not in KINDS:
+        raise UsageError(f"no retriever '{config.retrieval.retriever}'; known: {', '.join(KINDS)}")
     named = config.corpus
     fields = {"text_field": named.text_field, "title_field": named.title_field, "id_field": named.id_field}
-    return load(resolve(named.name, **fields))
+    return resolve(named.name, **fields)
+
+
+def corpus(config: RunConfig) -> Corpus:
+    """Read the corpus. Raises CorpusError."""
+    return load(check(config))
 
 
 def model(config: RunConfig) -> LLM:

@@ -92,7 +92,7 @@ class Run:
     ) -> None:
         self.config = config
         self.folder = folder or config.folder()
-        self.pauses = PAUSES
+        self.pauses: tuple[float, ...] = PAUSES
         self._corpus, self._writer = corpus, writer
         self._stack = ExitStack()
 

@@ -26,7 +26,7 @@ _passed: Counter[str] = Counter()
 
 
 def crash_point(name: str) -> None:
-    """Kill this process, as `kill -9` would, at the N-th passage of the point that DIGSITE_CRASH_AT (`name:N`) names."""
+    """Kill this process as `kill -9` would, at the N-th passage of the point that DIGSITE_CRASH_AT=name:N names."""
     wanted, _, count = os.environ.get("DIGSITE_CRASH_AT", "").partition(":")
     if wanted == name:
         _passed[name] += 1
@@ -46,7 +46,7 @@ def clear_errors(path: Path) -> Iterator[None]:
 
 
 def atomic_write(path: Path, data: bytes) -> None:
-    """Replace `path` by `data`. Readers see the old file or the new one; after the return the new one survives a crash."""
+    """Replace `path` by `data`: readers see the old file or the new one, and once it returns the new one stays."""
     with clear_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = _beside(path)
@@ -57,7 +57,7 @@ def atomic_write(path: Path, data: bytes) -> None:
                 crash_point("before_sync")
                 os.fsync(file.fileno())
             crash_point("before_rename")
-            os.replace(temporary, path)
+            temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -87,9 +87,9 @@ def atomic_folder(path: Path) -> Iterator[Path]:
             crash_point("before_swap")
             shutil.rmtree(old, ignore_errors=True)
             if path.exists():
-                os.rename(path, old)
+                path.rename(old)
                 crash_point("mid_swap")
-            os.rename(building, path)
+            building.rename(path)
         except BaseException:
             shutil.rmtree(building, ignore_errors=True)
             raise
@@ -123,7 +123,7 @@ def link(path: Path, target: str) -> None:
         temporary = _beside(path)
         try:
             temporary.symlink_to(target)
-            os.replace(temporary, path)
+            temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise

@@ -84,7 +84,7 @@ class Journal:
             return _record(file.readline(), entry.path)
 
     def records(self, keys: Iterable[str] | None = None) -> Iterator[Record]:
-        """The records of those keys, in that order, one at a time in memory; by default all in the order of the plan."""
+        """The records of those keys, in that order, one at a time in memory; by default all, in the plan's order."""
         for key in [head.key for head in self.heads()] if keys is None else keys:
             yield self.read(key)
 

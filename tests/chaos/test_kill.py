@@ -62,7 +62,8 @@ class Victim:
     def look(self) -> None:
         """Nothing that was there is gone or changed, nothing is there twice, and no file is half a file."""
         journal = Journal(self.folder / "journal")
-        assert (journal.duplicates, journal.damaged) == (0, 0) and journal.torn <= 1
+        assert (journal.duplicates, journal.damaged) == (0, 0)
+        assert journal.torn <= 1
         lines = {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
         assert lines.items() >= self.known.items()
         self.known = lines
@@ -92,12 +93,14 @@ class Victim:
         assert not list(self.folder.glob("*.incomplete")) + list(self.folder.glob(".*.tmp"))
         paid = Counter((self.out / "paid").read_text().split())
         twice = paid.total() - len(paid)
-        assert len(paid) == 4 * self.seeds and twice <= CONCURRENCY * self.kills
+        assert len(paid) == 4 * self.seeds
+        assert twice <= CONCURRENCY * self.kills
         replay.mkdir()
         shutil.copy(self.out / "cache.sqlite", replay)
         again = Victim(replay, self.seeds)
         again.finish()
-        assert again.known == self.known and (replay / "paid").read_text() == ""
+        assert again.known == self.known
+        assert (replay / "paid").read_text() == ""
         assert (again.folder / "dataset" / "part").read_bytes() == (self.folder / "dataset" / "part").read_bytes()
         return {"kills": self.kills, "records": len(keys), "paid twice": twice}
 

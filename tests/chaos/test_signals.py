@@ -16,7 +16,8 @@ def opened(tmp_path: Path, behaviour: str, seeds: int = 300) -> tuple[Victim, su
     victim = Victim(tmp_path / "run", seeds)
     victim.out.mkdir(exist_ok=True)
     process = victim.start(behaviour)
-    assert process.stdout is not None and process.stdout.readline() == "open\n"
+    assert process.stdout is not None
+    assert process.stdout.readline() == "open\n"
     return victim, process
 
 
@@ -40,7 +41,8 @@ def test_a_signal_ends_the_run_and_says_how_to_go_on(tmp_path: Path, number: int
             break
         assert process.returncode == code
         count = len(Journal(victim.folder / "journal").entries)
-        assert f"interrupted: {count} finished seeds" in errors and f"digsite resume {victim.folder}" in errors
+        assert f"interrupted: {count} finished seeds" in errors
+        assert f"digsite resume {victim.folder}" in errors
         assert "Traceback" not in errors
     victim.check(tmp_path / "replay")
 
@@ -51,7 +53,8 @@ def test_work_that_does_not_end_is_ended(tmp_path: Path, behaviour: str) -> None
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     errors = ended(process, 5 if behaviour == "blocks" else 2)
-    assert process.returncode == 130 and f"digsite resume {victim.folder}" in errors
+    assert process.returncode == 130
+    assert f"digsite resume {victim.folder}" in errors
     victim.look()
 
 
@@ -62,7 +65,8 @@ def test_a_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     errors = ended(process, 1)
-    assert process.returncode == 130 and "digsite resume" in errors
+    assert process.returncode == 130
+    assert "digsite resume" in errors
     victim.look()
 
 
@@ -71,7 +75,8 @@ def test_a_second_process_is_refused_in_a_second(tmp_path: Path) -> None:
     try:
         second = victim.start()
         _, errors = second.communicate(timeout=20)
-        assert second.returncode == 1 and f"another process (pid {process.pid})" in errors
+        assert second.returncode == 1
+        assert f"another process (pid {process.pid})" in errors
         assert len(errors.strip().splitlines()) == 1
     finally:
         process.kill()

@@ -86,7 +86,8 @@ async def test_equal_requests_at_once_are_one_call(tmp_path: Path) -> None:
     model = ScriptedLLM(["one"])
     cached = Cached(model, Cache(tmp_path / "c"))
     answers = await asyncio.gather(*(cached.complete(ASK) for _ in range(50)))
-    assert len(model.requests) == 1 and {answer.message.content for answer in answers} == {"one"}
+    assert len(model.requests) == 1
+    assert {answer.message.content for answer in answers} == {"one"}
 
 
 async def test_who_gives_up_does_not_take_the_call_from_the_others(tmp_path: Path) -> None:
@@ -97,7 +98,8 @@ async def test_who_gives_up_does_not_take_the_call_from_the_others(tmp_path: Pat
     first.cancel()
     await asyncio.sleep(0)
     slow.go.set()
-    assert (await second).message.content == "one" and slow.cancelled == 0
+    assert (await second).message.content == "one"
+    assert slow.cancelled == 0
 
 
 async def test_a_call_that_nobody_waits_for_ends_and_can_be_made_again(tmp_path: Path) -> None:
@@ -131,13 +133,15 @@ async def test_the_ledger_tells_paid_from_cached_by_role(tmp_path: Path) -> None
         await cached.complete(ASK)
     assert (ledger.roles["answer"].paid.calls, ledger.roles["answer"].cached.calls) == (1, 3)
     assert ledger.roles["verdict"].paid == Usage(calls=1, prompt_tokens=7, completion_tokens=2)
-    assert other.roles["answer"].paid == Usage() and other.roles["answer"].cached.prompt_tokens == 7
+    assert other.roles["answer"].paid == Usage()
+    assert other.roles["answer"].cached.prompt_tokens == 7
 
 
 async def test_the_ledger_counts_calls_that_failed() -> None:
     with counting() as ledger, pytest.raises(ProviderError):
         await Counted(ScriptedLLM([ProviderError("down")])).complete(ASK)
-    assert ledger.roles["answer"].errors == 1 and ledger.roles["answer"].paid == Usage()
+    assert ledger.roles["answer"].errors == 1
+    assert ledger.roles["answer"].paid == Usage()
 
 
 async def test_a_script_that_runs_out_fails_the_test_that_wrote_it() -> None:

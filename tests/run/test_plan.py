@@ -102,14 +102,18 @@ def test_the_horizon_shrinks_as_soon_as_enough_are_accepted() -> None:
     assert (frontier.horizon(), frontier.length) == (8, 1)
     for index in range(1, 7):
         frontier.end(index, Status.REJECTED)
-    assert frontier.complete and not frontier.exhausted and frontier.length == frontier.horizon() == 8
+    assert frontier.complete
+    assert not frontier.exhausted
+    assert frontier.length == frontier.horizon() == 8
 
 
 def test_a_plan_that_ran_out_of_seeds_says_so() -> None:
     frontier = Frontier(How(pairs=2, max_seeds=3))
     for index, status in enumerate((Status.ACCEPTED, Status.REJECTED, Status.FAILED)):
         frontier.end(index, status)
-    assert frontier.complete and frontier.exhausted
+    assert frontier.complete
+    assert frontier.exhausted
     fixed = Frontier(How(pairs=2, seeds=1))
     fixed.end(0, Status.REJECTED)
-    assert fixed.complete and not fixed.exhausted
+    assert fixed.complete
+    assert not fixed.exhausted

@@ -59,7 +59,9 @@ def test_every_changed_setting_is_refused_by_name(begun: Path, tmp_path: Path, n
     before = (begun / "run.json").read_bytes()
     with pytest.raises(UsageError) as caught, Run(changed(config(tmp_path), name), corpus(), folder=begun):
         pass
-    assert name in str(caught.value) and "digsite generate" in str(caught.value) and "\n" not in str(caught.value)
+    assert name in str(caught.value)
+    assert "digsite generate" in str(caught.value)
+    assert "\n" not in str(caught.value)
     assert (begun / "run.json").read_bytes() == before
 
 

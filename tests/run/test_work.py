@@ -28,13 +28,16 @@ async def test_concurrency_and_the_order_of_completion_change_nothing(tmp_path: 
     assert all(records == runs[0][1] for _, records in runs)
     result, records = runs[0]
     assert result.planned == result.accepted + result.rejected + result.failed == len(records)
-    assert result.complete and result.exhausted == (how.get("max_seeds") == 50)
+    assert result.complete
+    assert result.exhausted == (how.get("max_seeds") == 50)
     if "seeds" in how:
         assert result.planned == 40
     elif not result.exhausted:
-        assert result.accepted == how["pairs"] and records[-1].status is Status.ACCEPTED
+        assert result.accepted == how["pairs"]
+        assert records[-1].status is Status.ACCEPTED
     assert sum(result.reasons.values()) == result.rejected + result.failed
-    assert result.surplus == 0 and 0 < result.dropped["too_short"] <= 20
+    assert result.surplus == 0
+    assert 0 < result.dropped["too_short"] <= 20
 
 
 async def test_batches_make_the_same_records(tmp_path: Path) -> None:
@@ -45,8 +48,10 @@ async def test_batches_make_the_same_records(tmp_path: Path) -> None:
             sizes.append(len(keys))
             await run.run_batch(keys, digger(seconds=0.003), Watch())
             await run.run_batch(keys, digger(), Watch())
-        assert list(run.kept()) == straight and run.result().complete
-        assert set(sizes[:-1]) == {16} and len(sizes) >= 3
+        assert list(run.kept()) == straight
+        assert run.result().complete
+        assert set(sizes[:-1]) == {16}
+        assert len(sizes) >= 3
 
 
 async def test_a_run_goes_on_where_it_was_and_digs_nothing_twice(tmp_path: Path) -> None:
@@ -83,8 +88,11 @@ async def test_what_ends_beyond_the_plan_is_surplus_and_used_when_it_grows(tmp_p
         larger = run.result()
     with Run(config(tmp_path, pairs=2), corpus()) as run:
         smaller = await run.execute(first_waits, Watch())
-    assert smaller.accepted == 2 and smaller.planned + smaller.surplus == larger.planned + larger.surplus
-    assert smaller.complete and larger.complete and larger.accepted == 11
+    assert smaller.accepted == 2
+    assert smaller.planned + smaller.surplus == larger.planned + larger.surplus
+    assert smaller.complete
+    assert larger.complete
+    assert larger.accepted == 11
 
 
 async def test_a_seed_that_the_plan_no_longer_needs_is_not_waited_for(tmp_path: Path) -> None:
@@ -114,7 +122,8 @@ async def test_trouble_outside_pauses_and_drops_no_seed(tmp_path: Path, kind: ty
         run.pauses = (0.0, 0.001, 0.002)
         result = await run.execute(flaky, watch)
         assert list(run.kept()) == (await whole(tmp_path / "calm", pairs=25))[1]
-    assert result.complete and len(watch.troubles) > 20
+    assert result.complete
+    assert len(watch.troubles) > 20
     rows = [orjson.loads(line) for line in (result.folder / "attempts.jsonl").read_bytes().splitlines()]
     assert sum(row["ended"] == kind.__name__ for row in rows) == len(watch.troubles)
 
@@ -136,9 +145,12 @@ async def test_lasting_trouble_stops_with_one_line_and_the_run_goes_on_later(tmp
             ProviderError, match=r"the endpoint is down; what had finished is kept .* digsite resume"
         ) as caught:
             await run.execute(dies, watch)
-    assert "\n" not in str(caught.value) and not watch.results[0].complete and watch.results[0].planned == 20
+    assert "\n" not in str(caught.value)
+    assert not watch.results[0].complete
+    assert watch.results[0].planned == 20
     result, records = await whole(tmp_path, pairs=25)
-    assert result.complete and records == (await whole(tmp_path / "calm", pairs=25))[1]
+    assert result.complete
+    assert records == (await whole(tmp_path / "calm", pairs=25))[1]
 
 
 async def test_a_bug_stops_the_run_names_the_seed_and_keeps_the_rest(tmp_path: Path) -> None:
@@ -170,7 +182,8 @@ async def test_what_finished_beside_a_failure_is_kept(tmp_path: Path) -> None:
 async def test_the_attempts_tell_seconds_and_the_result_is_a_file(tmp_path: Path) -> None:
     result, _ = await whole(tmp_path, seeds=5, seconds=0.02)
     rows = [orjson.loads(line) for line in (result.folder / "attempts.jsonl").read_bytes().splitlines()]
-    assert len(rows) == 5 and {row["ended"] for row in rows} <= {"accepted", "rejected", "failed"}
+    assert len(rows) == 5
+    assert {row["ended"] for row in rows} <= {"accepted", "rejected", "failed"}
     assert all(0 <= row["seconds"] < 5 for row in rows)
     kept = orjson.loads((result.folder / "result.json").read_bytes())
     assert RunResult.model_validate({**kept, "folder": result.folder}) == result
@@ -181,7 +194,9 @@ async def test_latest_points_to_the_run_and_the_observer_hears_all(tmp_path: Pat
     with Run(config(tmp_path, seeds=5), corpus()) as run:
         result = await run.execute(digger(), watch)
     assert (tmp_path / "tiny" / "latest").resolve() == run.folder.resolve()
-    assert watch.begun == 1 and watch.results == [result] and len(watch.records) == len(watch.attempts) == 5
+    assert watch.begun == 1
+    assert watch.results == [result]
+    assert len(watch.records) == len(watch.attempts) == 5
 
 
 def test_a_corpus_without_a_seed_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -193,7 +208,8 @@ def test_a_corpus_without_a_seed_leaves_nothing_behind(tmp_path: Path) -> None:
 async def test_a_corpus_of_one_passage_is_drawn_again_and_again(tmp_path: Path) -> None:
     with Run(config(tmp_path, pairs=3), FakeCorpus(corpus(1).passages)) as run:
         result = await run.execute(digger(), Watch())
-        assert result.accepted == 3 and len({r.seed.draw for r in run.kept()}) == result.planned
+        assert result.accepted == 3
+        assert len({r.seed.draw for r in run.kept()}) == result.planned
 
 
 def test_a_second_run_on_the_folder_is_refused(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ def test_what_is_read_is_what_was_written(tmp_path: Path, make: Make) -> None:
     journal = Journal(tmp_path)
     assert list(journal.records()) == [make(n) for n in range(20)]
     assert [head.order for head in journal.heads()] == [f"{n:04}" for n in range(20)]
-    assert journal.heads()[3].reason == "below_target" and journal.heads()[3].target_steps == 1
+    assert journal.heads()[3].reason == "below_target"
+    assert journal.heads()[3].target_steps == 1
     assert (journal.torn, journal.damaged, journal.duplicates) == (0, 0, 0)
 
 
@@ -38,7 +39,8 @@ def test_the_union_is_by_key_and_the_first_line_wins(tmp_path: Path, make: Make)
     (tmp_path / "a.jsonl").write_bytes((tmp_path / "other" / "a.jsonl").read_bytes())
     c.write_bytes(c.read_bytes() + b.read_bytes())
     journal = Journal(tmp_path)
-    assert len(journal.entries) == 5 and journal.duplicates == 4
+    assert len(journal.entries) == 5
+    assert journal.duplicates == 4
     assert journal.read(make(1).key) == first
 
 
@@ -58,7 +60,9 @@ def test_a_tear_at_any_byte_of_the_last_three_lines_owes_those_again(tmp_path: P
         path.write_bytes(whole[:cut])
         journal = Journal(tmp_path)
         kept = sum(end <= cut for end in ends)
-        assert len(journal.entries) == kept and journal.damaged == 0 and journal.torn == (cut not in ends)
+        assert len(journal.entries) == kept
+        assert journal.damaged == 0
+        assert journal.torn == (cut not in ends)
         if cut % 7 == 0 or cut in ends or cut - 1 in ends:
             written(tmp_path, make, range(5))
             assert path.read_bytes() == whole
@@ -69,7 +73,8 @@ def test_a_tear_inside_the_history_costs_that_line_only(tmp_path: Path, make: Ma
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[1][:100] + lines[2])
     journal = Journal(tmp_path)
-    assert journal.damaged == 1 and list(journal.entries) == [make(0).key]
+    assert journal.damaged == 1
+    assert list(journal.entries) == [make(0).key]
 
 
 def test_a_thousand_flipped_bytes_are_each_found(tmp_path: Path, make: Make) -> None:
@@ -83,7 +88,8 @@ def test_a_thousand_flipped_bytes_are_each_found(tmp_path: Path, make: Make) -> 
         damaged[place] ^= 1 << chance.randrange(8)
         path.write_bytes(damaged)
         journal = Journal(tmp_path)
-        assert len(journal.entries) < 4 and journal.damaged + journal.torn >= 1
+        assert len(journal.entries) < 4
+        assert journal.damaged + journal.torn >= 1
         assert all(journal.read(key) == truth[key] for key in journal.entries)
 
 
@@ -94,7 +100,8 @@ def test_junk_lines_are_counted_and_owed(tmp_path: Path, make: Make, junk: bytes
     path = written(tmp_path, make, range(3))
     path.write_bytes(junk + path.read_bytes())
     journal = Journal(tmp_path)
-    assert journal.damaged == 1 and len(journal.entries) == 3
+    assert journal.damaged == 1
+    assert len(journal.entries) == 3
     assert journal.read(make(2).key) == make(2)
 
 
@@ -104,5 +111,6 @@ def test_reading_changes_nothing(tmp_path: Path, make: Make) -> None:
     path.write_bytes(torn)
     list(Journal(tmp_path).records())
     assert path.read_bytes() == torn
-    assert not (tmp_path / "nowhere").exists() and not Journal(tmp_path / "nowhere").entries
+    assert not (tmp_path / "nowhere").exists()
+    assert not Journal(tmp_path / "nowhere").entries
     assert not (tmp_path / "nowhere").exists()

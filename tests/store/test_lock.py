@@ -17,7 +17,8 @@ _HOLD += "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(
 def test_a_second_process_is_refused_at_once_and_a_dead_one_holds_nothing(tmp_path: Path) -> None:
     holder = subprocess.Popen([sys.executable, "-c", _HOLD, tmp_path], stdout=subprocess.PIPE, text=True)
     try:
-        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
         started = time.monotonic()
         with pytest.raises(StoreError, match=f"pid {holder.pid}"), locked(tmp_path):
             pass
