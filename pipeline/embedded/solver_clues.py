@@ -79,7 +79,7 @@ class _Parser:
     """Recursive descent over one sentence; `at` is the place of the next word."""
 
     def __init__(self, sentence: list[Word], puzzle: Puzzle, *, last: bool) -> None:
-        self.words, self.puzzle, self.last, self.at, self.do = sentence, puzzle, last, 0, False
+        self.words, self.puzzle, self.last, self.at, self.do, self.inside = sentence, puzzle, last, 0, False, 0
 
     def kind(self, ahead: int = 0) -> str:
         place = self.at + ahead
@@ -126,7 +126,7 @@ class _Parser:
         if len(content) == 2 and all(isinstance(i, int) for i in content):
             first, second = content
             ask = self.puzzle.ask
-            if ask in (first, second):
+            if ask in (first, second) and self.same_kind(ask, second if ask == first else first):
                 other = second if ask == first else first
                 asked = self.puzzle.unknowns[ask]
                 mine = self.puzzle.unknowns[other]
@@ -140,6 +140,11 @@ class _Parser:
             self.puzzle.unknowns[content[1]].value = self.puzzle.unknowns[content[1]].value or content[0]
             return
         self.add(self.definition(items), names)
+
+    def same_kind(self, ask: int, other: int) -> bool:
+        """Does "Who is X", "When is X's birthday" ask for X itself?"""
+        word, found = self.puzzle.unknowns[ask].phrase, self.puzzle.unknowns[other].kind
+        return word in ("who", "what", "which", "whom") or (word, found) in (("when", "date"), ("where", "place"), ("when", "year"))
 
     def definition(self, items: list[Item]) -> list[Item]:
         """ "What is the cause of death of X" asks for the "cause of death"."""
@@ -228,6 +233,8 @@ class _Parser:
         items.append(index)
         if word in ("what", "which", "why"):
             self.puzzle.unknowns[index].kind = "thing"
+        if word == "why" and any(w.text.lower() in ("die", "died", "death") for w in self.words):
+            self.puzzle.unknowns[index].head = "cause"
         return word in ("where", "when", "why") and self.kind() == "a"
 
     # --- noun phrases --------------------------------------------------------------------------------------------
@@ -241,7 +248,8 @@ class _Parser:
         if self.at == start:
             items.append(self.take())
             return
-        while self.kind() == "s" and (phrase or own) and self.kind(1) in "njgN":
+        group = self.inside and phrase and own and kind(phrase[-1]) == "work"  # "the director of film X 's birthday"
+        while self.kind() == "s" and (phrase or own) and self.kind(1) in "njgN" and not group:
             phrase, own = self.possessed(phrase, own)
         if own and own[-1][1] and phrase and not ask and definite in ("the", "a") and self.reduced():
             index = self.unknown(phrase)
@@ -350,6 +358,8 @@ class _Parser:
             if index in clue.unknowns
         )
         if ask or solid or definite in ("a", "an") and self.is_person_or_place(index):
+            while self.kind() == "s" and self.kind(1) in "njgN":
+                index = self.possessed([], [(index, True)])[1][0][0]
             items.append(index)
             return
         items += [*own_names, *phrase]
@@ -397,10 +407,12 @@ class _Parser:
     def prepositional(self, index: int) -> None:
         names: list[str] = []
         items: list[Item] = [index, self.take()]
+        self.inside += 1
         if self.kind() == "r":
             self.question_word(items, names)
         else:
             self.noun_phrase(items, names)
+        self.inside -= 1
         self.puzzle.clues.append(Clue(items, names, phrase=True))
 
     def relative(self, index: int, word: str) -> None:

@@ -18,7 +18,7 @@ _PLACE_WORDS = frozenset(
     "county city river lake island islands mountain mountains sea ocean bay state province district region township village town "
     "republic kingdom empire peninsula valley park airport street road beach hill hills creek territory parish oblast".split()
 )
-_WORK_CUES = frozenset("film novel song album book series show magazine single play opera".split())
+_LEVELS = frozenset("county city state province district region township village town municipality country continent".split())
 _CAUSES = frozenset(
     stem(w)
     for w in "heart cancer attack suicide accident stroke tuberculosis pneumonia failure disease leukemia crash aids infection drowning "
@@ -78,7 +78,7 @@ def _by_form(kind: str, head: str, found: Found, line: Line | None) -> float:
 
 
 def _person(tokens: list[str], before: str, found: Found, line: Line | None) -> float:
-    if country(found.text) or us_state(found.text) or set(tokens[-1:]) & (_PLACE_WORDS | _ORG_WORDS):
+    if found.text[:1].isdigit() or country(found.text) or us_state(found.text) or set(tokens[-1:]) & (_PLACE_WORDS | _ORG_WORDS):
         return 0.05
     score = 0.8 if 2 <= len(tokens) <= 4 else 0.5
     if before in ("in", "at", "near", "from"):
@@ -92,6 +92,11 @@ def _person(tokens: list[str], before: str, found: Found, line: Line | None) -> 
 
 def _place(head: str, tokens: list[str], last: str, before: str, found: Found, line: Line | None) -> float:
     nation, state = country(found.text), us_state(found.text)
+    after = line.words[found.place + found.size : found.place + found.size + 1] if line else ()
+    if head in after:
+        return 1.0
+    if head in _LEVELS and (set(after) | set(tokens[-1:])) & (_LEVELS - {head}):
+        return 0.15
     if head in ("country", "nation", "nationality", "citizenship"):
         return 1.0 if nation else 0.0 if head == "nationality" else 0.15
     if head == "continent":
@@ -103,7 +108,7 @@ def _place(head: str, tokens: list[str], last: str, before: str, found: Found, l
     if head in ("county", "province", "district", "river", "lake", "island", "township", "municipality"):
         return 0.5 if not nation and not state and (before in ("in", "of", "the") or not line) else 0.25
     score = 0.85 if before in ("in", "at", "near", "from", "to") else 0.55
-    if line and (after := line.text[found.start + len(found.text) :][:3]).startswith(",") and re.match(r",\s[A-Z]", after):
+    if line and re.match(r",\s[A-Z]", line.text[found.start + len(found.text) :][:3]):
         score += 0.1
     if head in ("city", "town", "village", "birthplace", "hometown", "place", "where") and (nation or state):
         score -= 0.25
@@ -115,7 +120,7 @@ def _date(kind: str, found: Found) -> float:
         return 0.0
     if kind == "year":
         return 1.0
-    return 1.0 if not found.text.isdigit() else 0.7
+    return 1.0 if not found.text.isdigit() else 0.5
 
 
 def _number(head: str, found: Found, line: Line | None, query: Any) -> float:

@@ -208,7 +208,12 @@ RELATED = {
 }
 
 
+_MEANINGS: dict[str, frozenset[str]] = {}
+for _key, _values in RELATED.items():
+    _MEANINGS[stem(_key)] = _MEANINGS.get(stem(_key), frozenset()) | _values | {stem(value) for value in _values}
+
+
 @lru_cache(maxsize=65536)
 def meanings(question_stem: str) -> frozenset[str]:
     """The stem itself and those that may stand for it in an article."""
-    return RELATED.get(question_stem, frozenset()) | {question_stem}
+    return _MEANINGS.get(question_stem, frozenset()) | {question_stem}

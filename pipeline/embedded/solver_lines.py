@@ -11,14 +11,17 @@ from pipeline.text import dates, normalise, numbers, sentences, tagged, words
 
 _CAP = r"[A-ZÀ-ÞŁŚŠŞŽĐČĆİŌ][\w’'\-]*(?:\.[A-Z]\.?)*\.?"
 _NAME = re.compile(
-    rf"(?:\d{{4}}\s+(?=[A-Z]))?{_CAP}(?:(?:\s+(?:of|the|de|la|le|von|van|der|den|di|da|del|du|al|el|bin|ibn|y|zu|&)){{0,2}}\s+(?:{_CAP}|[IVX]+\b|\d+(?=\s|$)))*"
+    rf"(?:\d{{4}}\s+(?=[A-Z]))?{_CAP}(?:(?:\s+(?:of|the|de|la|le|von|van|der|den|di|da|del|du|al|el|bin|ibn|y|zu|à|&)){{0,2}}\s+(?:{_CAP}|[IVX]+\b|\d+(?=\s|$)))*"
 )
 _FUNCTION = frozenset(
     "the a an in on at from by for of to with during after before under this that these those he she it they his her its their is was "
     "there as and but or when while where which who since although however also both some many most one two three born other".split()
 )
 _POSTS = frozenset("chairman president director ceo minister king queen oj secretary captain general governor senator mayor professor".split())
-_MONTHS = frozenset("january february march april may june july august september october november december".split())
+_MONTHS = frozenset(
+    "january february march april may june july august september october november december monday tuesday wednesday thursday "
+    "friday saturday sunday".split()
+)
 
 
 class Found(NamedTuple):

@@ -79,11 +79,11 @@ def _candidates(query: Query, passage: Seen, kinds: dict[str, str], own: dict[st
                 score = base * (0.35 + 0.65 * suits) + 0.15 * near + _neighbours(query, found, line) + pattern(query, found, line, about)
                 out.append(Candidate(found.text, score, passage.id, passage.title, line.text))
     if query.kind in ("person", "place", "org", "work", "thing") and about < 0.85:
-        out += _title(query, passage, text, everywhere, about)
+        out += _title(query, passage, text, everywhere, about, own)
     return out
 
 
-def _title(query: Query, passage: Seen, text: str, everywhere: set[str], about: float) -> list[Candidate]:
+def _title(query: Query, passage: Seen, text: str, everywhere: set[str], about: float, own: dict[str, float]) -> list[Candidate]:
     """The article's own subject as candidate: its text should tell all names of the clue, best in one sentence with its words."""
     title = bare(passage.title)
     suits = fit(query.kind, query.head, Found(title, "title", 0, len(words(title)), 0), None, lead(passage), query)
@@ -95,7 +95,8 @@ def _title(query: Query, passage: Seen, text: str, everywhere: set[str], about: 
         named = max(_all_in(query, line), 0.75 * around)
         cover = 0.75 * _cover(query, line, everywhere, passage)[0] + 0.25 * _cover_passage(query, everywhere)
         best = max(best, named * (0.45 + 0.55 * cover))
-    side = 0.1 if not query.before and query.after else -0.08
+    side = 0.08 if not query.before and query.after else -0.08
+    side -= 0.08 if max(own.values(), default=0.0) >= 0.95 and around < 1 else 0.0
     return [Candidate(title, best * (0.35 + 0.65 * suits) * (1 - 0.5 * about) + side, passage.id, passage.title)]
 
 
@@ -169,6 +170,8 @@ def _cover(query: Query, line: Line, everywhere: set[str], passage: Seen) -> tup
             total += 1.0 if any(line.stems[i] == wanted for i in places) else 0.8
         elif wanted in ("birth", "death") and line.index == 0 and _LIFE.search(line.text):
             total += 1.0
+        elif wanted == "locat" and line.index == 0:
+            total += 0.8
         elif accepted & everywhere:
             total += 0.35
     return total / len(query.content), hits
@@ -181,11 +184,13 @@ def _cover_passage(query: Query, everywhere: set[str]) -> float:
 
 
 def _near(found: Found, hits: list[int]) -> float:
+    """How near the clue's words stand to the candidate: the mean over the nearest two."""
     if not hits:
         return 0.0
-    gap = min(min(abs(hit - found.place), abs(hit - found.place - found.size + 1)) for hit in hits)
-    inside = any(found.place <= hit < found.place + found.size for hit in hits)
-    return 0.3 if inside else 1 / (1 + gap / 4)
+    if any(found.place <= hit < found.place + found.size for hit in hits):
+        return 0.3
+    gaps = sorted(min(abs(hit - found.place), abs(hit - found.place - found.size + 1)) for hit in set(hits))[:2]
+    return sum(1 / (1 + gap / 4) for gap in gaps) / len(gaps)
 
 
 def _neighbours(query: Query, found: Found, line: Line) -> float:
@@ -214,6 +219,18 @@ def _alike(one: str, other: str) -> bool:
     return one == other or (one not in STOP and stem(one) in meanings(stem(other))) or {one, other} <= {"is", "was", "are", "were"}
 
 
-def query_words(text: str) -> str:
-    """A search text: the words that tell something."""
-    return " ".join(re.findall(r"[^\s?]+", " ".join(w for w in text.split() if w.lower() not in STOP)))
+_SEARCHED = {"birthplace": "born", "birthday": "born", "birthdate": "born", "birth": "born", "death": "died"}
+_SILENT = frozenset("place date country nationality location citizenship cause".split())
+
+
+def query_words(said: list[str], names: list[str]) -> str:
+    """A search text: names whole, of all else the words that tell something, as an article would say them."""
+    out: list[str] = []
+    loose = [w for text in said if text not in names for w in text.split()]
+    silent = any(w.lower() not in STOP | _SILENT for w in loose) or bool(names)
+    for text in said:
+        if text in names:
+            out += re.sub(r"[?\"]", " ", text).split()
+        else:
+            out += [_SEARCHED.get(w.lower(), w) for w in text.split() if w.lower() not in STOP and not (silent and w.lower() in _SILENT)]
+    return " ".join(dict.fromkeys(out))

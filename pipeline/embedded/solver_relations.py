@@ -6,6 +6,7 @@ Dates of life in brackets after the name, "directed by X", "son of X and Y", "bo
 import re
 from typing import Any
 
+from pipeline.embedded.solver_lexis import stem
 from pipeline.embedded.solver_lines import Found, Line
 
 _AGENT = {
@@ -30,7 +31,8 @@ _AGENT = {
     "studi": r"(?:educated|studied|graduated|attended|degree|alumnus|student|enrolled|graduate)\b[^.;]*$",
     "bury": r"(?:buried|interred|entombed)\s+(?:in|at)\s+(?:the )?$",
 }
-_AGENT_RE = {name: re.compile(text, re.IGNORECASE) for name, text in _AGENT.items()}
+_AGENT_RE = {stem(name): re.compile(text, re.IGNORECASE) for name, text in _AGENT.items()}
+_OTHER = re.compile(r"\b(?:written|composed|penned|produced|designed)(?: and \w+)? by\s*$", re.IGNORECASE)
 _BORN = re.compile(r"\b(?:born|birth|native)\b[^.;]*$", re.IGNORECASE)
 _DIED = re.compile(r"\b(?:died|death|dying|killed|dead|d\.)\b[^.;]*$", re.IGNORECASE)
 _BRACKET = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
@@ -46,9 +48,13 @@ def pattern(query: Any, found: Found, line: Line, about: float) -> float:
         return _nation(found, line, about)
     for relation in relations:
         expression = _AGENT_RE.get(relation)
+        if relation == "perform" and found.text.lower() in line.passage.title.partition("(")[2].lower():
+            return 0.5
+        if relation in ("perform", "direct") and _OTHER.search(before):
+            return -0.15
         if expression and found.sort in ("name",) and (match := expression.search(before)):
             gap = len(before) - match.start()
-            commas = before[match.start() :].count(",") + before[match.start() :].count(" and ") * (relation != "mother")
+            commas = before[match.start() :].count(",") + before[match.start() :].count(" and ") * (relation != stem("mother"))
             return max(0.08, 0.35 - 0.1 * commas - gap * 0.0008) * max(about, 0.3)
     return 0.0
 
@@ -62,7 +68,7 @@ def _life(query: Any, relations: set[str], found: Found, line: Line, before: str
         inside = line.text[bracket.start() : found.start]
         dashed = bool(re.search(r"\s[–—-]\s*|[–—]|died|\bd\.", inside))
         if query.kind in ("date", "year") or (found.sort == "name"):
-            return (0.4 if dashed != wants_birth else -0.3) * weight
+            return (0.5 if dashed != wants_birth else -0.3) * weight
     mark = (_BORN if wants_birth else _DIED).search(before)
     other = (_DIED if wants_birth else _BORN).search(before)
     if mark and (not other or mark.start() > other.start()):

@@ -2,7 +2,7 @@
 
 from pipeline.embedded.solver_clues import Clue, Puzzle, Unknown
 from pipeline.embedded.solver_clues import read as read_question
-from pipeline.embedded.solver_lexis import STOP, kind, plain, stem, stems
+from pipeline.embedded.solver_lexis import kind, plain, stem, stems
 from pipeline.embedded.solver_lines import same
 from pipeline.embedded.solver_mind import Mind
 from pipeline.embedded.solver_reader import Candidate, Query, query_words, read
@@ -123,7 +123,7 @@ def make_query(unknown: Unknown, names: list[str], said: list[str], before: tupl
     if content and plain(unknown.head):
         phrase = [s for s in phrase if s != stem(unknown.head)]
     content = list(dict.fromkeys([*content, *phrase]))
-    shown = " ".join([unknown.phrase if unknown.phrase.lower() not in STOP else "", *said])
+    shown = [unknown.phrase, *said]
     return Query(
         kind=unknown.kind,
         head=unknown.head,
@@ -132,7 +132,7 @@ def make_query(unknown: Unknown, names: list[str], said: list[str], before: tupl
         content=tuple(content),
         before=before,
         after=after,
-        text=" ".join(dict.fromkeys(query_words(shown).split())) or shown,
+        text=query_words(shown, names) or " ".join(shown),
         banned=frozenset(same(name) for name in names),
     )
 

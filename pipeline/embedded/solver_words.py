@@ -51,7 +51,7 @@ def _sentence(sentence: str) -> list[Word]:
 def _ordinals(tokens: list[tuple[str, str]]) -> list[tuple[str, str]]:
     out: list[tuple[str, str]] = []
     for text, tag in tokens:
-        if text in ("st", "nd", "rd", "th") and out and out[-1][0].isdigit():
+        if text.lower() in ("st", "nd", "rd", "th") and out and out[-1][0].isdigit():
             out[-1] = (out[-1][0] + text, "JJ")
         else:
             out.append((text, tag))
@@ -119,7 +119,7 @@ def _capital_at(tokens: list[tuple[str, str]], index: int) -> bool:
 
 
 def _capital(text: str) -> bool:
-    return (text[:1].isupper() or (text[:1].isdigit() and text[-1:].isalpha() and len(text) > 2 and text[-2:] not in ("st", "nd", "rd", "th")))
+    return (text[:1].isupper() or (text[:1].isdigit() and text[-1:].isalpha() and len(text) > 2 and text[-2:].lower() not in ("st", "nd", "rd", "th")))
 
 
 def _join(texts: list[str]) -> str:
