@@ -15,6 +15,7 @@ from jinja2 import FileSystemLoader, StrictUndefined
 
 from pipeline import prompts
 from pipeline.config import RunConfig
+from pipeline.redact import clean
 from pipeline.report.figures import Figures
 from pipeline.types import Data, Draft
 
@@ -80,14 +81,14 @@ def front_matter(tree: Mapping[str, Any]) -> str:
 
 def fence(text: str) -> str:
     """A code block that the text cannot close."""
-    text = re.sub(r"[^\S\n]|[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", " ", text)
+    text = clean(text)
     marks = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{marks}text\n{text}\n{marks}"
 
 
 def code(text: str) -> str:
     """A code span, for a cell of a table too, that the text cannot leave."""
-    text = re.sub(r"[\s\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+", " ", text).replace("|", "¦").strip()
+    text = " ".join(clean(text).split()).replace("|", "¦")
     marks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{marks} {text} {marks}" if "`" in text else f"`{text}`"
 
