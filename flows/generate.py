@@ -1,0 +1,123 @@
+"""`digsite generate` as a Prefect flow: corpus → index → batches of seeds → export → report.
+
+Prefect holds no truth: the journal decides what is owed, so a task that ran twice or was lost changes nothing. A batch
+is one task, never a question. Tasks hand nothing to each other through Prefect, which would look into every value: they
+share the job. All of it runs in one event loop of one process, because a process that has started Java must not fork.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from uuid import UUID
+
+from prefect import flow, task
+from prefect.artifacts import (
+    acreate_link_artifact,
+    acreate_progress_artifact,
+    acreate_table_artifact,
+    aupdate_progress_artifact,
+)
+from prefect.cache_policies import NO_CACHE
+from prefect.exceptions import PrefectException
+
+from pipeline.cli.progress import Progress, Tally
+from pipeline.cli.stages import Job
+from pipeline.config import RunConfig, build
+from pipeline.run import RunResult
+from pipeline.store.files import write_json
+
+logger = logging.getLogger(__name__)
+SMALLEST, LARGEST = 16, 64
+"""Seeds in a batch."""
+EVERY = 3.0
+"""Seconds between two updates of the progress artifact."""
+_given: ContextVar[Job | None] = ContextVar("job", default=None)
+
+
+async def run(job: Job) -> RunResult:
+    """The job of a command, as a flow run. Its settings go through a file, since Prefect keeps parameters."""
+    path = job.config.how.out / ".prefect" / "configs" / f"{job.config.digest()[:12]}.json"
+    write_json(path, job.config.model_dump(mode="json"))
+    _given.set(job)
+    return await generate(str(path))
+
+
+@flow(name="digsite-generate", persist_result=False)
+async def generate(config: str) -> RunResult:
+    """Make the pairs that the file of settings at `config` (TOML, or a run's own JSON) asks for."""
+    if (job := _given.get()) is not None:
+        return await _stages(job)
+    settings = read(Path(config))
+    with Progress(Tally(pairs=settings.how.pairs, seeds=settings.how.seeds)) as progress:
+        return await _stages(Job(settings, progress))
+
+
+def read(path: Path) -> RunConfig:
+    return RunConfig.model_validate_json(path.read_bytes()) if path.suffix == ".json" else build(file=path)
+
+
+async def _stages(job: Job) -> RunResult:
+    await stage("corpus", job.read)
+    await stage("index", job.index)
+    size = min(max(2 * job.config.how.concurrency, SMALLEST), LARGEST)
+    with job.open() as run:
+        async with _progress(job):
+            for number, keys in enumerate(run.batches(size)):
+                await stage(f"batch-{number}", lambda keys=keys: job.dig(keys))  # type: ignore[misc]
+        await stage("export", job.export)
+        await stage("report", job.report)
+        result = run.result()
+    await _noted(_funnel(result))
+    return result
+
+
+# No retries: a seed that the outside broke is tried again within its batch, and a broken disk stays broken.
+@task(task_run_name="{name}", cache_policy=NO_CACHE, persist_result=False)
+async def stage(name: str, work: Callable[[], object]) -> None:
+    """One part of the work."""
+    result = work()
+    if isinstance(result, Awaitable):
+        await result
+
+
+@asynccontextmanager
+async def _progress(job: Job) -> AsyncIterator[None]:
+    """A progress artifact, kept up to date meanwhile."""
+    task = asyncio.create_task(_noted(_follow(job)))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _follow(job: Job) -> None:
+    key = await acreate_progress_artifact(progress=0.0, key="digsite-progress", description=str(job.folder))
+    while True:
+        await asyncio.sleep(EVERY)
+        await aupdate_progress_artifact(UUID(str(key)), progress=_percent(job.run.result(), job.config))
+
+
+def _percent(result: RunResult, config: RunConfig) -> float:
+    how = config.how
+    done, wanted = (result.planned, how.seeds) if how.seeds is not None else (result.accepted, how.pairs)
+    return 100.0 * min(done / wanted, 1.0)
+
+
+async def _funnel(result: RunResult) -> None:
+    counts = {"planned": result.planned, "accepted": result.accepted, **result.reasons}
+    rows = [{"seeds": name, "count": count} for name, count in counts.items()]
+    await acreate_table_artifact(table=rows, key="digsite-funnel", description=str(result.folder))
+    report = (result.folder / "report.html").resolve()
+    await acreate_link_artifact(link=report.as_uri(), link_text="report", key="digsite-report")
+
+
+async def _noted(artifact: Awaitable[None]) -> None:
+    """An artifact is a view: a server that does not take it must not end the run."""
+    try:
+        await artifact
+    except (PrefectException, OSError) as error:
+        logger.warning("Prefect took no artifact: %s", error)

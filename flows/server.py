@@ -1,0 +1,111 @@
+"""Prefect's API for one command: a child process that ends when we do, whatever ends us.
+
+Prefect starts such a server by itself, but in our process group, where a Ctrl-C kills it before the flow can report, it
+prints tracebacks on its way out, and a killed parent leaves it behind. This one has a session of its own and reads
+its standard input, whose end is ours. Everything that it keeps is in `home`; nothing of the user's is touched. Who has
+set PREFECT_API_URL has a server: then there is nothing to start here.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections import deque
+from pathlib import Path
+
+from pipeline.errors import DigsiteError
+
+QUIET = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_LOGGING_LEVEL": "WARNING",
+    "PREFECT_LOGGING_TO_API_ENABLED": "false",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+}
+_START_SECONDS = 120.0
+
+
+class Server:
+    """Started when entered, usable after `wait`. Enter it before prefect is imported: it sets the environment."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home.resolve()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._said: deque[bytes] = deque(maxlen=40)
+
+    def __enter__(self) -> "Server":
+        for name, value in QUIET.items():
+            os.environ.setdefault(name, value)
+        if not os.environ.get("PREFECT_API_URL"):
+            self._start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._child is not None and self._child.stdin is not None:
+            self._child.stdin.close()
+            try:
+                self._child.wait(timeout=2)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+                self._child.wait()
+            del os.environ["PREFECT_API_URL"]
+
+    def wait(self) -> None:
+        """Return once the server answers. Raises DigsiteError with its last words where it does not."""
+        if self._child is None:
+            return
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        until = time.monotonic() + _START_SECONDS
+        while time.monotonic() < until and self._child.poll() is None:
+            try:
+                direct.open(f"{os.environ['PREFECT_API_URL']}/health", timeout=5).close()
+            except OSError:
+                time.sleep(0.1)
+            else:
+                return
+        raise DigsiteError(f"Prefect's temporary server did not start; use --no-flow. It said: {self.last_words()}")
+
+    def last_words(self) -> str:
+        """The end of what the server wrote to its standard error."""
+        return b"".join(self._said).decode(errors="replace").strip()[-1000:] or "nothing"
+
+    def _start(self) -> None:
+        os.environ["PREFECT_HOME"] = str(self._home)
+        os.environ["NO_PROXY"] = ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1"]))
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{listening.getsockname()[1]}/api"
+            self._child = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-m", "flows.server", str(listening.fileno())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=[listening.fileno()],
+                start_new_session=True,
+            )
+        threading.Thread(target=self._said.extend, args=(self._child.stderr,), daemon=True).start()
+
+
+def _serve(handle: int) -> None:
+    """The child: Prefect's server on a socket that the parent has bound."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.environ.update(PREFECT_UI_ENABLED="false", PREFECT__SERVER_EPHEMERAL="1", PREFECT__SERVER_FINAL="1")
+    os.environ.pop("PREFECT_API_URL", None)
+    import uvicorn
+
+    config = uvicorn.Config(
+        "prefect.server.api.server:create_app", factory=True, log_level="error", lifespan="on", access_log=False
+    )
+    uvicorn.Server(config).run(sockets=[socket.socket(fileno=handle)])
+
+
+def _end_with_parent() -> None:
+    """At once, without a farewell: what matters is committed, and the farewell is made of tracebacks."""
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]))

@@ -1,0 +1,76 @@
+"""The commands by name, and the one place that turns an error into a line and an exit code.
+
+Exit codes: 0 done; 1 something broke; 2 a mistake of the user's, said in one line; 3 ended before the wanted number of
+pairs; 130 and 143 interrupted. `--debug` may stand anywhere on the line and shows tracebacks.
+"""
+
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Annotated, NoReturn
+
+import typer
+
+from pipeline.cli import corpora, generate, runs, tell
+from pipeline.cli.options import Through
+from pipeline.errors import DigsiteError
+
+app = typer.Typer(
+    name="digsite",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 something broke, 2 your mistake, 3 fewer pairs than wanted, 130 interrupted.",
+)
+_COMMANDS: tuple[Callable[..., object], ...] = (
+    generate.generate,
+    generate.resume,
+    generate.preview,
+    runs.inspect,
+    runs.export,
+    runs.report,
+    corpora.search,
+    corpora.doctor,
+)
+for _command in _COMMANDS:
+    app.command()(_command)
+app.add_typer(corpora.corpus, name="corpus")
+
+
+@app.callback()
+def _digsite(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks. May stand anywhere on the line.")] = False,
+) -> None:
+    """Digs deep-search question-answer pairs out of a text corpus, at a difficulty that a solver agent has proved."""
+
+
+def main(arguments: list[str] | None = None, *, through: Through | None = None) -> NoReturn:
+    """Run one command and exit. `through` runs `generate` in another way than plain asyncio."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    plain = [argument for argument in arguments if argument != "--debug"]
+    debug = plain != arguments
+    try:
+        result = app(plain, prog_name="digsite", standalone_mode=False, obj=through)
+        code = result if isinstance(result, int) else 0
+    except (DigsiteError, typer.TyperException) as error:
+        code = _failed(_line(error), error.exit_code, debug=debug)
+    except KeyboardInterrupt:
+        code = 130
+    except Exception as error:
+        line = f"{type(error).__name__}: {_line(error)} (run it with --debug to see where; please report it)"
+        code = _failed(line, 1, debug=debug)
+    sys.exit(code)
+
+
+def _line(error: Exception) -> str:
+    text = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+    return " ".join(text.split())
+
+
+def _failed(line: str, code: int, *, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    tell.say(f"digsite: {line}")
+    return code

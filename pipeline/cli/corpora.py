@@ -1,0 +1,99 @@
+"""Commands about corpora and what can be found in them: `corpus`, `search`, `doctor`."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pipeline.cli import options, tell
+from pipeline.config import RunConfig
+
+if TYPE_CHECKING:
+    from pipeline.types import Hit
+
+corpus = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="The corpora that are there, and what is in one."
+)
+
+
+@corpus.command("list")
+def corpus_list(json: options.Json = False) -> None:
+    """The corpora that have a manifest."""
+    from pipeline.corpus import manifest
+
+    found = [manifest.read(name) for name in manifest.names()]
+    if json:
+        tell.json([item.model_dump(mode="json") for item in found])
+        return
+    rows = [(item.name, item.reader, item.licence, item.attribution) for item in found]
+    tell.show(tell.table("name", "reader", "licence", "attribution", rows=rows))
+
+
+@corpus.command("stats")
+def corpus_stats(
+    name: options.Corpus,
+    text_field: options.TextField = None,
+    title_field: options.TitleField = None,
+    id_field: options.IdField = None,
+    json: options.Json = False,
+) -> None:
+    """What was read of a corpus, and what was left out and why."""
+    from pipeline.corpus import load, resolve
+
+    fields = {"text_field": text_field, "title_field": title_field, "id_field": id_field}
+    loaded = load(resolve(name, **{key: value for key, value in fields.items() if value}))
+    counts = loaded.counts.model_dump()
+    if json:
+        tell.json({"name": loaded.manifest.name, "fingerprint": loaded.fingerprint, **counts})
+        return
+    facts = {"fingerprint": loaded.fingerprint[:12], "licence": loaded.manifest.licence, **counts}
+    tell.show(tell.table(loaded.manifest.name, "", rows=facts.items()))
+    for offender in loaded.offenders:
+        tell.show(tell.words(f"bad: {offender}", style="yellow"))
+
+
+def search(  # noqa: PLR0913, PLR0917 - options of the user
+    name: options.Corpus,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
+    k: Annotated[int, typer.Option("-k", min=1, max=100, help="Passages shown.")] = 5,
+    retriever: options.Engine = None,
+    text_field: options.TextField = None,
+    title_field: options.TitleField = None,
+    id_field: options.IdField = None,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """The passages that a solver would see for QUERY."""
+    given = {name: value for name, value in locals().items() if name in options.KEYS}
+    settings = options.settings({**given, "corpus": name})
+    hits = asyncio.run(_found(settings, query, k))
+    if json:
+        tell.json([{"score": hit.score, **hit.passage.model_dump()} for hit in hits])
+        return
+    for rank, hit in enumerate(hits, 1):
+        tell.show(tell.words(f"{rank}  {hit.passage.title}  ({hit.passage.id}, {hit.score:.2f})", style="bold"))
+        tell.show(tell.words(hit.passage.text), "")
+    if not hits:
+        tell.say("no passage holds any of these words")
+
+
+async def _found(settings: RunConfig, query: str, k: int) -> "list[Hit]":
+    from pipeline.retrieval.opening import open_retriever
+    from pipeline.run import prepare
+
+    opened = open_retriever(settings.retrieval.retriever, prepare.corpus(settings), settings.how.out)
+    return await opened.search(query, k)
+
+
+def doctor(out: options.Out = None, json: options.Json = False) -> int:
+    """What is missing on this machine for what, and how to get it. Exit 1 where something is."""
+    from pipeline.doctor import checks
+
+    found = checks(out or Path("outputs"))
+    if json:
+        tell.json([check.model_dump() for check in found])
+    else:
+        rows = [("ok" if c.ok else "missing", c.name, c.detail + (f" → {c.remedy}" if c.remedy else "")) for c in found]
+        tell.show(tell.table("", "what", "found", rows=rows))
+    return 0 if all(check.ok for check in found) else 1

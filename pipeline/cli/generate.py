@@ -1,0 +1,136 @@
+"""The commands that make pairs: `generate`, `resume`, `preview`."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pipeline.cli import options, pages, tell
+from pipeline.cli.locate import run_folder
+from pipeline.cli.progress import Progress, Tally
+from pipeline.config import RunConfig
+
+if TYPE_CHECKING:
+    from pipeline.run import RunResult
+
+NoFlow = Annotated[bool, typer.Option("--no-flow", help="Without Prefect: some seconds quicker, the same bytes.")]
+PREVIEWED = 3
+SHORT = 3
+"""Exit code of a run that ended with fewer pairs than wanted."""
+
+
+def generate(  # noqa: PLR0913, PLR0917 - options of the user
+    ctx: typer.Context,
+    corpus: options.Corpus,
+    pairs: options.Pairs = None,
+    steps: options.Steps = None,
+    seed: options.Seed = None,
+    model: options.Model = None,
+    retriever: options.Engine = None,
+    preset: options.Preset = None,
+    config: options.Config = None,
+    sets: options.Sets = None,
+    out: options.Out = None,
+    text_field: options.TextField = None,
+    title_field: options.TitleField = None,
+    id_field: options.IdField = None,
+    max_seeds: options.MaxSeeds = None,
+    seeds: options.Seeds = None,
+    concurrency: options.Concurrency = None,
+    no_flow: NoFlow = False,
+    json: options.Json = False,
+) -> int:
+    """Make pairs out of CORPUS until so many are accepted. The same command again goes on where it stopped."""
+    given = {name: value for name, value in locals().items() if name in options.KEYS}
+    settings = options.settings(given, preset=preset, file=config, sets=sets)
+    return _run(settings, settings.folder(), through=None if no_flow else ctx.obj, json=json)
+
+
+def resume(
+    ctx: typer.Context,
+    run: options.Run,
+    out: options.Out = None,
+    no_flow: NoFlow = False,
+    json: options.Json = False,
+) -> int:
+    """Go on with an interrupted run, if nothing that it rests on has changed."""
+    from pipeline.run import resumable
+
+    folder = run_folder(run, out or Path("outputs"))
+    return _run(resumable(folder), folder, through=None if no_flow else ctx.obj, json=json)
+
+
+def preview(  # noqa: PLR0913, PLR0917 - options of the user
+    corpus: options.Corpus,
+    steps: options.Steps = None,
+    seed: options.Seed = None,
+    model: options.Model = None,
+    retriever: options.Engine = None,
+    preset: options.Preset = None,
+    config: options.Config = None,
+    sets: options.Sets = None,
+    text_field: options.TextField = None,
+    title_field: options.TitleField = None,
+    id_field: options.IdField = None,
+    json: options.Json = False,
+) -> int:
+    """Print three pairs of CORPUS with all their traces; nothing is written."""
+    from pipeline.cli.trial import trial
+
+    given = {name: value for name, value in locals().items() if name in options.KEYS}
+    settings = options.settings({**given, "pairs": PREVIEWED}, preset=preset, file=config, sets=sets)
+    with Progress(Tally(pairs=PREVIEWED, seeds=None)) as progress:
+        found = trial(settings, progress)
+    if json:
+        tell.json([record.model_dump(mode="json") for record in found])
+    else:
+        for record in found:
+            tell.show(*pages.item(record), "")
+    if len(found) < PREVIEWED:
+        tell.say(f"digsite: {progress.tally.done} seeds gave {len(found)} of {PREVIEWED} pairs")
+    return 0 if len(found) == PREVIEWED else SHORT
+
+
+def _run(config: RunConfig, folder: Path, *, through: options.Through | None, json: bool) -> int:
+    """All stages, with progress on stderr, then what came of it."""
+    from pipeline.cli.stages import Job, straight
+    from pipeline.run import prepare
+
+    prepare.check(config)
+    with Progress(Tally(pairs=config.how.pairs, seeds=config.how.seeds)) as progress:
+        job = Job(config, progress, folder)
+        result: RunResult = through(job) if through else asyncio.run(straight(job))
+    if json:
+        tell.json(summary(result))
+    else:
+        _close(result, config)
+    return SHORT if result.exhausted else 0
+
+
+def summary(result: "RunResult") -> dict[str, Any]:
+    """What a script wants to know of a run that has ended."""
+    folder = result.folder
+    paths = {"run": folder, "dataset": folder / "dataset", "report": folder / "report.html"}
+    return {**{name: str(path) for name, path in paths.items()}, **result.model_dump(mode="json", exclude={"folder"})}
+
+
+def _close(result: "RunResult", config: RunConfig) -> None:
+    from pipeline.cli import publish
+
+    folder = result.folder
+    example = next((r for r in publish.records(folder, config) if r.status == "accepted"), None)
+    if example is not None:
+        tell.show(tell.words("One of them:", style="bold"), *pages.pair(example), "")
+    rows = [("planned", result.planned), ("accepted", result.accepted)]
+    rows += [(f"not accepted: {reason}", count) for reason, count in result.reasons.items()]
+    tell.show(tell.table("seeds", "", rows=rows), "")
+    tell.show(tell.words(f"data set  {folder / 'dataset'}"), tell.words(f"report    {folder / 'report.html'}"))
+    if result.exhausted:
+        tell.say(
+            f"digsite: {result.planned} seeds gave {result.accepted} of {config.how.pairs} pairs; for more: --max-seeds"
+        )
+    tell.show(tell.words(f"next      digsite inspect {folder.parent.name}/{folder.name}"))
+
+
+__all__ = ["generate", "preview", "resume", "summary"]

@@ -1,0 +1,78 @@
+"""The options of `digsite generate`, each a name for one key of the configuration.
+
+A flag that is not given says nothing, so that the TOML file and the preset keep their word.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from pipeline.config import RunConfig, build
+from pipeline.errors import UsageError
+
+Through: TypeAlias = Callable[..., Any]
+
+Pairs = Annotated[int | None, typer.Option(min=1, help="Accepted pairs wanted.  [30]")]
+Steps = Annotated[str | None, typer.Option(metavar="S|A-B", help="Target: searches that a pair needs at least.  [2-4]")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Another seed, another data set.  [0]")]
+Seeds = Annotated[int | None, typer.Option(min=1, help="Run exactly so many seeds, whatever they yield.")]
+MaxSeeds = Annotated[int | None, typer.Option(min=1, help="Give up after so many seeds (exit 3).  [10 a pair]")]
+Model = Annotated[str | None, typer.Option(help="Model of all roles.  [embedded]")]
+Engine = Annotated[str | None, typer.Option("--retriever", help="lucene, or bm25 (no Java; small corpora).  [lucene]")]
+Preset = Annotated[str | None, typer.Option(help="default, or sage: the paper's own loop.")]
+Config = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings, such as a run's run.toml.")]
+Sets = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="Any setting. Repeatable.")]
+Out = Annotated[Path | None, typer.Option(help="Where runs are kept.  [outputs]")]
+TextField = Annotated[str | None, typer.Option(help="Field of the text, for a CORPUS that is a path.  [text]")]
+TitleField = Annotated[str | None, typer.Option(help="Field of the title.  [title]")]
+IdField = Annotated[str | None, typer.Option(help="Field of the id.  [id]")]
+Concurrency = Annotated[int | None, typer.Option(min=1, help="Seeds at work at once.  [8]")]
+Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, everything else on stderr.")]
+Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="A known name, or the path of a file or folder.")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or wiki/latest, wiki, latest, its digest.")]
+
+KEYS = {
+    "corpus": "corpus.name",
+    "text_field": "corpus.text_field",
+    "title_field": "corpus.title_field",
+    "id_field": "corpus.id_field",
+    "retriever": "retrieval.retriever",
+    "model": "model.model",
+    "steps": "steps",
+    "seed": "seed",
+    "pairs": "how.pairs",
+    "seeds": "how.seeds",
+    "max_seeds": "how.max_seeds",
+    "concurrency": "how.concurrency",
+    "out": "how.out",
+}
+
+
+def settings(
+    given: dict[str, Any], *, preset: str | None = None, file: Path | None = None, sets: list[str] | None = None
+) -> RunConfig:
+    """The configuration of a command's options; those in `given` that are None were not given."""
+    tree: dict[str, Any] = {"preset": preset} if preset else {}
+    for option, value in given.items():
+        if value is not None:
+            _put(tree, KEYS[option], steps(value) if option == "steps" else value)
+    return build(file=file, values=tree, sets=sets or [])
+
+
+def steps(text: str) -> tuple[int, int]:
+    """`3` or `2-5` as a range."""
+    match = re.fullmatch(r"(\d{1,3})(?:-(\d{1,3}))?", text.strip())
+    low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 1 <= low <= high <= 20:
+        raise UsageError(f"--steps takes N or A-B between 1 and 20, such as 3 or 2-4, not '{text}'")
+    return low, high
+
+
+def _put(tree: dict[str, Any], key: str, value: Any) -> None:
+    *path, last = key.split(".")
+    for part in path:
+        tree = tree.setdefault(part, {})
+    tree[last] = value

@@ -1,0 +1,87 @@
+"""A record as a person reads it on a terminal: the pair, its evidence, and how it came about."""
+
+from collections.abc import Iterator
+
+from rich.padding import Padding
+from rich.text import Text
+
+from pipeline.cli.tell import words
+from pipeline.types import Draft, Record, Rollout, Round, Status, Trajectory, Verdict
+
+_COLOUR = {Status.ACCEPTED: "green", Status.REJECTED: "yellow", Status.FAILED: "red"}
+
+
+def pair(record: Record) -> Iterator[Text | Padding]:
+    """The question, its answer and its chain of evidence."""
+    yield _heading(record)
+    if record.draft is None:
+        yield words("  no question came of it")
+        return
+    yield from _draft(record.draft)
+
+
+def item(record: Record) -> Iterator[Text | Padding]:
+    """The pair, then every round and every rollout."""
+    yield from pair(record)
+    for played in record.rounds:
+        yield from _round(played, last=played is record.rounds[-1])
+    if record.confirmation:
+        yield words("\nconfirmation: fresh rollouts, from which difficulty and solve rate come", style="bold")
+        yield from _rollouts(record.confirmation, record.confirmation_verdicts)
+
+
+def _heading(record: Record) -> Text:
+    heading = words(record.status, style=f"bold {_COLOUR[record.status]}")
+    reason = f" ({record.reason})" if record.reason else ""
+    measured = "" if record.difficulty is None else f", needs {record.difficulty}, solved {record.solve_rate:.0%}"
+    return heading.append(
+        words(f"{reason}  target {record.seed.target_steps}{measured}  {record.key[:12]}", style="dim")
+    )
+
+
+def _draft(draft: Draft) -> Iterator[Text | Padding]:
+    yield Padding(words(f"Q  {draft.question}", style="bold"), (0, 0, 0, 2))
+    also = f"   (also: {'; '.join(draft.answer_aliases)})" if draft.answer_aliases else ""
+    yield Padding(words(f"A  {draft.answer}{also}", style="bold green"), (0, 0, 0, 2))
+    for number, hop in enumerate(draft.hops, 1):
+        yield Padding(words(f"{number}  {hop.sub_question} → {hop.answer}"), (0, 0, 0, 2))
+        yield Padding(words(f"“{hop.quote}” — {hop.title}", style="dim"), (0, 0, 0, 5))
+
+
+def _round(played: Round, *, last: bool) -> Iterator[Text | Padding]:
+    who = "generator" if played.index == 0 else "refiner"
+    yield words(f"\nround {played.index}: {who}", style="bold")
+    if played.agent is not None:
+        yield from _calls(played.agent)
+    if played.draft is not None and not last:
+        yield from _draft(played.draft)
+    for finding in played.findings:
+        fatal = "fatal, " if finding.fatal else ""
+        yield words(f"  audit {finding.check}: {fatal}{finding.cause}  {finding.detail}", style="yellow")
+    yield from _rollouts(played.rollouts, played.verdicts)
+    if played.feedback is not None:
+        back = played.feedback
+        yield words(f"  sent back: {back.label} ({back.cause})  {back.message}", style="yellow")
+
+
+def _rollouts(rollouts: tuple[Rollout, ...], verdicts: tuple[Verdict, ...]) -> Iterator[Text | Padding]:
+    judged = {verdict.sample: verdict for verdict in verdicts}
+    for rollout in rollouts:
+        verdict = judged.get(rollout.sample)
+        yield words(f"  rollout {rollout.sample}: {rollout.answer or '(no answer)'}  {_said(verdict)}", style="cyan")
+        yield from _calls(rollout.trajectory)
+
+
+def _said(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return ""
+    right = "right" if verdict.right else "wrong"
+    support = "" if verdict.supported else ", without the evidence"
+    return f"[{right}{support}; {verdict.steps} steps]"
+
+
+def _calls(trajectory: Trajectory) -> Iterator[Text | Padding]:
+    for number, call in enumerate(trajectory.calls, 1):
+        repeat = " (repeat)" if call.repeat else ""
+        found = ", ".join(call.passage_ids[:3]) or "nothing"
+        yield Padding(words(f"{number} {call.tool} “{call.argument}”{repeat} → {found}", style="dim"), (0, 0, 0, 5))

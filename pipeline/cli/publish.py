@@ -1,0 +1,61 @@
+"""From a run's journal to its data set and its report. Nothing else is read but what the report says of cost."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+from pydantic import ValidationError
+
+from pipeline.config import RunConfig
+from pipeline.export import Manifest, Selection, export
+from pipeline.llm.ledger import Spent
+from pipeline.report.figures import Outside
+from pipeline.report.html import page
+from pipeline.run import Attempt, planned
+from pipeline.store.files import atomic_write
+from pipeline.store.journal import Journal
+from pipeline.types import Record
+
+
+def records(folder: Path, config: RunConfig) -> Iterator[Record]:
+    """The records of the plan, in its order."""
+    journal = Journal(folder / "journal")
+    return journal.records(head.key for head in planned(journal.heads(), config.how))
+
+
+def dataset(folder: Path, config: RunConfig, *, views: tuple[str, ...] = (), include: tuple[str, ...] = ()) -> Manifest:
+    """Write `dataset/`; no view named means all of them."""
+    chosen = Selection(config=config, views=views, include=include, outside=outside(folder))
+    return export(records(folder, config), folder / "dataset", chosen)
+
+
+def report(folder: Path, config: RunConfig) -> Path:
+    """Write `report.html`; its path."""
+    path = folder / "report.html"
+    atomic_write(path, page(records(folder, config), config, outside(folder)).encode())
+    return path
+
+
+def outside(folder: Path) -> Outside:
+    """What all attempts took, those that were interrupted too, and what the seed filter passed over."""
+    spent: dict[str, Spent] = {}
+    for line in _lines(folder / "attempts.jsonl"):
+        for role, more in _attempt(line).items():
+            spent[role] = spent.get(role, Spent()) + more
+    result = folder / "result.json"
+    dropped = orjson.loads(result.read_bytes())["dropped"] if result.exists() else {}
+    return Outside(spent=spent, dropped=dropped)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    if path.exists():
+        with path.open("rb") as file:
+            yield from file
+
+
+def _attempt(line: bytes) -> dict[str, Spent]:
+    """Nothing for a line that a kill has torn: it is told in no figure that anything rests on."""
+    try:
+        return Attempt.model_validate_json(line).spent
+    except ValidationError:
+        return {}

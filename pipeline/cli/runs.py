@@ -1,0 +1,81 @@
+"""Commands about a run that is there: `inspect`, `export`, `report`. They read its journal and change nothing in it."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli import options, tell
+from pipeline.cli.locate import run_folder
+from pipeline.errors import UsageError
+from pipeline.store.journal import Journal
+
+Item = Annotated[
+    str | None, typer.Option(metavar="KEY", help="One seed with all its traces; the key's first digits do.")
+]
+View = Annotated[list[str] | None, typer.Option("--view", help="A view, such as qa or sft. Repeatable.  [all]")]
+Include = Annotated[
+    list[str] | None, typer.Option("--include", help="below_target: confirmed pairs below their target.")
+]
+
+
+def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: options.Json = False) -> None:
+    """What became of every seed of a run, or of one seed in full."""
+    folder = run_folder(run, out or Path("outputs"))
+    journal = Journal(folder / "journal")
+    if item is not None:
+        _item(journal, item, json=json)
+    elif json:
+        tell.json({"run": str(folder), "counts": _counts(journal), "items": [h.model_dump() for h in journal.heads()]})
+    else:
+        rows = [(head.key[:12], head.status, head.reason, head.target_steps) for head in journal.heads()]
+        tell.show(tell.words(f"{folder}: {len(rows)} seeds", style="bold"))
+        tell.show(tell.table("outcome", "seeds", rows=_counts(journal).items()), "")
+        tell.show(tell.table("key", "status", "reason", "target", rows=rows))
+        tell.say(f"one in full: digsite inspect {run} --item {rows[0][0] if rows else 'KEY'}")
+
+
+def _item(journal: Journal, item: str, *, json: bool) -> None:
+    from pipeline.cli import pages
+
+    keys = [key for key in journal.entries if item and key.startswith(item)]
+    if len(keys) != 1:
+        said = f"{len(keys)} items start with" if keys else "no item has"
+        raise UsageError(f"{said} the key '{item}'; 'digsite inspect RUN' lists the keys")
+    record = journal.read(keys[0])
+    if json:
+        tell.json(record.model_dump(mode="json"))
+    else:
+        tell.show(*pages.item(record))
+
+
+def _counts(journal: Journal) -> dict[str, int]:
+    counts = Counter(f"{head.status}" + (f" ({head.reason})" if head.reason else "") for head in journal.heads())
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def export(
+    run: options.Run, view: View = None, include: Include = None, out: options.Out = None, json: options.Json = False
+) -> None:
+    """Write the data set of a run anew, all its views or some."""
+    from pipeline.cli import publish
+    from pipeline.run import read
+
+    folder = run_folder(run, out or Path("outputs"))
+    manifest = publish.dataset(folder, read(folder).config, views=tuple(view or ()), include=tuple(include or ()))
+    if json:
+        tell.json(manifest.model_dump(mode="json"))
+        return
+    rows = [(name, split, count) for name, splits in manifest.rows().items() for split, count in splits.items()]
+    tell.show(tell.table("view", "split", "rows", rows=rows), tell.words(folder / "dataset"))
+
+
+def report(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:
+    """Write the report of a run anew."""
+    from pipeline.cli import publish
+    from pipeline.run import read
+
+    folder = run_folder(run, out or Path("outputs"))
+    path = publish.report(folder, read(folder).config)
+    tell.json({"report": str(path)}) if json else tell.show(tell.words(path))

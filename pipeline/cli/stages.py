@@ -1,0 +1,72 @@
+"""The stages of `generate`: read, index, dig, export, report. The command line runs them one after another, the Prefect
+flow as its tasks; since both run these, both give the same bytes.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from pipeline.agents.site import Site
+from pipeline.cli import publish
+from pipeline.config import RunConfig
+from pipeline.corpus import Corpus
+from pipeline.episode import dig
+from pipeline.run import Observer, Run, RunResult, prepare
+
+
+class Watch(Observer, Protocol):
+    """An observer that is also told which stage has begun."""
+
+    def stage(self, name: str) -> None: ...
+
+
+class Job:
+    """One `generate` under way. The stages are called in the order in which they stand here."""
+
+    corpus: Corpus
+    site: Site
+    run: Run
+
+    def __init__(self, config: RunConfig, watch: Watch, folder: Path | None = None) -> None:
+        self.config, self.watch = config, watch
+        self.folder = folder or config.folder()
+
+    def read(self) -> None:
+        self.watch.stage("reading the corpus")
+        self.corpus = prepare.corpus(self.config)
+
+    def index(self) -> None:
+        self.watch.stage("opening the index")
+        self.site = prepare.site(self.config, self.corpus)
+
+    def open(self) -> Run:
+        """The run, to be entered around all that follows."""
+        self.run = Run(self.config, self.corpus, folder=self.folder)
+        return self.run
+
+    async def dig(self, keys: tuple[str, ...] | None = None) -> None:
+        """A batch of seeds, or everything that is owed."""
+        self.watch.stage("digging")
+        if keys is None:
+            await self.run.execute(partial(dig, site=self.site), self.watch)
+        else:
+            await self.run.run_batch(keys, partial(dig, site=self.site), self.watch)
+
+    def export(self) -> None:
+        self.watch.stage("exporting")
+        publish.dataset(self.folder, self.config)
+
+    def report(self) -> Path:
+        self.watch.stage("writing the report")
+        return publish.report(self.folder, self.config)
+
+
+async def straight(job: Job) -> RunResult:
+    """All stages in this process, without Prefect."""
+    job.read()
+    job.index()
+    with job.open() as run:
+        await job.dig()
+        job.export()
+        job.report()
+        return run.result()

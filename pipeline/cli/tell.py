@@ -1,0 +1,54 @@
+"""What reaches a person or a script: text on stderr or stdout, JSON on stdout only.
+
+Corpus and model text is hostile: it is cleaned of terminal escapes and never read as markup. Where stdout is closed
+early (`digsite inspect latest | head`) rich and typer end the process quietly.
+"""
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.redact import clean
+
+
+def screen(*, error: bool = False) -> Console:
+    """A console that takes text as it is: no markup, no emoji codes, no guesses at highlights."""
+    return Console(stderr=error, markup=False, emoji=False, highlight=False, soft_wrap=False)
+
+
+def say(line: str, *, style: str = "") -> None:
+    """One line on stderr, never wrapped, so that a script can read it."""
+    screen(error=True).print(words(line, style=style), soft_wrap=True)
+
+
+def show(*parts: RenderableType) -> None:
+    """Onto stdout."""
+    screen().print(*parts, sep="\n")
+
+
+def words(text: object, *, style: str = "") -> Text:
+    """Text from anywhere, made safe for a terminal."""
+    return Text(clean(str(text)), style=style)
+
+
+def table(*heads: str, rows: Iterable[Iterable[object]]) -> Table:
+    """A plain table; columns of numbers stand right."""
+    cells = [list(row) for row in rows]
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for index, head in enumerate(heads):
+        numeric = bool(cells) and all(isinstance(row[index], int | float) for row in cells)
+        grid.add_column(head, justify="right" if numeric else "left", overflow="fold")
+    for row in cells:
+        grid.add_row(*(words(f"{cell:,}" if isinstance(cell, int) else cell) for cell in row))
+    return grid
+
+
+def json(value: Any) -> None:
+    """One JSON document on stdout, and nothing else."""
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
+    sys.stdout.write(orjson.dumps(value, option=options, default=str).decode())

@@ -1,0 +1,43 @@
+"""A few pairs without a run: no journal, no folder, nothing left behind."""
+
+import asyncio
+from pathlib import Path
+
+from pipeline.cli.progress import Progress
+from pipeline.config import RunConfig
+from pipeline.corpus import Corpus
+from pipeline.episode import dig
+from pipeline.retrieval import index
+from pipeline.retrieval.lucene import ANALYSER
+from pipeline.run import prepare
+from pipeline.run.plan import Order, bounds
+from pipeline.store.scratch import scratch
+from pipeline.types import Record, Status
+
+
+def trial(config: RunConfig, progress: Progress) -> list[Record]:
+    """The first accepted pairs of the plan, as `generate` would make them; an index that is there is used."""
+    progress.stage("reading the corpus")
+    corpus = prepare.corpus(config)
+    with scratch() as folder:
+        built = not index.problem(corpus, ANALYSER, config.how.out)
+        return asyncio.run(_dug(_within(config, config.how.out if built else folder), corpus, progress))
+
+
+def _within(config: RunConfig, out: Path) -> RunConfig:
+    return config.model_copy(update={"how": config.how.model_copy(update={"out": out})})
+
+
+async def _dug(config: RunConfig, corpus: Corpus, progress: Progress) -> list[Record]:
+    progress.stage("opening the index")
+    site, order, found = prepare.site(config, corpus), Order(config, corpus), list[Record]()
+    wanted, most = bounds(config.how)
+    progress.stage("digging")
+    for start in range(0, most, config.how.concurrency):
+        seeds = [order[index].seed for index in range(start, min(start + config.how.concurrency, most))]
+        for record in await asyncio.gather(*(dig(seed, site) for seed in seeds)):
+            progress.tally.add(record)
+            found += [record] if record.status is Status.ACCEPTED else []
+        if len(found) >= (wanted or most):
+            break
+    return found[:wanted]

@@ -1,0 +1,53 @@
+"""A run is found by any of its names, and a wrong name lists the right ones."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.locate import run_folder, runs
+from pipeline.errors import UsageError
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    for age, name in enumerate(["wiki/aaaa11112222", "wiki/bbbb11112222", "notes/cccc11112222"]):
+        folder = tmp_path / name
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text("{}")
+        os.utime(folder / "run.json", (1000 + age, 1000 + age))
+    (tmp_path / "wiki/latest").symlink_to("aaaa11112222")
+    (tmp_path / "notes/latest").symlink_to("cccc11112222")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("latest", "notes/cccc11112222"),
+        ("wiki", "wiki/aaaa11112222"),
+        ("wiki/latest", "wiki/aaaa11112222"),
+        ("wiki/bbbb11112222", "wiki/bbbb11112222"),
+        ("bbbb1", "wiki/bbbb11112222"),
+    ],
+)
+def test_every_name_of_a_run_finds_it(out: Path, name: str, found: str) -> None:
+    assert run_folder(name, out) == (out / found).resolve()
+
+
+def test_a_path_finds_it_whatever_out_is(out: Path, tmp_path: Path) -> None:
+    assert run_folder(str(out / "wiki/latest"), tmp_path / "elsewhere") == (out / "wiki/aaaa11112222").resolve()
+
+
+def test_an_unknown_run_names_the_known_ones(out: Path) -> None:
+    with pytest.raises(UsageError, match=r"no run 'zzzz'.*notes/cccc11112222"):
+        run_folder("zzzz", out)
+
+
+def test_where_there_is_no_run_it_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="digsite generate wiki"):
+        run_folder("latest", tmp_path)
+
+
+def test_links_are_not_runs(out: Path) -> None:
+    assert [path.name[:4] for path in runs(out)] == ["aaaa", "bbbb", "cccc"]

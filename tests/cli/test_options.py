@@ -1,0 +1,56 @@
+"""Every flag becomes its key, and every mistake one line that says what to do."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import options
+from pipeline.errors import UsageError
+
+
+def test_flags_that_are_not_given_leave_file_and_preset_alone(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text('preset = "sage"\nsteps = [3, 5]\n[how]\npairs = 7\n')
+    config = options.settings({"pairs": None, "steps": None, "seed": 4}, file=file)
+    assert (config.preset, config.steps, config.how.pairs, config.seed) == ("sage", (3, 5), 7, 4)
+    assert not config.loop.audit
+
+
+def test_a_flag_wins_over_the_file_and_set_over_the_flag(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text("seed = 1\n[how]\npairs = 7\n")
+    config = options.settings({"pairs": 9, "seed": 2}, file=file, sets=["seed=3", "loop.rounds=1"])
+    assert (config.how.pairs, config.seed, config.loop.rounds) == (9, 3, 1)
+
+
+def test_every_flag_has_a_key_of_the_configuration() -> None:
+    for option in options.KEYS:
+        value = {"steps": "3", "pairs": 3, "seeds": 3, "max_seeds": 3, "concurrency": 3, "seed": 3}.get(option, "bm25")
+        before, after = options.settings({}), options.settings({option: value})
+        assert before != after, option
+
+
+@pytest.mark.parametrize("text", ["0", "2-0", "5-2", "", "x", "-3", "2-", "1-21", "2.5", "2-3-4"])
+def test_steps_that_cannot_be_are_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UsageError, match=r"--steps takes .* such as 3 or 2-4"):
+        options.steps(text)
+
+
+@pytest.mark.parametrize(("text", "steps"), [("3", (3, 3)), ("2-5", (2, 5)), ("20", (20, 20))])
+def test_steps(text: str, steps: tuple[int, int]) -> None:
+    assert options.steps(text) == steps
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("loop.rouns=1", "rounds"),
+        ("lop.rounds=1", "loop"),
+        ("loop.rounds", "name=value"),
+        ("loop.rounds=many", "loop.rounds"),
+        ("retrieval.k=0", "retrieval.k"),
+    ],
+)
+def test_a_bad_set_names_the_key_or_the_known_ones(setting: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        options.settings({}, sets=[setting])
