@@ -112,8 +112,8 @@ class Tally:
         self.diversity["answer_types"][draft.answer_type] += 1
         self.diversity["openings"][" ".join(words(draft.question)[:4])] += 1
         self.diversity["answers"][normalise(draft.answer)] += 1
-        self.diversity["relations"].update(hop.relation for hop in draft.hops if hop.relation)
-        self.diversity["passages"].update({hop.passage_id for hop in draft.hops})
+        self.diversity["relations"].update({hop.relation for hop in draft.hops if hop.relation})
+        self.diversity["passages"].update({f"{hop.title} [{hop.passage_id}]" for hop in draft.hops})
 
     def figures(self, outside: Outside = _NOTHING) -> Figures:
         planned = self.status.total()
@@ -174,7 +174,7 @@ class Tally:
 
     def _diversity_row(self) -> Diversity:
         top = {name: _counts(self.diversity[name]) for name in ("families", "answer_types")}
-        most = {name: _counts(self.diversity[name], 12) for name in ("relations", "openings", "answers", "passages")}
+        most = {name: _counts(self.diversity[name], 8) for name in ("relations", "openings", "answers", "passages")}
         return Diversity(
             pairs=self.status[Status.ACCEPTED],
             **top,
