@@ -221,3 +221,21 @@ def test_a_second_run_on_the_folder_is_refused(tmp_path: Path) -> None:
         pass
     with Run(config(tmp_path), corpus()):
         pass
+
+
+async def test_what_finishes_while_the_run_is_being_stopped_is_kept(tmp_path: Path) -> None:
+    async def dig(seed: Seed) -> Record:
+        if seed.key == keys[0]:
+            await asyncio.sleep(0.01)
+            raise StoreError("no")
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            return record(seed)
+        raise AssertionError("unreachable")
+
+    with Run(config(tmp_path, pairs=100, concurrency=4), corpus()) as run:
+        keys = next(run.batches(4))
+        with pytest.raises(StoreError):
+            await run.execute(dig, Watch())
+        assert set(run.journal.entries) == set(keys[1:])

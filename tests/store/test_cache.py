@@ -144,3 +144,11 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="disk full"):
         fill()
     assert cache.get(digest(0)) == random.Random(0).randbytes(500)
+
+
+def test_an_index_that_leads_to_another_row_is_a_miss(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "c.sqlite")
+    cache.put(digest(1), b'"one"')
+    cache._db.execute("UPDATE answers SET digest = ?", (digest(2),))
+    assert cache.get(digest(2)) is None
+    assert cache.put(digest(2), b'"two"') == b'"two"' == cache.get(digest(2))
