@@ -6,6 +6,7 @@ few hundred bytes ends as an error and not as a full memory.
 
 import gzip
 import lzma
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -72,7 +73,7 @@ def _chunks(path: Path, limits: Limits) -> Iterator[bytes]:
                     raise CorpusError(f"{path}: unpacks to more than {_MAX_RATIO} times its size; refused as a bomb")
                 yield chunk.removeprefix(b"\xef\xbb\xbf") if first else chunk
                 first = False
-    except (OSError, EOFError, lzma.LZMAError, zstandard.ZstdError) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
         raise CorpusError(f"{path}: cannot be read ({error}); is it whole, and of the kind its name says?") from error
 
 

@@ -23,6 +23,10 @@ _PATIENCE = 900
 """Seconds that one process waits for another one's index."""
 
 
+class _Built(Exception):
+    """Another process was quicker: nothing is to be put in the place of its index."""
+
+
 class IndexManifest(Data):
     corpus: str
     fingerprint: str
@@ -58,8 +62,12 @@ def ensure(corpus: Corpus, analyser: str, out: Path, build: Callable[[Path], Non
             logger.warning("the index %s is made again: %s", home, why)
         try:
             with atomic_folder(home) as building:
+                if not problem(corpus, analyser, out):
+                    raise _Built
                 _fill(building, corpus, analyser, build)
             return home / "lucene"
+        except _Built:
+            continue
         except StoreError as error:
             if not isinstance(error.__cause__, BlockingIOError):
                 raise

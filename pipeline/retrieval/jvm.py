@@ -102,7 +102,7 @@ def _start() -> ModuleType:
     stand_in = sys.modules.setdefault("pyserini.encode", _Nothing("pyserini.encode"))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # its own, on Python 3.12
+            warnings.simplefilter("ignore")  # its own invalid escapes
             from pyserini.search import lucene
     finally:
         if isinstance(stand_in, _Nothing):

@@ -16,10 +16,10 @@ from pipeline.readers.base import Limits
 TEXT = "The mill of Arden was built in 1702. It ground corn for two hundred years."
 
 
-def load(path: Path, rows: Iterable[object], *, limits: Limits = Limits(), **fields: str) -> Corpus:
+def load(path: Path, rows: Iterable[object], *, limits: Limits | None = None, **fields: str) -> Corpus:
     lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
     path.write_text("".join(f"{line}\n" for line in lines))
-    return corpus.load(manifest.resolve(str(path), **fields).model_copy(update={"limits": limits}))
+    return corpus.load(manifest.resolve(str(path), **fields).model_copy(update={"limits": limits or Limits()}))
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_a_corpus_without_text_is_refused(rows: list[object], says: str, path: P
 
 
 def test_more_documents_than_the_limit_stop_the_run(path: Path) -> None:
-    with pytest.raises(CorpusError, match="more than 5 documents; raise limits.docs"):
+    with pytest.raises(CorpusError, match=r"more than 5 documents; raise limits\.docs"):
         load(path, many(9), limits=Limits(docs=5))
 
 
@@ -159,17 +159,17 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(JSON.map(lambda v: json.dumps(v).encode()) | st.binary(max_size=60), max_size=8))
 def test_whatever_the_lines_hold_the_counts_add_up_or_one_line_says_why(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
 ) -> None:
     path = tmp_path_factory.mktemp("junk") / "junk.jsonl"
-    path.write_bytes(b"\n".join([*(json.dumps(row).encode() for row in many(900)), *lines]))
+    path.write_bytes(b"\n".join([*(json.dumps(row).encode() for row in many(300)), *lines]))
     try:
         loaded = corpus.load(Manifest(name="junk", reader="jsonl", source=path))
     except CorpusError as error:
-        assert "\n" not in str(error)
+        assert "\n" not in str(error)  # noqa: PT017 (either outcome is right)
     else:
         c = loaded.counts
         assert c.read == c.bad + c.empty + c.oversized + c.duplicate + c.kept

@@ -82,7 +82,19 @@ def test_a_bad_manifest_is_one_line_that_names_the_key(
 
 def test_hostile_names_never_become_a_name() -> None:
     draw = random.Random(1)
-    names = ["../tiny", "/etc/passwd", "..", "tiny\0", "TINY", "-tiny", "a" * 65, "tiny/../wiki", "", "~root", "wiki.toml"]
+    names = [
+        "../tiny",
+        "/etc/passwd",
+        "..",
+        "tiny\0",
+        "TINY",
+        "-tiny",
+        "a" * 65,
+        "tiny/../wiki",
+        "",
+        "~root",
+        "wiki.toml",
+    ]
     names += ["".join(draw.choices("./\\~ab\0\n-_%", k=draw.randint(1, 12))) for _ in range(500)]
     for name in names:
         if name in manifest.names():

@@ -1,0 +1,102 @@
+"""What every retriever promises; each kind that `open_retriever` knows is enrolled by being known."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from pipeline.corpus import Corpus
+from pipeline.corpus.seeds import side
+from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.opening import KINDS, open_retriever
+from pipeline.retrieval.passages import contents
+from pipeline.retrieval.sided import Sided
+
+QUERIES = [
+    "Who designed the bridge over the old harbour of Ostrand?",
+    "opera first performed in 1879",
+    "astronomer who discovered a comet",
+    "lighthouse keeper",
+    "the River Issel's dam",
+]
+ODD = ["", " ", "?!", "the of and", "zzyzx", "x" * 30_000, "\0", "\ud800", "AND OR ( [ * ~", "日本", "Ostrand " * 5000]
+
+
+@pytest.fixture(scope="module")
+def opened(tiny: Corpus, indexes) -> Callable[[str], Retriever]:  # type: ignore[no-untyped-def]
+    made: dict[str, Retriever] = {}
+
+    def get(kind: str) -> Retriever:
+        if kind == "sided":
+            return Sided(get("lucene"), "train")
+        return made.setdefault(kind, open_retriever(kind, tiny, indexes))
+
+    return get
+
+
+@pytest.fixture(params=[*KINDS, "sided"])
+def any_retriever(request: pytest.FixtureRequest, opened: Callable[[str], Retriever]) -> Retriever:
+    return opened(request.param)
+
+
+async def test_the_best_passage_comes_first(any_retriever: Retriever) -> None:
+    titles = [(await any_retriever.search(query, 3))[0].passage.title for query in QUERIES]
+    assert titles[0] == "Kessel Bridge"
+    assert titles[1] in ("The Salt Road (opera)", "Elias Thorne")
+    assert titles[2] in ("Nadia Volkova", "Comet Volkova")
+    assert titles[4] == "Issel Dam"
+
+
+async def test_hits_come_best_first_without_repeats_and_ties_by_id(any_retriever: Retriever) -> None:
+    for query in [*QUERIES, "was", "2019", "Ostrand"]:
+        hits = await any_retriever.search(query, 30)
+        assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))
+        assert len({hit.passage.id for hit in hits}) == len(hits)
+
+
+async def test_fewer_hits_are_the_head_of_more(any_retriever: Retriever) -> None:
+    for query in QUERIES:
+        whole = await any_retriever.search(query, 1000)
+        for k in (0, 1, 2, 5, 10):
+            assert await any_retriever.search(query, k) == whole[:k]
+    assert await any_retriever.search(QUERIES[0], -1) == []
+
+
+async def test_many_queries_give_what_each_gives_alone(any_retriever: Retriever) -> None:
+    queries = (QUERIES + ODD) * 4
+    alone = [await any_retriever.search(query, 4) for query in queries]
+    assert await any_retriever.search_many(queries, 4) == alone
+    assert list(await asyncio.gather(*[any_retriever.search(query, 4) for query in queries])) == alone
+    assert await any_retriever.search_many([], 4) == []
+
+
+@pytest.mark.parametrize("query", ODD, ids=lambda query: repr(query[:10]))
+async def test_an_odd_query_is_no_error(query: str, any_retriever: Retriever) -> None:
+    hits = await any_retriever.search(query, 5)
+    assert bool(hits) == query.startswith("Ostrand")
+    scores = await any_retriever.score(query, ["Ostrand is a port.", "", "\0\ud800"])
+    assert [score > 0 for score in scores] == [bool(hits), False, False]
+
+
+async def test_passages_and_documents_are_found_by_id(any_retriever: Retriever, tiny: Corpus) -> None:
+    for passage in tiny.passages:
+        here = not isinstance(any_retriever, Sided) or side(passage.document_id) == "train"
+        assert await any_retriever.get(passage.id) == (passage if here else None)
+        assert await any_retriever.document(passage.document_id) == ([passage] if here else [])
+    assert await any_retriever.get("no such passage") is None
+    assert await any_retriever.document("no such document") == []
+
+
+async def test_the_score_of_an_indexed_text_is_the_score_of_its_hit(any_retriever: Retriever) -> None:
+    for query in [*QUERIES, "Ostrand Ostrand harbour", QUERIES[0] * 3]:
+        hits = await any_retriever.search(query, 40)
+        scores = await any_retriever.score(query, [contents(hit.passage) for hit in hits])
+        assert scores == pytest.approx([hit.score for hit in hits], rel=1e-3, abs=1e-4)
+
+
+async def test_the_score_of_a_new_text_follows_its_words(any_retriever: Retriever) -> None:
+    near, far, none = await any_retriever.score(
+        "steel arch bridge in Ostrand", ["A steel arch bridge in Ostrand.", "A wooden bridge in Lindmere.", "A cat."]
+    )
+    assert near > far > none == 0
+    assert await any_retriever.score("bridge", []) == []

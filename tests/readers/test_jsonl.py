@@ -1,0 +1,99 @@
+"""JSON Lines: compressions, damage and bombs."""
+
+import gzip
+import lzma
+import random
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from pipeline.errors import CorpusError
+from pipeline.readers import jsonl
+from pipeline.readers.base import Limits, Row
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    ".jsonl": bytes,
+    ".jsonl.gz": gzip.compress,
+    ".jsonl.zst": zstandard.compress,
+    ".jsonl.xz": lzma.compress,
+}
+LINES = b'{"id": 1, "text": "one"}\n\n  \n{"id": 2, "text": "two"}\n{"id": 3'
+
+
+def read(path: Path, data: bytes, limits: Limits | None = None) -> list[Row]:
+    path.write_bytes(data)
+    return list(jsonl.read(path, limits or Limits()))
+
+
+@pytest.mark.parametrize("suffix", jsonl.SUFFIXES)
+def test_every_compression_gives_the_same_rows(suffix: str, tmp_path: Path) -> None:
+    one, two, torn = read(tmp_path / f"a{suffix}", PACKERS[suffix](LINES))
+    assert (one.place, one.values) == ("line 1", {"id": 1, "text": "one"})
+    assert (two.key, two.values["text"]) == ("4", "two")
+    assert (torn.place, torn.values) == ("line 5", {})
+    assert torn.error.startswith("not JSON")
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_no_matter(tmp_path: Path) -> None:
+    rows = read(tmp_path / "a.jsonl", b'\xef\xbb\xbf{"text": "a"}\r\n{"text": "b"}\r\n')
+    assert [row.values for row in rows] == [{"text": "a"}, {"text": "b"}]
+
+
+@pytest.mark.parametrize(
+    "line", [b"[" * 100_000, b"1" * 5000, b'"\\ud800"', b"\xff\xfe", b"null", b"NaN", b'{"a": NaN}']
+)
+def test_a_hostile_line_is_one_bad_row(line: bytes, tmp_path: Path) -> None:
+    bad, good = read(tmp_path / "a.jsonl", line + b'\n{"text": "good"}')
+    assert bad.error
+    assert "\n" not in bad.error
+    assert good.values == {"text": "good"}
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_lines_are_whole_wherever_the_chunks_end(cut: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "_CHUNK", 7)
+    monkeypatch.setattr(jsonl, "_MAX_LINE", 40)
+    data = LINES + (b'"' + b"x" * 100 + b'"\n{"id": 4}' if cut else b"")
+    rows = read(tmp_path / "a.jsonl", data)
+    assert [row.values.get("id") for row in rows] == ([1, 2, None, 4] if cut else [1, 2, None])
+    assert rows[2].error.startswith("longer" if cut else "not JSON")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl.gz", ".jsonl.zst", ".jsonl.xz"])
+def test_a_bomb_is_refused_at_once_and_in_little_memory(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"bomb{suffix}"
+    zeros = bytes(1 << 20)
+    opener = {".jsonl.gz": gzip.open, ".jsonl.zst": zstandard.open, ".jsonl.xz": lzma.open}[suffix]
+    with opener(path, "wb") as stream:
+        for _ in range(100):
+            stream.write(zeros)
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    with pytest.raises(CorpusError, match="refused as a bomb"):
+        list(jsonl.read(path, Limits()))
+    assert time.monotonic() - start < 3
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
+
+
+def test_more_bytes_than_the_limit_stop_the_read(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"more than 100 bytes; raise limits\.bytes"):
+        read(tmp_path / "a.jsonl", LINES * 10, Limits(bytes=100))
+
+
+@pytest.mark.parametrize("suffix", jsonl.SUFFIXES)
+def test_damage_gives_rows_or_one_line_and_never_a_traceback(suffix: str, tmp_path: Path) -> None:
+    draw = random.Random(suffix)
+    whole = PACKERS[suffix](LINES * 50)
+    for _ in range(150):
+        data = bytearray(whole)
+        for _ in range(draw.randint(1, 4)):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        try:
+            rows = read(tmp_path / f"a{suffix}", bytes(data[: draw.randint(1, len(data))]))
+        except CorpusError as error:
+            assert "\n" not in str(error)  # noqa: PT017 (either outcome is right)
+        else:
+            assert all(isinstance(row, Row) for row in rows)

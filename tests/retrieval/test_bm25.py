@@ -1,0 +1,37 @@
+"""The engine without Java: how near it comes to Lucene, and what it says of large corpora."""
+
+import logging
+
+import pytest
+
+from pipeline.corpus import Corpus
+from pipeline.retrieval import bm25, jvm
+from pipeline.retrieval.bm25 import Bm25Retriever, analyse
+from pipeline.retrieval.lucene import LuceneRetriever
+
+
+async def test_it_ranks_nearly_as_lucene_does(tiny: Corpus, retriever: LuceneRetriever) -> None:
+    small = Bm25Retriever(tiny)
+    queries = [" ".join(passage.text.split()[4:14]) for passage in tiny.passages]
+    ours = [[hit.passage.id for hit in hits] for hits in await small.search_many(queries, 5)]
+    theirs = [[hit.passage.id for hit in hits] for hits in await retriever.search_many(queries, 5)]
+    assert sum(a[0] == b[0] for a, b in zip(ours, theirs, strict=True)) >= 40
+    assert sum(len({*a} & {*b}) for a, b in zip(ours, theirs, strict=True)) / sum(map(len, theirs)) > 0.95
+
+
+def test_words_are_cut_and_stemmed_as_lucene_does(tiny: Corpus, retriever: LuceneRetriever) -> None:
+    reader = retriever._searcher.index_reader
+    texts = [passage.text for passage in tiny.passages]
+    texts += ["The cat's paw, 1,234.5 m and don’t U.S. co-op; x_y 3rd", "RUNNING flies Universities généralement"]
+    assert [analyse(text) for text in texts] == jvm.call(lambda: [reader.analyze(text) for text in texts])
+
+
+def test_many_passages_are_warned_of(
+    tiny: Corpus, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        Bm25Retriever(tiny)
+        assert caplog.text == ""
+        monkeypatch.setattr(bm25, "MANY", 40)
+        Bm25Retriever(tiny)
+    assert "41 passages are many for --retriever bm25" in caplog.text

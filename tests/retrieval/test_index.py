@@ -1,0 +1,126 @@
+"""The folder of an index: built once, never trusted half, mended when it is broken."""
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline import corpus
+from pipeline.corpus import Corpus
+from pipeline.errors import RetrievalError, StoreError
+from pipeline.retrieval import index
+from pipeline.retrieval.lucene import ANALYSER, LuceneRetriever
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def out(tmp_path: Path, tiny: Corpus) -> Path:
+    LuceneRetriever(tiny, tmp_path)
+    return tmp_path
+
+
+def home(tiny: Corpus, out: Path) -> Path:
+    return index.folder(tiny, ANALYSER, out)
+
+
+def test_the_folder_names_corpus_fingerprint_and_analyser(out: Path, tiny: Corpus) -> None:
+    assert [path.name for path in (out / "indexes").iterdir()] == [f"tiny-{tiny.fingerprint[:12]}-english"]
+    assert index.built(out) == [home(tiny, out).name]
+
+
+def test_an_index_is_built_once(out: Path, tiny: Corpus) -> None:
+    def never(path: Path) -> None:
+        raise AssertionError("built again")
+
+    assert index.ensure(tiny, ANALYSER, out, never) == home(tiny, out) / "lucene"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda home: (home / "manifest.json").unlink(),
+        lambda home: (home / "manifest.json").write_text("{"),
+        lambda home: (home / "manifest.json").write_text((home / "manifest.json").read_text().replace("pyserini", "x")),
+        lambda home: next((home / "lucene").glob("segments*")).unlink(),
+        lambda home: [path.unlink() for path in (home / "lucene").iterdir()],
+        lambda home: [path.write_bytes(b"junk") for path in (home / "lucene").iterdir()],
+        lambda home: next((home / "lucene").glob("*.doc")).write_bytes(b""),
+    ],
+    ids=["no manifest", "torn manifest", "another engine", "no segments", "no files", "junk", "empty file"],
+)
+async def test_a_broken_index_is_built_again_with_a_warning(
+    damage, out: Path, tiny: Corpus, caplog: pytest.LogCaptureFixture
+) -> None:
+    damage(home(tiny, out))
+    with caplog.at_level(logging.WARNING):
+        mended = LuceneRetriever(tiny, out)
+    assert "is made again" in caplog.text
+    assert (await mended.search("Kessel Bridge", 1))[0].passage.title == "Kessel Bridge"
+    assert index.problem(tiny, ANALYSER, out) == ""
+
+
+def test_a_flipped_byte_is_noticed(out: Path, tiny: Corpus) -> None:
+    path = next((home(tiny, out) / "lucene").glob("*.doc"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+    assert index.problem(tiny, ANALYSER, out) == f"its file {path.name} is damaged"
+
+
+def test_a_build_that_fails_leaves_nothing(tmp_path: Path, tiny: Corpus) -> None:
+    def fail(path: Path) -> None:
+        path.mkdir()
+        (path / "half").write_text("x")
+        raise RetrievalError("Lucene failed: no space")
+
+    with pytest.raises(RetrievalError, match="no space"):
+        index.ensure(tiny, ANALYSER, tmp_path, fail)
+    assert list((tmp_path / "indexes").iterdir()) == []
+    LuceneRetriever(tiny, tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, tiny: Corpus) -> None:
+    (tmp_path / "indexes").write_text("a file is in the way")
+    with pytest.raises(StoreError, match="cannot write") as caught:
+        LuceneRetriever(tiny, tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_another_corpus_gets_another_index(out: Path, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.jsonl"
+    path.write_text('{"text": "The mill of Arden was built in 1702."}\n')
+    LuceneRetriever(corpus.load(corpus.resolve(str(path))), out)
+    assert len(index.built(out)) == 2
+
+
+BUILD = """
+import asyncio, sys
+from pathlib import Path
+from pipeline import corpus
+from pipeline.retrieval.lucene import LuceneRetriever
+retriever = LuceneRetriever(corpus.load(corpus.resolve("tiny")), Path(sys.argv[1]))
+print(asyncio.run(retriever.search("Kessel Bridge", 1))[0].passage.title)
+"""
+
+
+def test_three_processes_at_once_end_with_one_good_index(tmp_path: Path, tiny: Corpus) -> None:
+    command = [sys.executable, "-c", BUILD, str(tmp_path)]
+    running = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [(process.communicate(timeout=120)[0], process.returncode) for process in running] == [
+        ("Kessel Bridge\n", 0)
+    ] * 3
+    assert index.problem(tiny, ANALYSER, tmp_path) == ""
+    assert len(list((tmp_path / "indexes").iterdir())) == 1
+
+
+@pytest.mark.parametrize("point", ["before_swap", "before_rename"])
+def test_a_kill_while_building_costs_the_building_only(point: str, tmp_path: Path, tiny: Corpus) -> None:
+    command = [sys.executable, "-c", BUILD, str(tmp_path)]
+    killed = subprocess.run(command, cwd=ROOT, env={"DIGSITE_CRASH_AT": point, "PATH": ""}, timeout=120, check=False)
+    assert killed.returncode == -9
+    assert index.built(tmp_path) == []
+    LuceneRetriever(tiny, tmp_path)
+    assert index.problem(tiny, ANALYSER, tmp_path) == ""

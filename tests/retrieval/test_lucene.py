@@ -1,0 +1,91 @@
+"""Lucene through Pyserini: agreement with its own figures, load from many sides, and its failures."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from pipeline import corpus
+from pipeline.corpus import Corpus
+from pipeline.errors import RetrievalError
+from pipeline.retrieval import jvm
+from pipeline.retrieval.lucene import LuceneRetriever, _stored_length
+from pipeline.retrieval.passages import contents
+
+
+async def test_scores_agree_with_lucene_s_own_on_real_text(tmp_path: Path) -> None:
+    whole = corpus.load(corpus.resolve("factbook"))
+    retriever = LuceneRetriever(whole, tmp_path)
+    for passage in whole.passages[::400]:
+        query = " ".join(passage.text.split()[5:17])
+        hits = await retriever.search(query, 10)
+        scores = await retriever.score(query, [contents(hit.passage) for hit in hits])
+        assert scores == pytest.approx([hit.score for hit in hits], rel=1e-4)
+
+
+def test_lengths_are_rounded_as_lucene_rounds_them(retriever: LuceneRetriever) -> None:
+    def java() -> list[int]:
+        small = jvm.java("org.apache.lucene.util.SmallFloat")
+        return [small.byte4ToInt(small.intToByte4(n)) for n in lengths]
+
+    lengths = [*range(600), 1000, 4095, 4096, 10_007, 1_000_000]
+    assert [_stored_length(n) for n in lengths] == jvm.call(java)
+
+
+async def test_sixteen_tasks_and_threads_at_once_get_their_own_answers(
+    retriever: LuceneRetriever, tiny: Corpus
+) -> None:
+    queries = [" ".join(p.text.split()[:9]) for p in tiny.passages]
+    right = [[hit.passage.id for hit in await retriever.search(query, 3)] for query in queries]
+
+    async def all_of_them() -> list[list[str]]:
+        return [
+            [h.passage.id for h in hits] for hits in await asyncio.gather(*[retriever.search(q, 3) for q in queries])
+        ]
+
+    wrong: list[str] = []
+
+    def in_a_loop_of_its_own() -> None:
+        wrong.extend(asyncio.run(all_of_them()) != right for _ in range(5) if asyncio.run(all_of_them()) != right)
+
+    threads = [threading.Thread(target=in_a_loop_of_its_own) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for _ in range(5):
+        assert await all_of_them() == right
+    for thread in threads:
+        await asyncio.to_thread(thread.join)
+    assert wrong == []
+
+
+async def test_a_cancelled_search_disturbs_no_other(retriever: LuceneRetriever) -> None:
+    tasks = [asyncio.ensure_future(retriever.search(f"Ostrand {n}", 3)) for n in range(40)]
+    await asyncio.sleep(0)
+    for task in tasks[::2]:
+        task.cancel()
+    ended = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(hits, list) and len(hits) == 3 for hits in ended[1::2])
+    assert len(await retriever.search("Ostrand", 3)) == 3
+
+
+async def test_an_engine_s_error_comes_with_its_cause(
+    retriever: LuceneRetriever, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken:
+        def search(self, query: str, k: int) -> list[object]:
+            return list(jvm.java("java.util.ArrayList")().get(7))
+
+    monkeypatch.setattr(retriever, "_searcher", Broken())
+    with pytest.raises(RetrievalError, match=r"Lucene failed: .*IndexOutOfBounds") as caught:
+        await retriever.search("Ostrand", 3)
+    assert caught.value.__cause__ is not None
+
+
+async def test_an_id_that_was_never_indexed_is_an_error_and_no_hit(
+    retriever: LuceneRetriever, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = {key: value for key, value in retriever.by_id.items() if key != "Kessel_Bridge#0"}
+    monkeypatch.setattr(retriever, "by_id", kept)
+    with pytest.raises(RetrievalError, match="'Kessel_Bridge#0', which is not in the corpus"):
+        await retriever.search("Kessel Bridge", 3)
