@@ -68,7 +68,7 @@ class Observer(Protocol):
     """Who watches a run. Called from the run's own task, so it must be quick."""
 
     def started(self, run: "Run") -> None:
-        """The journal is read; `run.kept()` are the records of earlier commands."""
+        """Told once, before the first seed; `run.kept()` are the records of earlier commands."""
         ...
 
     def record(self, record: Record, attempt: Attempt) -> None:
@@ -80,7 +80,7 @@ class Observer(Protocol):
         ...
 
     def stopped(self, result: RunResult) -> None:
-        """The work has ended, complete or not."""
+        """`execute` has ended, complete or not; batches do not tell."""
         ...
 
 
@@ -95,6 +95,7 @@ class Run:
         self.pauses: tuple[float, ...] = PAUSES
         self._corpus, self._writer = corpus, writer
         self._stack = ExitStack()
+        self._begun = False
 
     def __enter__(self) -> Self:
         askable(self._corpus)
@@ -144,9 +145,8 @@ class Run:
         Raises Interrupted after a signal, and ProviderError, RetrievalError, BudgetExceeded or StoreError where one of
         them ended the work; whatever it raises, all that had finished is kept and `execute` goes on from there.
         """
-        observer.started(self)
         try:
-            await self._guarded(self._work(self._owed(), dig, observer))
+            await self._guarded(self._work(self._owed(), dig, observer), observer)
         finally:
             observer.stopped(result := self.result())
         return result
@@ -160,10 +160,13 @@ class Run:
         """Dig those of the keys that are still owed and that the plan still needs; raises what `execute` raises."""
         wanted = set(keys)
         mine = (owed for owed in self._owed() if owed[1].seed.key in wanted)
-        await self._guarded(self._work(islice(mine, len(wanted)), dig, observer))
+        await self._guarded(self._work(islice(mine, len(wanted)), dig, observer), observer)
 
-    async def _guarded(self, work: Coroutine[None, None, None]) -> None:
+    async def _guarded(self, work: Coroutine[None, None, None], observer: Observer) -> None:
         """Do the work; what ends it early says what was kept and how to go on."""
+        if not self._begun:
+            self._begun = True
+            observer.started(self)
         way_on = f"what had finished is kept in {self.folder}; go on with: digsite resume {self.folder}"
         task = asyncio.create_task(work)
         try:

@@ -42,16 +42,18 @@ async def test_concurrency_and_the_order_of_completion_change_nothing(tmp_path: 
 
 async def test_batches_make_the_same_records(tmp_path: Path) -> None:
     _, straight = await whole(tmp_path / "straight", pairs=25)
+    watch = Watch()
     with Run(config(tmp_path / "batches", pairs=25), corpus(short=20)) as run:
         sizes = []
         for keys in run.batches(16):
             sizes.append(len(keys))
-            await run.run_batch(keys, digger(seconds=0.003), Watch())
-            await run.run_batch(keys, digger(), Watch())
+            await run.run_batch(keys, digger(seconds=0.003), watch)
+            await run.run_batch(keys, digger(), watch)
         assert list(run.kept()) == straight
         assert run.result().complete
         assert set(sizes[:-1]) == {16}
         assert len(sizes) >= 3
+    assert watch.begun == 1
 
 
 async def test_a_run_goes_on_where_it_was_and_digs_nothing_twice(tmp_path: Path) -> None:
