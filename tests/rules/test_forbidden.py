@@ -55,8 +55,8 @@ def swallowed(source: Source) -> list[str]:
         if isinstance(node, ast.ExceptHandler):
             wide = node.type is None or (_all_errors(node.type) and all(map(_silent, node.body)))
         else:
-            suppress = isinstance(node, ast.Call) and called(node).rpartition(".")[2] == "suppress"
-            wide = suppress and any(map(_all_errors, node.args))
+            given = node.args if isinstance(node, ast.Call) and called(node).rpartition(".")[2] == "suppress" else []
+            wide = any(map(_all_errors, given))
         bad += [node] if wide else []
     return [source.at(node, "hides every error") for node in bad]
 
@@ -73,7 +73,7 @@ def _silent(statement: ast.stmt) -> bool:
 def wide_open(source: Source) -> list[str]:
     """The address of all interfaces, or a server that is given an empty host."""
     skip = docstrings(source.tree)
-    bad = []
+    bad: list[ast.AST] = []
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skip:
             bad += [node] if WIDE_OPEN.search(node.value) else []

@@ -1,0 +1,147 @@
+"""What the benches share: opening a corpus, reading a run, figures with bootstrap intervals, plain tables."""
+
+import math
+import random
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from pipeline.agents.site import Site
+from pipeline.cli.locate import run_folder
+from pipeline.config import RunConfig, build
+from pipeline.corpus import Corpus
+from pipeline.llm.base import LLM, Completion, Request
+from pipeline.run import planned, prepare, resume
+from pipeline.run.plan import Order
+from pipeline.store.journal import Journal
+from pipeline.types import Record, Seed, Status, sha256
+
+T = TypeVar("T")
+DRAWS = 2000
+
+
+class Interval(NamedTuple):
+    """A figure with its 95 % bootstrap interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+
+def interval(items: Sequence[T], figure: Callable[[Sequence[T]], float], draws: int = DRAWS) -> Interval:
+    """Percentile bootstrap over the items, with a fixed seed."""
+    chance = random.Random(0)
+    values = sorted(v for v in (figure(chance.choices(items, k=len(items))) for _ in range(draws)) if not math.isnan(v))
+    if not values:
+        return Interval(figure(items), math.nan, math.nan)
+    return Interval(figure(items), values[int(0.025 * len(values))], values[int(0.975 * len(values))])
+
+
+def share(parts: int, whole: int) -> str:
+    return f"{parts}/{whole} = {100 * parts / whole:.1f} %" if whole else "0/0"
+
+
+def entropy(counts: Counter[str]) -> str:
+    """In bits, with the most that as many kinds could have."""
+    total = sum(counts.values())
+    bits = -sum(n / total * math.log2(n / total) for n in counts.values())
+    return f"{abs(bits):.2f} bits of {math.log2(len(counts)):.2f} over {len(counts)} kinds" if counts else "none"
+
+
+def quantile(values: Sequence[float], q: float) -> float:
+    """The least value that is not exceeded by a share q of all."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(q * len(ordered)) - 1)] if ordered else math.nan
+
+
+def median(values: Sequence[float]) -> float:
+    return statistics.median(values) if values else math.nan
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Columns as wide as they must be, the first to the left."""
+    cells = [[str(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    lines = [
+        "  ".join(c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
+        for row in cells
+    ]
+    return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
+
+
+class Remembered:
+    """A model that answers the same request once: arms of a comparison share what they have in common.
+
+    Calls are counted by records, not here, so this changes the time a bench takes and no figure.
+    """
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+        self._known: dict[str, Completion] = {}
+
+    async def complete(self, request: Request) -> Completion:
+        key = sha256(request.model_dump_json())
+        if key not in self._known:
+            self._known[key] = await self._llm.complete(request)
+        return self._known[key]
+
+
+class Ground(NamedTuple):
+    """A corpus, opened: what episodes are dug from."""
+
+    config: RunConfig
+    corpus: Corpus
+    site: Site
+
+    def seeds(self, count: int) -> list[Seed]:
+        """The first seeds of the plan that the configuration gives."""
+        order = Order(self.config, self.corpus)
+        return [order[index].seed for index in range(count)]
+
+
+def opened(corpus: str, out: Path, sets: Sequence[str] = ()) -> Ground:
+    config = build(values={"corpus": {"name": corpus}, "how": {"out": str(out)}}, sets=list(sets))
+    texts = prepare.corpus(config)
+    return Ground(config, texts, prepare.site(config, texts))
+
+
+class Dug(NamedTuple):
+    """A run's records in the order of its plan, and its configuration."""
+
+    folder: Path
+    config: RunConfig
+    records: list[Record]
+
+    @property
+    def accepted(self) -> list[Record]:
+        return [record for record in self.records if record.status is Status.ACCEPTED]
+
+
+def dug(run: str, out: Path, pairs: int | None = None) -> Dug:
+    """The run of that folder or name; with `pairs`, up to so many accepted ones."""
+    folder = run_folder(run, out)
+    config = resume.read(folder).config
+    journal = Journal(folder / "journal")
+    records = list(journal.records(head.key for head in planned(journal.heads(), config.how)))
+    if pairs is not None:
+        ends = islice((i for i, r in enumerate(records, 1) if r.status is Status.ACCEPTED), pairs - 1, None)
+        records = records[: next(ends, len(records))]
+    return Dug(folder, config, records)
+
+
+def heading(name: str, records: Sequence[Record]) -> str:
+    """Which data and whose: figures made with the embedded model say so wherever they stand."""
+    lineage = records[0].lineage if records else None
+    if lineage is None:
+        return f"{name}: no records"
+    embedded = " (figures of the loop, not of the data)" if lineage.model == "embedded" else ""
+    return (
+        f"{name}: run {lineage.run}, corpus {lineage.corpus}, retriever {lineage.retriever}, model {lineage.model}, "
+        f"solver {lineage.solver_digest[:12] or 'none'}{embedded}"
+    )

@@ -1,0 +1,234 @@
+"""Do solvers that share nothing with ours find the same pairs hard, and can chance alone confirm them?
+
+The one-shot reader searches the question once and answers the best span of the wanted type; the random-walk reader
+searches a random piece of the question and follows random names; the guesser walks as far as the target asks for and
+answers any span of that type that it has seen. All have their own words, spans and types, by regular expression
+alone: nothing of pipeline.embedded, no tagger. Only the judge and the support rule are those of the loop.
+"""
+
+import argparse
+import asyncio
+import random
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scipy.stats import kendalltau  # type: ignore[import-untyped]
+
+from pipeline import assess
+from pipeline.agents.judge import rule
+from pipeline.agents.site import Site
+from pipeline.agents.tools import render
+from pipeline.types import Call, Draft, Message, Passage, Record, Rollout, Stop, Trajectory
+from tests.bench import overlap
+from tests.bench.common import Dug, Ground, dug, heading, median, opened, share, table
+
+WALKS, LONGEST, GUESSES, MOST_GUESSED = 8, 6, 4, 0.01
+WORD = re.compile(r"[A-Za-z0-9À-ÿ]+")
+NAME = re.compile(r"[A-Z][\w'’.-]*(?:(?: (?:of|the|de|and|von|van|la|le|&))* [A-Z0-9][\w'’.-]*)*")
+MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
+DAY = re.compile(rf"(?:\d{{1,2}} )?(?:{MONTH})(?: \d{{1,2}},?)? \d{{4}}|\b1\d{{3}}\b|\b20\d\d\b")
+COUNT = re.compile(r"\b\d[\d,.]*\d\b|\b\d\b")
+COMMON = frozenset(
+    "a an the of in on at to for by with from and or is are was were be been that which who whom whose what when where "
+    "how many did does do it its this these those as into than then there their his her has have had not one".split()
+)
+
+
+def terms(text: str) -> list[str]:
+    return [word for word in (w.lower() for w in WORD.findall(text)) if word not in COMMON]
+
+
+def wanted(question: str) -> re.Pattern[str]:
+    """The pattern of the answer, from the question's own words."""
+    low = question.lower()
+    if re.search(r"\bwhen\b|\b(?:what|which) (?:year|date|month|day|decade)\b|\bdate of\b", low):
+        return DAY
+    many = re.search(r"\bhow (?:many|much|long|tall|high|far|large|old)\b|\bwhat (?:number|population)\b", low)
+    return COUNT if many else NAME
+
+
+def spans(question: str, passage: Passage) -> list[tuple[str, str]]:
+    """Spans of the wanted type that the question does not name, each with its sentence; the title is one too."""
+    pattern, known = wanted(question), set(terms(question))
+    sentences = [passage.title, *re.split(r"(?<=[a-z)\d]{2}[.!?]) +(?=[A-Z])", passage.text)]
+    found = [(m.group().strip(" .,"), sentence) for sentence in sentences for m in pattern.finditer(sentence)]
+    return [(span, sentence) for span, sentence in found if set(terms(span)) - known]
+
+
+@dataclass
+class Walk:
+    """What a foreign solver has searched and seen."""
+
+    site: Site
+    calls: list[Call] = field(default_factory=list)
+    texts: list[Message] = field(default_factory=list)
+    seen: list[Passage] = field(default_factory=list)
+
+    async def search(self, query: str) -> list[Passage]:
+        passages = [hit.passage for hit in await self.site.retriever.search(query, self.site.config.retrieval.k)]
+        name = f"c{len(self.calls)}"
+        repeat = any(call.argument == query for call in self.calls)
+        ids = tuple(passage.id for passage in passages)
+        self.calls.append(Call(id=name, tool="search", argument=query, passage_ids=ids, repeat=repeat))
+        self.texts.append(Message(role="tool", content=render(passages), tool_call_id=name, name="search"))
+        self.seen += [passage for passage in passages if passage not in self.seen]
+        return passages
+
+    def rollout(self, sample: int, answer: str) -> Rollout:
+        trajectory = Trajectory(messages=tuple(self.texts), calls=tuple(self.calls), stop=Stop.ANSWERED)
+        return Rollout(sample=sample, trajectory=trajectory, answer=answer)
+
+
+def best(question: str, passages: Sequence[Passage]) -> str:
+    """The span whose sentence and passage share most with the question, rare words counting more."""
+    asked = set(terms(question))
+    spread = Counter(word for passage in passages for word in set(terms(f"{passage.title} {passage.text}")))
+    worth: dict[str, float] = defaultdict(float)
+    for rank, passage in enumerate(passages, 1):
+        whole = set(terms(f"{passage.title} {passage.text}"))
+        for span, sentence in spans(question, passage):
+            near = sum(1 / spread[word] for word in asked & set(terms(sentence)))
+            worth[span] += near + 0.3 * sum(1 / spread[word] for word in asked & whole) / rank
+    return max(worth, key=lambda span: worth[span]) if worth else ""
+
+
+async def one_shot(question: str, sample: int, site: Site) -> Rollout:
+    walk = Walk(site)
+    return walk.rollout(sample, best(question, await walk.search(question)))
+
+
+async def wander(question: str, steps: int, chance: random.Random, site: Site) -> Walk:
+    """Start from a random piece of the question, then search names picked at random from all that was seen."""
+    walk, tokens = Walk(site), question.rstrip("?").split()
+    size = min(len(tokens), chance.randint(3, 7))
+    start = chance.randrange(len(tokens) - size + 1)
+    found = await walk.search(" ".join(tokens[start : start + size]))
+    for _ in range(steps - 1):
+        names = [name for passage in (found or walk.seen) for name in NAME.findall(f"{passage.title} | {passage.text}")]
+        clue = chance.choice(terms(question) or [""])
+        found = await walk.search(f"{chance.choice(names)} {clue}" if names else clue)
+    return walk
+
+
+async def random_walk(question: str, sample: int, site: Site) -> Rollout:
+    chance = random.Random(f"{question}|{sample}")
+    walk = await wander(question, chance.randint(1, LONGEST), chance, site)
+    return walk.rollout(sample, best(question, walk.seen))
+
+
+async def guess(question: str, sample: int, steps: int, site: Site) -> Rollout:
+    """Any span of the wanted type, from any passage seen."""
+    chance = random.Random(f"guess|{question}|{sample}")
+    walk = await wander(question, steps, chance, site)
+    passages = [passage for passage in walk.seen if spans(question, passage)]
+    answer = chance.choice(spans(question, chance.choice(passages)))[0] if passages else ""
+    return walk.rollout(sample, answer)
+
+
+async def marked(draft: Draft, rollout: Rollout, site: Site) -> tuple[bool, bool, int]:
+    """Right by the judge; correct as the loop counts it (the support was read too); steps."""
+    verdict = assess.verdict(draft, rollout, await rule(draft, rollout.answer, site))
+    return verdict.right, verdict.correct, verdict.steps
+
+
+@dataclass
+class Tried:
+    """One accepted pair and what the foreign solvers made of it."""
+
+    record: Record
+    shot: bool
+    walks: list[bool]
+    confirmed: bool
+    """By guessing: right at least once, and never in fewer steps than the target."""
+    supported: bool
+    """The same, where the guesser must have read the support too."""
+
+
+async def tried(record: Record, site: Site) -> Tried:
+    draft = record.draft
+    assert draft is not None
+    question, target = draft.question, record.seed.target_steps
+    shot, _, _ = await marked(draft, await one_shot(question, 0, site), site)
+    walks = [(await marked(draft, await random_walk(question, n, site), site))[0] for n in range(WALKS)]
+    guesses = [await marked(draft, await guess(question, n, target, site), site) for n in range(GUESSES)]
+    return Tried(
+        record=record,
+        shot=shot,
+        walks=walks,
+        confirmed=_confirmed([steps for right, _, steps in guesses if right], target),
+        supported=_confirmed([steps for _, correct, steps in guesses if correct], target),
+    )
+
+
+def _confirmed(steps: list[int], target: int) -> bool:
+    return bool(steps) and min(steps) >= target
+
+
+def by_difficulty(all_tried: list[Tried]) -> str:
+    rows = []
+    for level in sorted({t.record.difficulty or 0 for t in all_tried}):
+        here = [t for t in all_tried if t.record.difficulty == level]
+        walks = [won for t in here for won in t.walks]
+        rates = [t.record.solve_rate or 0.0 for t in here]
+        rows.append(
+            (
+                level,
+                len(here),
+                f"{median(rates):.2f}",
+                share(sum(t.shot for t in here), len(here)),
+                share(sum(walks), len(walks)),
+            )
+        )
+    return table(("difficulty", "pairs", "our solve rate", "one-shot right", "walks right"), rows)
+
+
+def ranks(all_tried: list[Tried]) -> str:
+    """Kendall's τ-b of each foreign fail rate with each of our measures; positive: they agree on what is hard."""
+    theirs: dict[str, Callable[[Tried], float]] = {
+        "one-shot fails": lambda t: float(not t.shot),
+        "walks fail": lambda t: 1 - sum(t.walks) / len(t.walks),
+        "both": lambda t: float(not t.shot) + 1 - sum(t.walks) / len(t.walks),
+    }
+    ours: dict[str, Callable[[Tried], float]] = {
+        "difficulty": lambda t: float(t.record.difficulty or 0),
+        "target": lambda t: float(t.record.seed.target_steps),
+        "1 - solve rate": lambda t: 1 - (t.record.solve_rate or 0.0),
+        "median steps": lambda t: median([v.steps for v in t.record.measured if v.correct]),
+    }
+    rows = []
+    for name, their in theirs.items():
+        found = [kendalltau([their(t) for t in all_tried], [our(t) for t in all_tried]) for our in ours.values()]
+        rows.append((name, *(f"{f.statistic:+.2f} (p {f.pvalue:.3f})" for f in found)))
+    return table(("Kendall tau", *ours), rows)
+
+
+async def main(options: argparse.Namespace) -> bool:
+    run: Dug = dug(options.run, options.out, options.pairs)
+    ground: Ground = opened(run.config.corpus.name, options.out, [f"retrieval.k={run.config.retrieval.k}"])
+    accepted = run.accepted[: options.pairs]
+    print(
+        heading("foreign", accepted),
+        f"\n{len(accepted)} accepted pairs, {WALKS} walks of 1 to {LONGEST} searches each\n",
+    )
+    all_tried = [await tried(record, ground.site) for record in accepted]
+    print(by_difficulty(all_tried), ranks(all_tried), sep="\n\n")
+    guessed, supported = sum(t.confirmed for t in all_tried), sum(t.supported for t in all_tried)
+    print(f"\nconfirmed by guessing: {share(supported, len(all_tried))} (less than 1 %)")
+    print(f"right by guessing, support read or not: {share(guessed, len(all_tried))}\n")
+    print(overlap.report(accepted, ground.corpus, options.gold))
+    return bool(supported < MOST_GUESSED * len(all_tried))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", nargs="?", default="wiki/latest")
+    parser.add_argument("--pairs", type=int, help="only the first so many accepted pairs")
+    parser.add_argument(
+        "--gold", type=Path, help="folder with the gold sets (*.jsonl), beside the corpus they are over"
+    )
+    parser.add_argument("--out", type=Path, default=Path("outputs"))
+    sys.exit(0 if asyncio.run(main(parser.parse_args())) else 1)

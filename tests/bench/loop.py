@@ -1,0 +1,145 @@
+"""The paper's loop against ours on the same seeds, K, R, k and limits, one added stage at a time.
+
+A pair counts, in every arm, when it is still at its target on K fresh rollouts by the same solver. The arms without a
+confirmation stage get those rollouts for nothing, and what the sage arm accepts below its target in its relaxed last
+round is reported apart. A call is any completion of any role; intervals are bootstrapped over seeds.
+"""
+
+import argparse
+import asyncio
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipeline import assess, episode
+from pipeline.agents.site import Site
+from pipeline.config import PRESETS
+from pipeline.types import Label, Record, Seed, Status
+from tests.bench.common import Ground, Interval, Remembered, interval, opened, table
+
+STAGES: dict[str, dict[str, Any]] = {
+    "sage": {},
+    "+ audit": {"audit": True},
+    "+ early stop": {"early_stop": True},
+    "+ searching refiner": {"refiner_searches": True, "feedback_rollouts": "all"},
+    "default": {"confirm": True, "last_round_relaxed": False},
+}
+MOST_CALLS = 0.5
+"""Calls per accepted pair, as a share of the sage arm's."""
+
+
+class Ended(NamedTuple):
+    """How one seed ended in one arm."""
+
+    held: bool
+    """Accepted, and still at its target on fresh rollouts."""
+    accepted: bool
+    relaxed: bool
+    calls: int
+
+
+def arms(ground: Ground) -> dict[str, Site]:
+    """Each arm has the stages of the one above it, and one more."""
+    loop: dict[str, Any] = dict(PRESETS["sage"]["loop"])
+    site = replace(ground.site, llm=Remembered(ground.site.llm))
+    sites = {}
+    for name, stage in STAGES.items():
+        loop |= stage
+        config = ground.config.model_copy(update={"loop": ground.config.loop.model_copy(update=loop)})
+        sites[name] = replace(site, config=config)
+    assert sites["default"].config.loop == ground.config.loop, "the last arm is the default preset"
+    return sites
+
+
+async def run(seed: Seed, site: Site) -> Ended:
+    record = await episode.dig(seed, site)
+    calls = sum(usage.calls for usage in record.usage.values())
+    relaxed = record.reason == "relaxed"
+    accepted = record.status is Status.ACCEPTED and not relaxed
+    held = accepted and (site.config.loop.confirm or await holds(record, site))
+    return Ended(held, accepted, relaxed, calls)
+
+
+async def holds(record: Record, site: Site) -> bool:
+    """Do K fresh rollouts find it at its target? Not counted as calls: the arm has no such stage."""
+    assert record.draft is not None
+    verdicts = episode.verdicts_of(await episode.confirm(record.draft, site))
+    found = assess.label(verdicts, rollouts=len(verdicts), target=record.seed.target_steps)
+    return found is Label.CANDIDATE
+
+
+def pairs(ended: Sequence[Ended]) -> float:
+    return float(sum(e.held for e in ended))
+
+
+def calls_per_pair(ended: Sequence[Ended]) -> float:
+    held = pairs(ended)
+    return sum(e.calls for e in ended) / held if held else math.nan
+
+
+def ratio(ours: list[Ended], theirs: list[Ended], figure: Callable[[Sequence[Ended]], float]) -> Interval:
+    """Both arms are resampled together, seed by seed."""
+
+    def of(both: Sequence[tuple[Ended, Ended]]) -> float:
+        below = figure([pair[1] for pair in both])
+        return figure([pair[0] for pair in both]) / below if below else math.nan
+
+    return interval(list(zip(ours, theirs, strict=True)), of)
+
+
+def report(ended: dict[str, list[Ended]], ground: Ground) -> bool:
+    config, seeds = ground.config, len(ended["sage"])
+    print(
+        f"loop: corpus {config.corpus.name}, {seeds} seeds of --seed {config.seed}, steps {config.steps}, "
+        f"K {config.loop.rollouts}, R {config.loop.rounds}, k {config.retrieval.k}, model {config.model.model}, "
+        f"solver {ground.site.lineage.solver_digest[:12]} (figures of the loop, not of the data)\n"
+    )
+    rows = []
+    for name, of in ended.items():
+        each = interval(of, lambda items: pairs(items) / len(items))
+        held, accepted = int(pairs(of)), sum(e.accepted for e in of)
+        rows.append(
+            (
+                name,
+                accepted,
+                held,
+                each,
+                sum(e.calls for e in of),
+                interval(of, calls_per_pair),
+                sum(e.relaxed for e in of),
+            )
+        )
+    head = ("arm", "accepted", "held", "held per seed", "calls", "calls per held pair", "relaxed, apart")
+    print(table(head, rows))
+    more = ratio(ended["default"], ended["sage"], pairs)
+    fewer = ratio(ended["default"], ended["sage"], calls_per_pair)
+    good = more.value >= 1 and fewer.value <= MOST_CALLS
+    print(f"\ndefault / sage: pairs {more}, calls per pair {fewer} (at least 1 and at most {MOST_CALLS})")
+    print("kept" if good else "BROKEN")
+    return good
+
+
+async def main(options: argparse.Namespace) -> bool:
+    ground = opened(options.corpus, options.out, [f"seed={options.seed}", *options.set])
+    seeds = ground.seeds(options.seeds)[: options.limit]
+    ended: dict[str, list[Ended]] = {}
+    for name, site in arms(ground).items():
+        began = time.monotonic()
+        ended[name] = [await run(seed, site) for seed in seeds]
+        print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr)
+    return report(ended, ground)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--corpus", default="wiki")
+    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--limit", type=int, help="only the first so many of them")
+    parser.add_argument("--seed", type=int, default=7041)
+    parser.add_argument("--set", action="append", default=[], help="any setting, for all arms")
+    parser.add_argument("--out", type=Path, default=Path("outputs"))
+    sys.exit(0 if asyncio.run(main(parser.parse_args())) else 1)
