@@ -122,6 +122,7 @@ class _Parser:
 
     def close(self, items: list[Item], names: list[str]) -> None:
         """Add a main clause; "Who is X" and "A is X" are no clues but say that both are the same."""
+        items = self.fronted(items, names)
         content = [i for i in items if not (isinstance(i, str) and i.lower() in ("is", "was", "are", "were", "the", "of", ","))]
         if len(content) == 2 and all(isinstance(i, int) for i in content):
             first, second = content
@@ -140,6 +141,14 @@ class _Parser:
             self.puzzle.unknowns[content[1]].value = self.puzzle.unknowns[content[1]].value or content[0]
             return
         self.add(self.definition(items), names)
+
+    def fronted(self, items: list[Item], names: list[str]) -> list[Item]:
+        """ "At the 2011 census, what was X": the opening is a clue of X."""
+        ask = self.puzzle.ask
+        if ask in items and 0 < items.index(ask) == len(items) - 3 and isinstance(items[-1], int) and items[-2] in ("is", "was", "are", "were"):
+            self.add([*items[: items.index(ask)], items[-1]], list(names))
+            return items[items.index(ask) :]
+        return items
 
     def same_kind(self, ask: int, other: int) -> bool:
         """Does "Who is X", "When is X's birthday" ask for X itself?"""
@@ -214,6 +223,10 @@ class _Parser:
         word = self.take().lower()
         if self.puzzle.ask >= 0 or word == "that":
             items.append(word)
+            return False
+        if word == "which" and self.text() == "of" and self.kind(1) in "dn":
+            self.take()
+            self.noun_phrase(items, names, ask=True)
             return False
         if word == "how":
             phrase = [word]
@@ -401,7 +414,7 @@ class _Parser:
     def asks(self, ahead: int) -> bool:
         """Is this the question word of the sentence, not a relative pronoun ("..., which city ...")?"""
         return self.puzzle.ask < 0 and self.text(ahead).lower() in ("which", "what", "when", "where", "who") and (
-            self.kind(ahead + 1) == "a" and self.text(ahead).lower() in ("what",) or (self.text(ahead).lower() in ("which", "what") and self.kind(ahead + 1) in "nj" and self.kind(ahead + 1) != "")
+            self.kind(ahead + 1) == "a" and self.text(ahead).lower() in ("what",) or (self.text(ahead).lower() in ("which", "what") and (self.kind(ahead + 1) in "nj" or self.kind(ahead + 1) + self.kind(ahead + 2) == "Nn"))
         )
 
     def prepositional(self, index: int) -> None:

@@ -10,15 +10,17 @@ from pipeline.embedded.solver_nations import country, nations, us_state
 from pipeline.embedded.solver_reader import name_match
 from pipeline.embedded.solver_steps import hop, simple
 from pipeline.embedded.observed import Seen
-from pipeline.text import dates
+from pipeline.text import dates, sentences
 
 _YES_NO = re.compile(r"^(?:are|were|do|did|does|is|was|have|has)\b", re.IGNORECASE)
 _CHOICE = re.compile(r"[,:?]\s*(?P<a>[^,?]+(?:,[^,?]+)?|.+?),?\s+or\s+(?P<b>.+?)\s*\?*\s*$")
+_BARE_CHOICE = re.compile(r"\s(?P<a>(?:The )?[A-Z0-9][^\s,]*(?:\s(?:of the|of|the|and|in|a|to|for)?\s?[A-Z0-9(][^\s,]*)*),?\s+or\s+(?:the\s)?(?P<b>[A-Z0-9].*?)\s*\?*\s*$")
 _SAME = re.compile(
     r"\s*,?\s*\b(?:both\s+)?(?:located|situated|from|have|has|share|shared|originate|originated|come|came|based|of the same|the same|in the same|"
-    r"the directors|directors|born|published|members?|considered|american|british|film directors|musicians|actors|writers|bands?)\b.*$",
-    re.IGNORECASE,
+    r"the directors|directors|born|published|members? of|considered|American|British|film directors|musicians|actors|writers)\b.*$"
 )
+_EITHER = re.compile(r"^(?:was|did|is|has|does)\s+(?P<a>.+?)\s+or\s+(?P<b>.+?)\s+(?P<end>(?:born|die|died|released|founded|formed|live|come|came|the)\b.*)$", re.IGNORECASE)
+_AS = re.compile(r"^(?:does|is|was|did)\s+(?P<a>.+?)\s+(?:have|share|from|of|born|in|hold|possess|come)\b.*?same (?P<what>\w+) as (?P<b>[^?]+)", re.IGNORECASE)
 _BRIDGE = re.compile(r"\b(director|composer|performer|author|producer|writer|singer)s?\b", re.IGNORECASE)
 
 
@@ -32,9 +34,11 @@ class Order(NamedTuple):
 def compare(question: str, mind: Mind) -> str:
     """The answer, or nothing where the question is no comparison or a side could not be told."""
     question = " ".join(question.split())
+    if either := _EITHER.match(question):
+        return _choose(either["end"] + " ", either["a"], either["b"], mind)
     if _YES_NO.match(question):
         return _both(question, mind)
-    match = _CHOICE.search(question)
+    match = _CHOICE.search(question) or _BARE_CHOICE.search(question)
     if match and re.match(r"(?:which|who|what|between|whose|of|when)\b", question, re.IGNORECASE):
         return _choose(question, match["a"].strip(), match["b"].strip(), mind)
     return ""
@@ -53,7 +57,7 @@ def _order(text: str) -> Order:
 
 
 def _choose(question: str, one: str, other: str, mind: Mind) -> str:
-    asked = question[: question.rfind(one)]
+    asked = question[: question.rfind(one)] if one in question else question
     order = _order(asked)
     bridge = _BRIDGE.search(asked)
     values = []
@@ -125,6 +129,8 @@ def _both(question: str, mind: Mind) -> str:
 
 def split_sides(question: str) -> list[str]:
     """The two things of "Are A and B both ...?"."""
+    if match := _AS.match(question):
+        return [match["a"].strip(), match["b"].strip()]
     body = re.sub(r"^(?:are|were|do|did|does|is|was|have|has)\s+(?:both\s+|the\s+)*", "", question.rstrip(" ?"), flags=re.IGNORECASE)
     body = re.sub(
         r"^(?:(?:both\s+|the\s+|of\s+)*(?:directors?|films?|movies?|songs?|villages?|rivers?|universities|lakes?|bands?|magazines?|airports?|schools?|mountains?|"
@@ -153,15 +159,24 @@ def _where(subject: str, level: str, mind: Mind) -> set[str]:
     passage = article(subject, mind)
     if passage is None:
         return set()
-    text = f"{passage.title} . {passage.text[:400]}" if "," in passage.title else passage.text[:400]
+    first = " ".join(p.text for p in mind.seen if p.title == passage.title)[:500]
     if level == "country":
-        named = [name for name, _, _ in nations(text)]
-        if not named and any(us_state(part.strip(" .")) for part in re.split(r"[,.(]", text)):
-            named = ["United States"]
-        return set(named[:1])
-    match = re.findall(r"([A-Z]\w+(?: [A-Z]\w+)*)", text)
-    states = [name for name in match if us_state(name)] if level == "state" else [n for n in match if same(n) != same(bare(subject))]
-    return set(states[:1] if level == "state" else states[:6])
+        return _nation_of(passage, first)
+    named = re.findall(r"([A-Z]\w+(?: [A-Z]\w+)*)", f"{passage.title} . {first}" if "," in passage.title else first)
+    if level == "state":
+        return set([name for name in named if us_state(name)][:1])
+    return set([name for name in named if same(name) != same(bare(subject))][:6])
+
+
+def _nation_of(passage: Seen, text: str) -> set[str]:
+    """Places end their first sentence with their country; of persons and works the first nation told is theirs."""
+    start = text[: sentences(text)[0].end] if text else ""
+    told = re.sub(r"\(\w+:[^)]*\)", "", start)
+    named = [name for name, _, _ in nations(told)] or [name for name, _, _ in nations(text)]
+    place = re.search(r"\b(?:village|town|city|municipality|airport|school|university|river|lake|district|mountain|island|commune|located)\b", told)
+    if not named and any(us_state(part.strip(" .")) for part in re.split(r"[,.(]|\bin\b", text)):
+        return {"United States"}
+    return set(named[-1:] if place else named[:1])
 
 
 def _all_are(question: str, sides: list[str], mind: Mind) -> str:

@@ -45,6 +45,8 @@ def fit(kind: str, head: str, found: Found, line: Line | None, lead: str, query:
         return 0.0
     if found.sort != "title" and not _clean(found.text):
         return 0.0
+    if line and found.place and head and found.sort == "name" and line.stems[found.place - 1] == stem(head):
+        return 1.0
     score = _by_lead(kind, head, lead) if lead else 0.0
     return max(score, _by_form(kind, head, found, line)) if not lead or score > 0.4 else 0.25 * _by_form(kind, head, found, line)
 
@@ -80,7 +82,8 @@ def _by_form(kind: str, head: str, found: Found, line: Line | None) -> float:
 def _person(tokens: list[str], before: str, found: Found, line: Line | None) -> float:
     if found.text[:1].isdigit() or country(found.text) or us_state(found.text) or set(tokens[-1:]) & (_PLACE_WORDS | _ORG_WORDS):
         return 0.05
-    score = 0.8 if 2 <= len(tokens) <= 4 else 0.5
+    regnal = bool(re.search(r"\b[IVX]+\b", found.text)) or " of " in found.text
+    score = 0.8 if 2 <= len(tokens) <= (7 if regnal else 4) else 0.5
     if before in ("in", "at", "near", "from"):
         score -= 0.35
     if line and found.start and line.text[found.start - 1] in "\"“":
@@ -107,7 +110,8 @@ def _place(head: str, tokens: list[str], last: str, before: str, found: Found, l
         return 1.0
     if head in ("county", "province", "district", "river", "lake", "island", "township", "municipality"):
         return 0.5 if not nation and not state and (before in ("in", "of", "the") or not line) else 0.25
-    score = 0.85 if before in ("in", "at", "near", "from", "to") else 0.55
+    listed = bool(line and re.search(r"[A-Z]\w+,\s*$", line.text[: found.start]))
+    score = 0.85 if before in ("in", "at", "near", "from", "to") else 0.65 if listed else 0.2 if before in ("as", "by", "with") else 0.5
     if line and re.match(r",\s[A-Z]", line.text[found.start + len(found.text) :][:3]):
         score += 0.1
     if head in ("city", "town", "village", "birthplace", "hometown", "place", "where") and (nation or state):

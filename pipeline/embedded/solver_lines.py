@@ -17,6 +17,9 @@ _FUNCTION = frozenset(
     "the a an in on at from by for of to with during after before under this that these those he she it they his her its their is was "
     "there as and but or when while where which who since although however also both some many most one two three born other".split()
 )
+_TITLED = re.compile(
+    r"(?:[A-Z]\w+(?:an|ese|ish|ch) )?(?:(?:South |North )?[A-Z]\w+ )??(?:(?:Vice |Prime |Supreme )?(?:President|Minister|Leader|Chancellor|Premier|Senator|Governor)) (?=[A-Z])"
+)
 _POSTS = frozenset("chairman president director ceo minister king queen oj secretary captain general governor senator mayor professor".split())
 _MONTHS = frozenset(
     "january february march april may june july august september october november december monday tuesday wednesday thursday "
@@ -78,7 +81,7 @@ def _found(text: str) -> list[Found]:
         start = text.find(form, offset)
         if start >= 0:
             offset = start + len(form)
-            if is_adjective(form):
+            if is_adjective(form) and text[start + len(form) : start + len(form) + 1] != ":":
                 found.append(_at(text, start, start + len(form), "nation"))
     return found
 
@@ -95,6 +98,9 @@ def _names(text: str, start: int, end: int) -> list[Found]:
             break
     piece = re.sub(r"(?:['’]s?|[.,])$", "", text[start:end]) if not re.search(r"\b(?:Jr|Sr|St|Inc|Co|Ltd|[A-Z])\.$", text[start:end]) else text[start:end]
     piece = piece.strip()
+    if title := _TITLED.match(piece):
+        start += title.end()
+        piece = piece[title.end() :]
     owner = re.match(r"(.+?)['’]s\s+\S", piece)
     out = []
     if owner:

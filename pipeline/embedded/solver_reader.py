@@ -76,11 +76,19 @@ def _candidates(query: Query, passage: Seen, kinds: dict[str, str], own: dict[st
             suits = fit(query.kind, query.head, found, line, kinds.get(same(found.text), ""), query)
             if suits > 0:
                 near = _near(found, hits)
-                score = base * (0.35 + 0.65 * suits) + 0.15 * near + _neighbours(query, found, line) + pattern(query, found, line, about)
-                out.append(Candidate(found.text, score, passage.id, passage.title, line.text))
+                score = base * (0.15 + 0.85 * suits) + 0.15 * near + _neighbours(query, found, line) + pattern(query, found, line, about)
+                out.append(Candidate(_full(found, passage, query), score, passage.id, passage.title, line.text))
     if query.kind in ("person", "place", "org", "work", "thing") and about < 0.85:
         out += _title(query, passage, text, everywhere, about, own)
     return out
+
+
+def _full(found: Found, passage: Seen, query: Query) -> str:
+    """A surname alone stands for the full name that the passage gives."""
+    if query.kind != "person" or " " in found.text or found.sort != "name":
+        return found.text
+    names = [f.text for line in lines(passage) for f in line.found if f.sort == "name" and 1 < len(f.text.split()) < 5]
+    return next((name for name in [bare(passage.title), *names] if name.split()[-1] == found.text), found.text)
 
 
 def _title(query: Query, passage: Seen, text: str, everywhere: set[str], about: float, own: dict[str, float]) -> list[Candidate]:
@@ -97,7 +105,7 @@ def _title(query: Query, passage: Seen, text: str, everywhere: set[str], about: 
         best = max(best, named * (0.45 + 0.55 * cover))
     side = 0.08 if not query.before and query.after else -0.08
     side -= 0.08 if max(own.values(), default=0.0) >= 0.95 and around < 1 else 0.0
-    return [Candidate(title, best * (0.35 + 0.65 * suits) * (1 - 0.5 * about) + side, passage.id, passage.title)]
+    return [Candidate(title, best * (0.15 + 0.85 * suits) * (1 - 0.5 * about) + side, passage.id, passage.title)]
 
 
 def _name_places(query: Query, line: Line, about: float) -> list[int]:

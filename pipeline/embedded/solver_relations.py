@@ -10,7 +10,7 @@ from pipeline.embedded.solver_lexis import stem
 from pipeline.embedded.solver_lines import Found, Line
 
 _AGENT = {
-    "direct": r"direct(?:ed|orial debut)\b[^.;]*?\bby\s*(?:\w+ )?$|director\s*$|film by\s*$|filmmaker\s*$",
+    "direct": r"direct(?:ed|orial debut)\b[^.;]*?\bby\s*(?:\w+ )?$|(?<!art )(?<!casting )director\s*$|film by\s*$|filmmaker\s*$",
     "perform": r"(?:song|single|album|recorded|performed|released|sung|track|hit)\b[^.;]*?\bby\b[^.;,]*$|(?:singer|band|rapper|group|artist|duo|musician|songwriter|trio)\s*$",
     "compos": r"(?:compos\w+|music|score|written|scored|soundtrack)\b[^.;]*?\bby\b[^.;,]*$|composer\s*$",
     "produc": r"produc(?:ed|tion)\b[^.;]*?\bby\b[^.;,]*$|producer\s*$",
@@ -55,7 +55,9 @@ def pattern(query: Any, found: Found, line: Line, about: float) -> float:
         if expression and found.sort in ("name",) and (match := expression.search(before)):
             gap = len(before) - match.start()
             commas = before[match.start() :].count(",") + before[match.start() :].count(" and ") * (relation != stem("mother"))
-            return max(0.08, 0.35 - 0.1 * commas - gap * 0.0008) * max(about, 0.3)
+            commas += len(re.findall(r"\b(?:wife|mother)\b", before[match.start() :])) * (relation == stem("father"))
+            strength = 0.4 if re.search(r"\b(?:by|of|to|married)\b", match.group()) else 0.25
+            return max(0.08, strength - 0.1 * commas - gap * 0.0008) * max(about, 0.3)
     return 0.0
 
 

@@ -18,6 +18,7 @@ _MAY_OPEN = frozenset(
     "in on at from by for of to with during after before under the a an this that these are is was were do does did has have had "
     "which what who whom whose where when why how besides if between out among as name give according since until".split()
 )
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 _PARTICIPLES = frozenset("born set put built held made known won led sung written founded".split())
 
 
@@ -97,6 +98,10 @@ def _name_end(tokens: list[tuple[str, str]], index: int, *, first: bool) -> int:
         ):
             end += 1
         elif word == "'s" and _capital_at(tokens, end + 1) and tokens[end + 1][0].lower() not in _MAY_OPEN:
+            end += 1
+        elif _ORDINAL.fullmatch(word) and _capital_at(tokens, end + 1):
+            end += 1
+        elif word == "," and end + 2 < len(tokens) and _ORDINAL.fullmatch(tokens[end + 1][0]) and _capital_at(tokens, end + 2):
             end += 1
         elif word == "and" and _capital_at(tokens, end + 2) and tokens[end + 1][0] == "the":
             end += 1
