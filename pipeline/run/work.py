@@ -145,8 +145,9 @@ class Run:
         Raises Interrupted after a signal, and ProviderError, RetrievalError, BudgetExceeded or StoreError where one of
         them ended the work; whatever it raises, all that had finished is kept and `execute` goes on from there.
         """
+        self._begin(observer)
         try:
-            await self._guarded(self._work(self._owed(), dig, observer), observer)
+            await self._guarded(self._work(self._owed(), dig, observer))
         finally:
             observer.stopped(result := self.result())
         return result
@@ -160,13 +161,16 @@ class Run:
         """Dig those of the keys that are still owed and that the plan still needs; raises what `execute` raises."""
         wanted = set(keys)
         mine = (owed for owed in self._owed() if owed[1].seed.key in wanted)
-        await self._guarded(self._work(islice(mine, len(wanted)), dig, observer), observer)
+        self._begin(observer)
+        await self._guarded(self._work(islice(mine, len(wanted)), dig, observer))
 
-    async def _guarded(self, work: Coroutine[None, None, None], observer: Observer) -> None:
-        """Do the work; what ends it early says what was kept and how to go on."""
+    def _begin(self, observer: Observer) -> None:
         if not self._begun:
             self._begun = True
             observer.started(self)
+
+    async def _guarded(self, work: Coroutine[None, None, None]) -> None:
+        """Do the work; what ends it early says what was kept and how to go on."""
         way_on = f"what had finished is kept in {self.folder}; go on with: digsite resume {self.folder}"
         task = asyncio.create_task(work)
         try:
