@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -23,7 +24,7 @@ ODD = ["", " ", "?!", "the of and", "zzyzx", "x" * 30_000, "\0", "\ud800", "AND 
 
 
 @pytest.fixture(scope="module")
-def opened(tiny: Corpus, indexes) -> Callable[[str], Retriever]:  # type: ignore[no-untyped-def]
+def opened(tiny: Corpus, indexes: Path) -> Callable[[str], Retriever]:
     made: dict[str, Retriever] = {}
 
     def get(kind: str) -> Retriever:

@@ -7,6 +7,7 @@ import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -67,7 +68,7 @@ def test_lines_are_whole_wherever_the_chunks_end(cut: bool, tmp_path: Path, monk
 def test_a_bomb_is_refused_at_once_and_in_little_memory(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"bomb{suffix}"
     zeros = bytes(1 << 20)
-    opener = {".jsonl.gz": gzip.open, ".jsonl.zst": zstandard.open, ".jsonl.xz": lzma.open}[suffix]
+    opener: Any = {".jsonl.gz": gzip.open, ".jsonl.zst": zstandard.open, ".jsonl.xz": lzma.open}[suffix]
     with opener(path, "wb") as stream:
         for _ in range(100):
             stream.write(zeros)
