@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-GRACE = 4.0
+GRACE = 3.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 

@@ -64,7 +64,7 @@ def test_a_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    errors = ended(process, 1)
+    errors = ended(process, 2)
     assert process.returncode == 130
     assert "digsite resume" in errors
     victim.look()
