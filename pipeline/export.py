@@ -142,11 +142,14 @@ class Series:
     group: list[pa.Table] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     writer: pq.ParquetWriter | None = None
+    held: int = 0
+    """Bytes in `group`."""
     written: int = 0
 
     def add(self, table: pa.Table) -> None:
         self.group.append(table)
-        if sum(t.num_rows for t in self.group) >= GROUP_ROWS or sum(t.nbytes for t in self.group) >= GROUP_BYTES:
+        self.held += table.nbytes
+        if sum(t.num_rows for t in self.group) >= GROUP_ROWS or self.held >= GROUP_BYTES:
             self.flush()
 
     def flush(self) -> None:
@@ -154,7 +157,7 @@ class Series:
         if not self.group:
             return
         table = pa.concat_tables(self.group).combine_chunks()
-        self.group = []
+        self.group, self.held = [], 0
         if self.writer is None:
             self.folder.mkdir(exist_ok=True)
             self.writer = pq.ParquetWriter(self.part(len(self.rows)), self.schema, compression="zstd")

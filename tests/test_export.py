@@ -5,6 +5,7 @@ import random
 
 import datasets
 import orjson
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -182,3 +183,16 @@ def test_a_shelf_without_rows_makes_no_file(tmp_path):
     shelf.add("qa", "train", base.load("qa").SCHEMA, [])
     assert shelf.close() == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_search_r1_reads_its_shards_through_pandas(tmp_path):
+    """As its `RLHFDataset` does, down to the target of the reward and the index that groups rollouts."""
+    export([accepted(n) for n in range(3)], tmp_path / "ds", CHOSEN)
+    frame = pd.read_parquet(next((tmp_path / "ds" / "rl_search_r1").glob("*.parquet")))
+    assert sorted(frame.columns) == sorted(base.load("rl_search_r1").SCHEMA.names)
+    for row in frame.to_dict("records"):
+        (message,) = row["prompt"]
+        assert message["role"] == "user"
+        assert row["question"] in message["content"]
+        assert [str(gold) for gold in row["reward_model"]["ground_truth"]["target"]] == list(row["golden_answers"])
+    assert frame["extra_info"].map(lambda info: info["index"]).is_unique
