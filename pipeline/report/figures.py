@@ -52,7 +52,7 @@ class Target(Data):
 
 
 class Stage(Data):
-    """All drafts of one round, by what was said of them."""
+    """All drafts of one round, by what became of them: `drafts` is the sum of those after `none`."""
 
     index: int
     drafts: int
@@ -61,6 +61,7 @@ class Stage(Data):
     too_easy: int
     unsolved: int
     candidates: int
+    """Hard enough, but not accepted: fresh rollouts did not confirm them."""
     accepted: int
     mean_steps: float | None
     """Mean over the drafts of the least steps of their correct rollouts."""

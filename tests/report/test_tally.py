@@ -5,7 +5,7 @@ import pytest
 from pipeline.llm.ledger import Spent
 from pipeline.report.figures import Outside, Share
 from pipeline.report.tally import entropy, tally
-from pipeline.types import Usage
+from pipeline.types import Status, Usage
 from tests.records import accepted, batch, below_target, cloze, failed, no_draft, rejected
 
 
@@ -60,8 +60,16 @@ def test_rounds_count_drafts_by_label():
     first, second, third = figures(accepted(rounds=3), rejected(reason="superficial"), no_draft()).rounds
     assert (first.drafts, first.none, first.too_easy, first.candidates) == (2, 1, 2, 0)
     assert (second.drafts, second.too_easy) == (2, 2)
-    assert (third.candidates, third.accepted, third.too_easy) == (1, 1, 1)
+    assert (third.candidates, third.accepted, third.too_easy) == (0, 1, 1)
     assert third.mean_steps == 2.0
+
+
+def test_rounds_add_up_with_a_relaxed_last_round_too():
+    relaxed = rejected(reason="superficial").model_copy(update={"status": Status.ACCEPTED, "reason": "relaxed"})
+    for stage in figures(*batch(24), relaxed).rounds:
+        parts = stage.unsound + stage.too_easy + stage.unsolved + stage.candidates + stage.accepted
+        assert parts == stage.drafts
+    assert figures(relaxed).rounds[-1].accepted == 1
 
 
 def test_confirmed_share_counts_only_what_was_measured_again():
