@@ -1,0 +1,133 @@
+"""Facts into English: statements, descriptions and questions that keep each sentence's own voice, tense and article.
+
+A chain becomes one right-branching sentence ("X was born in a town that is located in a county that was named after a
+man") and a question about the last thing named ("In what year was that man born?"), so that any depth stays readable.
+"""
+
+import re
+from typing import NamedTuple
+
+from pipeline.embedded import lexicon
+from pipeline.embedded.facts import Fact
+from pipeline.embedded.facts_subject import Noun, plain
+
+_PLACING = ("in", "at", "near", "on", "within", "from")
+
+
+class Thing(NamedTuple):
+    """Something that a question speaks of: its name, its noun and whether its own sentence says "the" before the name."""
+
+    title: str
+    noun: Noun
+    the: bool = False
+
+    @property
+    def who(self) -> str:
+        return "who" if self.noun.kind == lexicon.PERSON else "that"
+
+
+def name(thing: Thing, *, typed: bool = False) -> str:
+    """The name within a sentence, with its noun where the name alone may mislead."""
+    bare = plain(thing.title)
+    told = {word.lower() for word in re.findall(r"\w+", bare)}
+    if (typed or bare != thing.title) and thing.noun.head not in told and not thing.the:
+        return f"the {thing.noun.phrase} {bare}"
+    return f"the {bare}" if thing.the and not bare.startswith("The ") else bare
+
+
+def start(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def article(phrase: str) -> str:
+    return f"{lexicon.article(phrase)} {phrase}"
+
+
+def said(fact: Fact) -> str:
+    """Verb and middle in the singular, as they follow their subject."""
+    verb = fact.verb.text
+    if fact.verb.tense == "plural" and not fact.of:
+        verb = f"{verb[:-1]}ies" if verb.endswith("y") and verb[-2] not in "aeiou" else f"{verb}s"
+    if fact.of.endswith("s") and fact.verb.auxiliary in ("is", "was"):
+        verb = verb.replace("is", "are", 1).replace("was", "were", 1)
+    return f"{verb} {fact.middle}".strip()
+
+
+def statement(subject: str, fact: Fact) -> str:
+    """"<subject> was directed by", to be followed by a description of the object."""
+    owner = f"{_possessive(subject)} {fact.of}" if fact.of else subject
+    return f"{owner} {said(fact)}"
+
+
+def _possessive(owner: str) -> str:
+    return f"{owner}'" if owner.endswith("s") else f"{owner}'s"
+
+
+def described(thing: Thing, fact: Fact, clue: str = "") -> str:
+    """A description of the thing by its fact, to be followed by one of the fact's object; `clue` tells it from others."""
+    if fact.form == "definition" and not fact.of and not clue:
+        return fact.middle
+    noun = article(thing.noun.phrase)
+    if clue:
+        return f"{clue} and {_relative(thing, fact)}"
+    if fact.form == "reduced" and fact.verb.passive:
+        return f"{noun} {fact.verb.rest} {fact.middle}"
+    return f"{noun} {_relative(thing, fact)}"
+
+
+def _relative(thing: Thing, fact: Fact) -> str:
+    return f"whose {fact.of} {said(fact)}" if fact.of else f"{thing.who} {said(fact)}"
+
+
+def ask_date(subject: str, fact: Fact, pick: int) -> str:
+    opening = {
+        "day": ("On what date", "On which date", "On what day"),
+        "month": ("In what month and year", "In which month of which year", "In which month and year"),
+        "year": ("In what year", "In which year", "In what year"),
+    }[fact.precision][pick % 3]
+    return f"{opening} {inverted(subject, fact)}?"
+
+
+def inverted(subject: str, fact: Fact, middle: str | None = None) -> str:
+    """"was that film released"; "did that station open"."""
+    owner = f"{_possessive(subject)} {fact.of}" if fact.of else subject
+    middle = fact.middle if middle is None else middle
+    verb = fact.verb
+    if verb.auxiliary:
+        first, _, more = verb.auxiliary.partition(" ")
+        if fact.of.endswith("s"):
+            first = {"is": "are", "was": "were"}.get(first, first)
+        words = [first, owner, more, verb.rest, middle]
+    else:
+        helper = "did" if verb.tense == "past" else "does"
+        *before, main = verb.rest.split()
+        words = [helper, owner, *before, lexicon.base(main), middle]
+    return " ".join(word for word in words if word)
+
+
+def ask_entity(subject: str, fact: Fact, sort: str, kind: str) -> str:
+    """A question for the fact's object; `sort` is the noun of the object, or nothing where only its kind is known."""
+    words = fact.middle.split()
+    preposition = words[-1] if words else ""
+    which = f"which {sort}" if sort else "whom" if kind == lexicon.PERSON else "what"
+    if fact.form == "definition":
+        return _ask_definition(subject, fact, which, preposition)
+    if fact.of or len(words) > 5 or not fact.verb.rest:
+        return f"{start(statement(subject, fact))} {which}?"
+    if not words:
+        lead = start(which) if sort else "Who" if kind == lexicon.PERSON else "What"
+        return f"{lead} {inverted(subject, fact)}?"
+    if not sort and kind == lexicon.PLACE and preposition in ("in", "at"):
+        return f"Where {inverted(subject, fact, ' '.join(words[:-1]))}?"
+    return f"{start(preposition)} {which} {inverted(subject, fact, ' '.join(words[:-1]))}?"
+
+
+def _ask_definition(subject: str, fact: Fact, which: str, preposition: str) -> str:
+    indefinite = fact.middle.split()[0] in ("a", "an")
+    if indefinite and preposition == "by" and which.startswith("which"):
+        return f"{start(which)} {fact.verb.auxiliary} {subject} by?"
+    if indefinite and preposition in ("in", "near", "at"):
+        return f"{start(preposition)} {which} {fact.verb.auxiliary} {subject} located?"
+    return f"{start(subject)} {fact.verb.auxiliary} {fact.middle} {which}?"
+
+

@@ -1,0 +1,245 @@
+"""What a passage states of its own subject: links to other names, dates and numbers, each in the sentence's own words.
+
+Relations are open: any verb or noun with its preposition may be one. A fact is kept only where the sentence without its
+object is a piece of plain English into which a description of the object fits.
+"""
+
+import re
+from collections import Counter
+from functools import lru_cache
+from typing import NamedTuple
+
+from pipeline.embedded import lexicon
+from pipeline.embedded.facts_clause import Clause, Element, Verb, clauses
+from pipeline.embedded.facts_subject import Noun, Sentence, phrase, plain, split, subject
+from pipeline.text import Date, Span, Token, dates
+
+_DROPPABLE = frozenset("in on by at from for during since with under through between until".split())
+_MOST_WORDS = 16
+
+
+class Fact(NamedTuple):
+    """"<subject> <verb> <middle> <object>", where the middle holds the preposition before the object."""
+
+    kind: str
+    """`link`, `date` or `number`."""
+    form: str
+    verb: Verb
+    middle: str
+    """Between verb and object; of a definition from its article on."""
+    object: Span
+    """Place of the object in the text. Where a name ends is a guess."""
+    tail: str
+    """What follows a number and belongs to the question: "appearances in the league"."""
+    hint: str
+    """The noun before a name that says what it is ("the novel The Wives of Bath")."""
+    quote: Span
+    relation: str
+    precision: str = ""
+    of: str = ""
+    """What of the subject the clause is about ("score"), if not the subject itself."""
+    named: bool = False
+    """The middle names something else: too telling for any but the first hop."""
+    shared: bool = False
+    """Other objects stand in the same relation: the link alone does not tell which one is meant."""
+
+
+_EXAMPLES = re.compile(r"\b(in|on|for|with|by|of|like) (?:[a-z\-]+ ){1,6}(?:such as|including|like)$")
+""""in comedy films such as" → "in": what follows is described anyway."""
+
+
+@lru_cache(maxsize=4096)
+def facts(title: str, text: str, noun: Noun) -> tuple[Fact, ...]:
+    """All facts of one passage about the subject of its document."""
+    found: list[Fact] = []
+    for place, sentence in enumerate(split(text)):
+        for part in _parts(sentence):
+            whom = subject(part, text, title, noun, opening=place == 0 and part is sentence)
+            if whom.end:
+                told_of = [fact for clause in clauses(part, whom.end) for fact in _facts(part, text, clause)]
+                found += [fact._replace(of=whom.of) for fact in told_of]
+        if place == 0 and noun.kind == lexicon.PERSON:
+            found += life(text, sentence.span)
+    def told(fact: Fact) -> tuple[str, ...]:
+        return fact.kind, fact.of, fact.verb.main, fact.middle
+
+    nearest: dict[int, Fact] = {}
+    for fact in found:
+        known = nearest.get(fact.object.start)
+        if known is None or len(fact.middle) < len(known.middle):
+            nearest[fact.object.start] = fact
+    counts = Counter(told(fact) for fact in nearest.values())
+    single = [fact for fact in nearest.values() if counts[told(fact)] == 1 or fact.kind == "link"]
+    return tuple(fact._replace(shared=fact.shared or counts[told(fact)] > 1) for fact in single)
+
+
+_STARTS = ("he", "she", "it", "they", "its", "his", "her", "their")
+
+
+def _parts(sentence: Sentence) -> list[Sentence]:
+    """The sentence and what in it starts anew: after "In 2016, ", and "..., and he ..."."""
+    tokens = sentence.tokens
+    starts = [0]
+    for i in range(1, len(tokens) - 2):
+        before, word = tokens[i - 1], tokens[i].text
+        joined = before.text in ("and", "but", ";") and word in _STARTS[:4]
+        led = before.text == "," and starts == [0] and tokens[0].tag in ("IN", "RB", "VBN", "VBG")
+        after_year = before.tag == "CD" and word in _STARTS[:4]
+        if joined or after_year or (led and (word in (*_STARTS, "the", "this") or tokens[i].tag == "NNP")):
+            starts.append(i)
+    return [_part(sentence, a, b) for a, b in zip(starts, [*starts[1:], len(tokens)], strict=True)]
+
+
+def _part(sentence: Sentence, start: int, end: int) -> Sentence:
+    if not start and end == len(sentence.tokens):
+        return sentence
+    tokens = sentence.tokens[start:end]
+    return Sentence(sentence.span, (tokens[0]._replace(text=tokens[0].text[:1].upper() + tokens[0].text[1:]), *tokens[1:]))
+
+
+def _facts(sentence: Sentence, text: str, clause: Clause) -> list[Fact]:
+    found = [_fact(sentence, text, clause, index, element) for index, element in enumerate(clause.elements)]
+    return [fact for fact in found if fact]
+
+
+def _fact(sentence: Sentence, text: str, clause: Clause, index: int, element: Element) -> Fact | None:
+    tokens = sentence.tokens
+    noun = tokens[element.noun : element.end]
+    date = _date(noun, text)
+    if date and date.span.start > noun[0].start and not element.name < 0:
+        return None
+    middle = _middle(tokens, text, clause, index, upto=element.noun)
+    if middle is None:
+        return None
+    if date:
+        return _date_fact(sentence, clause, middle[0], date, noun)
+    if element.name >= 0:
+        hint = _hint(tokens[element.noun : element.name])
+        span = Span(tokens[element.name].start, noun[-1].end)
+        fact = None if hint is None else _link(sentence, clause, middle[0], span, hint)
+        return fact._replace(named=middle[1], shared=element.listed) if fact else None
+    return None
+
+
+def _middle(tokens: tuple[Token, ...], text: str, clause: Clause, index: int, *, upto: int) -> tuple[str, bool] | None:
+    """The words between verb and object, and whether they name something else, where they cannot be left out."""
+    element, named = clause.elements[index], False
+    deep = any(e.deep for e in clause.elements[: index + 1])
+    pieces = [tokens[clause.start : clause.elements[0].start]]
+    for before in clause.elements[:index]:
+        piece = tokens[before.start : before.end]
+        names_it = before.name >= 0 or any(t.tag == "CD" or t.text[0].isupper() for t in piece)
+        droppable = not deep and tokens[before.end].text != "of" and before.noun > before.start and piece[0].text in _DROPPABLE and clause.form != "definition"
+        if before.start == element.start or (names_it and droppable):
+            continue
+        pieces.append(piece)
+        named = named or names_it
+        if before.listed:
+            return None
+    own = upto if not element.listed else next(e.noun for e in clause.elements if e.start == element.start)
+    pieces.append(tokens[element.start : own])
+    middle = _EXAMPLES.sub(r"\1", " ".join(phrase(piece, text) for piece in pieces if piece))
+    return (middle, named) if len(middle.split()) <= _MOST_WORDS else None
+
+
+def _date(noun: tuple[Token, ...], text: str) -> Date | None:
+    if not noun:
+        return None
+    found = dates(text[noun[0].start : noun[-1].end + 6])
+    if not found:
+        return None
+    first = found[0]
+    start = noun[0].start
+    return first._replace(span=Span(first.span.start + start, first.span.end + start))
+
+
+def _date_fact(sentence: Sentence, clause: Clause, middle: str, date: Date, noun: tuple[Token, ...]) -> Fact | None:
+    words = middle.split()
+    if clause.form == "definition" or not words or words[-1] not in ("in", "on") or date.span.start != noun[0].start:
+        return None
+    return Fact(
+        "date", clause.form, clause.verb, " ".join(words[:-1]), date.span, "", "", sentence.span,
+        f"{clause.verb.main} date", date.precision,
+    )  # fmt: skip
+
+
+def _hint(before: tuple[Token, ...]) -> str | None:
+    """The last common noun before the name; none (no fact) where the phrase is someone's."""
+    if any(t.tag == "POS" or t.text.lower() in ("his", "her", "its", "their") or t.text.endswith("'s") for t in before):
+        return None
+    return next((t.text for t in reversed(before) if t.tag.startswith("NN") and t.text.islower()), "")
+
+
+def _link(sentence: Sentence, clause: Clause, middle: str, span: Span, hint: str) -> Fact | None:
+    preposition = middle.split()[-1] if middle.split() else ""
+    if (clause.verb.main == "be" and not middle) or preposition in ("as", "like", "than", "and", "or", "called", "named"):
+        return None
+    if clause.form == "definition":
+        if preposition not in ("by", "in", "of", "from", "on", "for", "at", "near", "between", "to"):
+            return None
+        relation = f"{middle.split()[-2]} {preposition}"
+    else:
+        relation = f"{clause.verb.main} {preposition}".strip()
+    return Fact("link", clause.form, clause.verb, middle, span, "", hint, sentence.span, relation)
+
+
+_LIFE = re.compile(r"^[^()]{2,120}?\(((?:[^()]|\([^()]*\))*)\)")
+
+
+def life(text: str, span: Span) -> list[Fact]:
+    """Birth and death of a person from the brackets after the name."""
+    bracket = _LIFE.match(text[span.start : span.end])
+    if not bracket:
+        return []
+    inside, offset = bracket.group(1), span.start + bracket.start(1)
+    found = dates(inside)
+    spans = re.search(r"\d{4}\s*[-–]\s*\D{0,12}\d", inside)
+    facts = []
+    names = ("born", "died") if spans and len(found) == 2 else ("born",) if "born" in inside and len(found) == 1 else ()
+    for what, date in zip(names, found, strict=False):
+        verb = Verb("was", "born", "bear", "past") if what == "born" else Verb("", "died", "die", "past")
+        place = Span(date.span.start + offset, date.span.end + offset)
+        facts.append(Fact("date", "clause", verb, "", place, "", "", span, f"{what} date", date.precision))
+    where = re.search(r"born [^,;()]{4,30}?,? \d{4},? (?:in|at) (?=[A-Z])", inside)
+    if where:
+        verb = Verb("was", "born", "bear", "past")
+        start = offset + where.end()
+        end = offset + where.end() + len(re.match(r"[^,;()]*", inside[where.end() :]).group())  # type: ignore[union-attr]
+        facts.append(Fact("link", "clause", verb, "in", Span(start, end), "", "", span, "bear in"))
+    return facts
+
+
+_WORD = r"(?:[A-Z]\.)+|(?:St|Jr|Sr|Mt|Dr|Ft)\.|[A-Z0-9][^\W_]*(?:['’\-][^\W_]+)*"
+_NAME = re.compile(rf"(?:The |the )?(?:{_WORD})(?:(?: (?:of|the|de|la|le|du|di|da|von|van|der|and|&|for|in|on|to))* ?[:–-]? ?(?:{_WORD}))*")
+_REGION = re.compile(r", [A-Z][\w\-]+(?: [A-Z][\w\-]+)?")
+
+
+def names(text: str, start: int) -> list[str]:
+    """Readings of the name that starts there, the likeliest first: whole, with its region, without "of ...", "and ..."."""
+    run = _NAME.match(text, start)
+    if not run:
+        return []
+    whole = run.group()
+    parts = [re.split(r" (?:and|in|for|on|to) ", whole)[0], whole, whole.split(" of ")[0]]
+    region = _REGION.match(text, start + len(parts[0]))
+    readings = [parts[0] + region.group()] if region else []
+    return list(dict.fromkeys([*readings, *parts]))
+
+
+def title_at(text: str, start: int, title: str) -> int:
+    """Where the title ends if it stands there as a whole noun phrase of its own, not coordinated; otherwise 0."""
+    name = plain(title)
+    for reading in (title, name):
+        if text.startswith(reading, start) and _closes(text[start + len(reading) :]):
+            return start + len(reading)
+    return 0
+
+
+_CLOSES = re.compile(
+    r"$|[.;:),]| (?:in|on|at|by|for|with|from|to|as|and|or|but|when|where|which|who|that|while|during|since|until|after|"
+    r"before|between|under|alongside|featuring|starring|through|via|against|near|of the|of [A-Z])\b| \("
+)
+
+
+def _closes(rest: str) -> bool:
+    return bool(_CLOSES.match(rest))

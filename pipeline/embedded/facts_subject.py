@@ -1,0 +1,267 @@
+"""What a passage is about: the noun that its first sentence gives its title, and which sentences have it as subject."""
+
+import re
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import NamedTuple
+
+from pipeline.embedded import lexicon
+from pipeline.text import Span, Token, sentences, tagged
+
+_BE = ("is", "was", "are", "were")
+_NAMING = frozenset("also or commonly formerly known officially nicknamed better usually often sometimes abbreviated née born".split())
+_LIKE_ADJECTIVES = frozenset("retired computer-animated animated unincorporated listed planned abandoned fox-affiliated".split())
+_OWN = {"person": ("his", "her"), "group": ("its", "their")}
+
+
+class Noun(NamedTuple):
+    """What the subject is: "film"; "drama film"; "2001 Canadian drama film"; the class of the head."""
+
+    head: str
+    phrase: str
+    full: str
+    kind: str
+    article: str
+    """Of the sentence: "a", "an" or "the"."""
+
+
+class Subject(NamedTuple):
+    """The first `end` tokens of a sentence; `of` is what the title owns there ("score" of "Its score was ...")."""
+
+    end: int
+    of: str = ""
+
+
+class Sentence(NamedTuple):
+    """A sentence without what stands in brackets. Offsets are those of the whole text."""
+
+    span: Span
+    tokens: tuple[Token, ...]
+
+
+def plain(title: str) -> str:
+    """The title without what tells it from others of its name: "Survivor (band)" → "Survivor"."""
+    return re.sub(r"\s*\([^()]*\)$", "", title)
+
+
+@lru_cache(maxsize=4096)
+def split(text: str) -> tuple[Sentence, ...]:
+    """The sentences of a passage, tagged."""
+    return tuple(Sentence(span, _unbracketed(text, span)) for span in sentences(text))
+
+
+def _unbracketed(text: str, span: Span) -> tuple[Token, ...]:
+    kept, depth = [], 0
+    for token in tagged(text[span.start : span.end]):
+        if token.text in "([":
+            depth += 1
+        elif token.text in ")]":
+            depth = max(0, depth - 1)
+        elif not depth:
+            kept.append(token._replace(start=token.start + span.start, end=token.end + span.start))
+    return tuple(kept)
+
+
+def phrase(tokens: tuple[Token, ...], text: str) -> str:
+    """The words of some tokens, spaced as in the text, without the brackets between them."""
+    said = ""
+    for before, token in zip((None, *tokens), tokens, strict=False):
+        gap = " " if before and text[before.end : token.start] else ""
+        said += gap + token.text
+    return said
+
+
+def is_name(token: Token) -> bool:
+    return token.text[0].isupper() and token.tag.startswith(("NN", "JJ", "FW", "CD", "VB"))
+
+
+def subject(sentence: Sentence, text: str, title: str, noun: Noun | None, *, opening: bool = False) -> Subject:
+    """What of the sentence is its subject, if that is what the passage is about or something of its own; else end 0."""
+    tokens = sentence.tokens
+    if not tokens:
+        return Subject(0)
+    if noun and tokens[0].text.lower() in _OWN.get(noun.kind, ("its",)):
+        return _owned(tokens, text, 1)
+    end = _pronoun(tokens, noun) or _described(tokens, noun) or _named(tokens, text, title, noun, opening)
+    if end and end < len(tokens) and tokens[end].tag == "POS" and not opening:
+        return _owned(tokens, text, end + 1)
+    owner = _possessive(tokens, noun)
+    if owner:
+        return _owned(tokens, text, owner)
+    return Subject(_past_naming(tokens, end)) if end else Subject(0)
+
+
+def _owned(tokens: tuple[Token, ...], text: str, start: int) -> Subject:
+    """"Its county seat is ...": common nouns, then a verb."""
+    end = start
+    while end < len(tokens) and tokens[end].tag.startswith(("NN", "JJ", "CC")) and tokens[end].text.islower() and end < start + 5:
+        end += 1
+    verb = tokens[end] if end < len(tokens) else None
+    plain_noun = end > start and tokens[end - 1].tag in ("NN", "NNS")
+    if not plain_noun or verb is None or verb.text not in (*_BE, "has", "had", "include", "includes", "included"):
+        return Subject(0)
+    return Subject(end, phrase(tokens[start:end], text))
+
+
+def _possessive(tokens: tuple[Token, ...], noun: Noun | None) -> int:
+    """"The film's" as the tagger leaves it: one token with its apostrophe."""
+    if noun and tokens[0].text == "The" and len(tokens) > 2 and tokens[1].text.endswith(("'s", "’s")):
+        return 2 if lexicon.same_thing(tokens[1].text[:-2], noun.head) else 0
+    return 0
+
+
+def _pronoun(tokens: tuple[Token, ...], noun: Noun | None) -> int:
+    kind = noun.kind if noun else ""
+    wanted = {"he": "person", "she": "person", "they": "group"}.get(tokens[0].text.lower())
+    if wanted:
+        return int(kind == wanted)
+    return int(tokens[0].text == "It" and kind not in ("", "person"))
+
+
+def _described(tokens: tuple[Token, ...], noun: Noun | None) -> int:
+    """"The film", "The English band" """
+    if not noun or tokens[0].text not in ("The", "This"):
+        return 0
+    end = 1
+    while end < len(tokens) and tokens[end].tag.startswith(("JJ", "NN")) and end < 5:
+        end += 1
+    following = tokens[end].tag if end < len(tokens) else "."
+    head = tokens[end - 1].text
+    good = end > 1 and head.islower() and lexicon.same_thing(head, noun.head) and following != "POS"
+    return end if good and not any(t.tag == "NNP" for t in tokens[1:end]) else 0
+
+
+def _named(tokens: tuple[Token, ...], text: str, title: str, noun: Noun | None, opening: bool) -> int:
+    name = plain(title).lower()
+    start = int(tokens[0].text == "The" and not name.startswith("the "))
+    end = _literal(tokens, text, name, start) or _literal(tokens, text, name.split(", ")[0], start)
+    if not end and (opening or (noun and noun.kind == "person")):
+        end = _surname(tokens, name, opening)
+    if not end and opening:
+        end = _other_spelling(tokens, text, name)
+    if not end:
+        return 0
+    while opening and end < len(tokens) and (is_name(tokens[end]) or tokens[end].text in ("of", "&")):
+        end += 1
+    if end < len(tokens) and (tokens[end].tag in ("POS", "NNP", "NN", "NNS") or tokens[end].text in ("'", "'s", "-")):
+        return 0
+    return end
+
+
+def _literal(tokens: tuple[Token, ...], text: str, name: str, start: int) -> int:
+    if start >= len(tokens) or not text[tokens[start].start :].lower().startswith(name):
+        return 0
+    stop = tokens[start].start + len(name)
+    end = next((i for i, t in enumerate(tokens) if t.start >= stop), len(tokens))
+    return end if end and tokens[end - 1].end == stop else 0
+
+
+def _surname(tokens: tuple[Token, ...], name: str, opening: bool) -> int:
+    """A person's full name in the first sentence, or the surname alone later on."""
+    run = 0
+    while run < len(tokens) and (is_name(tokens[run]) or tokens[run].text.lower() in ("de", "von", "van", ".")):
+        run += 1
+    last = name.split()[-1] if name.split() else ""
+    said = [token.text.lower() for token in tokens[:run]]
+    if not run or last not in said:
+        return 0
+    return run if opening or (run == 1 and " " in name) else 0
+
+
+def _other_spelling(tokens: tuple[Token, ...], text: str, name: str) -> int:
+    """The opening names it in another way: "Chotushkone" for "Chatushkon", or the title follows before the verb."""
+    run = next((i for i, t in enumerate(tokens) if t.text in (*_BE, ",")), 0)
+    verb = next((i for i, t in enumerate(tokens) if t.text in _BE), 0)
+    if not run or not verb or verb > 20 or not is_name(tokens[0]):
+        return 0
+    said = text[tokens[0].start : tokens[run - 1].end].lower()
+    known = name in text[tokens[0].start : tokens[verb].start].lower()
+    return (verb if known else run) if known or SequenceMatcher(None, said, name).ratio() > 0.75 else 0
+
+
+def _past_naming(tokens: tuple[Token, ...], end: int) -> int:
+    """Skips ", also known as Al-Ahli Wad Medani,"."""
+    at = end + (end < len(tokens) and tokens[end].text == ",")
+    if at < len(tokens) and (tokens[at].text in _NAMING or (at > end and tokens[at].text[0].isupper())):
+        for i in range(at, min(len(tokens), at + 18)):
+            if tokens[i].text in _BE and (at == end or tokens[i - 1].text == "," or tokens[at].text in _NAMING):
+                return i
+        return 0
+    return end
+
+
+@lru_cache(maxsize=4096)
+def definition(title: str, text: str) -> Noun | None:
+    """The noun of "<title> is a <noun> ..."; none where the passage does not open so, or says nothing by it."""
+    parts = split(text)
+    if not parts:
+        return None
+    sentence = parts[0]
+    end = subject(sentence, text, title, None, opening=True).end
+    tokens = sentence.tokens
+    if not end:
+        return None
+    while end + 1 < len(tokens) and tokens[end + 1].tag == "RB":
+        end += 1
+    determiner = tokens[end + 1].text.lower() if end + 2 < len(tokens) else ""
+    if tokens[0].text and determiner in ("a", "an", "the") and any(t.text in _BE for t in tokens[end - 1 : end + 1]):
+        noun = _noun(tokens[end + 2 : noun_end(tokens, end + 2)], text, determiner)
+        if noun:
+            return noun
+    return _named_so(title)
+
+
+def _named_so(title: str) -> Noun | None:
+    """The noun that a name ends in: "Holbrooke Hotel"."""
+    head = plain(title).split(", ")[0].split()[-1:]
+    last = head[0].lower() if head else ""
+    if len(plain(title).split()) < 2 or last not in lexicon.KIND or lexicon.kind(last) in ("person", "work", "event"):
+        return None
+    return Noun(last, last, last, lexicon.kind(last), "a")
+
+
+def noun_end(tokens: tuple[Token, ...], start: int) -> int:
+    """Where the noun phrase that starts there ends; of coordinated people only the first counts."""
+    head = 0
+    for i in range(start, len(tokens)):
+        token, after = tokens[i], tokens[i + 1] if i + 1 < len(tokens) else None
+        known = token.text.islower() and lexicon.kind(token.text) != lexicon.OTHER
+        if token.tag.startswith("NN") or (known and token.tag in ("VBG", "JJ", "VB")):
+            head = i + 1
+            if known and lexicon.kind(token.text) == lexicon.PERSON and after and not after.tag.startswith("NN"):
+                break
+        elif token.text == "," or token.tag == "CC":
+            joins_adjectives = after is not None and (not head or _modifies(tokens, i + 1))
+            if not joins_adjectives:
+                break
+        elif token.text == "of" and i > start and after and tokens[i - 1].text[0].isupper() and after.text[0].isupper():
+            continue
+        elif not token.tag.startswith(("JJ", "CD", "VBG", "RB", "POS")) and not _participle_before_noun(token, after):
+            break
+    return head or start
+
+
+def _modifies(tokens: tuple[Token, ...], start: int) -> bool:
+    """"art and design school": is the word after the conjunction followed by one more noun?"""
+    return (
+        start + 1 < len(tokens)
+        and tokens[start].text.islower()
+        and tokens[start + 1].tag in ("NN", "NNS")
+        and tokens[start].tag in ("NN", "JJ")
+    )
+
+
+def _participle_before_noun(token: Token, after: Token | None) -> bool:
+    return token.tag in ("VBN", "VBD") and after is not None and after.tag in ("NN", "JJ", "NNP") and token.text in _LIKE_ADJECTIVES
+
+
+def _noun(tokens: tuple[Token, ...], text: str, determiner: str) -> Noun | None:
+    if not tokens or not tokens[-1].text.islower():
+        return None
+    head = tokens[-1].text
+    if head in lexicon.VAGUE or head in ("'s", "km", "miles"):
+        return None
+    first = len(tokens) - 1
+    while first and len(tokens) - first < 3 and tokens[first - 1].tag == "NN" and tokens[first - 1].text.islower():
+        first -= 1
+    return Noun(head, phrase(tokens[first:], text), phrase(tokens, text), lexicon.kind(head), determiner)

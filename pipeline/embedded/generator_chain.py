@@ -1,0 +1,164 @@
+"""Chains of passages through what was read: which of them make a sound question, and which is the best."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pipeline.embedded import lexicon
+from pipeline.embedded.facts import Fact
+from pipeline.embedded.facts_subject import plain
+from pipeline.embedded.generator_graph import Edge, Graph, Stated, tells
+from pipeline.text import MONTHS, contains, dates, normalise
+
+
+class Final(NamedTuple):
+    """The fact that a chain ends in."""
+
+    stated: Stated
+    kind: str
+    answer: str
+    sort: str = ""
+    """The noun of an entity, where its passage was read."""
+    sort_kind: str = ""
+
+
+class Chain(NamedTuple):
+    start: str
+    edges: tuple[Edge, ...]
+    final: Final
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        return (self.start, *(edge.target for edge in self.edges))
+
+    @property
+    def evidence(self) -> tuple[Stated, ...]:
+        return (*(edge.stated for edge in self.edges), self.final.stated)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return (*(edge.mention for edge in self.edges), self.final.answer)
+
+
+def paths(graph: Graph, seed: str, length: int) -> Iterator[tuple[Edge, ...]]:
+    """All runs of `length - 1` edges, each from the target of the one before, that pass through the seed."""
+    before = {0: [()]}
+    after = {0: [()]}
+    for n in range(1, length):
+        before[n] = [(edge, *run) for run in before[n - 1] for edge in graph.into(run[0].source if run else seed)]
+        after[n] = [(*run, edge) for run in after[n - 1] for edge in graph.out(run[-1].target if run else seed)]
+    for n in range(length):
+        for left in before[n]:
+            for right in after[length - 1 - n]:
+                run = (*left, *right)
+                titles = {edge.source for edge in run} | {edge.target for edge in run}
+                if len(titles) == length or not run:
+                    yield run
+
+
+def chains(graph: Graph, seed: str, length: int, answer_type: str) -> list[Chain]:
+    """All sound chains of that length and type."""
+    found = []
+    for run in paths(graph, seed, length):
+        start = run[0].source if run else seed
+        end = run[-1].target if run else seed
+        if start in graph.nodes and _usable(graph, run):
+            found += [
+                chain
+                for final in finals(graph, end, answer_type)
+                if sound(graph, chain := Chain(start, run, final))
+            ]
+    return found
+
+
+def _usable(graph: Graph, run: tuple[Edge, ...]) -> bool:
+    """Only the first hop may name other things, and an edge that is one of several needs a clue to which one."""
+    for place, edge in enumerate(run):
+        if edge.target not in graph.nodes or (place and edge.stated.fact.named):
+            return False
+        if edge.stated.fact.shared and not clue(graph, edge.target):
+            return False
+        if place and len(edge.stated.fact.middle.split()) > 9:
+            return False
+    return True
+
+
+def clue(graph: Graph, title: str) -> str:
+    """What tells a thing from the others that stand in one list with it: a work's year, a person's month of birth."""
+    noun = graph.nodes[title].noun
+    if noun.kind == lexicon.WORK and re.match(r"(?:1[89]|20)\d\d ", noun.full):
+        return f"{lexicon.article(noun.full)} {noun.full}"
+    born = next((s for s in graph.stated[title] if s.fact.relation == "born date" and s.fact.precision == "day"), None)
+    if noun.kind != lexicon.PERSON or born is None:
+        return ""
+    date = dates(born.object)[0]
+    return f"{lexicon.article(noun.phrase)} {noun.phrase} who was born in {MONTHS[date.month - 1]} {date.year}"
+
+
+def finals(graph: Graph, title: str, answer_type: str) -> list[Final]:
+    """What can be asked of a thing."""
+    found = []
+    for stated in graph.stated.get(title, ()):
+        fact = stated.fact
+        if fact.kind != ("link" if answer_type == "entity" else answer_type) or fact.named or fact.shared:
+            continue
+        if answer_type == "entity":
+            found += _entity(graph, title, stated)
+        elif len(fact.middle.split()) <= 7:
+            found.append(Final(stated, fact.kind, stated.object))
+    return found
+
+
+def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
+    fact = stated.fact
+    edge = next((e for e in graph.out(title) if e.stated is stated), None)
+    if edge:
+        noun = graph.nodes[edge.target].noun
+        return [Final(stated, "entity", edge.mention, noun.phrase, noun.kind)]
+    if fact.form == "definition" or len(fact.middle.split()) > 4 or stated.object.lower() in lexicon.HUBS:
+        return []
+    sort = fact.hint if fact.hint and lexicon.kind(fact.hint) != lexicon.OTHER else ""
+    kind = _object_kind(fact)
+    whole = re.fullmatch(r"[A-Z][^,;:()]*", stated.object) and stated.passage.text[fact.object.end : fact.object.end + 1] in ".,;) "
+    return [Final(stated, "entity", stated.object, sort, kind)] if whole and (sort or kind) else []
+
+
+def _object_kind(fact: Fact) -> str:
+    """What an unread name must be, where the verb tells it."""
+    preposition = fact.middle.split()[-1] if fact.middle else ""
+    if preposition == "by" and fact.verb.main in ("direct", "write", "compose", "design", "invent", "paint"):
+        return lexicon.PERSON
+    if preposition in ("in", "at") and fact.verb.main in ("bear", "locate", "base", "situate", "headquarter", "die", "bury"):
+        return lexicon.PLACE
+    return ""
+
+
+def sound(graph: Graph, chain: Chain) -> bool:
+    """No passage tells a later answer, the anchor does not give one away, and the clues are not the answer."""
+    answers = chain.answers
+    homes = [stated.passage for stated in chain.evidence]
+    if len({home.id for home in homes}) < len(homes) or len(set(map(normalise, answers))) < len(answers):
+        return False
+    if any(tells(homes[i], answers[j]) for i in range(len(homes)) for j in range(i + 1, len(homes))):
+        return False
+    if any(contains(chain.start, answer) or contains(answer, plain(chain.start)) for answer in answers):
+        return False
+    if any(edge.stated.fact.shared for edge in chain.edges[-1:]) and chain.final.stated.fact.relation == "born date":
+        return False
+    return not any(contains(edge.stated.fact.middle, answer) for edge in chain.edges for answer in answers)
+
+
+def quality(graph: Graph, chain: Chain) -> float:
+    """Lower is better: what is long, shared, told in both passages or asked all the time costs."""
+    cost = 0.0
+    for edge in chain.edges:
+        fact = edge.stated.fact
+        cost += fact.shared + fact.named + max(0, len(fact.middle.split()) - 5) / 4
+        cost += tells(_home(graph, chain, edge.target), plain(edge.source))
+        cost += 0.5 * (edge.stated.fact.verb.main in ("star", "direct"))
+        cost += 0.5 * (graph.nodes[edge.target].noun.kind == lexicon.OTHER)
+    return cost + 1.5 * (chain.final.stated.fact.relation == "born date")
+
+
+def _home(graph: Graph, chain: Chain, title: str) -> object:
+    return chain.evidence[chain.titles.index(title)].passage

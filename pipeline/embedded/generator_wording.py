@@ -1,0 +1,87 @@
+"""A chain as a question with its hops."""
+
+import random
+import re
+
+from pipeline.embedded import lexicon
+from pipeline.embedded.compose import Thing, ask_date, ask_entity, described, name, start, statement
+from pipeline.embedded.facts import Fact
+from pipeline.embedded.generator_chain import Chain, Final, clue
+from pipeline.embedded.generator_graph import Graph
+
+
+def question(graph: Graph, chain: Chain, rng: random.Random) -> str:
+    """One or more right-branching statements from the named start, then what is asked of the last thing."""
+    things = [graph.nodes[title] for title in chain.titles]
+    if len(things) == 1:
+        return start(ask(name(things[0], typed=True), chain.final, rng.randrange(3)))
+    breaks = _breaks(graph, chain, rng)
+    said = start(statement(name(things[0], typed=rng.random() < 0.4), chain.edges[0].stated.fact))
+    pronoun = rng.choice(("that", "this"))
+    for place, edge in enumerate(chain.edges):
+        thing = things[place + 1]
+        telling = clue(graph, edge.target) if edge.stated.fact.shared else ""
+        following = chain.edges[place + 1].stated.fact if place + 1 < len(chain.edges) else None
+        if following is None:
+            said += f" {telling or _noun(thing)}."
+        elif place in breaks:
+            said += f" {telling or _noun(thing)}. {start(statement(refer(things[1 : place + 2], pronoun), following))}"
+        else:
+            said += f" {described(thing, following, telling)}"
+    return f"{said} {start(ask(refer(things[1:], pronoun), chain.final, rng.randrange(3)))}"
+
+
+def _noun(thing: Thing) -> str:
+    return f"{lexicon.article(thing.noun.phrase)} {thing.noun.phrase}"
+
+
+def refer(things: list[Thing], pronoun: str) -> str:
+    """"that town"; "the latter town" where an earlier one was named alike."""
+    last = things[-1].noun
+    alike = any(thing.noun.head == last.head for thing in things[:-1])
+    return f"the latter {last.head}" if alike else f"{pronoun} {last.phrase}"
+
+
+def _breaks(graph: Graph, chain: Chain, rng: random.Random) -> set[int]:
+    """After which edges a new sentence starts: where the description would be too long, and now and then."""
+    inner = range(len(chain.edges) - 1)
+    long = {i for i in inner if len(chain.edges[i + 1].stated.fact.middle.split()) > 6}
+    return long | {i for i in inner if rng.random() < 0.25}
+
+
+def ask(subject: str, final: Final, pick: int) -> str:
+    fact = final.stated.fact
+    if final.kind == "date":
+        return ask_date(subject, fact, pick)
+    if final.kind == "number":
+        return ask_number(subject, fact)
+    return ask_entity(subject, fact, final.sort, final.sort_kind)
+
+
+def ask_number(subject: str, fact: Fact) -> str:
+    return fact.tail.replace("{}", subject)
+
+
+def hops(graph: Graph, chain: Chain) -> list[dict[str, str]]:
+    """One hop for each passage, in order."""
+    found = []
+    for place, stated in enumerate(chain.evidence):
+        thing = graph.nodes[chain.titles[place]]
+        final = chain.final
+        if place < len(chain.edges):
+            noun = graph.nodes[chain.edges[place].target].noun
+            final = Final(stated, "entity", chain.edges[place].mention, noun.phrase, noun.kind)
+        found.append(
+            {
+                "sub_question": start(ask(name(thing, typed=True), final, 0)),
+                "answer": chain.answers[place],
+                "passage_id": stated.passage.id,
+                "quote": stated.quote,
+                "relation": stated.fact.relation,
+            }
+        )
+    return found
+
+
+def words_in(text: str) -> int:
+    return len(re.findall(r"\w+", text))
