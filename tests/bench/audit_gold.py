@@ -22,6 +22,7 @@ from pipeline.text import contains, dates, numbers, sentences
 from pipeline.types import AnswerType, Draft, Finding, Hop, Passage
 from tests.bench.common import Interval, interval, opened, table
 
+SINGLE = "single-hop sub-questions"
 MOST_MUSIQUE, LEAST_SINGLE = 0.15, 0.65
 
 
@@ -32,10 +33,14 @@ class Case(NamedTuple):
 
 
 class Called(NamedTuple):
-    group: str
+    case: Case
     easy: bool
     causes: tuple[str, ...]
     sound: bool
+
+    @property
+    def group(self) -> str:
+        return self.case.group
 
 
 class Gold:
@@ -43,7 +48,7 @@ class Gold:
 
     def __init__(self, retriever: Retriever) -> None:
         self._retriever = retriever
-        self.lost: Counter[str] = Counter()
+        self.lost = 0
 
     async def hop(self, question: str, answer: str, document: str) -> Hop | None:
         """The hop on the first passage of the document that names the answer, else on its first."""
@@ -60,40 +65,26 @@ class Gold:
             passage_sha256=passage.sha256,
         )
 
-    async def cases(self, name: str, row: dict[str, Any]) -> list[Case]:
-        steps = list(_steps(row))
-        hops = [await self.hop(*step) for step in steps]
-        if not hops or not all(hops):
-            self.lost[name] += 1
-            return []
+    async def cases(self, row: dict[str, Any]) -> list[Case]:
+        """The question with all its hops, and each sub-question that is one ("Hello Love >> performer" is none)."""
+        hops = [await self.hop(*step) for step in _steps(row["decomposition"])]
         good = [hop for hop in hops if hop]
+        if len(good) < len(hops):
+            self.lost += 1
+            return []
         whole = Case(
-            f"{name}, {len(good)} hops", _draft(row["question"], row["answer"], good, row["answer_aliases"]), len(good)
+            f"{len(good)} hops", _draft(row["question"], row["answer"], good, row["answer_aliases"]), len(good)
         )
-        if "support_id" not in (row.get("decomposition") or [{}])[0]:
-            return [whole]
-        # "Hello Love >> performer" is no question of a person's; such steps are left out.
         single = [hop for hop in good if ">>" not in hop.sub_question]
-        return [whole, *(Case(f"{name}, single", _draft(h.sub_question, h.answer, [h], ()), 2) for h in single)]
+        return [whole, *(Case(SINGLE, _draft(h.sub_question, h.answer, [h], []), 2) for h in single)]
 
 
-def _steps(row: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """(sub-question, answer, document) of each step; where a set names none, its documents in their order."""
-    known: list[str] = []
-    parts = row.get("decomposition") or []
-    if parts and "support_id" in parts[0]:
-        for part in parts:
-            question = re.sub(
-                r"#(\d+)", lambda m: known[int(m[1]) - 1] if int(m[1]) <= len(known) else m[0], part["question"]
-            )
-            known.append(part["answer"])
-            yield question, part["answer"], part["support_id"]
-        return
-    pairs = list(zip(row["supporting_titles"], row["supporting_ids"], strict=True))
-    for title, document in pairs[:-1]:
-        yield f"What is {title}?", title, document
-    if pairs:
-        yield row["question"], row["answer"], pairs[-1][1]
+def _steps(decomposition: list[dict[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """(sub-question, answer, document) of each step; "#1" becomes the first step's answer."""
+    known = [part["answer"] for part in decomposition]
+    for part in decomposition:
+        question = re.sub(r"#(\d+)", lambda m: known[int(m[1]) - 1], part["question"])
+        yield question, part["answer"], part["support_id"]
 
 
 def _quote(passage: Passage, answer: str) -> str:
@@ -103,7 +94,7 @@ def _quote(passage: Passage, answer: str) -> str:
     return passage.text[span.start : span.end]
 
 
-def _draft(question: str, answer: str, hops: list[Hop], aliases: list[str] | tuple[str, ...]) -> Draft:
+def _draft(question: str, answer: str, hops: list[Hop], aliases: list[str]) -> Draft:
     kind = AnswerType.DATE if dates(answer) else AnswerType.NUMBER if numbers(answer) else AnswerType.ENTITY
     asked = question.strip().rstrip(" ?") + "?"
     return Draft(question=asked, answer=answer, answer_aliases=tuple(aliases), answer_type=kind, hops=tuple(hops))
@@ -117,7 +108,7 @@ async def called(case: Case, retriever: Retriever, k: int) -> Called:
         findings += await check(case.draft, evidence, retriever, k)
     needless = {hop for finding in findings for hop in finding.hops}
     easy = bool(findings) and len(case.draft.hops) - len(needless) < case.target
-    return Called(case.group, easy, tuple(sorted({f.check for f in findings})), sound)
+    return Called(case, easy, tuple(sorted({f.check for f in findings})), sound)
 
 
 def report(found: list[Called]) -> bool:
@@ -129,8 +120,8 @@ def report(found: list[Called]) -> bool:
         said = ", ".join(f"{name} {n}" for name, n in causes.most_common())
         rows.append((group, len(here), sum(c.sound for c in here), _share(here), said))
     print(table(("", "questions", "sound by our rules", "called too easy", "by"), rows))
-    whole = _share([c for c in found if c.group.startswith("musique") and "single" not in c.group])
-    single = _share([c for c in found if c.group.startswith("musique") and "single" in c.group])
+    whole = _share([c for c in found if c.group != SINGLE])
+    single = _share([c for c in found if c.group == SINGLE])
     good = whole.value <= MOST_MUSIQUE and single.value >= LEAST_SINGLE
     print(
         f"\nMuSiQue {whole} (at most {MOST_MUSIQUE}), its single-hop sub-questions {single} (at least {LEAST_SINGLE})"
@@ -146,20 +137,23 @@ def _share(found: list[Called]) -> Interval:
 async def main(options: argparse.Namespace) -> bool:
     ground = opened(str(options.corpus), options.out, [f"retrieval.k={options.k}"])
     gold = Gold(ground.site.retriever)
-    found = []
-    for path in sorted(options.gold.glob("*.jsonl")):
-        lines = path.read_text().splitlines()[: options.limit]
-        cases = [case for line in lines for case in await gold.cases(path.stem, json.loads(line))]
-        found += [await called(case, ground.site.retriever, options.k) for case in cases]
-    print(f"audit_gold: {options.corpus.name}, k {options.k}; without their documents here: {dict(gold.lost)}\n")
-    return report(found)
+    rows = [json.loads(line) for line in options.gold.read_text().splitlines()[: options.limit]]
+    cases = [case for row in rows for case in await gold.cases(row)]
+    found = [await called(case, ground.site.retriever, options.k) for case in cases]
+    print(f"audit_gold: {options.gold.stem} over {options.corpus.name}, k {options.k}; {gold.lost} lack a document\n")
+    good = report(found)
+    wrong = [c for c in found if c.easy is not (c.group == SINGLE)]
+    for c in wrong[: options.show]:
+        print(f"{c.group}, {', '.join(c.causes) or 'nothing found'}: {c.case.draft.question}")
+    return good
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpus", type=Path, required=True, help="the corpus that holds the gold documents")
-    parser.add_argument("--gold", type=Path, required=True, help="folder of *.jsonl")
-    parser.add_argument("--limit", type=int, help="only the first so many rows of each set")
+    parser.add_argument("--gold", type=Path, required=True, help="MuSiQue questions (.jsonl)")
+    parser.add_argument("--limit", type=int, help="only the first so many")
+    parser.add_argument("--show", type=int, default=0, help="print so many that it judged otherwise than we want")
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path("outputs"))
     sys.exit(0 if asyncio.run(main(parser.parse_args())) else 1)
