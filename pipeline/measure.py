@@ -1,0 +1,201 @@
+"""How good is a solver on questions with known answers? The check of the instrument that difficulty is measured with.
+
+Recall of the supporting documents is set against one search with the bare question at the same number of distinct
+passages: a solver that finds no more than that adds nothing by searching in steps.
+"""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import median
+
+import orjson
+from pydantic import ValidationError
+
+from pipeline.agents.solver import attempt, solver
+from pipeline.config import RunConfig
+from pipeline.errors import UsageError
+from pipeline.llm.base import LLM
+from pipeline.retrieval.base import Retriever
+from pipeline.text import normalise
+from pipeline.types import Data, Rollout
+
+ALL = "all"
+
+
+class Question(Data):
+    """One line of a question file; other fields of the line are left out."""
+
+    question: str
+    answer: str
+    answer_aliases: tuple[str, ...] = ()
+    hops: int = 0
+    """0: not known."""
+    supporting_ids: tuple[str, ...] = ()
+    """Documents, not passages."""
+    dataset: str = ""
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return (self.answer, *self.answer_aliases)
+
+
+class Scored(Data):
+    """One rollout. The recalls are None where the question names no supporting documents."""
+
+    question: int
+    sample: int
+    answer: str
+    exact: bool
+    f1: float
+    steps: int
+    seen: int
+    """Distinct passages."""
+    recall: bool | None
+    """Was a passage of every supporting document seen?"""
+    baseline: bool | None
+    """The same of one search with the question, for as many passages."""
+
+
+class Figures(Data):
+    """Means over the rollouts of one group of questions."""
+
+    group: str
+    questions: int
+    rollouts: int
+    exact: float
+    """EM after SQuAD's normalisation; this is also the solve rate."""
+    f1: float
+    solved: float
+    """Share of the questions that at least one rollout solved."""
+    least_steps: float | None
+    """Mean over the solved questions of the least steps of a right rollout."""
+    steps: float
+    median_steps: float
+    p90_steps: int
+    seen: float
+    recall: float | None
+    baseline: float | None
+
+
+class Measurement(Data):
+    model: str
+    solver_digest: str
+    """Empty for another model than the embedded one."""
+    k: int
+    figures: tuple[Figures, ...]
+    """`all`, then each data set, then each data set by hops."""
+    scored: tuple[Scored, ...]
+
+
+def read(path: Path) -> tuple[Question, ...]:
+    """The questions of a JSONL file. Raises UsageError, naming the line, where one has no question or answer."""
+    found = []
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = orjson.loads(line)
+            found.append(Question.model_validate({name: row[name] for name in Question.model_fields if row.get(name)}))
+        except (orjson.JSONDecodeError, ValidationError, AttributeError, TypeError) as error:
+            raise UsageError(f"{path}, line {number}: needs the texts 'question' and 'answer'") from error
+    if not found:
+        raise UsageError(f"{path}: holds no question")
+    return tuple(found)
+
+
+async def measure(
+    questions: Sequence[Question], llm: LLM, retriever: Retriever, config: RunConfig
+) -> Measurement:
+    """`config.loop.rollouts` rollouts of each question, with `config.solver`'s limits. Raises what model and index raise."""
+    from pipeline.embedded import solver as embedded
+
+    gate = asyncio.Semaphore(config.how.concurrency)
+    agent = solver(config, llm, retriever)
+
+    async def one(index: int, sample: int) -> Scored:
+        async with gate:
+            rollout = await attempt(agent, questions[index].question, sample)
+            return await _scored(index, questions[index], rollout, retriever)
+
+    pairs = [(index, sample) for index in range(len(questions)) for sample in range(config.loop.rollouts)]
+    scored = await asyncio.gather(*(one(index, sample) for index, sample in pairs))
+    return Measurement(
+        model=config.model.model,
+        solver_digest=embedded.digest() if config.model.provider == "embedded" else "",
+        k=config.retrieval.k,
+        figures=tuple(_groups(questions, scored)),
+        scored=tuple(scored),
+    )
+
+
+async def _scored(index: int, question: Question, rollout: Rollout, retriever: Retriever) -> Scored:
+    seen = {passage_id for call in rollout.trajectory.calls for passage_id in call.passage_ids}
+    wanted = set(question.supporting_ids)
+    once = await retriever.search(question.question, max(1, len(seen))) if wanted else []
+    return Scored(
+        question=index,
+        sample=rollout.sample,
+        answer=rollout.answer,
+        exact=normalise(rollout.answer) in {normalise(answer) for answer in question.answers},
+        f1=max(f1(rollout.answer, answer) for answer in question.answers),
+        steps=rollout.trajectory.steps,
+        seen=len(seen),
+        recall=wanted <= {passage_id.rpartition("#")[0] for passage_id in seen} if wanted else None,
+        baseline=wanted <= {hit.passage.document_id for hit in once} if wanted else None,
+    )
+
+
+def f1(answer: str, gold: str) -> float:
+    """SQuAD's F1 of the words; 1 where both are empty."""
+    mine, other = normalise(answer).split(), normalise(gold).split()
+    if not mine or not other:
+        return float(mine == other)
+    shared = sum((Counter(mine) & Counter(other)).values())
+    return 2 * shared / (len(mine) + len(other))
+
+
+def _groups(questions: Sequence[Question], scored: Sequence[Scored]) -> Iterable[Figures]:
+    groups: dict[str, list[Scored]] = defaultdict(list)
+    for row in scored:
+        question = questions[row.question]
+        hops = f"{question.hops}-hop" if question.hops else ""
+        named = [ALL, question.dataset, " ".join(part for part in (question.dataset, hops) if part) if hops else ""]
+        for name in dict.fromkeys(name for name in named if name):
+            groups[name].append(row)
+    for name in sorted(groups, key=lambda name: (name != ALL, name)):
+        yield _figures(name, groups[name])
+
+
+def _figures(group: str, rows: Sequence[Scored]) -> Figures:
+    least: dict[int, int] = {}
+    for row in rows:
+        if row.exact:
+            least[row.question] = min(row.steps, least.get(row.question, row.steps))
+    steps = sorted(row.steps for row in rows)
+    total = len({row.question for row in rows})
+    return Figures(
+        group=group,
+        questions=total,
+        rollouts=len(rows),
+        exact=_mean([row.exact for row in rows]) or 0.0,
+        f1=_mean([row.f1 for row in rows]) or 0.0,
+        solved=len(least) / total,
+        least_steps=_mean(least.values()),
+        steps=sum(steps) / len(steps),
+        median_steps=median(steps),
+        p90_steps=steps[min(len(steps) - 1, int(len(steps) * 0.9))],
+        seen=sum(row.seen for row in rows) / len(rows),
+        recall=_mean([row.recall for row in rows if row.recall is not None]),
+        baseline=_mean([row.baseline for row in rows if row.baseline is not None]),
+    )
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else None
