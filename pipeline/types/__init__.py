@@ -1,0 +1,40 @@
+"""The nouns of the product, as DESIGN's "Words" defines them.
+
+All of them are frozen and forbid unknown fields, so that the JSON form is the identity: what the journal holds is
+what ran. Nothing here holds seconds, money, URLs or timestamps: those live in `attempts.jsonl`, outside the promise
+that the same configuration, corpus, cache and seed give the same bytes.
+"""
+
+from pipeline.types.corpus import Document, Hit, Passage
+from pipeline.types.data import Data, sha256
+from pipeline.types.question import AnswerType, Draft, Hop, Seed
+from pipeline.types.record import Cause, Feedback, Finding, Label, Lineage, Record, Round, Status
+from pipeline.types.rollout import Call, Message, Rollout, Stop, ToolCall, Trajectory, Usage, Verdict
+
+__all__ = [
+    "AnswerType",
+    "Call",
+    "Cause",
+    "Data",
+    "Document",
+    "Draft",
+    "Feedback",
+    "Finding",
+    "Hit",
+    "Hop",
+    "Label",
+    "Lineage",
+    "Message",
+    "Passage",
+    "Record",
+    "Rollout",
+    "Round",
+    "Seed",
+    "Status",
+    "Stop",
+    "ToolCall",
+    "Trajectory",
+    "Usage",
+    "Verdict",
+    "sha256",
+]

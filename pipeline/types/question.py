@@ -1,0 +1,51 @@
+"""Seeds and the questions that are made from them."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pipeline.types.corpus import Passage
+from pipeline.types.data import Data
+
+
+class AnswerType(StrEnum):
+    ENTITY = "entity"
+    DATE = "date"
+    NUMBER = "number"
+
+
+class Hop(Data):
+    """One link of the evidence chain. `quote` is a verbatim slice of the passage's text and holds the answer."""
+
+    sub_question: str
+    answer: str
+    passage_id: str
+    title: str
+    quote: str
+    passage_sha256: str
+    relation: str = ""
+    """The generator's own short name of the link (a verb and preposition, say), for diversity figures."""
+
+
+class Draft(Data):
+    """What a generator or refiner proposes. The last hop's answer is the answer."""
+
+    question: str
+    answer: str
+    answer_aliases: tuple[str, ...] = ()
+    answer_type: AnswerType
+    answer_precision: Literal["", "day", "month", "year"] = ""
+    """Dates only: how exact the question asks for it."""
+    hops: tuple[Hop, ...]
+    family: str = "chain"
+    """How the question was made: `chain`, `control` (one hop) or `cloze` (a masked span)."""
+
+
+class Seed(Data):
+    """One planned attempt. `key` is the identity of its journal line."""
+
+    key: str
+    passage: Passage
+    draw: int
+    side: Literal["train", "eval"]
+    answer_type: AnswerType
+    target_steps: int

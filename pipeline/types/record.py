@@ -1,0 +1,137 @@
+"""How a seed went, round by round, and how it ended: the journal line."""
+
+from enum import StrEnum
+
+from pipeline.types.data import Data
+from pipeline.types.question import Draft, Seed
+from pipeline.types.rollout import Rollout, Trajectory, Usage, Verdict
+
+
+class Label(StrEnum):
+    """What an assessment says of a draft."""
+
+    UNSOUND = "unsound"
+    TOO_EASY = "too_easy"
+    UNSOLVED = "unsolved"
+    CANDIDATE = "candidate"
+
+
+class Cause(StrEnum):
+    """Why a draft was sent back. The first four are SAGE's names of "too easy", the next four of "unsolved"."""
+
+    CO_LOCATED = "co_located"
+    OVER_SPECIFIED = "over_specified"
+    QUERY_COLLAPSE = "query_collapse"
+    SUPERFICIAL = "superficial"
+    RETRIEVAL_MISS = "retrieval_miss"
+    SOLVER_ERROR = "solver_error"
+    GENERATOR_ERROR = "generator_error"
+    AMBIGUOUS = "ambiguous"
+
+
+class Finding(Data):
+    """What one audit check found. A fatal finding sends the draft back without a rollout."""
+
+    check: str
+    cause: Cause
+    fatal: bool
+    hops: tuple[int, ...] = ()
+    """Indices of the hops concerned."""
+    detail: str = ""
+
+
+class Feedback(Data):
+    """The one edge back: what the refiner is told."""
+
+    label: Label
+    cause: Cause
+    message: str
+    hops: tuple[int, ...] = ()
+
+
+class Round(Data):
+    """One draft and all that was found out about it. Round 0 is the generator's, later ones the refiner's."""
+
+    index: int
+    agent: Trajectory
+    """The generator's or refiner's own trace."""
+    draft: Draft | None
+    """None where the agent proposed nothing usable; `findings` says why."""
+    findings: tuple[Finding, ...] = ()
+    rollouts: tuple[Rollout, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    control: bool = False
+    """One of the 5 % that ran to full K although the audit or the early stop had decided."""
+    feedback: Feedback | None = None
+    """None on the round that was a candidate."""
+
+
+class Status(StrEnum):
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    FAILED = "failed"
+
+
+class Lineage(Data):
+    """Where a record comes from."""
+
+    run: str
+    preset: str
+    strategy: str
+    model: str
+    solver_digest: str
+    """Digest of the embedded solver's code where it solved; empty for another model."""
+    corpus: str
+    corpus_fingerprint: str
+    licence: str
+    attribution: str
+    retriever: str
+
+
+class Record(Data):
+    """The journal line of one seed."""
+
+    key: str
+    seed: Seed
+    status: Status
+    reason: str
+    """One code: `below_target`, a cause, `no_draft`, `deadline`, ...; empty or `relaxed` if accepted."""
+    rounds: tuple[Round, ...]
+    confirmation: tuple[Rollout, ...] = ()
+    confirmation_verdicts: tuple[Verdict, ...] = ()
+    lineage: Lineage
+
+    @property
+    def usage(self) -> dict[str, Usage]:
+        """By role, over all rounds and the confirmation; calls count whether or not a cache answered them."""
+        spent = {role: Usage() for role in ("generator", "refiner", "solver", "judge")}
+        for past in self.rounds:
+            spent["refiner" if past.index else "generator"] += past.agent.usage
+        rollouts = [*self.confirmation, *(rollout for past in self.rounds for rollout in past.rollouts)]
+        verdicts = [*self.confirmation_verdicts, *(verdict for past in self.rounds for verdict in past.verdicts)]
+        spent["solver"] = sum((rollout.trajectory.usage for rollout in rollouts), Usage())
+        spent["judge"] = sum((verdict.usage for verdict in verdicts), Usage())
+        return spent
+
+    @property
+    def draft(self) -> Draft | None:
+        return self.rounds[-1].draft if self.rounds else None
+
+    @property
+    def measured(self) -> tuple[Verdict, ...]:
+        """The verdicts that difficulty and solve rate rest on: the confirmation's, and the last round's without one."""
+        return self.confirmation_verdicts or (self.rounds[-1].verdicts if self.rounds else ())
+
+    @property
+    def measured_rollouts(self) -> tuple[Rollout, ...]:
+        """The rollouts of `measured`, in the same order."""
+        return self.confirmation or (self.rounds[-1].rollouts if self.rounds else ())
+
+    @property
+    def difficulty(self) -> int | None:
+        """Least steps over the correct rollouts; none where none was correct."""
+        return min((v.steps for v in self.measured if v.correct), default=None)
+
+    @property
+    def solve_rate(self) -> float | None:
+        return sum(v.correct for v in self.measured) / len(self.measured) if self.measured else None

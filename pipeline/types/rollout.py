@@ -1,0 +1,105 @@
+"""Model calls, in the shapes of OpenAI's Chat Completions; what an agent did with them; what is said of it."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pipeline.types.data import Data
+
+
+class ToolCall(Data):
+    id: str
+    name: str
+    arguments: str
+    """A JSON object, as text."""
+
+
+class Message(Data):
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    name: str = ""
+
+
+class Usage(Data):
+    """Tokens of one or more calls. The embedded model counts words and marks."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
+
+
+class Stop(StrEnum):
+    """Every way in which an agent ends."""
+
+    ANSWERED = "answered"
+    SEARCH_BUDGET = "search_budget"
+    """Answered in the forced last call, after the search budget was spent."""
+    MAX_TURNS = "max_turns"
+    MAX_TOKENS = "max_tokens"
+    FORMAT_ERRORS = "format_errors"
+
+
+class Call(Data):
+    """One search or open of an agent. A call that is no repeat is a *step*."""
+
+    id: str
+    """The id of the tool call, and so of the tool message that answers it."""
+    tool: Literal["search", "open"]
+    argument: str
+    passage_ids: tuple[str, ...]
+    """Corpus ids (not the shown ones) of what the agent was shown, in order."""
+    repeat: bool = False
+
+
+class Trajectory(Data):
+    """One agent's whole conversation: `messages` are exactly what the model was sent and said."""
+
+    messages: tuple[Message, ...]
+    calls: tuple[Call, ...]
+    stop: Stop
+    final: str = ""
+    """The arguments (JSON text) of the call that ended it (`answer`, `propose` or `revise`), or nothing."""
+    format_errors: int = 0
+    usage: Usage = Usage()
+
+    @property
+    def steps(self) -> int:
+        return sum(not call.repeat for call in self.calls)
+
+
+class Rollout(Data):
+    """One attempt of the solver."""
+
+    sample: int
+    trajectory: Trajectory
+    answer: str
+    """Empty where the solver gave none."""
+
+
+class Verdict(Data):
+    """What the judge and the evidence say of one rollout."""
+
+    sample: int
+    right: bool
+    """The judge accepts the answer."""
+    supported: bool
+    """The rollout's own observations hold the support of the answer."""
+    method: Literal["exact", "judge", "none"]
+    """How `right` was found; `none` = there was no answer to judge."""
+    steps: int
+    calls: int
+    hit_step: int | None
+    """The step (from 1) at which the answer first shows in an observation."""
+    usage: Usage = Usage()
+    """What the judge took."""
+
+    @property
+    def correct(self) -> bool:
+        return self.right and self.supported
