@@ -73,7 +73,7 @@ class _Tally:
             self._reject(row.place, document or row.error)
         elif not document.text:
             self.empty += 1
-        elif len(document.text) > self.manifest.limits.doc_chars:
+        elif len(document.stored) > self.manifest.limits.doc_chars:
             self.oversized += 1
         elif first := self.by_text.get(key := hashlib.sha256(document.text.encode()).digest()):
             self.duplicate += 1

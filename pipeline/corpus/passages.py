@@ -3,6 +3,8 @@
 A document is cut into equal parts rather than filled up from the left, so that no stump of a sentence is left over.
 """
 
+import re
+
 from pipeline.text import Span, sentences
 from pipeline.types import Document, Passage
 
@@ -11,6 +13,9 @@ CHUNKER = "1"
 
 WORDS = 100
 _LONGEST = 200
+_WORD_LENGTH = 40
+_WORD = re.compile(rf"\S{{1,{_WORD_LENGTH}}}")
+"""What counts as a word; a longer run, as in scripts without blanks, counts as several."""
 
 
 def passages(document: Document) -> list[Passage]:
@@ -44,15 +49,12 @@ def _cut(text: str) -> list[Span]:
 
 def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:
     """A sentence with its number of words; one of more than 200 words in pieces of 100."""
-    length = len(text[sentence.start : sentence.end].split())
+    start, end = sentence
+    length = len(text[start:end].split())
+    if end - start > _WORD_LENGTH * length:  # text without blanks
+        length = len(_WORD.findall(text, start, end))
     if length <= _LONGEST:
         return [(sentence, length)]
-    starts = _word_starts(text, sentence)[::WORDS]
-    ends = [*starts[1:], sentence.end]
-    trimmed = [Span(a, a + len(text[a:b].rstrip())) for a, b in zip(starts, ends, strict=True)]
-    return [(span, len(text[span.start : span.end].split())) for span in trimmed]
-
-
-def _word_starts(text: str, span: Span) -> list[int]:
-    inside = range(span.start, span.end)
-    return [i for i in inside if not text[i].isspace() and (i == span.start or text[i - 1].isspace())]
+    words = [match.span() for match in _WORD.finditer(text, start, end)]
+    parts = [words[i : i + WORDS] for i in range(0, len(words), WORDS)]
+    return [(Span(part[0][0], part[-1][1]), len(part)) for part in parts]

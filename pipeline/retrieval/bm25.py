@@ -79,6 +79,8 @@ class _Okapi(BM25Okapi):  # type: ignore[misc]
     def weigh(self, query: Counter[str], words: Sequence[str]) -> float:
         """The score of a text that need not be in the corpus, by the same formula as `get_batch_scores`."""
         counts: Counter[str] = Counter(words)
+        if not any(counts[word] and word in self.idf for word in query):
+            return 0.0
         norm: Any = self.k1 * (1 - self.b + self.b * len(words) / self.avgdl)
         weight = {word: times * self.idf.get(word, 0.0) for word, times in query.items()}
         return float(sum(w * counts[word] * (self.k1 + 1) / (counts[word] + norm) for word, w in weight.items()))

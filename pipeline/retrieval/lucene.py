@@ -34,7 +34,7 @@ class LuceneRetriever(Passages):
 
     def __init__(self, corpus: Corpus, out: Path) -> None:
         super().__init__(corpus.passages)
-        home = index.ensure(corpus, ANALYSER, out, lambda path: jvm.call(_build, corpus, path))
+        home = index.ensure(corpus, ANALYSER, out, lambda path: _build(corpus, path))
         self._searcher: Any = jvm.call(_open, home, len(corpus.passages))
         self._waiting: list[_Asked] = []
         self._lock = Lock()
@@ -62,12 +62,17 @@ class LuceneRetriever(Passages):
     def _drain(self) -> None:
         with self._lock:
             batch, self._waiting = self._waiting, []
-        batch = [asked for asked in batch if asked.answer.set_running_or_notify_cancel()]
+        self._settle([asked for asked in batch if asked.answer.set_running_or_notify_cancel()])
+
+    def _settle(self, batch: list[_Asked]) -> None:
         try:
             found = self._search(batch)
         except BaseException as error:
-            for asked in batch:
-                asked.answer.set_exception(jvm.translated(error))
+            if len(batch) == 1:
+                batch[0].answer.set_exception(jvm.translated(error))
+            else:  # one bad query must not fail the others
+                for asked in batch:
+                    self._settle([asked])
         else:
             for asked, hits in zip(batch, found, strict=True):
                 asked.answer.set_result(hits)
@@ -109,14 +114,17 @@ class LuceneRetriever(Passages):
                 key = jvm.java("org.apache.lucene.index.Term")("contents", term)
                 self._frequency[term] = reader.reader.docFreq(key)
             df = self._frequency[term]
-            weight[term] = times * log(1 + (documents - df + 0.5) / (df + 0.5)) if df else 0.0
+            if df:
+                weight[term] = times * log(1 + (documents - df + 0.5) / (df + 0.5))
         return [_bm25(weight, reader.analyze(readable(text)), average) for text in texts]
 
 
 def _bm25(weight: dict[str, float], tokens: list[str], average: float) -> float:
     counts = Counter(tokens)
+    if not any(counts[term] for term in weight):
+        return 0.0
     norm = K1 * (1 - B + B * _stored_length(len(tokens)) / average)
-    return sum((w * counts[term] / (counts[term] + norm) for term, w in weight.items() if counts[term]), 0.0)
+    return sum(w * counts[term] / (counts[term] + norm) for term, w in weight.items())
 
 
 def _stored_length(length: int) -> int:
@@ -127,14 +135,20 @@ def _stored_length(length: int) -> int:
 
 
 def _build(corpus: Corpus, path: Path) -> None:
+    """One job per batch, so that Ctrl-C need not wait for the whole index."""
+    indexer = jvm.call(_indexer, path)
+    for start in range(0, len(corpus.passages), _BATCH):
+        part = corpus.passages[start : start + _BATCH]
+        jvm.call(indexer.add_batch_dict, [{"id": passage.id, "contents": contents(passage)} for passage in part])
+    jvm.call(indexer.close)
+
+
+def _indexer(path: Path) -> Any:
     jvm.start()
     from pyserini.index.lucene import LuceneIndexer
 
-    indexer = LuceneIndexer(args=["-index", str(path), "-optimize"], threads=_THREADS)
-    for start in range(0, len(corpus.passages), _BATCH):
-        part = corpus.passages[start : start + _BATCH]
-        indexer.add_batch_dict([{"id": passage.id, "contents": contents(passage)} for passage in part])
-    indexer.close()
+    # The buffer's default would not fit into the heap.
+    return LuceneIndexer(args=["-index", str(path), "-memoryBuffer", "128", "-optimize"], threads=_THREADS)
 
 
 def _open(path: Path, passages: int) -> Any:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.corpus.seeds import side
 from pipeline.retrieval.base import Retriever
@@ -101,3 +102,16 @@ async def test_the_score_of_a_new_text_follows_its_words(any_retriever: Retrieve
     )
     assert near > far > none == 0
     assert await any_retriever.score("bridge", []) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_corpus_of_one_document_without_a_word_that_counts_is_no_error(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_text('{"id": "a", "title": "The", "text": "To be or not to be, that is it."}')
+    small = open_retriever(kind, corpus.load(corpus.resolve(str(path))), tmp_path)
+    assert [hit.passage.id for hit in await small.search("be or not to be", 5)] == []
+    assert await small.score("be a bridge", ["a bridge", ""]) == [0, 0]
+    path.write_text('{"id": "a", "title": "Mill", "text": "The mill of Arden was built in 1702."}')
+    small = open_retriever(kind, corpus.load(corpus.resolve(str(path))), tmp_path)
+    (hit,) = await small.search("who built the mill", 5)
+    assert await small.score("who built the mill", [contents(hit.passage)]) == pytest.approx([hit.score], rel=1e-3)
