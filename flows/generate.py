@@ -27,7 +27,6 @@ from pipeline.cli.progress import Progress, Tally
 from pipeline.cli.stages import Job
 from pipeline.config import RunConfig, build
 from pipeline.run import RunResult
-from pipeline.store.files import write_json
 
 logger = logging.getLogger(__name__)
 SMALLEST, LARGEST = 16, 64
@@ -37,12 +36,10 @@ EVERY = 3.0
 _given: ContextVar[Job | None] = ContextVar("job", default=None)
 
 
-async def run(job: Job) -> RunResult:
-    """The job of a command, as a flow run. Its settings go through a file, since Prefect keeps parameters."""
-    path = job.config.how.out / ".prefect" / "configs" / f"{job.config.digest()[:12]}.json"
-    write_json(path, job.config.model_dump(mode="json"))
+async def run(job: Job, config: Path) -> RunResult:
+    """The job of a command, as a flow run; `config` is the file of its settings."""
     _given.set(job)
-    return await generate(str(path))
+    return await generate(str(config))
 
 
 @flow(name="digsite-generate", persist_result=False)

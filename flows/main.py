@@ -5,10 +5,12 @@ It stands here because the product does not know its flows. Prefect is imported 
 """
 
 import asyncio
+import os
 from typing import TYPE_CHECKING, NoReturn
 
 from flows.server import Server
 from pipeline.cli import main as command_line
+from pipeline.store.files import write_json
 
 if TYPE_CHECKING:
     from pipeline.cli.stages import Job
@@ -19,11 +21,25 @@ def main() -> NoReturn:
     command_line(through=through)
 
 
-def through(job: "Job") -> "RunResult":
-    """Run a job as a Prefect flow, on the user's server where PREFECT_API_URL names one, else on one of our own."""
-    with Server(job.config.how.out / ".prefect") as server:
-        from flows.generate import run
+def through(job: "Job", *, debug: bool) -> "RunResult":
+    """Run a job as a Prefect flow, on the user's server where PREFECT_API_URL names one, else on one of our own.
 
-        job.watch.stage("waiting for Prefect")
-        server.wait()
-        return asyncio.run(run(job))
+    The settings go through a file, beside what Prefect keeps: it stores the parameters of a flow, and they may be long.
+    """
+    # Every error comes up to the command line, which says it once; Prefect would show its traceback twice before.
+    for name in ("PREFECT_LOGGING_LEVEL", "PREFECT_LOGGING_INTERNAL_LEVEL"):
+        os.environ.setdefault(name, "INFO" if debug else "CRITICAL")
+    home = job.config.how.out / ".prefect"
+    settings = home / "configs" / f"{job.config.digest()[:12]}.json"
+    write_json(settings, job.config.model_dump(mode="json"))
+    server = Server(home)
+    server.start()
+    job.watch.stage("starting Prefect")
+    from flows.generate import run
+
+    server.wait()
+    return asyncio.run(run(job, settings))
+
+
+if __name__ == "__main__":
+    main()

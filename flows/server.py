@@ -29,29 +29,19 @@ _START_SECONDS = 120.0
 
 
 class Server:
-    """Started when entered, usable after `wait`. Enter it before prefect is imported: it sets the environment."""
+    """Nothing stops it but the end of this process, since Prefect's own farewell still needs it."""
 
     def __init__(self, home: Path) -> None:
         self._home = home.resolve()
         self._child: subprocess.Popen[bytes] | None = None
         self._said: deque[bytes] = deque(maxlen=40)
 
-    def __enter__(self) -> "Server":
+    def start(self) -> None:
+        """Start it, unless PREFECT_API_URL names one. Sets the environment: call it before prefect is imported."""
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
         if not os.environ.get("PREFECT_API_URL"):
             self._start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._child is not None and self._child.stdin is not None:
-            self._child.stdin.close()
-            try:
-                self._child.wait(timeout=2)
-            except subprocess.TimeoutExpired:
-                self._child.kill()
-                self._child.wait()
-            del os.environ["PREFECT_API_URL"]
 
     def wait(self) -> None:
         """Return once the server answers. Raises DigsiteError with its last words where it does not."""
@@ -69,8 +59,9 @@ class Server:
         raise DigsiteError(f"Prefect's temporary server did not start; use --no-flow. It said: {self.last_words()}")
 
     def last_words(self) -> str:
-        """The end of what the server wrote to its standard error."""
-        return b"".join(self._said).decode(errors="replace").strip()[-1000:] or "nothing"
+        """The last error that the server wrote to its standard error, else its last line."""
+        lines = [line.decode(errors="replace").strip() for line in self._said if line.strip()]
+        return next((line for line in reversed(lines) if "Error" in line), lines[-1] if lines else "nothing")
 
     def _start(self) -> None:
         os.environ["PREFECT_HOME"] = str(self._home)
@@ -103,7 +94,8 @@ def _serve(handle: int) -> None:
 
 def _end_with_parent() -> None:
     """At once, without a farewell: what matters is committed, and the farewell is made of tracebacks."""
-    sys.stdin.buffer.read()
+    while os.read(0, 1024):
+        continue
     os._exit(0)
 
 

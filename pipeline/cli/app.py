@@ -4,15 +4,17 @@ Exit codes: 0 done; 1 something broke; 2 a mistake of the user's, said in one li
 pairs; 130 and 143 interrupted. `--debug` may stand anywhere on the line and shows tracebacks.
 """
 
+import signal
 import sys
 import traceback
 from collections.abc import Callable
+from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
 
 from pipeline.cli import corpora, generate, runs, tell
-from pipeline.cli.options import Through
+from pipeline.cli.options import Through, Way
 from pipeline.errors import DigsiteError
 
 app = typer.Typer(
@@ -39,6 +41,10 @@ for _command in _COMMANDS:
 app.add_typer(corpora.corpus, name="corpus")
 
 
+INTERRUPTED = 130
+"""What typer makes of a Ctrl-C."""
+
+
 @app.callback()
 def _digsite(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks. May stand anywhere on the line.")] = False,
@@ -51,17 +57,23 @@ def main(arguments: list[str] | None = None, *, through: Through | None = None) 
     arguments = sys.argv[1:] if arguments is None else arguments
     plain = [argument for argument in arguments if argument != "--debug"]
     debug = plain != arguments
+    # Not Python's own, which asyncio would replace by one that waits until the event loop has its turn again.
+    signal.signal(signal.SIGINT, _interrupt)
     try:
-        result = app(plain, prog_name="digsite", standalone_mode=False, obj=through)
+        result = app(plain, prog_name="digsite", standalone_mode=False, obj=Way(through, debug))
         code = result if isinstance(result, int) else 0
+        if code == INTERRUPTED:
+            tell.say("digsite: interrupted; what had finished is kept, and the same command goes on from there")
     except (DigsiteError, typer.TyperException) as error:
         code = _failed(_line(error), error.exit_code, debug=debug)
-    except KeyboardInterrupt:
-        code = 130
     except Exception as error:
         line = f"{type(error).__name__}: {_line(error)} (run it with --debug to see where; please report it)"
         code = _failed(line, 1, debug=debug)
     sys.exit(code)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def _line(error: Exception) -> str:

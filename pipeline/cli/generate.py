@@ -44,7 +44,7 @@ def generate(  # noqa: PLR0913, PLR0917 - options of the user
     """Make pairs out of CORPUS until so many are accepted. The same command again goes on where it stopped."""
     given = {name: value for name, value in locals().items() if name in options.KEYS}
     settings = options.settings(given, preset=preset, file=config, sets=sets)
-    return _run(settings, settings.folder(), through=None if no_flow else ctx.obj, json=json)
+    return _run(settings, settings.folder(), way=None if no_flow else ctx.obj, json=json)
 
 
 def resume(
@@ -58,7 +58,7 @@ def resume(
     from pipeline.run import resumable
 
     folder = run_folder(run, out or Path("outputs"))
-    return _run(resumable(folder), folder, through=None if no_flow else ctx.obj, json=json)
+    return _run(resumable(folder), folder, way=None if no_flow else ctx.obj, json=json)
 
 
 def preview(  # noqa: PLR0913, PLR0917 - options of the user
@@ -92,7 +92,7 @@ def preview(  # noqa: PLR0913, PLR0917 - options of the user
     return 0 if len(found) == PREVIEWED else SHORT
 
 
-def _run(config: RunConfig, folder: Path, *, through: options.Through | None, json: bool) -> int:
+def _run(config: RunConfig, folder: Path, *, way: options.Way | None, json: bool) -> int:
     """All stages, with progress on stderr, then what came of it."""
     from pipeline.cli.stages import Job, straight
     from pipeline.run import prepare
@@ -100,7 +100,7 @@ def _run(config: RunConfig, folder: Path, *, through: options.Through | None, js
     prepare.check(config)
     with Progress(Tally(pairs=config.how.pairs, seeds=config.how.seeds)) as progress:
         job = Job(config, progress, folder)
-        result: RunResult = through(job) if through else asyncio.run(straight(job))
+        result: RunResult = way.through(job, debug=way.debug) if way and way.through else asyncio.run(straight(job))
     if json:
         tell.json(summary(result))
     else:

@@ -6,7 +6,7 @@ A flag that is not given says nothing, so that the TOML file and the preset keep
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
@@ -14,6 +14,15 @@ from pipeline.config import RunConfig, build
 from pipeline.errors import UsageError
 
 Through: TypeAlias = Callable[..., Any]
+"""Runs a `stages.Job` and returns its `RunResult`; `debug` says whether it may be talkative."""
+
+
+class Way(NamedTuple):
+    """How the program was started: what every command can ask its context for."""
+
+    through: Through | None
+    debug: bool
+
 
 Pairs = Annotated[int | None, typer.Option(min=1, help="Accepted pairs wanted.  [30]")]
 Steps = Annotated[str | None, typer.Option(metavar="S|A-B", help="Target: searches that a pair needs at least.  [2-4]")]

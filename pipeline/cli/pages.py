@@ -40,12 +40,12 @@ def _heading(record: Record) -> Text:
 
 
 def _draft(draft: Draft) -> Iterator[Text | Padding]:
-    yield Padding(words(f"Q  {draft.question}", style="bold"), (0, 0, 0, 2))
+    yield Padding(words(f"Q  {draft.question}", style="bold"), (0, 0, 0, 2), expand=False)
     also = f"   (also: {'; '.join(draft.answer_aliases)})" if draft.answer_aliases else ""
-    yield Padding(words(f"A  {draft.answer}{also}", style="bold green"), (0, 0, 0, 2))
+    yield Padding(words(f"A  {draft.answer}{also}", style="bold green"), (0, 0, 0, 2), expand=False)
     for number, hop in enumerate(draft.hops, 1):
-        yield Padding(words(f"{number}  {hop.sub_question} → {hop.answer}"), (0, 0, 0, 2))
-        yield Padding(words(f"“{hop.quote}” — {hop.title}", style="dim"), (0, 0, 0, 5))
+        yield Padding(words(f"{number}  {hop.sub_question} → {hop.answer}"), (0, 0, 0, 2), expand=False)
+        yield Padding(words(f"“{hop.quote}” — {hop.title}", style="dim"), (0, 0, 0, 5), expand=False)
 
 
 def _round(played: Round, *, last: bool) -> Iterator[Text | Padding]:
@@ -84,4 +84,6 @@ def _calls(trajectory: Trajectory) -> Iterator[Text | Padding]:
     for number, call in enumerate(trajectory.calls, 1):
         repeat = " (repeat)" if call.repeat else ""
         found = ", ".join(call.passage_ids[:3]) or "nothing"
-        yield Padding(words(f"{number} {call.tool} “{call.argument}”{repeat} → {found}", style="dim"), (0, 0, 0, 5))
+        yield Padding(
+            words(f"{number} {call.tool} “{call.argument}”{repeat} → {found}", style="dim"), (0, 0, 0, 5), expand=False
+        )

@@ -15,10 +15,14 @@ from rich.text import Text
 
 from pipeline.redact import clean
 
+WIDE = 160
+"""Columns where nobody's screen says how many there are."""
+
 
 def screen(*, error: bool = False) -> Console:
     """A console that takes text as it is: no markup, no emoji codes, no guesses at highlights."""
-    return Console(stderr=error, markup=False, emoji=False, highlight=False, soft_wrap=False)
+    stream = sys.stderr if error else sys.stdout
+    return Console(stderr=error, markup=False, emoji=False, highlight=False, width=None if stream.isatty() else WIDE)
 
 
 def say(line: str, *, style: str = "") -> None:
