@@ -157,5 +157,9 @@ def snippet(text: str, answer: str) -> str:
         return text
     match = re.search(re.escape(answer), text, re.IGNORECASE) if answer else None
     start = max(0, min(match.start() - SNIPPET // 2, len(text) - SNIPPET)) if match else 0
-    head, tail = "… " if start else "", " …" if start + SNIPPET < len(text) else ""
-    return head + text[start : start + SNIPPET].strip() + tail
+    end = start + SNIPPET
+    if start:
+        start = 1 + max(start - 1, text.find(" ", start, start + 30))
+    if end < len(text):
+        end = max(end - 30, text.rfind(" ", end - 30, end)) if text[end] != " " else end
+    return ("… " if start else "") + text[start:end].strip() + (" …" if end < len(text) else "")
