@@ -11,7 +11,9 @@ import random
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+from pipeline.config import RunConfig
 from pipeline.errors import DigsiteError
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.cached import Cached, request_digest
@@ -52,10 +54,18 @@ async def dig(seed: Seed, llm: Cached, behaviour: str) -> Record:
     return Record(key=seed.key, seed=seed, status=status, reason=reason, rounds=(), lineage=LINEAGE)
 
 
+class Settings(RunConfig):
+    """Without digests of prompts and code, which someone may edit while a long test goes on."""
+
+    def what(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude={"how"})
+
+
 def main(out: Path, seeds: int, behaviour: str = "works") -> int:
+    settings = Settings.model_validate(config(out, seeds=seeds, concurrency=CONCURRENCY).model_dump())
     model = Model(out / "paid")
     llm = Cached(Counted(model), Cache(out / "cache.sqlite"))
-    with Run(config(out, seeds=seeds, concurrency=CONCURRENCY), corpus()) as run:
+    with Run(settings, corpus()) as run:
         print("open", flush=True)
         asyncio.run(_execute(run, llm, behaviour))
         with atomic_folder(run.folder / "dataset") as folder:
