@@ -77,27 +77,40 @@ def test_an_unsound_draft_is_fatally_found_out(draft: Draft, check: str, hops: t
 
 
 @pytest.mark.parametrize(
-    ("draft", "shelf", "cause", "hops"),
+    ("draft", "shelf", "check", "cause", "hops"),
     [
-        (DRAFT.model_copy(update={"question": f"Ada Holm: {QUESTION}"}), SHELF, Cause.OVER_SPECIFIED, (0,)),
+        (
+            DRAFT.model_copy(update={"question": f"Ada Holm: {QUESTION}"}),
+            SHELF,
+            "exposed_intermediate",
+            Cause.OVER_SPECIFIED,
+            (0,),
+        ),
         (
             DRAFT,
             Shelf(FILM, TOWN, HOLM.model_copy(update={"text": f"{HOLM.text} It dates from 1641."})),
+            "co_located",
             Cause.CO_LOCATED,
             (2,),
         ),
-        (changed(1, sub_question="Vessby Tarn founded by monks around?"), SHELF, Cause.QUERY_COLLAPSE, (2,)),
+        (
+            changed(1, sub_question="Vessby Tarn founded by monks around?"),
+            SHELF,
+            "query_collapse",
+            Cause.QUERY_COLLAPSE,
+            (2,),
+        ),
     ],
 )
 def test_a_shortcut_names_the_hops_that_it_saves(
-    draft: Draft, shelf: Shelf, cause: Cause, hops: tuple[int, ...]
+    draft: Draft, shelf: Shelf, check: str, cause: Cause, hops: tuple[int, ...]
 ) -> None:
     sha = {p.id: p.sha256 for p in shelf.passages.values()}
     draft = draft.model_copy(
         update={"hops": tuple(h.model_copy(update={"passage_sha256": sha[h.passage_id]}) for h in draft.hops)}
     )
     found = findings(draft, target=3, shelf=shelf)
-    assert (cause, hops) in {(finding.cause, finding.hops) for finding in found}
+    assert (check, cause, hops) in {(finding.check, finding.cause, finding.hops) for finding in found}
     assert all(finding.fatal for finding in found)
     assert not any(finding.fatal for finding in findings(draft, target=2, shelf=shelf))
 
