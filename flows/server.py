@@ -83,6 +83,7 @@ def _serve(handle: int) -> None:
     """The child: Prefect's server on a socket that the parent has bound."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ.update(PREFECT_UI_ENABLED="false", PREFECT__SERVER_EPHEMERAL="1", PREFECT__SERVER_FINAL="1")
+    os.environ.update(PREFECT_LOGGING_LEVEL="ERROR", PREFECT_LOGGING_INTERNAL_LEVEL="ERROR")
     os.environ.pop("PREFECT_API_URL", None)
     import uvicorn
 

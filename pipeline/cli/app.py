@@ -34,6 +34,7 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
     runs.export,
     runs.report,
     corpora.search,
+    corpora.measure,
     corpora.doctor,
 )
 for _command in _COMMANDS:

@@ -1,4 +1,4 @@
-"""Commands about corpora and what can be found in them: `corpus`, `search`, `doctor`."""
+"""Commands about corpora and what can be found in them: `corpus`, `search`, `measure`, `doctor`."""
 
 import asyncio
 from pathlib import Path
@@ -84,6 +84,55 @@ async def _found(settings: RunConfig, query: str, k: int) -> "list[Hit]":
 
     opened = open_retriever(settings.retrieval.retriever, prepare.corpus(settings), settings.how.out)
     return await opened.search(query, k)
+
+
+def measure(  # noqa: PLR0913, PLR0917 - options of the user
+    name: options.Corpus,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="JSONL: question, answer; may have hops, supporting_ids.")
+    ],
+    rollouts: Annotated[int | None, typer.Option(min=1, help="Rollouts of each question.  [4]")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The first questions only.")] = None,
+    model: options.Model = None,
+    retriever: options.Engine = None,
+    config: options.Config = None,
+    sets: options.Sets = None,
+    text_field: options.TextField = None,
+    title_field: options.TitleField = None,
+    id_field: options.IdField = None,
+    concurrency: options.Concurrency = None,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """How good the solver is on questions with known answers: the check of what difficulty is measured with."""
+    from pipeline import measure as measuring
+    from pipeline.run import prepare
+
+    given = {name: value for name, value in locals().items() if name in options.KEYS}
+    settings = options.settings({**given, "corpus": name, "rollouts": rollouts}, file=config, sets=sets)
+    questions = measuring.read(file)[:limit]
+    site = prepare.site(settings, prepare.corpus(settings))
+    tell.say(f"{len(questions)} questions, {settings.loop.rollouts} rollouts each; this may take minutes")
+    found = asyncio.run(measuring.measure(questions, site.llm, site.retriever, settings))
+    if json:
+        tell.json(found.model_dump(mode="json"))
+        return
+    rows = [
+        (f.group, f.questions, _percent(f.exact), _percent(f.f1), _percent(f.solved), _number(f.least_steps),
+         _number(f.steps), _number(f.seen), _percent(f.recall), _percent(f.baseline))
+        for f in found.figures
+    ]  # fmt: skip
+    heads = "group", "questions", "EM", "F1", "solved", "least steps", "steps", "passages", "all gold", "one search"
+    tell.show(tell.table(*heads, rows=rows))
+    tell.say(f"model {found.model}, k = {found.k}; 'one search' is the recall of BM25 for as many passages")
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
 
 
 def doctor(out: options.Out = None, json: options.Json = False) -> int:

@@ -50,6 +50,7 @@ KEYS = {
     "id_field": "corpus.id_field",
     "retriever": "retrieval.retriever",
     "model": "model.model",
+    "rollouts": "loop.rollouts",
     "steps": "steps",
     "seed": "seed",
     "pairs": "how.pairs",

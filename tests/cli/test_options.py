@@ -25,7 +25,8 @@ def test_a_flag_wins_over_the_file_and_set_over_the_flag(tmp_path: Path) -> None
 
 def test_every_flag_has_a_key_of_the_configuration() -> None:
     for option in options.KEYS:
-        value = {"steps": "3", "pairs": 3, "seeds": 3, "max_seeds": 3, "concurrency": 3, "seed": 3}.get(option, "bm25")
+        numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts")
+        value = "3" if option == "steps" else 3 if option in numbers else "bm25"
         before, after = options.settings({}), options.settings({option: value})
         assert before != after, option
 
