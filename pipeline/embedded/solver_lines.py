@@ -106,7 +106,9 @@ def _names(text: str, start: int, end: int) -> list[Found]:
     if owner:
         out.append(_at(text, start, start + len(owner.group(1)), "name"))
         out.append(_at(text, start + owner.end() - 1, start + len(piece), "name"))
-    if len(piece) > 1 and piece.split()[0].lower() not in _MONTHS and piece.lower() not in _FUNCTION | _POSTS:
+    if year := re.match(r"\d{4}\s+", piece):
+        out.append(_at(text, start + year.end(), start + len(piece), "name"))
+    if len(piece) > 1 and not is_adjective(piece) and piece.split()[0].lower() not in _MONTHS and piece.lower() not in _FUNCTION | _POSTS:
         out.append(_at(text, start, start + len(piece), "name"))
     return out
 

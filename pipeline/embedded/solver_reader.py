@@ -75,8 +75,10 @@ def _candidates(query: Query, passage: Seen, kinds: dict[str, str], own: dict[st
         for found in pool:
             suits = fit(query.kind, query.head, found, line, kinds.get(same(found.text), ""), query)
             if suits > 0:
-                near = _near(found, hits)
-                score = base * (0.15 + 0.85 * suits) + 0.15 * near + _neighbours(query, found, line) + pattern(query, found, line, about)
+                stated = pattern(query, found, line, about)
+                suits = max(suits, 0.85) if stated >= 0.2 and suits > 0.1 else suits
+                near = 0.15 * _near(found, hits) + _neighbours(query, found, line) + stated
+                score = base * (0.15 + 0.85 * suits) + near * (0.3 + 0.7 * suits)
                 out.append(Candidate(_full(found, passage, query), score, passage.id, passage.title, line.text))
     if query.kind in ("person", "place", "org", "work", "thing") and about < 0.85:
         out += _title(query, passage, text, everywhere, about, own)
@@ -154,8 +156,10 @@ def _names_told(query: Query, passage: Seen, text: str, own: dict[str, float]) -
 def _names_in(query: Query, line: Line, told: dict[str, tuple[float, float]]) -> float:
     if not query.names:
         return 0.7
-    text = same(line.text)
-    scores = [max(own, 0.75 * _told(name, text), 0.35 * around) for name, (own, around) in told.items()]
+    text, title = same(line.text), same(line.passage.title)
+    scores = [
+        max(own, 0.75 * _told(name, text), 0.7 * _told(name, title), 0.35 * around) for name, (own, around) in told.items()
+    ]
     return sum(scores) / len(scores)
 
 
@@ -170,6 +174,7 @@ def _cover(query: Query, line: Line, everywhere: set[str], passage: Seen) -> tup
         return 0.5, []
     hits: list[int] = []
     total = 0.0
+    titled = frozenset(stems(passage.title))
     for wanted in query.content:
         accepted = meanings(wanted)
         places = [i for i, s in enumerate(line.stems) if s in accepted]
@@ -180,6 +185,8 @@ def _cover(query: Query, line: Line, everywhere: set[str], passage: Seen) -> tup
             total += 1.0
         elif wanted == "locat" and line.index == 0:
             total += 0.8
+        elif accepted & titled:
+            total += 0.7
         elif accepted & everywhere:
             total += 0.35
     return total / len(query.content), hits

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.embedded.solver_lexis import stem
 from pipeline.embedded.solver_lines import Found, Line
+from pipeline.embedded.solver_nations import country
 
 _AGENT = {
     "direct": r"direct(?:ed|orial debut)\b[^.;]*?\bby\s*(?:\w+ )?$|(?<!art )(?<!casting )director\s*$|film by\s*$|filmmaker\s*$",
@@ -45,7 +46,7 @@ def pattern(query: Any, found: Found, line: Line, about: float) -> float:
     if "birth" in relations or "death" in relations:
         return _life(query, relations, found, line, before, about)
     if query.kind in ("place", "thing") and found.sort in ("nation", "name") and query.head in ("country", "nationality", "citizenship"):
-        return _nation(found, line, about)
+        return _nation(found, line, about) if country(found.text) else 0.0
     for relation in relations:
         expression = _AGENT_RE.get(relation)
         if relation == "perform" and found.text.lower() in line.passage.title.partition("(")[2].lower():
