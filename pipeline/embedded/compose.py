@@ -69,7 +69,7 @@ def described(thing: Thing, fact: Fact, clue: str = "") -> str:
         return fact.middle
     noun = article(thing.noun.phrase)
     if clue:
-        return f"{clue} and {_relative(thing, fact)}"
+        return f"{clue} {'and ' if ' who ' in clue else ''}{_relative(thing, fact)}"
     if fact.form == "reduced" and fact.verb.passive:
         return f"{noun} {fact.verb.rest} {fact.middle}"
     return f"{noun} {_relative(thing, fact)}"
@@ -131,3 +131,45 @@ def _ask_definition(subject: str, fact: Fact, which: str, preposition: str) -> s
     return f"{start(subject)} {fact.verb.auxiliary} {fact.middle} {which}?"
 
 
+
+
+def ask_number(subject: str, fact: Fact) -> str:
+    sort, be = fact.hint, "was" if fact.verb.tense == "past" else "is"
+    after = f" {fact.after}" if fact.after else ""
+    if sort == "measure":
+        whose = f"{_possessive(subject)} {fact.of}" if fact.of else subject
+        return f"What {be} the {fact.tail} of {whose}{after}?"
+    if sort == "rank":
+        return f"At what number {inverted(subject, fact)}?"
+    if sort == "age":
+        return f"At what age did {subject} die?"
+    if sort == "count":
+        return f"How many {fact.tail} {inverted(subject, fact)}{after}?"
+    return f"How {sort} {be} {subject}?"
+
+
+_MADE = {
+    **dict.fromkeys(("album", "song", "single", "ep", "soundtrack", "mixtape", "compilation", "track"), "released"),
+    **dict.fromkeys(("novel", "book", "play", "poem", "musical", "story", "trilogy", "opera"), "wrote"),
+    **dict.fromkeys(("film", "documentary", "movie"), "made"),
+}
+
+
+def inverse(fact: Fact, head: str, kind: str, *, also: bool) -> str:
+    """What the object did or is to the subject, so that a description of the subject can follow; "" where English is unsure.
+
+    "was written and directed by" → "who also wrote and directed".
+    """
+    who = "who" if kind == lexicon.PERSON else "that"
+    too = "also " if also else ""
+    if fact.of:
+        return ""
+    if fact.form == "definition" and fact.middle.endswith(" by") and head in _MADE and kind in (lexicon.PERSON, lexicon.GROUP):
+        return f"{who} {too}{_MADE[head]}"
+    if fact.verb.main in ("star", "feature") and not fact.verb.auxiliary and not fact.middle and kind == lexicon.PERSON:
+        return f"{who} {too}starred in"
+    passive = fact.verb.auxiliary in ("was", "is") and fact.middle == "by" and fact.verb.tense == "past"
+    if passive and kind in (lexicon.PERSON, lexicon.GROUP) and fact.verb.main not in ("bear", "base"):
+        words = [lexicon.preterite(word) for word in fact.verb.rest.split()]
+        return f"{who} {too}{' '.join(words)}"
+    return ""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from pipeline.embedded import lexicon
 from pipeline.embedded.facts_clause import Clause, Element, Verb, clauses
 from pipeline.embedded.facts_subject import Noun, Sentence, phrase, plain, split, subject
+from pipeline.embedded.facts_value import Measured, counted, population, told
 from pipeline.text import Date, Span, Token, dates
 
 _DROPPABLE = frozenset("in on by at from for during since with under through between until".split())
@@ -30,12 +31,14 @@ class Fact(NamedTuple):
     object: Span
     """Place of the object in the text. Where a name ends is a guess."""
     tail: str
-    """What follows a number and belongs to the question: "appearances in the league"."""
+    """What a number counts or measures ("appearances")."""
     hint: str
-    """The noun before a name that says what it is ("the novel The Wives of Bath")."""
+    """The noun before a name that says what it is ("the novel The Wives of Bath"); of a number, how it is asked for."""
     quote: Span
     relation: str
     precision: str = ""
+    after: str = ""
+    """What follows a number's noun ("in the league")."""
     of: str = ""
     """What of the subject the clause is about ("score"), if not the subject itself."""
     named: bool = False
@@ -58,9 +61,11 @@ def facts(title: str, text: str, noun: Noun) -> tuple[Fact, ...]:
             if whom.end:
                 told_of = [fact for clause in clauses(part, whom.end) for fact in _facts(part, text, clause)]
                 found += [fact._replace(of=whom.of) for fact in told_of]
+        loose = population(text, sentence.span, noun) + told(text, sentence.span, noun)
+        found += [_measured(measured, "clause", sentence) for measured in loose]
         if place == 0 and noun.kind == lexicon.PERSON:
             found += life(text, sentence.span)
-    def told(fact: Fact) -> tuple[str, ...]:
+    def saying(fact: Fact) -> tuple[str, ...]:
         return fact.kind, fact.of, fact.verb.main, fact.middle
 
     nearest: dict[int, Fact] = {}
@@ -68,9 +73,9 @@ def facts(title: str, text: str, noun: Noun) -> tuple[Fact, ...]:
         known = nearest.get(fact.object.start)
         if known is None or len(fact.middle) < len(known.middle):
             nearest[fact.object.start] = fact
-    counts = Counter(told(fact) for fact in nearest.values())
-    single = [fact for fact in nearest.values() if counts[told(fact)] == 1 or fact.kind == "link"]
-    return tuple(fact._replace(shared=fact.shared or counts[told(fact)] > 1) for fact in single)
+    counts = Counter(saying(fact) for fact in nearest.values())
+    single = [fact for fact in nearest.values() if counts[saying(fact)] == 1 or fact.kind == "link"]
+    return tuple(fact._replace(shared=fact.shared or counts[saying(fact)] > 1) for fact in single)
 
 
 _STARTS = ("he", "she", "it", "they", "its", "his", "her", "their")
@@ -99,7 +104,12 @@ def _part(sentence: Sentence, start: int, end: int) -> Sentence:
 
 def _facts(sentence: Sentence, text: str, clause: Clause) -> list[Fact]:
     found = [_fact(sentence, text, clause, index, element) for index, element in enumerate(clause.elements)]
-    return [fact for fact in found if fact]
+    numbers = [_measured(measured, clause.form, sentence) for measured in counted(sentence, text, clause)]
+    return [fact for fact in found if fact] + numbers
+
+
+def _measured(it: Measured, form: str, sentence: Sentence) -> Fact:
+    return Fact("number", form, it.verb, it.middle, it.number, it.what, it.sort, sentence.span, it.relation, "", it.after)
 
 
 def _fact(sentence: Sentence, text: str, clause: Clause, index: int, element: Element) -> Fact | None:
@@ -212,6 +222,17 @@ def life(text: str, span: Span) -> list[Fact]:
 _WORD = r"(?:[A-Z]\.)+|(?:St|Jr|Sr|Mt|Dr|Ft)\.|[A-Z0-9][^\W_]*(?:['’\-][^\W_]+)*"
 _NAME = re.compile(rf"(?:The |the )?(?:{_WORD})(?:(?: (?:of|the|de|la|le|du|di|da|von|van|der|and|&|for|in|on|to))* ?[:–-]? ?(?:{_WORD}))*")
 _REGION = re.compile(r", [A-Z][\w\-]+(?: [A-Z][\w\-]+)?")
+
+
+def names_in(text: str) -> list[str]:
+    """All names of two words or more, and single ones within sentences."""
+    found = {}
+    for run in _NAME.finditer(text):
+        opens = run.start() == 0 or text[max(0, run.start() - 2) : run.start()] in (". ", "! ", "? ")
+        name = re.split(r" (?:and|in|for|on|to) ", run.group())[0]
+        if (" " in name or not opens) and not name.isdigit() and len(name) > 3:
+            found[name] = None
+    return list(found)
 
 
 def names(text: str, start: int) -> list[str]:

@@ -11,8 +11,9 @@ import orjson
 
 from pipeline import prompts
 from pipeline.embedded import lexicon
+from pipeline.embedded.facts import names_in
 from pipeline.embedded.facts_subject import plain
-from pipeline.embedded.generator_chain import Chain, chains, paths, quality
+from pipeline.embedded.generator_chain import Chain, chains, finals, paths, quality
 from pipeline.embedded.generator_graph import Graph, build, readings
 from pipeline.embedded.generator_wording import hops, question
 from pipeline.embedded.observed import Seen, seen
@@ -71,6 +72,7 @@ class Walk:
         self.graph: Graph = build(shown, {query: [hit.id for hit in hits] for query, hits in self.found.items()})
         self.jitter = {title: rng.random() for title in sorted(self.graph.nodes)}
         self.wording = rng.random()
+        self._known: dict[tuple[int, str], list[Chain]] = {}
 
     def next_queries(self) -> list[str]:
         """What to search for now; nothing when the best chain is ready."""
@@ -82,8 +84,24 @@ class Walk:
         return self.frontier()
 
     def ranked(self, length: int, answer_type: str) -> list[Chain]:
-        found = chains(self.graph, self.seed.title, length, answer_type)
-        return sorted(found, key=lambda chain: quality(self.graph, chain) + self.jitter[chain.titles[-1]] + self._pick(chain))
+        found = self._known.get((length, answer_type))
+        if found is None:
+            found = sorted(self._chains(length, answer_type), key=self._cost)
+            self._known[length, answer_type] = found
+        return found
+
+    def _chains(self, length: int, answer_type: str) -> list[Chain]:
+        if length > 1:
+            return chains(self.graph, length, answer_type)
+        return [Chain(self.seed.title, (), final) for final in finals(self.graph, self.seed.title, answer_type)]
+
+    def _cost(self, chain: Chain) -> float:
+        return (
+            quality(self.graph, chain)
+            + self.jitter[chain.titles[-1]]
+            + self._pick(chain)
+            + 2 * (self.seed.title not in chain.titles)
+        )
 
     def _pick(self, chain: Chain) -> float:
         """Chance by the final fact, so that one thing is not always asked for the same."""
@@ -110,22 +128,38 @@ class Walk:
         return question(self.graph, chain, random.Random(f"{self.wording}"))
 
     def frontier(self) -> list[str]:
-        """Names to look up: first those met on the longest chains through the seed."""
-        known = {plain(title).lower() for title in self.graph.nodes} | {query.lower() for query in self.found}
-        queries: dict[str, None] = {}
-        for length in range(self.target, 0, -1):
-            for run in paths(self.graph, self.seed.title, length):
-                first, last = (run[0].source, run[-1].target) if run else (self.seed.title,) * 2
-                if plain(first).lower() not in {q.lower() for q in self.found}:
-                    queries.setdefault(plain(first))
-                for stated in self.graph.stated.get(last, ()):
-                    if stated.fact.kind == "link":
-                        names = readings(stated)
-                        if names and not any(name.lower() in known for name in names):
-                            queries.setdefault(names[0])
-        if self.seed.title not in self.found and not self.found:
-            queries.setdefault(self.seed.title)
-        return list(queries)
+        """Names to look up: those whose passage would make the longest chain, then those that the seed mentions."""
+        asked = {query.lower() for query in self.found}
+        known = {plain(title).lower() for title in self.graph.nodes}
+        into, out = self._reach()
+        worth: dict[str, float] = {}
+
+        def offer(name: str, value: float) -> None:
+            if name.lower() not in asked and len(name) > 3:
+                worth[name] = max(worth.get(name, 0), value + 0.3 * self.rng.random())
+
+        for title, told in self.graph.stated.items():
+            near = 0.5 * (title == self.seed.title)
+            offer(plain(title), out.get(title, 0) + near)
+            for stated in told:
+                if stated.fact.kind == "link" and (names := readings(stated)):
+                    seen_before = any(name.lower() in known for name in names)
+                    value = into.get(title, 0) + near - 0.4 * stated.fact.shared - 0.4 * stated.fact.named - 0.8 * seen_before
+                    offer(names[0], value)
+        for name in names_in(self.seed.text):
+            if name.lower() not in lexicon.HUBS:
+                offer(name, 0.2)
+        return sorted((name for name in worth), key=lambda name: -worth[name])
+
+    def _reach(self) -> tuple[dict[str, int], dict[str, int]]:
+        """How many edges lead to each title at most, and from it."""
+        into: dict[str, int] = {}
+        out: dict[str, int] = {}
+        for length in range(2, self.target + 1):
+            for run in paths(self.graph, length):
+                into[run[-1].target] = length - 1
+                out[run[0].source] = length - 1
+        return into, out
 
     def proposal(self) -> dict[str, object]:
         """The best there is: of the length and type asked for, else of another type, else shorter."""
@@ -150,6 +184,3 @@ class Walk:
             "family": "control" if len(chain.edges) == 0 else "chain",
         }
 
-
-def is_hub(title: str) -> bool:
-    return title.lower() in lexicon.HUBS

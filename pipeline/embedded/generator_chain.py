@@ -40,47 +40,48 @@ class Chain(NamedTuple):
         return (*(edge.mention for edge in self.edges), self.final.answer)
 
 
-def paths(graph: Graph, seed: str, length: int) -> Iterator[tuple[Edge, ...]]:
-    """All runs of `length - 1` edges, each from the target of the one before, that pass through the seed."""
-    before = {0: [()]}
-    after = {0: [()]}
-    for n in range(1, length):
-        before[n] = [(edge, *run) for run in before[n - 1] for edge in graph.into(run[0].source if run else seed)]
-        after[n] = [(*run, edge) for run in after[n - 1] for edge in graph.out(run[-1].target if run else seed)]
-    for n in range(length):
-        for left in before[n]:
-            for right in after[length - 1 - n]:
-                run = (*left, *right)
-                titles = {edge.source for edge in run} | {edge.target for edge in run}
-                if len(titles) == length or not run:
-                    yield run
+def paths(graph: Graph, length: int) -> Iterator[tuple[Edge, ...]]:
+    """All runs of `length - 1` edges, each from the target of the one before, without a title twice."""
+    runs: list[tuple[Edge, ...]] = [(edge,) for edge in graph.edges if usable(graph, edge, first=True)] if length > 1 else []
+    for _ in range(length - 2):
+        runs = [(*run, edge) for run in runs for edge in graph.outward.get(run[-1].target, ()) if _follows(graph, run, edge)]
+        runs = runs[:_MOST_RUNS]
+    yield from runs
 
 
-def chains(graph: Graph, seed: str, length: int, answer_type: str) -> list[Chain]:
-    """All sound chains of that length and type."""
-    found = []
-    for run in paths(graph, seed, length):
-        start = run[0].source if run else seed
-        end = run[-1].target if run else seed
-        if start in graph.nodes and _usable(graph, run):
-            found += [
-                chain
-                for final in finals(graph, end, answer_type)
-                if sound(graph, chain := Chain(start, run, final))
-            ]
-    return found
+_MOST_RUNS = 4000
 
 
-def _usable(graph: Graph, run: tuple[Edge, ...]) -> bool:
+def _follows(graph: Graph, run: tuple[Edge, ...], edge: Edge) -> bool:
+    back = run[-1].back
+    passed = {run[0].source, *(before.target for before in run)}
+    return edge.target not in passed and usable(graph, edge, first=False) and (not back or back.passage.id == edge.stated.passage.id)
+
+
+def usable(graph: Graph, edge: Edge, *, first: bool) -> bool:
     """Only the first hop may name other things, and an edge that is one of several needs a clue to which one."""
-    for place, edge in enumerate(run):
-        if edge.target not in graph.nodes or (place and edge.stated.fact.named):
-            return False
-        if edge.stated.fact.shared and not clue(graph, edge.target):
-            return False
-        if place and len(edge.stated.fact.middle.split()) > 9:
-            return False
-    return True
+    fact = edge.stated.fact
+    if not first and (fact.named or len(fact.middle.split()) > 9):
+        return False
+    return not fact.shared or bool(edge.back) or bool(clue(graph, edge.target))
+
+
+def chains(graph: Graph, length: int, answer_type: str) -> list[Chain]:
+    """All sound chains of that length and type."""
+    ends: dict[str, list[Final]] = {}
+    found = []
+    for run in paths(graph, length):
+        end = run[-1].target
+        if end not in ends:
+            ends[end] = finals(graph, end, answer_type)
+        for final in ends[end]:
+            chain = Chain(run[0].source, run, final)
+            if sound(graph, chain):
+                found.append(chain)
+    return found[:_MOST_CHAINS]
+
+
+_MOST_CHAINS = 300
 
 
 def clue(graph: Graph, title: str) -> str:
@@ -111,7 +112,7 @@ def finals(graph: Graph, title: str, answer_type: str) -> list[Final]:
 
 def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     fact = stated.fact
-    edge = next((e for e in graph.out(title) if e.stated is stated), None)
+    edge = next((e for e in graph.outward.get(title, ()) if e.stated is stated and not e.back), None)
     if edge:
         noun = graph.nodes[edge.target].noun
         return [Final(stated, "entity", edge.mention, noun.phrase, noun.kind)]
@@ -137,13 +138,16 @@ def sound(graph: Graph, chain: Chain) -> bool:
     """No passage tells a later answer, the anchor does not give one away, and the clues are not the answer."""
     answers = chain.answers
     homes = [stated.passage for stated in chain.evidence]
+    last = chain.edges[-1].back if chain.edges else None
+    if last and last.passage.id != homes[-1].id:
+        return False
     if len({home.id for home in homes}) < len(homes) or len(set(map(normalise, answers))) < len(answers):
         return False
     if any(tells(homes[i], answers[j]) for i in range(len(homes)) for j in range(i + 1, len(homes))):
         return False
     if any(contains(chain.start, answer) or contains(answer, plain(chain.start)) for answer in answers):
         return False
-    if any(edge.stated.fact.shared for edge in chain.edges[-1:]) and chain.final.stated.fact.relation == "born date":
+    if any(edge.stated.fact.shared and not edge.back for edge in chain.edges[-1:]) and chain.final.stated.fact.relation == "born date":
         return False
     return not any(contains(edge.stated.fact.middle, answer) for edge in chain.edges for answer in answers)
 
@@ -153,7 +157,7 @@ def quality(graph: Graph, chain: Chain) -> float:
     cost = 0.0
     for edge in chain.edges:
         fact = edge.stated.fact
-        cost += fact.shared + fact.named + max(0, len(fact.middle.split()) - 5) / 4
+        cost += (fact.shared and not edge.back) + 0.5 * bool(edge.back) + fact.named + max(0, len(fact.middle.split()) - 5) / 4
         cost += tells(_home(graph, chain, edge.target), plain(edge.source))
         cost += 0.5 * (edge.stated.fact.verb.main in ("star", "direct"))
         cost += 0.5 * (graph.nodes[edge.target].noun.kind == lexicon.OTHER)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.compose import Thing
+from pipeline.embedded.compose import Thing, inverse
 from pipeline.embedded.facts import Fact, facts, names, title_at
 from pipeline.embedded.facts_subject import Noun, definition, plain
 from pipeline.embedded.observed import Seen
@@ -35,11 +35,19 @@ class Stated(NamedTuple):
 
 
 class Edge(NamedTuple):
+    """From a title to another: forward, where a fact of the source names the target; or over a name that facts of both
+    have as object (`back` is the target's), and that itself may have no passage."""
+
     source: str
     target: str
     stated: Stated
     mention: str
-    """The target's name as the source's passage writes it."""
+    """The object as the source's passage writes it."""
+    back: Stated | None = None
+    pivot: str = ""
+    """The noun of the name between, where the edge goes over one."""
+    turn: str = ""
+    """What that one did to the target: "who also directed"."""
 
 
 @dataclass
@@ -51,12 +59,8 @@ class Graph:
     stated: dict[str, list[Stated]] = field(default_factory=dict)
     found_by: dict[str, list[str]] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
-
-    def out(self, title: str) -> list[Edge]:
-        return [edge for edge in self.edges if edge.source == title]
-
-    def into(self, title: str) -> list[Edge]:
-        return [edge for edge in self.edges if edge.target == title]
+    outward: dict[str, list[Edge]] = field(default_factory=dict)
+    inward: dict[str, list[Edge]] = field(default_factory=dict)
 
 
 def build(passages: Iterable[Seen], found_by: dict[str, list[str]]) -> Graph:
@@ -79,7 +83,67 @@ def build(passages: Iterable[Seen], found_by: dict[str, list[str]]) -> Graph:
             by_name.setdefault(reading, []).append(title)
     for title, told_of in graph.stated.items():
         graph.edges += [edge for stated in told_of for edge in _edges(graph, by_name, title, stated)]
+    graph.edges += _bridges(graph)
+    for edge in graph.edges:
+        graph.outward.setdefault(edge.source, []).append(edge)
+        graph.inward.setdefault(edge.target, []).append(edge)
     return graph
+
+
+_MOST_SHARING = 8
+_BY_VERB = {
+    "direct": "director", "co-direct": "director", "write": "writer", "co-write": "writer", "produce": "producer",
+    "compose": "composer", "star": "actor", "feature": "actor", "design": "designer", "develop": "company",
+    "publish": "company", "distribute": "company",
+}  # fmt: skip
+_BY_HEAD = {"album": "artist", "song": "artist", "single": "artist", "novel": "writer", "book": "writer", "play": "writer", "film": "filmmaker"}
+
+
+def _bridges(graph: Graph) -> list[Edge]:
+    """Edges over a name that the facts of two titles share."""
+    sharing: dict[str, list[tuple[str, Stated]]] = {}
+    for title, told_of in graph.stated.items():
+        for stated in told_of:
+            if stated.fact.kind == "link":
+                for reading in readings(stated)[:1]:
+                    if " " in reading and title_at(stated.passage.text, stated.fact.object.start, reading):
+                        sharing.setdefault(reading, []).append((title, stated))
+    found = []
+    for reading, users in sharing.items():
+        if 2 <= len(users) <= _MOST_SHARING:
+            pairs = [(one, other) for one in users for other in users if one[0] != other[0]]
+            found += [edge for one, other in pairs if (edge := _bridge(graph, reading, one, other, users))]
+    return found
+
+
+def _bridge(
+    graph: Graph, reading: str, one: tuple[str, Stated], other: tuple[str, Stated], users: list[tuple[str, Stated]]
+) -> Edge | None:
+    """The edge from one title to the other, if the second is the only one of its description."""
+    (source, stated), (target, back) = one, other
+    noun, goal = _pivot(graph, reading, stated, back), graph.nodes[target].noun
+    alike = [title for title, _ in users if graph.nodes[title].noun.full == goal.full]
+    if not noun or goal.kind != lexicon.WORK or not re.match(r"(?:1[89]|20)\d\d ", goal.full) or len(set(alike)) > 1:
+        return None
+    also = stated.fact.verb.main == back.fact.verb.main or (stated.fact.form == back.fact.form == "definition")
+    turn = inverse(back.fact, goal.head, lexicon.kind(noun.split()[-1]), also=also)
+    return Edge(source, target, stated, reading, back, noun, turn) if turn else None
+
+
+def _pivot(graph: Graph, reading: str, stated: Stated, back: Stated) -> str:
+    if reading in graph.nodes:
+        return graph.nodes[reading].noun.phrase
+    for one in (stated, back):
+        if one.fact.hint and lexicon.kind(one.fact.hint) != lexicon.OTHER:
+            return one.fact.hint
+    for one in (back, stated):
+        if one.fact.form == "definition":
+            head = one.fact.middle.split()[-2]
+            if head in _BY_HEAD and one.fact.middle.endswith(" by"):
+                return _BY_HEAD[head]
+        elif one.fact.verb.main in _BY_VERB and one.fact.middle in ("by", ""):
+            return _BY_VERB[one.fact.verb.main]
+    return ""
 
 
 def read_noun(passage: Seen) -> Noun | None:
@@ -98,7 +162,7 @@ def _edges(graph: Graph, by_name: dict[str, list[str]], source: str, stated: Sta
     return []
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=65536)
 def _readings(text: str, start: int) -> tuple[str, ...]:
     return tuple(names(text, start))
 

@@ -1,13 +1,11 @@
 """A chain as a question with its hops."""
 
 import random
-import re
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.compose import Thing, ask_date, ask_entity, described, name, start, statement
-from pipeline.embedded.facts import Fact
+from pipeline.embedded.compose import Thing, ask_date, ask_entity, ask_number, described, name, start, statement
 from pipeline.embedded.generator_chain import Chain, Final, clue
-from pipeline.embedded.generator_graph import Graph
+from pipeline.embedded.generator_graph import Edge, Graph, Stated
 
 
 def question(graph: Graph, chain: Chain, rng: random.Random) -> str:
@@ -20,7 +18,9 @@ def question(graph: Graph, chain: Chain, rng: random.Random) -> str:
     pronoun = rng.choice(("that", "this"))
     for place, edge in enumerate(chain.edges):
         thing = things[place + 1]
-        telling = clue(graph, edge.target) if edge.stated.fact.shared else ""
+        telling = clue(graph, edge.target) if edge.back or edge.stated.fact.shared else ""
+        if edge.back:
+            said += f" {lexicon.article(edge.pivot)} {edge.pivot} {edge.turn}"
         following = chain.edges[place + 1].stated.fact if place + 1 < len(chain.edges) else None
         if following is None:
             said += f" {telling or _noun(thing)}."
@@ -58,10 +58,6 @@ def ask(subject: str, final: Final, pick: int) -> str:
     return ask_entity(subject, fact, final.sort, final.sort_kind)
 
 
-def ask_number(subject: str, fact: Fact) -> str:
-    return fact.tail.replace("{}", subject)
-
-
 def hops(graph: Graph, chain: Chain) -> list[dict[str, str]]:
     """One hop for each passage, in order."""
     found = []
@@ -69,19 +65,33 @@ def hops(graph: Graph, chain: Chain) -> list[dict[str, str]]:
         thing = graph.nodes[chain.titles[place]]
         final = chain.final
         if place < len(chain.edges):
-            noun = graph.nodes[chain.edges[place].target].noun
-            final = Final(stated, "entity", chain.edges[place].mention, noun.phrase, noun.kind)
+            edge = chain.edges[place]
+            noun = graph.nodes[edge.target].noun
+            sort, kind = (edge.pivot, lexicon.kind(edge.pivot.split()[-1])) if edge.back else (noun.phrase, noun.kind)
+            final = Final(stated, "entity", edge.mention, sort, kind)
+        entered = chain.edges[place - 1] if place else None
         found.append(
             {
-                "sub_question": start(ask(name(thing, typed=True), final, 0)),
+                "sub_question": start(ask(_subject(graph, thing, entered), final, 0)),
                 "answer": chain.answers[place],
                 "passage_id": stated.passage.id,
-                "quote": stated.quote,
+                "quote": _quote(stated, entered.back if entered else None),
                 "relation": stated.fact.relation,
             }
         )
     return found
 
 
-def words_in(text: str) -> int:
-    return len(re.findall(r"\w+", text))
+def _subject(graph: Graph, thing: Thing, entered: Edge | None) -> str:
+    """The thing by its name; one that is reached over another's name, by its description with that name."""
+    if not entered or not entered.back:
+        return name(thing, typed=True)
+    fact = entered.back.fact
+    how = "starring" if not fact.verb.auxiliary else fact.verb.rest + " by" if fact.form != "definition" else "by"
+    return f"the {thing.noun.full} {how} {entered.mention}"
+
+
+def _quote(stated: Stated, back: Stated | None) -> str:
+    """The sentence of the fact, from or up to the one that ties it to the hop before."""
+    spans = [stated.fact.quote, *([back.fact.quote] if back else [])]
+    return stated.passage.text[min(s.start for s in spans) : max(s.end for s in spans)]

@@ -1,0 +1,167 @@
+"""Numbers that a passage states of its subject, each with the noun that says what it counts or measures."""
+
+import re
+from typing import NamedTuple
+
+from pipeline.embedded import lexicon
+from pipeline.embedded.facts_clause import Clause, Verb
+from pipeline.embedded.facts_subject import Noun, Sentence, phrase
+from pipeline.text import Span, Token, dates, numbers
+
+_MEASURES = frozenset(
+    """population area length height elevation capacity enrollment enrolment depth width circulation budget altitude
+    attendance diameter weight membership density wingspan displacement prominence fleet audience readership endowment""".split()
+)
+_HEDGES = frozenset("about approximately around over nearly almost roughly some exactly only more less than at least up to estimated total".split())
+_HEDGED = re.compile(r"\s*\b(?:about|over|around|nearly|almost|approximately|under|roughly|more than|up to)$")
+_NO_UNIT = frozenset("years months weeks days hours minutes percent time times th st nd rd points ones more others".split())
+_SPELT = frozenset("five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split())
+_DIGITS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
+_UNIT = re.compile(
+    r"\s*(?:million|billion|thousand)?\s*(?:square (?:kilomet(?:re|er)s|miles|feet|met(?:re|er)s)|km²|km2|km|kilomet(?:re|er)s|miles|"
+    r"met(?:re|er)s|feet|ft|m\b|acres|hectares|ha\b|people|inhabitants|residents|seats|spectators|students|kg|tons|tonnes|copies)?"
+)
+_POPULATION = re.compile(
+    r"\bpopulation (?:was|is|of|stood at)\b(?: about| approximately| around| over| nearly| estimated at)? (\d{1,3}(?:,\d{3})+|\d{3,4})(?![\d.,]*\d|%)"
+)
+_CENSUS = re.compile(r"(?:the )?(\d{4}) (?:[A-Z][\w.]* ){0,3}[Cc]ensus")
+_AGE = re.compile(r"\b(?:died|was killed)\b[^.;]*?\b(?:at (?:the )?age (?:of )?|aged )(\d{2,3})\b")
+_SEATS = re.compile(r"\b(\d{1,3}(?:,\d{3})+|\d{3,6})[- ]seat\b")
+_SIZE = re.compile(r"^(\d[\d,.]*) ((?:kilomet(?:re|er)s|km|miles|met(?:re|er)s|feet|ft|m)) (long|tall|high|wide|deep)\b")
+
+
+class Measured(NamedTuple):
+    """`sort`: `count` ("how many <what>"), `measure` ("what is the <what>"), `rank` ("at what number") or a size word."""
+
+    sort: str
+    verb: Verb
+    middle: str
+    what: str
+    after: str
+    number: Span
+    relation: str
+
+
+def counted(sentence: Sentence, text: str, clause: Clause) -> list[Measured]:
+    """Numbers among the elements of a clause."""
+    if clause.form == "definition":
+        return []
+    found = []
+    for index, element in enumerate(clause.elements[:3]):
+        noun = sentence.tokens[element.noun : element.end]
+        if any(e.deep for e in clause.elements[: index + 1]) or not any(t.tag == "CD" for t in noun):
+            continue
+        measure = _measure(sentence, text, clause, index) or _rank(sentence, text, clause, index)
+        measure = measure or _count(sentence, text, clause, index)
+        if measure:
+            found.append(measure)
+    return found + _size(sentence, text, clause)
+
+
+def _number(noun: tuple[Token, ...]) -> tuple[int, Token] | None:
+    place = next((i for i, t in enumerate(noun) if t.tag == "CD"), None)
+    if place is None or not (_DIGITS.fullmatch(noun[place].text) or noun[place].text.lower() in _SPELT):
+        return None
+    return place, noun[place]
+
+
+def _count(sentence: Sentence, text: str, clause: Clause, index: int) -> Measured | None:
+    """"made 112 appearances in the league"; hedges before the number go, what follows the noun stays."""
+    element = clause.elements[index]
+    noun = sentence.tokens[element.noun : element.end]
+    found = _number(noun)
+    if not found or element.name >= 0 or clause.verb.main == "be":
+        return None
+    place, token = found
+    what = phrase(noun[place + 1 :], text)
+    hedged = all(t.text.lower() in _HEDGES for t in noun[:place])
+    clean = re.fullmatch(r"[a-z\-]+(?: [a-z\-]+){0,3}", what) and what.endswith("s") and what.split()[-1] not in _NO_UNIT
+    if not clean or not hedged or dates(token.text) or numbers(token.text)[0].value < 4:
+        return None
+    before = [sentence.tokens[clause.start : clause.elements[0].start]]
+    before += [sentence.tokens[e.start : e.end] for e in clause.elements[:index]]
+    before.append(sentence.tokens[element.start : element.noun])
+    middle = _HEDGED.sub("", " ".join(phrase(piece, text) for piece in before if piece))
+    if any(c.isdigit() or c.isupper() for c in middle):
+        return None
+    relation = f"{clause.verb.main} {what.split()[-1]}"
+    return Measured("count", clause.verb, middle, what, _after(sentence, text, clause, index), Span(token.start, token.end), relation)
+
+
+def _after(sentence: Sentence, text: str, clause: Clause, index: int) -> str:
+    """The phrase after the counted noun that says where or for whom."""
+    if index + 1 >= len(clause.elements):
+        return ""
+    following = clause.elements[index + 1]
+    tokens = sentence.tokens[following.start : following.end]
+    good = not following.deep and not following.listed and following.noun > following.start and tokens[0].text in ("in", "for", "at", "of", "with", "on")
+    return phrase(tokens, text) if good and len(tokens) <= 7 else ""
+
+
+def _measure(sentence: Sentence, text: str, clause: Clause, index: int) -> Measured | None:
+    """"has a population of 4,205", "with a capacity of 20,000"."""
+    if not index:
+        return None
+    element, before = clause.elements[index], clause.elements[index - 1]
+    owner = sentence.tokens[before.noun : before.end]
+    found = _number(sentence.tokens[element.noun : element.end])
+    of = phrase(sentence.tokens[element.start : element.noun], text) == "of"
+    if not found or not of or not owner or owner[-1].text not in _MEASURES or clause.verb.main not in ("have", "cover", "reach"):
+        return None
+    what = " ".join(t.text for t in owner if t.tag.startswith(("NN", "JJ", "VBG")) and t.text not in ("estimated", "current"))
+    return Measured("measure", clause.verb, "", what, "", _with_unit(text, found[1]), f"{owner[-1].text} of")
+
+
+def _with_unit(text: str, token: Token) -> Span:
+    unit = _UNIT.match(text, token.end)
+    return Span(token.start, token.end + len(unit.group().rstrip()) if unit else token.end)
+
+
+def _rank(sentence: Sentence, text: str, clause: Clause, index: int) -> Measured | None:
+    """"peaked at number 23 on the Billboard Hot 100"."""
+    element = clause.elements[index]
+    tokens = sentence.tokens[element.start : element.end]
+    if index or [t.text for t in tokens[:2]] != ["at", "number"] or len(tokens) < 3 or not tokens[2].text.isdigit():
+        return None
+    after = _after(sentence, text, clause, index)
+    if not after or clause.verb.auxiliary:
+        return None
+    return Measured("rank", clause.verb, after, "", "", Span(tokens[2].start, tokens[2].end), f"{clause.verb.main} at number")
+
+
+def _size(sentence: Sentence, text: str, clause: Clause) -> list[Measured]:
+    if clause.verb.main != "be" or clause.start >= len(sentence.tokens):
+        return []
+    start = sentence.tokens[clause.start].start
+    found = _SIZE.match(text[start : sentence.span.end])
+    if not found:
+        return []
+    number = Span(start, start + found.end(2))
+    return [Measured(found.group(3), clause.verb, "", "", "", number, f"be {found.group(3)}")]
+
+
+def population(text: str, span: Span, noun: Noun) -> list[Measured]:
+    """Of a place, with the census where the sentence names one."""
+    sentence = text[span.start : span.end]
+    found = _POPULATION.search(sentence)
+    if not found or noun.kind != lexicon.PLACE or noun.head in ("country", "region"):
+        return []
+    census = _CENSUS.search(sentence)
+    after = f"at the {census.group(1)} census" if census else ""
+    tense = "past" if census or "was" in found.group() else "present"
+    verb = Verb("was" if tense == "past" else "is", "", "be", tense)
+    number = Span(span.start + found.start(1), span.start + found.end(1))
+    return [Measured("measure", verb, "", "population", after, number, "population of")]
+
+
+def told(text: str, span: Span, noun: Noun) -> list[Measured]:
+    """Ages at death and seats, wherever the sentence has them."""
+    sentence, found = text[span.start : span.end], []
+    age, seats = _AGE.search(sentence), _SEATS.search(sentence)
+    if age and noun.kind == lexicon.PERSON:
+        number = Span(span.start + age.start(1), span.start + age.end(1))
+        found.append(Measured("age", Verb("", "died", "die", "past"), "", "", "", number, "die aged"))
+    if seats and noun.kind == lexicon.PLACE:
+        number = Span(span.start + seats.start(1), span.start + seats.end(1))
+        found.append(Measured("count", Verb("", "has", "have", "present"), "", "seats", "", number, "have seats"))
+    return found
