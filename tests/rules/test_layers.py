@@ -10,7 +10,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("config", "registry", "prompts", "agents.parse"),
     ("corpus", "readers", "retrieval", "llm", "embedded"),
     ("agents", "audit", "answers", "assess"),
-    ("strategies", "episode"),
+    ("strategies", "episode", "measure"),
     ("run", "doctor"),
     ("views", "report", "export"),
     ("cli",),

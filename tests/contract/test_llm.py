@@ -1,0 +1,83 @@
+"""What every model and every wrapper of one promises; a file in pipeline/llm/ with a `complete` is enrolled by itself.
+
+A new one is added to MODELS, with how it is made around another; until then its tests fail.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.embedded.model import EmbeddedModel
+from pipeline.errors import ProviderError
+from pipeline.llm.base import LLM, Completion, Finish, Request
+from pipeline.llm.cached import Cached
+from pipeline.llm.ledger import Counted
+from pipeline.llm.scripted import ScriptedLLM
+from pipeline.store.cache import Cache
+from pipeline.types import Message, Usage
+from tests.contract.enrolment import plugins
+
+REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
+HOSTILE = 'quote " backslash \\ nul \x00 line\u2028 emoji 🧭'
+MODELS: dict[str, Callable[[LLM, Path], LLM]] = {
+    "cached": lambda inner, folder: Cached(inner, Cache(folder / "cache.sqlite")),
+    "ledger": lambda inner, folder: Counted(inner),
+    "scripted": lambda inner, folder: inner,
+}
+
+
+def answer(request: Request) -> Completion:
+    """Another answer for another request."""
+    said = f"{request.messages[-1].content} {request.sample} {HOSTILE}"
+    return Completion(message=Message(role="assistant", content=said), finish=Finish.STOP, usage=Usage(calls=1))
+
+
+@pytest.fixture(params=plugins("llm"))
+def made(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[LLM], LLM]:
+    return lambda inner: MODELS[request.param](inner, tmp_path)
+
+
+async def test_it_gives_the_answer_to_each_request_whole(made: Callable[[LLM], LLM]) -> None:
+    model = made(ScriptedLLM(answer))
+    requests = [REQUEST.model_copy(update={"sample": sample}) for sample in range(20)] * 2
+    assert await asyncio.gather(*(model.complete(r) for r in requests)) == [answer(r) for r in requests]
+
+
+async def test_it_sends_the_request_as_it_came(made: Callable[[LLM], LLM]) -> None:
+    inner = ScriptedLLM(answer)
+    await made(inner).complete(REQUEST)
+    assert inner.requests == [REQUEST]
+
+
+async def test_a_failed_endpoint_is_a_provider_error_and_can_be_asked_again(made: Callable[[LLM], LLM]) -> None:
+    model = made(ScriptedLLM([ProviderError("down"), answer(REQUEST)]))
+    with pytest.raises(ProviderError, match="down"):
+        await model.complete(REQUEST)
+    assert await model.complete(REQUEST) == answer(REQUEST)
+
+
+async def test_an_unusable_answer_is_no_error(made: Callable[[LLM], LLM]) -> None:
+    cut = Completion(message=Message(role="assistant", content="{"), finish=Finish.LENGTH, usage=Usage(calls=1))
+    assert await made(ScriptedLLM([cut])).complete(REQUEST) == cut
+
+
+async def test_giving_up_on_one_call_leaves_the_others(made: Callable[[LLM], LLM]) -> None:
+    class Slow:
+        async def complete(self, request: Request) -> Completion:
+            await asyncio.sleep(0.05)
+            return answer(request)
+
+    model = made(Slow())
+    given_up, kept = (asyncio.create_task(model.complete(REQUEST)) for _ in range(2))
+    await asyncio.sleep(0.01)
+    given_up.cancel()
+    assert await kept == answer(REQUEST)
+    with pytest.raises(asyncio.CancelledError):
+        await given_up
+
+
+async def test_the_embedded_model_refuses_what_it_has_no_rules_for() -> None:
+    with pytest.raises(ValueError, match="no rules"):
+        await EmbeddedModel().complete(REQUEST)
