@@ -1,7 +1,10 @@
 """Exports are a pure function of the journal, and every view of one loads through its card."""
 
 import hashlib
+import os
 import random
+import subprocess
+import sys
 
 import datasets
 import orjson
@@ -80,6 +83,19 @@ def test_same_journal_same_bytes_whatever_finished_first(tmp_path):
         export(Journal(home / "journal").records(), home / "ds", CHOSEN)
         made.append(files(home / "ds"))
     assert made[0] == made[1] == made[2]
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_another_hash_seed_gives_the_same_bytes(tmp_path, seed):
+    script = (
+        "import sys; from pathlib import Path; from pipeline.config import RunConfig; from tests.records import batch\n"
+        "from pipeline.export import Selection, export\n"
+        "export(batch(16), Path(sys.argv[1]), Selection(config=RunConfig(), include=('below_target',)))"
+    )
+    environ = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "other")], env=environ, check=True)
+    export(batch(16), tmp_path / "this", CHOSEN)
+    assert files(tmp_path / "other") == files(tmp_path / "this")
 
 
 def test_small_shards_are_numbered_and_none_is_empty(tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pipeline.config import RunConfig, build
 from pipeline.report.card import Contents, card, code, fence, front_matter, metadata
 from pipeline.report.tally import tally
-from tests.hostile import HOSTILE
+from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile
 
 ROWS = {"qa": {"train": 3, "eval": 1}, "sft": {"train": 2}}
@@ -64,7 +64,7 @@ def test_it_holds_funnel_difficulty_cost_prompts_and_seed():
         assert wanted in text
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", [*HOSTILE, *MARKUP])
 def test_hostile_text_changes_no_structure(text):
     record = hostile(text=text)
     poisoned = record.lineage.model_copy(update={"corpus": text, "model": text, "run": text})

@@ -7,7 +7,7 @@ import pytest
 from pipeline.config import RunConfig
 from pipeline.report.figures import Outside
 from pipeline.report.html import SHOWN, changed, marked, page
-from tests.hostile import HOSTILE
+from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile, rejected, world
 
 TAGS = set(
@@ -59,6 +59,14 @@ def check_inert(found):
 @pytest.mark.parametrize("text", [*HOSTILE, " ".join(HOSTILE)])
 def test_hostile_text_stays_text(text):
     check_inert(parsed(hostile(text=text), hostile(n=6001, text=text), *batch(8)))
+
+
+def test_no_known_markup_attack_adds_an_element_or_a_handler():
+    records = [hostile(n=7000 + place, text=text) for place, text in enumerate(MARKUP)]
+    for start in range(0, len(records), SHOWN):
+        found = parsed(*records[start : start + SHOWN])
+        check_inert(found)
+        assert [tag for tag, _ in found.elements].count("article") == len(records[start : start + SHOWN])
 
 
 def test_hostile_lineage_stays_text():
