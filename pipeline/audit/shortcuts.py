@@ -8,6 +8,9 @@ from pipeline.retrieval.base import Retriever
 from pipeline.text import contains
 from pipeline.types import Cause, Draft, Finding
 
+TOP = 3
+"""How far down a list of results a shortcut counts. On MuSiQue, five call 21 % of the questions too easy, three 16 %."""
+
 
 def _finding(check: str, cause: Cause, detail: str, *hops: int) -> list[Finding]:
     return [Finding(check=check, cause=cause, fatal=False, hops=hops, detail=detail)] if hops else []
@@ -21,19 +24,15 @@ async def exposed_intermediate(draft: Draft, evidence: Evidence, retriever: Retr
 
 
 async def over_specified(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
-    """One search with the question finds the answer passage and the clues that lead there."""
-    if len(draft.hops) == 1:
+    """One search with the question finds the answer passage together with all the clues that lead there.
+
+    With some of the clues missing it does not count: a reader could not tell that the answer passage is the right one.
+    """
+    found = {hit.passage.id for hit in await retriever.search(draft.question, min(k, TOP))}
+    if any(hop.passage_id not in found for hop in draft.hops):
         return []
-    found = {hit.passage.id for hit in await retriever.search(draft.question, k)}
-    homes = [hop.passage_id for hop in draft.hops]
-    if homes[-1] not in found:
-        return []
-    # The answer passage alone does not help a reader who cannot tell that it is the right one: the hop before must
-    # be there too, in its own passage or in words of the answer passage.
-    needless = [i for i, home in enumerate(homes[:-1]) if home in found]
-    return _finding(
-        "over_specified", Cause.OVER_SPECIFIED, "one search with the question finds these and the answer", *needless
-    )
+    hops = range(max(1, len(draft.hops) - 1))
+    return _finding("over_specified", Cause.OVER_SPECIFIED, "one search finds these and the answer", *hops)
 
 
 async def co_located(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
@@ -49,7 +48,7 @@ async def co_located(draft: Draft, evidence: Evidence, retriever: Retriever, k: 
 
 async def query_collapse(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
     """One hop's own query also brings the passage of a later hop."""
-    results = await retriever.search_many([hop.sub_question for hop in draft.hops], k)
+    results = await retriever.search_many([hop.sub_question for hop in draft.hops], min(k, TOP))
     homes = [hop.passage_id for hop in draft.hops]
     hops = {
         later
