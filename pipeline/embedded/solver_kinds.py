@@ -12,7 +12,7 @@ from pipeline.text import words
 _ORG_WORDS = frozenset(
     "university college school institute academy club fc party company records corporation inc ltd band orchestra association league "
     "committee council agency network studios pictures entertainment museum library church army navy group society union foundation "
-    "ministry department team united city airlines bank center centre hospital press films productions".split()
+    "ministry department festival award awards prize cup olympics championship championships war battle team united city airlines bank center centre hospital press films productions".split()
 )
 _PLACE_WORDS = frozenset(
     "county city river lake island islands mountain mountains sea ocean bay state province district region township village town "
@@ -82,6 +82,8 @@ def _by_form(kind: str, head: str, found: Found, line: Line | None) -> float:
 def _person(tokens: list[str], before: str, found: Found, line: Line | None) -> float:
     if found.text[:1].isdigit() or country(found.text) or us_state(found.text) or set(tokens[-1:]) & (_PLACE_WORDS | _ORG_WORDS):
         return 0.05
+    if tokens[:1] in (["first"], ["second"], ["best"]) or found.text.isupper():
+        return 0.2
     regnal = bool(re.search(r"\b[IVX]+\b", found.text)) or " of " in found.text
     score = 0.8 if 2 <= len(tokens) <= (7 if regnal else 4) else 0.5
     if before in ("in", "at", "near", "from"):

@@ -92,7 +92,7 @@ def _names(text: str, start: int, end: int) -> list[Found]:
         first = re.match(r"\S+\s*", text[start:end])
         rest = text[start + first.end() : end].split() if first else []
         year = bool(first and rest and first.group().strip().isdigit() and country(rest[0]))
-        if first and (year or first.group().strip().lower().strip(".'’") in _FUNCTION):
+        if first and (year or first.group().strip().lower().strip("'’") in _FUNCTION):
             start += first.end()
         else:
             break

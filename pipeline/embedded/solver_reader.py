@@ -78,6 +78,7 @@ def _candidates(query: Query, passage: Seen, kinds: dict[str, str], own: dict[st
                 stated = pattern(query, found, line, about)
                 suits = max(suits, 0.85) if stated >= 0.2 and suits > 0.1 else suits
                 near = 0.15 * _near(found, hits) + _neighbours(query, found, line) + stated
+                near += 0.06 if line.index == 0 and about >= 0.9 else 0.0
                 score = base * (0.15 + 0.85 * suits) + near * (0.3 + 0.7 * suits)
                 out.append(Candidate(_full(found, passage, query), score, passage.id, passage.title, line.text))
     if query.kind in ("person", "place", "org", "work", "thing") and about < 0.85:

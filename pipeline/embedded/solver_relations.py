@@ -34,6 +34,7 @@ _AGENT = {
 }
 _AGENT_RE = {stem(name): re.compile(text, re.IGNORECASE) for name, text in _AGENT.items()}
 _OTHER = re.compile(r"\b(?:written|composed|penned|produced|designed)(?: and \w+)? by\s*$", re.IGNORECASE)
+_OWN = re.compile(r"\b(?:directed|performed|recorded|sung|released)(?:,? and \w+| \w+)? by\s*$|and (?:directed|performed|recorded) by\s*$")
 _BORN = re.compile(r"\b(?:born|birth|native)\b[^.;]*$", re.IGNORECASE)
 _DIED = re.compile(r"\b(?:died|death|dying|killed|dead|d\.)\b[^.;]*$", re.IGNORECASE)
 _BRACKET = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
@@ -51,7 +52,7 @@ def pattern(query: Any, found: Found, line: Line, about: float) -> float:
         expression = _AGENT_RE.get(relation)
         if relation == "perform" and found.text.lower() in line.passage.title.partition("(")[2].lower():
             return 0.5
-        if relation in ("perform", "direct") and _OTHER.search(before):
+        if relation in ("perform", "direct") and _OTHER.search(before) and not _OWN.search(before):
             return -0.15
         if expression and found.sort in ("name",) and (match := expression.search(before)):
             gap = len(before) - match.start()
@@ -72,6 +73,8 @@ def _life(query: Any, relations: set[str], found: Found, line: Line, before: str
         dashed = bool(re.search(r"\s[–—-]\s*|[–—]|died|\bd\.", inside))
         if query.kind in ("date", "year") or (found.sort == "name"):
             return (0.5 if dashed != wants_birth else -0.3) * weight
+    if query.kind == "place" and not re.search(r"(?:\b(?:in|at|near|from|of)(?: the)?|[A-Z]\w+,)\s*$", before):
+        return 0.0
     mark = (_BORN if wants_birth else _DIED).search(before)
     other = (_DIED if wants_birth else _BORN).search(before)
     if mark and (not other or mark.start() > other.start()):

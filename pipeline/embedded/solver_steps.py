@@ -133,7 +133,7 @@ def make_query(unknown: Unknown, names: list[str], said: list[str], before: tupl
         before=before,
         after=after,
         text=query_words(shown, names) or " ".join(shown),
-        banned=frozenset(same(name) for name in names),
+        banned=frozenset(form for name in names for form in (same(name), same(name).split()[-1:] and same(name).split()[-1])),
     )
 
 

@@ -129,6 +129,7 @@ def _capital(text: str) -> bool:
 
 def _join(texts: list[str]) -> str:
     joined = " ".join(text for text in texts if text != '"')
+    joined = joined.replace("'S ", "'s ")
     return re.sub(r"\s+([,.:;!?)'’])|(\()\s+", lambda m: m[1] or m[2], joined)
 
 
