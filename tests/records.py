@@ -92,7 +92,7 @@ def draft(w: World, family: str = "chain") -> Draft:
 def trajectory(
     opening: Sequence[Message],
     searches: Sequence[tuple[str, Sequence[Passage]]],
-    final: tuple[str, dict[str, object]] | None,
+    final: tuple[str, dict[str, str]] | None,
     stop: Stop = Stop.ANSWERED,
 ) -> Trajectory:
     """An agent that makes these searches, one a turn, and ends with the tool call `final`."""
