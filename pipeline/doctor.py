@@ -16,6 +16,7 @@ from pipeline.retrieval import index, jvm
 from pipeline.types import Data
 
 _GIB = 1 << 30
+_CGROUP = Path("/sys/fs/cgroup/memory.max")
 _MEMORY, _DISK = 2.0, 2.0
 """GiB that a run over a corpus of some ten thousand documents asks for, with room."""
 
@@ -78,6 +79,8 @@ def _java() -> str:
 
 def _memory() -> str:
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
+    if _CGROUP.exists() and (limit := _CGROUP.read_text().strip()).isdigit():
+        total = min(total, int(limit) / _GIB)
     if total < _MEMORY:
         raise _Missing(f"{total:.1f} GiB", f"use a machine with {_MEMORY:.0f} GiB, or '--retriever bm25'")
     return f"{total:.1f} GiB"

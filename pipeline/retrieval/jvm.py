@@ -96,7 +96,7 @@ def _start() -> ModuleType:
     if not jnius_config.vm_running:
         jnius_config.set_classpath(str(jars[-1]))
         jnius_config.add_options(f"-Xmx{HEAP}", "-Xrs", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
-    java("org.apache.logging.log4j.core.config.Configurator").setRootLevel(java("org.apache.logging.log4j.Level").ERROR)
+    java("org.apache.logging.log4j.core.config.Configurator").setRootLevel(java("org.apache.logging.log4j.Level").OFF)
     java("java.util.logging.Logger").getLogger("").setLevel(java("java.util.logging.Level").SEVERE)
     java("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(8192)
     stand_in = sys.modules.setdefault("pyserini.encode", _Nothing("pyserini.encode"))

@@ -141,6 +141,12 @@ def _build(corpus: Corpus, path: Path) -> None:
         part = corpus.passages[start : start + _BATCH]
         jvm.call(indexer.add_batch_dict, [{"id": passage.id, "contents": contents(passage)} for passage in part])
     jvm.call(indexer.close)
+    try:
+        jvm.call(_open, path, len(corpus.passages))  # the indexer logs what goes wrong, and goes on
+    except RetrievalError as error:
+        raise RetrievalError(
+            f"Lucene could not write its index under {path.parent.parent}; is the disk full?"
+        ) from error
 
 
 def _indexer(path: Path) -> Any:

@@ -125,3 +125,30 @@ def test_a_kill_while_building_costs_the_building_only(tmp_path: Path, tiny: Cor
     assert index.built(tmp_path) == []
     LuceneRetriever(tiny, tmp_path)
     assert index.problem(tiny, ANALYSER, tmp_path) == ""
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from pipeline import corpus
+from pipeline.errors import DigsiteError
+from pipeline.retrieval.lucene import LuceneRetriever
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+loaded = corpus.load(corpus.resolve("factbook"))
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+try:
+    LuceneRetriever(loaded, Path(sys.argv[1]))
+except DigsiteError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    # A limit on the size of files stands for the disk: Java's writes fail half-way, small files still fit.
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith("is the disk full?")
+    assert len(done.stdout.splitlines()) == 1
+    assert list((tmp_path / "indexes").iterdir()) == []
