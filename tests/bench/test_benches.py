@@ -1,0 +1,115 @@
+"""The benches that judge can be failed: each fault planted in a good pair is found, each limit can be broken."""
+
+from typing import Any
+
+import pytest
+
+from pipeline.types import AnswerType, Draft, Record
+from tests import records
+from tests.bench import diversity, foreign, overlap, recheck
+from tests.bench.common import interval, quantile, table
+
+GOOD = records.accepted()
+WORLD = records.world(0)
+PASSAGES = (WORLD.bridge, WORLD.engineer, WORLD.town, *WORLD.noise)
+TEXTS = {passage.document_id: recheck.Text(passage.title, passage.text) for passage in PASSAGES}
+
+
+def changed(hop: int | None = None, **values: Any) -> Record:
+    """The good record with another draft, or another hop of it."""
+    assert GOOD.draft
+    if hop is not None:
+        hops = list(GOOD.draft.hops)
+        hops[hop] = hops[hop].model_copy(update=values)
+        values = {"hops": tuple(hops)}
+    last = GOOD.rounds[-1].model_copy(update={"draft": GOOD.draft.model_copy(update=values)})
+    return GOOD.model_copy(update={"rounds": (*GOOD.rounds[:-1], last)})
+
+
+def test_a_good_pair_passes_the_recheck() -> None:
+    assert recheck.faults(GOOD, TEXTS) == []
+
+
+@pytest.mark.parametrize(
+    ("record", "fault"),
+    [
+        (changed(0, quote="Nothing of the kind."), "quote is not in the document"),
+        (changed(0, passage_sha256="0" * 64), "SHA-256"),
+        (changed(1, passage_id="nowhere#0"), "no document"),
+        (changed(1, passage_id=f"{WORLD.engineer.document_id}#1"), "passage 1 starts"),
+        (changed(1, title="Another"), "title"),
+        (changed(1, answer="Somebody Else"), "neither quote nor title"),
+        (changed(2, answer="1999"), "last hop's answer is another"),
+        (changed(answer="2222", answer_aliases=()), "not in the last quote"),
+        (changed(question=f"Which town was founded in {WORLD.year}?"), "holds the answer"),
+        (changed(question=f"When was {WORLD.town.title} founded?"), "names"),
+        (changed(2, passage_id=WORLD.engineer.id), "rest on one passage"),
+        (GOOD.model_copy(update={"confirmation_verdicts": ()}), "confirmed in []"),
+        (GOOD.model_copy(update={"seed": GOOD.seed.model_copy(update={"target_steps": 9})}), "target 9"),
+    ],
+)
+def test_a_planted_fault_is_found(record: Record, fault: str) -> None:
+    assert any(fault in found for found in recheck.faults(record, TEXTS))
+
+
+def drafts(count: int, **same: Any) -> list[Draft]:
+    assert GOOD.draft
+    made = []
+    for n in range(count):
+        hops = tuple(
+            hop.model_copy(update={"passage_id": f"d{n}-{i}#0", "relation": f"{n % 9}-{i}", **same.get("hop", {})})
+            for i, hop in enumerate(GOOD.draft.hops)
+        )
+        values = {"answer": str(n), "question": f"{n} what when where?", "hops": hops} | same
+        values.pop("hop", None)
+        made.append(GOOD.draft.model_copy(update=values))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("same", "broken"),
+    [
+        ({}, []),
+        ({"answer": "1641"}, ["one answer"]),
+        ({"hop": {"passage_id": "d#0"}}, ["pairs on one passage"]),
+        ({"question": "In what year was it?"}, ["one opening of four words"]),
+        ({"hop": {"relation": "born in"}}, ["one relation"]),
+        ({"family": "cloze"}, ["clozes"]),
+    ],
+)
+def test_each_limit_of_diversity_can_be_broken(same: dict[str, Any], broken: list[str]) -> None:
+    assert [limit.what for limit in diversity.limits(drafts(200, **same), 400) if not limit.kept] == broken
+
+
+def test_too_few_accepted_is_broken_too() -> None:
+    limits = diversity.limits(drafts(100), 501)
+    assert [limit.what for limit in limits if not limit.kept] == ["accepted / seeds before the filter"]
+
+
+def test_the_foreign_reader_reads() -> None:
+    question = "In what year was the market town of the northern fells founded by monks?"
+    assert foreign.wanted(question) is foreign.DAY
+    assert foreign.wanted("How many bridges are there?") is foreign.COUNT
+    assert foreign.wanted("Who designed the bridge?") is foreign.NAME
+    assert foreign.best(question, [*WORLD.noise, WORLD.town]) == WORLD.year
+
+
+def test_overlap_counts_content_words() -> None:
+    asked = overlap.Asked("Who designed the old bridge?", ["The bridge was designed", "an old man"])
+    assert overlap.shared(asked) == [1.0, pytest.approx(1 / 3), pytest.approx(2 / 3)]
+
+
+def test_figures_are_what_they_say() -> None:
+    few = interval([0.0, 1.0] * 50, lambda x: sum(x) / len(x))
+    assert few.value == 0.5
+    assert 0.3 < few.low
+    assert few.high < 0.7
+    assert quantile([3, 1, 2], 0.5) == 2
+    assert quantile(list(range(1, 11)), 0.9) == 9
+    assert table(("a", "b"), [("xx", 1)]).splitlines()[-1] == "xx  1"
+
+
+def test_the_answer_type_of_a_gold_answer() -> None:
+    audit_gold = pytest.importorskip("tests.bench.audit_gold")
+    kinds = [audit_gold._draft("q", answer, [], []).answer_type for answer in ("7 May 1999", "35 stores", "Tennessee")]
+    assert kinds == [AnswerType.DATE, AnswerType.NUMBER, AnswerType.ENTITY]
