@@ -1,7 +1,9 @@
 """Documents into passages: where they are cut, and that nothing is lost."""
 
+import time
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,3 +56,14 @@ def test_passages_are_slices_in_order_that_hold_every_word(text: str, title: str
     assert all(a.end <= b.start for a, b in pairwise(found))
     assert "".join("".join(p.text.split()) for p in found) == "".join(text.split())
     assert [p.id for p in found] == [f"d#{n}" for n in range(len(found))]
+
+
+HOSTILE = [".", ". ", '."', "A. ", "(", "1,", "Mr. A.B. ", "a.", "\n", "may ", "x", "字。", "! \"'"]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_no_text_makes_cutting_slow(unit: str) -> None:
+    start = time.process_time()
+    cut(unit * (200_000 // len(unit)))
+    cut("." + unit * (200_000 // len(unit)) + "a")
+    assert time.process_time() - start < 4
