@@ -3,13 +3,13 @@
 import re
 from typing import NamedTuple
 
+from pipeline.embedded.observed import Seen
 from pipeline.embedded.solver_lexis import kind
 from pipeline.embedded.solver_lines import bare, lead, same
 from pipeline.embedded.solver_mind import Mind
 from pipeline.embedded.solver_nations import country, nations, us_state
 from pipeline.embedded.solver_reader import name_match
 from pipeline.embedded.solver_steps import hop, simple
-from pipeline.embedded.observed import Seen
 from pipeline.text import dates, sentences
 
 _YES_NO = re.compile(r"^(?:are|were|do|did|does|is|was|have|has)\b", re.IGNORECASE)

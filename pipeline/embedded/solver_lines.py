@@ -122,7 +122,7 @@ def nouns(line: Line) -> tuple[Found, ...]:
     """Noun phrases without a name, for questions that ask for no name ("what kind of plane")."""
     out, run = [], []
     for token in (*tagged(line.text), None):
-        if token and (token.tag[:2] in ("NN", "JJ") or token.tag in ("VBG", "CD") and run or token.text == "-"):
+        if token and (token.tag[:2] in ("NN", "JJ") or (token.tag in ("VBG", "CD") and run) or token.text == "-"):
             run.append(token)
             continue
         if run and run[-1].tag[:2] == "NN" and run[0].text.lower() not in _MONTHS:

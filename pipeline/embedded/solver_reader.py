@@ -15,7 +15,6 @@ from pipeline.embedded.solver_lines import Found, Line, bare, lead, lines, nouns
 from pipeline.embedded.solver_relations import pattern
 from pipeline.text import words
 
-
 _LIFE = re.compile(r"\([^()]*\d{4}[^()]*\)")
 
 

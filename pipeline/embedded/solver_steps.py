@@ -1,10 +1,10 @@
 """From a puzzle to an answer: take the clue with one open unknown, search, read, fill it in, go on to the one asked."""
 
-from pipeline.embedded.solver_clues import Clue, Puzzle, Unknown
 from pipeline.embedded.solver_clues import read as read_question
 from pipeline.embedded.solver_lexis import kind, plain, stem, stems
 from pipeline.embedded.solver_lines import same
 from pipeline.embedded.solver_mind import Mind
+from pipeline.embedded.solver_puzzle import Clue, Puzzle, Unknown
 from pipeline.embedded.solver_reader import Candidate, Query, query_words, read
 from pipeline.text import words
 

@@ -93,19 +93,9 @@ def _name_end(tokens: list[tuple[str, str]], index: int, *, first: bool) -> int:
             if close < 0:
                 break
             end = close + 1
-        elif word in (",", "-", "–", ":", "!", "/", "&", "..", ".", "'", ";", "...") and _capital_at(tokens, end + 1) and not (
+        elif (word in (",", "-", "–", ":", "!", "/", "&", "..", ".", "'", ";", "...") and _capital_at(tokens, end + 1) and not (
             word == "." and len(tokens[end - 1][0]) > 3
-        ):
-            end += 1
-        elif word == "'s" and _capital_at(tokens, end + 1) and tokens[end + 1][0].lower() not in _MAY_OPEN:
-            end += 1
-        elif _ORDINAL.fullmatch(word) and _capital_at(tokens, end + 1):
-            end += 1
-        elif word == "," and end + 2 < len(tokens) and _ORDINAL.fullmatch(tokens[end + 1][0]) and _capital_at(tokens, end + 2):
-            end += 1
-        elif word == "and" and _capital_at(tokens, end + 2) and tokens[end + 1][0] == "the":
-            end += 1
-        elif word in _JOINS - {"and", "in"} and _next_capital(tokens, end):
+        )) or (word == "'s" and _capital_at(tokens, end + 1) and tokens[end + 1][0].lower() not in _MAY_OPEN) or (_ORDINAL.fullmatch(word) and _capital_at(tokens, end + 1)) or (word == "," and end + 2 < len(tokens) and _ORDINAL.fullmatch(tokens[end + 1][0]) and _capital_at(tokens, end + 2)) or (word == "and" and _capital_at(tokens, end + 2) and tokens[end + 1][0] == "the") or (word in _JOINS - {"and", "in"} and _next_capital(tokens, end)):
             end += 1
         else:
             break
@@ -162,6 +152,6 @@ def _class(tokens: list[tuple[str, str]], index: int) -> str:
         return "p"
     if tag == "CC":
         return "c"
-    if tag[:2] == "NN" or tag == "CD" and text.isdigit() and len(text) == 4:
+    if tag[:2] == "NN" or (tag == "CD" and text.isdigit() and len(text) == 4):
         return "n"
     return "j" if tag in ("JJ", "JJR", "JJS", "CD", "PDT") else "x"

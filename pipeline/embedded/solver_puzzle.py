@@ -1,0 +1,124 @@
+"""A question as a puzzle: the unknown things that it describes, the clues that tie them, and which of them it asks for.
+
+"Who directed the film that was shot in Leland?" has the unknowns 0 (who) and 1 (film) and the clues "0 directed 1" and
+"1 was shot in Leland". `Cursor` is the place in the words of a sentence from which the parser makes it.
+"""
+
+from dataclasses import dataclass, field
+
+from pipeline.embedded.solver_lexis import kind, singular
+from pipeline.embedded.solver_words import Word
+
+Item = str | int
+"""A plain word or name, or the index of an unknown."""
+BE = ("is", "was", "are", "were")
+COMPOUND = (
+    "birth", "death", "origin", "water", "burial", "residence", "citizenship", "work", "office", "education", "formation",
+    "arts", "art",
+)  # fmt: skip
+"""After "of": the noun is one with the noun before it ("date of birth")."""
+_VERB_LIKE = frozenset(
+    "form start end play name use work die study attend host win release open join move live claim debut rule serve meet air "
+    "premiere border borders shares share plays stars works rules hosts features covers flows lies means owns runs occur refuse "
+    "make produce graduate write record perform direct marry compose design found own train star run".split()
+)
+_TRADES = frozenset(
+    "holding manufacturing publishing broadcasting recording mining shipping racing training building engineering".split()
+)
+
+
+@dataclass
+class Unknown:
+    phrase: str
+    """All words of its description's noun phrase."""
+    head: str
+    kind: str
+    value: str = ""
+
+
+@dataclass
+class Clue:
+    items: list[Item] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    phrase: bool = False
+    """A prepositional phrase, which says less than a clause."""
+
+    @property
+    def unknowns(self) -> set[int]:
+        return {item for item in self.items if isinstance(item, int)}
+
+
+@dataclass
+class Puzzle:
+    question: str
+    unknowns: list[Unknown] = field(default_factory=list)
+    clues: list[Clue] = field(default_factory=list)
+    ask: int = -1
+
+
+class Cursor:
+    """`at` is the place of the next word of the sentence."""
+
+    def __init__(self, sentence: list[Word], puzzle: Puzzle, *, last: bool) -> None:
+        self.words, self.puzzle, self.last, self.at = sentence, puzzle, last, 0
+        self.do = False
+        """The main clause is asked with "did": a participle after its subject describes the subject."""
+        self.inside = 0
+        """Depth of prepositional phrases."""
+
+    def kind(self, ahead: int = 0) -> str:
+        place = self.at + ahead
+        return self.words[place].kind if place < len(self.words) else "."
+
+    def text(self, ahead: int = 0) -> str:
+        place = self.at + ahead
+        return self.words[place].text if place < len(self.words) else ""
+
+    def low(self, ahead: int = 0) -> str:
+        return self.text(ahead).lower()
+
+    def take(self) -> str:
+        self.at += 1
+        return self.words[self.at - 1].text
+
+    def unknown(self, phrase: list[str], *, ask: bool = False) -> int:
+        """A new unknown; of "date of birth" the head is "date"."""
+        head = phrase[-1] if phrase else ""
+        found = Unknown(" ".join(phrase), singular(head.lower()), kind(head))
+        if len(phrase) >= 3 and phrase[-2] == "of":
+            head = phrase[-3]
+            sort = "date" if head in ("date", "year", "day") else "place" if head in ("place", "country") else kind(head)
+            found.head, found.kind = ("body", "place") if phrase[-1] == "water" else (head, sort)
+        self.puzzle.unknowns.append(found)
+        if ask:
+            self.puzzle.ask = len(self.puzzle.unknowns) - 1
+        return len(self.puzzle.unknowns) - 1
+
+    def earlier(self, phrase: list[str]) -> int | None:
+        """The unknown that a later "this man" means."""
+        head = singular(phrase[-1].lower()) if phrase else ""
+        matches = [i for i, u in enumerate(self.puzzle.unknowns) if u.head == head and i != self.puzzle.ask]
+        return matches[-1] if matches else None
+
+    def compound(self) -> list[str]:
+        """ "of birth", where it follows."""
+        found: list[str] = []
+        while self.text() == "of" and self.kind(1) == "n" and self.low(1) in COMPOUND:
+            found += [self.take(), self.take()]
+        return found
+
+    def premodifies(self) -> bool:
+        """Is this participle in front of its noun ("a restaurant holding company")?"""
+        before = self.words[self.at - 1].kind if self.at else ""
+        return before != "" and self.kind(1) in "nj" and (before in "dj" or self.low() in _TRADES)
+
+    def acts(self) -> bool:
+        """Is this noun or verb the verb here ("did the band form that ...", "what county shares a border")?"""
+        if self.low() not in _VERB_LIKE:
+            return False
+        ahead = self.words[self.at + 1].kind if self.at + 1 < len(self.words) else "."
+        before = next((w.kind for w in reversed(self.words[: self.at]) if w.kind in "ra"), "")
+        return (self.do and self.kind(1) in "rpd.,jnN") or (before == "r" and ahead in "dN")
+
+    def verb_like(self) -> bool:
+        return self.low() in _VERB_LIKE
