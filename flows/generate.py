@@ -21,7 +21,6 @@ from prefect.artifacts import (
     aupdate_progress_artifact,
 )
 from prefect.cache_policies import NO_CACHE
-from prefect.exceptions import PrefectException
 
 from pipeline.cli.progress import Progress, Tally
 from pipeline.cli.stages import Job
@@ -82,20 +81,28 @@ async def stage(name: str, work: Callable[[], object]) -> None:
 
 @asynccontextmanager
 async def _progress(job: Job) -> AsyncIterator[None]:
-    """A progress artifact, kept up to date meanwhile."""
-    task = asyncio.create_task(_noted(_follow(job)))
+    """A progress artifact, kept up to date meanwhile and once more at the end."""
+    artifact = await _noted(
+        acreate_progress_artifact(progress=0.0, key="digsite-progress", description=str(job.folder))
+    )
+    following = asyncio.create_task(_follow(job, artifact))
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        await _update(job, artifact)
 
 
-async def _follow(job: Job) -> None:
-    key = await acreate_progress_artifact(progress=0.0, key="digsite-progress", description=str(job.folder))
+async def _follow(job: Job, artifact: object) -> None:
     while True:
         await asyncio.sleep(EVERY)
-        await aupdate_progress_artifact(UUID(str(key)), progress=_percent(job.run.result(), job.config))
+        await _update(job, artifact)
+
+
+async def _update(job: Job, artifact: object) -> None:
+    if isinstance(artifact, UUID):
+        await _noted(aupdate_progress_artifact(artifact, progress=_percent(job.run.result(), job.config)))
 
 
 def _percent(result: RunResult, config: RunConfig) -> float:
@@ -112,9 +119,10 @@ async def _funnel(result: RunResult) -> None:
     await acreate_link_artifact(link=report.as_uri(), link_text="report", key="digsite-report")
 
 
-async def _noted(artifact: Awaitable[None]) -> None:
+async def _noted(artifact: Awaitable[object]) -> object:
     """An artifact is a view: a server that does not take it must not end the run."""
     try:
-        await artifact
-    except (PrefectException, OSError) as error:
+        return await artifact
+    except Exception as error:
         logger.warning("Prefect took no artifact: %s", error)
+        return None

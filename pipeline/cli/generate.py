@@ -77,9 +77,11 @@ def preview(  # noqa: PLR0913, PLR0917 - options of the user
 ) -> int:
     """Print three pairs of CORPUS with all their traces; nothing is written."""
     from pipeline.cli.trial import trial
+    from pipeline.run import prepare
 
     given = {name: value for name, value in locals().items() if name in options.KEYS}
     settings = options.settings({**given, "pairs": PREVIEWED}, preset=preset, file=config, sets=sets)
+    prepare.check(settings)
     with Progress(Tally(pairs=PREVIEWED, seeds=None)) as progress:
         found = trial(settings, progress)
     if json:

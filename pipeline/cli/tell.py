@@ -19,10 +19,22 @@ WIDE = 160
 """Columns where nobody's screen says how many there are."""
 
 
-def screen(*, error: bool = False) -> Console:
-    """A console that takes text as it is: no markup, no emoji codes, no guesses at highlights."""
-    stream = sys.stderr if error else sys.stdout
-    return Console(stderr=error, markup=False, emoji=False, highlight=False, width=None if stream.isatty() else WIDE)
+class Screen(Console):
+    """Takes text as it is: no markup, no emoji codes, no guesses at highlights."""
+
+    def __init__(self, *, error: bool) -> None:
+        terminal = (sys.stderr if error else sys.stdout).isatty()
+        super().__init__(stderr=error, markup=False, emoji=False, highlight=False, width=None if terminal else WIDE)
+
+    def on_broken_pipe(self) -> None:
+        """A command ends when nobody reads its output; work goes on when nobody reads its messages."""
+        if not self.stderr:
+            super().on_broken_pipe()
+        self.quiet = True
+
+
+def screen(*, error: bool = False) -> Screen:
+    return Screen(error=error)
 
 
 def say(line: str, *, style: str = "") -> None:

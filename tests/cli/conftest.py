@@ -1,0 +1,51 @@
+"""The command line as a user meets it: arguments in; exit code, stdout and stderr out."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+import pytest
+
+from pipeline.cli import main
+
+SMALL = "--retriever bm25 --steps 1 --set loop.rounds=0 --set loop.audit=false --set loop.rollouts=2".split()
+"""Options with which `tiny` gives pairs within seconds, and without Java."""
+
+
+class Said(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return orjson.loads(self.out)
+
+
+Digsite = Callable[..., Said]
+
+
+@pytest.fixture
+def digsite(capsys: pytest.CaptureFixture[str]) -> Digsite:
+    """Runs one command in this process."""
+
+    def run(*arguments: str | Path) -> Said:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Said(ended.value.code, out, err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An output folder with one finished run of `tiny`."""
+    folder = tmp_path_factory.mktemp("outputs")
+    with pytest.raises(SystemExit) as ended:
+        main(["generate", "tiny", *SMALL, "--seeds", "8", "--out", str(folder), "--json"])
+    assert ended.value.code == 0
+    return folder

@@ -1,0 +1,161 @@
+"""Every command, on a real run over the tiny corpus."""
+
+import shutil
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.cli.conftest import SMALL, Digsite
+from tests.hostile import HOSTILE
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_generate_in_json_says_where_everything_is_and_adds_up(digsite: Digsite, out: Path) -> None:
+    said = digsite("generate", "tiny", *SMALL, "--seeds", "8", "--out", out, "--json")
+    result = said.json
+    assert said.code == 0
+    assert result["planned"] == 8 == result["accepted"] + result["rejected"] + result["failed"]
+    assert result["accepted"] >= 1
+    assert sum(result["reasons"].values()) == result["rejected"] + result["failed"]
+    assert (Path(result["dataset"]) / "manifest.json").is_file()
+    assert Path(result["report"]).read_text().startswith("<!")
+
+
+def test_generate_for_a_person_shows_a_pair_and_the_way_on(digsite: Digsite, out: Path) -> None:
+    said = digsite("generate", "tiny", *SMALL, "--seeds", "8", "--out", out)
+    assert "One of them:" in said.out
+    for needed in ("planned", "accepted", "report.html", "digsite inspect"):
+        assert needed in said.out
+    assert "8/8 seeds" in said.err
+
+
+def test_the_same_command_with_more_goes_on_in_the_same_folder(digsite: Digsite, out: Path, tmp_path: Path) -> None:
+    shutil.copytree(out, tmp_path / "out", symlinks=True)
+    before = digsite("inspect", "tiny", "--out", tmp_path / "out", "--json").json["items"]
+    more = digsite("generate", "tiny", *SMALL, "--seeds", "12", "--out", tmp_path / "out", "--json").json
+    after = digsite("inspect", "tiny", "--out", tmp_path / "out", "--json").json["items"]
+    assert more["planned"] == 12
+    assert after[:8] == before
+
+
+def test_too_few_pairs_are_exit_3_and_exported_all_the_same(digsite: Digsite, tmp_path: Path) -> None:
+    said = digsite("generate", "tiny", *SMALL, "--pairs", "50", "--max-seeds", "4", "--out", tmp_path)
+    assert said.code == 3
+    assert "of 50 pairs" in said.err
+    assert "--max-seeds" in said.err
+    assert (tmp_path / "tiny/latest/dataset/manifest.json").is_file()
+
+
+def test_resume_of_a_finished_run_changes_no_byte_of_its_data(digsite: Digsite, out: Path) -> None:
+    before = files(out / "tiny/latest/dataset")
+    assert digsite("resume", "latest", "--out", out, "--json").code == 0
+    assert files(out / "tiny/latest/dataset") == before
+
+
+def test_resume_refuses_a_run_of_other_settings_and_names_them(digsite: Digsite, out: Path, tmp_path: Path) -> None:
+    shutil.copytree(out, tmp_path / "out", symlinks=True)
+    path = tmp_path / "out/tiny/latest/run.json"
+    tree = orjson.loads(path.read_bytes())
+    tree["what"]["loop"]["rounds"] = 7
+    path.write_bytes(orjson.dumps(tree))
+    said = digsite("resume", "latest", "--out", tmp_path / "out")
+    assert said.code == 2
+    assert "loop.rounds" in said.err
+
+
+def test_inspect_lists_every_seed_and_shows_one_in_full(digsite: Digsite, out: Path) -> None:
+    listed = digsite("inspect", "latest", "--out", out, "--json").json
+    accepted = next(item for item in listed["items"] if item["status"] == "accepted")
+    table = digsite("inspect", "latest", "--out", out).out
+    assert all(item["key"][:12] in table for item in listed["items"])
+    page = digsite("inspect", "latest", "--out", out, "--item", accepted["key"][:12]).out
+    record = digsite("inspect", "latest", "--out", out, "--item", accepted["key"], "--json").json
+    assert record["key"] == accepted["key"]
+    for needed in ("round 0: generator", "rollout 0", "confirmation", record["rounds"][-1]["draft"]["answer"]):
+        assert needed in page
+
+
+def test_inspect_of_an_unknown_item_says_how_to_find_one(digsite: Digsite, out: Path) -> None:
+    said = digsite("inspect", "latest", "--out", out, "--item", "nosuch")
+    assert (said.code, said.out) == (2, "")
+    assert "lists the keys" in said.err
+
+
+def test_export_writes_the_views_asked_for(digsite: Digsite, out: Path, tmp_path: Path) -> None:
+    shutil.copytree(out, tmp_path / "out", symlinks=True)
+    said = digsite("export", "latest", "--view", "qa", "--out", tmp_path / "out", "--json")
+    assert said.json["views"] == ["qa"]
+    assert {path.parent.name for path in (tmp_path / "out/tiny/latest/dataset").rglob("*.parquet")} == {"qa"}
+
+
+@pytest.mark.parametrize(("option", "known"), [("--view", "known: qa"), ("--include", "known: below_target")])
+def test_export_of_an_unknown_name_lists_the_known_ones(digsite: Digsite, out: Path, option: str, known: str) -> None:
+    before = files(out / "tiny/latest/dataset")
+    said = digsite("export", "latest", option, "nosuch", "--out", out)
+    assert (said.code, said.out) == (2, "")
+    assert known in said.err
+    assert files(out / "tiny/latest/dataset") == before
+
+
+def test_report_writes_the_page(digsite: Digsite, out: Path) -> None:
+    page = out / "tiny/latest/report.html"
+    page.unlink()
+    said = digsite("report", "latest", "--out", out, "--json")
+    assert Path(said.json["report"]).samefile(page)
+
+
+def test_preview_prints_three_pairs_and_leaves_nothing(
+    digsite: Digsite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = digsite("preview", "tiny", *SMALL)
+    assert said.code == 0
+    assert said.out.count("accepted  target 1") == 3
+    assert said.out.count("round 0: generator") == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_preview_shows_the_first_pairs_that_generate_makes(digsite: Digsite, out: Path) -> None:
+    made = digsite("inspect", "latest", "--out", out, "--json").json["items"]
+    keys = [item["key"] for item in made if item["status"] == "accepted"]
+    shown = [record["key"] for record in digsite("preview", "tiny", *SMALL, "--json").json]
+    assert shown[: len(keys)] == keys[:3]
+
+
+def test_search_finds_the_passage(digsite: Digsite, tmp_path: Path) -> None:
+    said = digsite("search", "tiny", "length of the Kessel Bridge", "-k", "2", "--retriever", "bm25", "--json")
+    assert said.json[0]["title"] == "Kessel Bridge"
+    assert len(said.json) == 2
+
+
+def test_measure_scores_a_solver_on_questions_with_answers(digsite: Digsite, tmp_path: Path) -> None:
+    file = tmp_path / "questions.jsonl"
+    file.write_text('{"question": "Who designed the Kessel Bridge?", "answer": "Marta Kessel"}\n')
+    said = digsite("measure", "tiny", file, "--retriever", "bm25", "--rollouts", "2", "--json")
+    assert said.json["figures"][0]["rollouts"] == 2
+    assert "EM" in digsite("measure", "tiny", file, "--retriever", "bm25", "--rollouts", "1").out
+
+
+def test_corpus_lists_and_counts(digsite: Digsite) -> None:
+    assert {item["name"] for item in digsite("corpus", "list", "--json").json} >= {"wiki", "factbook", "tiny"}
+    counts = digsite("corpus", "stats", "tiny", "--json").json
+    assert counts["read"] == counts["kept"] == 41
+
+
+def test_doctor_names_what_it_looked_at(digsite: Digsite, tmp_path: Path) -> None:
+    said = digsite("doctor", "--out", tmp_path, "--json")
+    assert {check["name"] for check in said.json} >= {"python", "java", "disk"}
+    assert said.code == (0 if all(check["ok"] for check in said.json) else 1)
+
+
+def test_hostile_text_reaches_the_terminal_without_its_escapes(digsite: Digsite, tmp_path: Path) -> None:
+    file = tmp_path / "hostile.jsonl"
+    rows = [{"id": str(n), "title": f"Bridge {text}", "text": f"A bridge. {text}"} for n, text in enumerate(HOSTILE)]
+    file.write_bytes(b"\n".join(orjson.dumps(row) for row in rows))
+    said = digsite("search", file, "bridge", "-k", "50", "--retriever", "bm25")
+    assert not set(said.out) & set("\x1b\x07\x00\u202e\u202c\ufeff\x85")
+    assert "<script>alert(1)</script>" in said.out

@@ -1,0 +1,81 @@
+"""A user's mistake is one line that says what to do, and exit code 2; it leaves nothing behind."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import app as application
+from tests.cli.conftest import SMALL, Digsite
+
+MISTAKES = {
+    "generate nosuch": "known: factbook, tiny, wiki",
+    "generate ./nosuch.jsonl": "no such file",
+    "generate tiny --pairs 0": "'--pairs'",
+    "generate tiny --steps 0": "such as 3 or 2-4",
+    "generate tiny --steps 4-2": "such as 3 or 2-4",
+    "generate tiny --preset nosuch": "known: default, sage",
+    "generate tiny --retriever nosuch": "known: lucene, bm25",
+    "generate tiny --model nosuch": "known: embedded",
+    "generate tiny --set loop.rouns=1": "rounds",
+    "generate tiny --set strategy=nosuch": "sage",
+    "generate tiny --config nosuch.toml": "nosuch.toml",
+    "generate tiny --nosuch": "No such option",
+    "generate": "CORPUS",
+    "gnerate tiny": "Did you mean 'generate'",
+    "resume nosuch": "digsite generate",
+    "inspect nosuch": "digsite generate",
+    "export nosuch": "digsite generate",
+    "report nosuch": "digsite generate",
+    "preview nosuch": "known: factbook, tiny, wiki",
+    "search nosuch x": "known: factbook, tiny, wiki",
+    "corpus stats nosuch": "known: factbook, tiny, wiki",
+    "measure tiny nosuch.jsonl": "nosuch.jsonl",
+}
+
+
+@pytest.mark.parametrize("command", MISTAKES)
+def test_a_mistake_is_one_line_and_leaves_nothing(
+    digsite: Digsite, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = digsite(*command.split())
+    assert (said.code, said.out) == (2, "")
+    assert MISTAKES[command] in said.err
+    assert said.err.startswith("digsite: ")
+    assert said.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(b"", "empty"), (b"\x00\xff\xfe\x01junk" * 50, "rows are no documents"), (b'{"body": "x"}\n', "--text-field")],
+)
+def test_a_corpus_that_cannot_be_read_is_one_line(digsite: Digsite, content: bytes, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_bytes(content)
+    said = digsite("generate", path, *SMALL, "--out", tmp_path / "outputs")
+    lines = [line for line in said.err.splitlines() if line.startswith("digsite: ")]
+    assert (said.code, len(lines)) == (2, 1)
+    assert why in lines[0]
+    assert "Traceback" not in said.err
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_an_unexpected_error_is_one_line_too_and_debug_shows_where(
+    digsite: Digsite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr("pipeline.corpus.load", broken)
+    said = digsite("corpus", "stats", "tiny")
+    assert (said.code, said.err.count("\n")) == (1, 1)
+    assert "RuntimeError: two lines" in said.err
+    assert "--debug" in said.err
+    assert "Traceback" in digsite("corpus", "stats", "tiny", "--debug").err
+
+
+def test_no_option_of_a_command_is_out_of_reach_of_its_mistakes() -> None:
+    named = {command.split()[0] for command in MISTAKES}
+    commands = {command.name or command.callback.__name__ for command in application.app.registered_commands}  # type: ignore[union-attr]
+    assert commands - named == {"doctor"}

@@ -1,0 +1,144 @@
+"""What only a real process shows: start-up, closed pipes, signals, terminals."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.cli.conftest import SMALL
+
+DIGSITE = [sys.executable, "-m", "pipeline.cli"]
+HEAVY = ("prefect", "jnius", "pyarrow", "pandas", "numpy", "datasets", "textblob", "nltk", "sqlalchemy", "uvicorn")
+
+
+def test_help_lists_the_commands_and_imports_nothing_heavy() -> None:
+    code = f"""
+import sys
+from flows.main import main
+sys.argv = ["digsite", "--help"]
+try:
+    main()
+except SystemExit as ended:
+    print(ended.code, [name for name in {HEAVY} if name in sys.modules])
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines()[-1] == "0 []"
+    for command in (
+        "generate",
+        "resume",
+        "preview",
+        "measure",
+        "inspect",
+        "export",
+        "report",
+        "corpus",
+        "search",
+        "doctor",
+    ):
+        assert f"  {command} " in said.stdout
+
+
+def test_without_the_flow_prefect_is_never_imported(tmp_path: Path) -> None:
+    code = """
+import sys
+from flows.main import main
+try:
+    main()
+except SystemExit as ended:
+    print(ended.code, "prefect" in sys.modules, file=sys.stderr)
+"""
+    arguments = ["generate", "tiny", *SMALL, "--seeds", "1", "--no-flow", "--out", str(tmp_path), "--json"]
+    said = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert said.stderr.splitlines()[-1] == "0 False"
+    assert orjson.loads(said.stdout)["planned"] == 1
+    assert not (tmp_path / ".prefect").exists()
+
+
+def test_a_reader_that_goes_away_early_gets_no_traceback(out: Path) -> None:
+    for options in ([], ["--json"]):
+        process = subprocess.Popen(
+            [*DIGSITE, "inspect", "latest", "--out", out, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        said = process.stderr.read().decode()
+        process.wait()
+        assert "Traceback" not in said
+        assert "BrokenPipe" not in said
+
+
+def test_a_message_screen_that_goes_away_does_not_end_a_run(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*DIGSITE, "generate", "tiny", *SMALL, "--seeds", "4", "--out", tmp_path, "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    process.stderr.close()
+    assert process.stdout is not None
+    assert orjson.loads(process.stdout.read())["planned"] == 4
+    assert process.wait() == 0
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_in_time_and_resume_goes_on(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    process = subprocess.Popen(
+        [*DIGSITE, "generate", "tiny", *SMALL, "--seeds", "400", "--concurrency", "2", "--out", tmp_path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = tmp_path / "tiny/latest/journal/main.jsonl"
+    until = time.monotonic() + 60
+    while not (journal.exists() and journal.stat().st_size) and time.monotonic() < until:
+        time.sleep(0.02)
+    process.send_signal(number)
+    sent = time.monotonic()
+    _, said = process.communicate(timeout=30)
+    assert time.monotonic() - sent < 5
+    assert process.returncode == code
+    assert "digsite resume" in said
+    assert "Traceback" not in said
+    lines = journal.read_bytes().splitlines()
+    assert 0 < len(lines) < 400
+    assert all(orjson.loads(line) for line in lines)
+
+
+def on_a_terminal(arguments: list[str], env: dict[str, str]) -> tuple[int, str]:
+    """Run a command on a pseudo-terminal; its exit code and all that it showed."""
+    main, side = pty.openpty()
+    process = subprocess.Popen(
+        arguments, stdin=side, stdout=side, stderr=side, env={**os.environ, "TERM": "xterm", **env}
+    )
+    os.close(side)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(main, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(main)
+    return process.wait(), shown.decode(errors="replace")
+
+
+def test_on_a_terminal_progress_is_a_panel_and_colour_can_be_turned_off(tmp_path: Path) -> None:
+    command = [*DIGSITE, "generate", "tiny", *SMALL, "--seeds", "4", "--out", str(tmp_path)]
+    code, coloured = on_a_terminal(command, {})
+    again, plain = on_a_terminal(command, {"NO_COLOR": "1"})
+    colour = re.compile(r"\x1b\[[0-9;]*3[0-7][;m]")
+    assert (code, again) == (0, 0)
+    assert colour.search(coloured)
+    assert not colour.search(plain)
+    assert "\x1b[2K" in coloured
+    assert "4/4 seeds" in coloured

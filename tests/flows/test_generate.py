@@ -1,0 +1,83 @@
+"""The flow on the tiny corpus, with a real server of its own: the same bytes, and nothing left behind."""
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline import config
+from tests.cli.conftest import SMALL
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def digsite(module: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    quiet = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=quiet, timeout=180)
+
+
+@pytest.fixture(scope="module")
+def flowed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    out = tmp_path_factory.mktemp("flow")
+    return out, digsite("flows.main", "generate", "tiny", *SMALL, "--seeds", "6", "--out", out, "--json")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_flow_gives_the_same_bytes_as_no_flow(flowed: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    out, said = flowed
+    assert said.returncode == 0, said.stderr
+    straight = digsite("pipeline.cli", "generate", "tiny", *SMALL, "--seeds", "6", "--out", out / "straight", "--json")
+    assert straight.returncode == 0, straight.stderr
+    made = files(out / "tiny/latest/dataset")
+    assert any(name.endswith(".parquet") for name in made)
+    assert made == files(out / "straight/tiny/latest/dataset")
+
+
+def test_it_is_as_quiet_as_without(flowed: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    _, said = flowed
+    assert orjson.loads(said.stdout)["planned"] == 6
+    assert all(re.match(r"[a-zA-Z ]+: \d+/6 seeds", line) for line in said.stderr.splitlines()), said.stderr
+
+
+def test_prefect_keeps_a_path_and_artifacts_and_no_more(
+    flowed: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    out, _ = flowed
+    with sqlite3.connect(f"file:{out}/.prefect/prefect.db?mode=ro", uri=True) as database:
+        ((parameters, state),) = database.execute("SELECT parameters, state_name FROM flow_run").fetchall()
+        keys = {key for (key,) in database.execute("SELECT key FROM artifact WHERE key IS NOT NULL")}
+    assert state == "Completed"
+    assert list(orjson.loads(parameters)) == ["config"]
+    assert config.RunConfig.model_validate_json(Path(orjson.loads(parameters)["config"]).read_bytes()).seed == 0
+    assert keys == {"digsite-progress", "digsite-funnel", "digsite-report"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
+def test_its_server_ends_with_it(flowed: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    out, _ = flowed
+    alive = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"PREFECT_HOME={out}".encode() in (process / "environ").read_bytes():
+                alive.append((process / "cmdline").read_bytes())
+        except OSError:
+            continue
+    assert alive == []
+
+
+def test_the_nightly_deployment_names_a_flow_and_settings_that_are_there() -> None:
+    text = (ROOT / "prefect.yaml").read_text()
+    (entrypoint,) = re.findall(r"entrypoint: (\S+)", text)
+    file, _, name = entrypoint.partition(":")
+    assert f"async def {name}(config: str)" in (ROOT / file).read_text()
+    for settings in re.findall(r"config: (\S+)", text):
+        assert config.build(file=ROOT / settings).how.pairs == 1000
