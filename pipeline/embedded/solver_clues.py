@@ -125,7 +125,7 @@ class _Parser(Phrases):
             if isinstance(first, str) and first in clue.names:
                 self.puzzle.unknowns[second].value = self.puzzle.unknowns[second].value or first
                 return
-        clue.items = self.definition(clue.items)
+        clue.items = self.definition(clue.items, clue.names)
         self.puzzle.clues.append(clue)
 
     def merged(self, first: int, second: int) -> bool:
@@ -153,7 +153,7 @@ class _Parser(Phrases):
             return Clue(items[items.index(ask) :], clue.names)
         return clue
 
-    def definition(self, items: list[Item]) -> list[Item]:
+    def definition(self, items: list[Item], names: list[str]) -> list[Item]:
         """ "What is the cause of death of X" asks for the "cause of death"."""
         if len(items) < 4 or items[0] != self.puzzle.ask or items[1] not in BE:
             return items
@@ -162,10 +162,10 @@ class _Parser(Phrases):
             return items
         phrase: list[str] = []
         for item, after in zip(items[2:], [*items[3:], ""], strict=True):
-            if not isinstance(item, str) or (item in _PREPOSITIONS and after not in COMPOUND):
+            if not isinstance(item, str) or item in names or (item in _PREPOSITIONS and after not in COMPOUND):
                 break
             phrase.append(item)
-        if phrase and len(phrase) + 2 < len(items):
+        if phrase and len(phrase) + 2 < len(items) and items[2 + len(phrase)] not in names:
             asked.phrase = " ".join(phrase)
             asked.head = singular((phrase[0] if "of" in phrase else phrase[-1]).lower())
             asked.kind = kind(asked.head)

@@ -69,7 +69,7 @@ def _by_form(kind: str, head: str, found: Found, line: Line | None) -> float:
     before = line.words[found.place - 1] if line and found.place else ""
     last = tokens[-1] if tokens else ""
     if kind == "person":
-        return _person(tokens, before, found, line)
+        return max(_person(tokens, before, found, line), 0.6 if head == "who" and set(tokens) & _ORG_WORDS else 0.0)
     if kind == "place":
         return _place(head, tokens, last, before, found, line)
     if kind == "org":
@@ -112,11 +112,11 @@ def _place(head: str, tokens: list[str], last: str, before: str, found: Found, l
         return 1.0
     if head in ("county", "province", "district", "river", "lake", "island", "township", "municipality"):
         return 0.5 if not nation and not state and (before in ("in", "of", "the") or not line) else 0.25
-    listed = bool(line and re.search(r"[A-Z]\w+,\s*$", line.text[: found.start]))
+    listed = bool(line and re.search(r"\b(?:in|at|near|from|of) (?:the )?(?:[A-Z][\w'-]*,? )+$", line.text[: found.start]))
     score = 0.85 if before in ("in", "at", "near", "from", "to") else 0.65 if listed else 0.2 if before in ("as", "by", "with") else 0.5
     if line and re.match(r",\s[A-Z]", line.text[found.start + len(found.text) :][:3]):
         score += 0.1
-    if head in ("city", "town", "village", "birthplace", "hometown", "place", "where") and (nation or state):
+    if head in ("city", "town", "village", "birthplace", "hometown", "place") and (nation or state):
         score -= 0.25
     return min(1.0, score)
 

@@ -12,7 +12,7 @@ STOP = frozenset(
     "a an the of in on at by to from for with and or is are was were be been being am do does did has have had will would can "
     "could may might shall should must that which who whom whose what when where why how this these those it its he his him she "
     "her they their them there as into than then also both either one ones any some such same not no if so but about during "
-    "after before under over between s t i you we us our your own name named called known term many much".split()
+    "after before under over between s t i you we us our your own name known term many much".split()
 )
 _PERSON = frozenset(
     "who person man woman human boy girl actor actress singer king queen prince princess emperor empress duke earl count husband "
@@ -89,7 +89,7 @@ _IRREGULAR = dict(
         "wrote:write written:write writer:write writing:write won:win winner:win winning:win led:lead leader:lead sang:sing sung:sing "
         "singer:sing born:birth birth:birth birthplace:birth birthday:birth birthdate:birth died:death dies:death die:death dead:death "
         "death:death dying:death built:build began:begin begun:begin fought:fight held:hold made:make maker:make ran:run taught:teach "
-        "teacher:teach grew:grow founded:found founder:found founding:found foundation:found married:marry marriage:marry "
+        "teacher:teach grew:grow founded:found founder:found founding:found foundation:found married:marry marriage:marry marry:marry marries:marry "
         "spoke:speak spoken:speak became:become bought:buy sold:sell chose:choose chosen:choose gave:give given:give took:take "
         "taken:take went:go left:leave lost:lose met:meet paid:pay said:say sent:send stood:stand thought:think wore:wear "
         "worn:wear lives:live living:live lived:live life:live starring:star starred:star stars:star star:star flew:fly "

@@ -106,7 +106,8 @@ def _title(query: Query, passage: Seen, text: str, everywhere: set[str], about: 
         cover = 0.75 * _cover(query, line, everywhere, passage)[0] + 0.25 * _cover_passage(query, everywhere)
         best = max(best, named * (0.45 + 0.55 * cover))
     side = 0.08 if not query.before and query.after else -0.08
-    side -= 0.08 if max(own.values(), default=0.0) >= 0.95 and around < 1 else 0.0
+    if max(own.values(), default=0.0) >= 0.95:
+        side -= (0.08 if around < 1 else 0.0) + (0.12 if query.before else 0.0)
     return [Candidate(title, best * (0.15 + 0.85 * suits) * (1 - 0.5 * about) + side, passage.id, passage.title)]
 
 
