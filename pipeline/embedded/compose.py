@@ -59,6 +59,14 @@ def statement(subject: str, fact: Fact) -> str:
     return f"{owner} {said(fact)}"
 
 
+def restatement(subject: str, fact: Fact) -> str:
+    """The same of something whose noun was told: "that school is located in", not "that school is a school in"."""
+    determiner, *_, preposition = fact.middle.split() if len(fact.middle.split()) > 1 else ("", "")
+    if fact.form == "definition" and determiner in ("a", "an") and preposition in ("in", "at", "near", "by"):
+        return f"{subject} {fact.verb.auxiliary} {'' if preposition == 'by' else 'located '}{preposition}"
+    return statement(subject, fact)
+
+
 def _possessive(owner: str) -> str:
     return f"{owner}'" if owner.endswith("s") else f"{owner}'s"
 
@@ -69,7 +77,8 @@ def described(thing: Thing, fact: Fact, clue: str = "") -> str:
         return fact.middle
     noun = article(thing.noun.phrase)
     if clue:
-        return f"{clue} {'and ' if ' who ' in clue else ''}{_relative(thing, fact)}"
+        place = fact.middle.split()[-1] if fact.form == "definition" and fact.middle.split()[-1] in _PLACING else ""
+        return f"{clue} {place or _relative(thing, fact)}"
     if fact.form == "reduced" and fact.verb.passive:
         return f"{noun} {fact.verb.rest} {fact.middle}"
     return f"{noun} {_relative(thing, fact)}"
@@ -112,7 +121,7 @@ def ask_entity(subject: str, fact: Fact, sort: str, kind: str) -> str:
     which = f"which {sort}" if sort else "whom" if kind == lexicon.PERSON else "what"
     if fact.form == "definition":
         return _ask_definition(subject, fact, which, preposition)
-    if fact.of or len(words) > 5 or not fact.verb.rest:
+    if (fact.of and not fact.verb.passive) or len(words) > 5 or not fact.verb.rest:
         return f"{start(statement(subject, fact))} {which}?"
     if not words:
         lead = start(which) if sort else "Who" if kind == lexicon.PERSON else "What"
@@ -155,21 +164,47 @@ _MADE = {
 }
 
 
-def inverse(fact: Fact, head: str, kind: str, *, also: bool) -> str:
-    """What the object did or is to the subject, so that a description of the subject can follow; "" where English is unsure.
+class Turn(NamedTuple):
+    """How the object of a fact is described by its subject: `before` and `after` go round a description of the subject."""
 
-    "was written and directed by" → "who also wrote and directed".
-    """
+    before: str
+    after: str = ""
+
+
+def inverse(fact: Fact, noun: Noun, kind: str, *, also: bool) -> Turn | None:
+    """"was written and directed by" → "who also wrote and directed ..."; "is based in" → "in which ... is based"."""
     who = "who" if kind == lexicon.PERSON else "that"
     too = "also " if also else ""
-    if fact.of:
-        return ""
-    if fact.form == "definition" and fact.middle.endswith(" by") and head in _MADE and kind in (lexicon.PERSON, lexicon.GROUP):
-        return f"{who} {too}{_MADE[head]}"
+    if fact.of or fact.named:
+        return None
+    maker = kind in (lexicon.PERSON, lexicon.GROUP)
+    if fact.form == "definition":
+        if fact.middle.endswith(" by") and noun.head in _MADE and maker:
+            return Turn(f"{who} {too}{_MADE[noun.head]}")
+        return _placed(fact)
     if fact.verb.main in ("star", "feature") and not fact.verb.auxiliary and not fact.middle and kind == lexicon.PERSON:
-        return f"{who} {too}starred in"
-    passive = fact.verb.auxiliary in ("was", "is") and fact.middle == "by" and fact.verb.tense == "past"
-    if passive and kind in (lexicon.PERSON, lexicon.GROUP) and fact.verb.main not in ("bear", "base"):
+        return Turn(f"{who} {too}starred in")
+    if fact.middle == "by" and fact.verb.passive:
         words = [lexicon.preterite(word) for word in fact.verb.rest.split()]
-        return f"{who} {too}{' '.join(words)}"
-    return ""
+        return Turn(f"{who} {too}{' '.join(words)}") if maker and fact.verb.tense == "past" else None
+    return _piped(fact, kind)
+
+
+def _placed(fact: Fact) -> Turn | None:
+    """"is a football club in" → "in which ... is located"."""
+    determiner, *words = fact.middle.split()
+    if words[-1] in ("in", "at", "near") and determiner in ("a", "an"):
+        return Turn(f"{words[-1]} which", f"{fact.verb.auxiliary} located")
+    return Turn("of which", f"{fact.verb.auxiliary} {' '.join([determiner, *words[:-1]])}") if words[-1] == "of" and len(words) < 5 and determiner == "the" else None
+
+
+def _piped(fact: Fact, kind: str) -> Turn | None:
+    words = fact.middle.split()
+    if not words or len(words) > 4 or words[-1] not in _PIPED or (words[-1] == "by" and len(words) > 1):
+        return None
+    which = "whom" if kind == lexicon.PERSON else "which"
+    rest = " ".join([fact.verb.text, *words[:-1]])
+    return Turn(f"{words[-1]} {which}", rest) if fact.verb.tense != "plural" else None
+
+
+_PIPED = frozenset("in at on for with by to from after near against into of".split())

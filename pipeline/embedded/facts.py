@@ -16,6 +16,8 @@ from pipeline.embedded.facts_value import Measured, counted, population, told
 from pipeline.text import Date, Span, Token, dates
 
 _DROPPABLE = frozenset("in on by at from for during since with under through between until".split())
+_NAMING = frozenset("as like than and or called named titled entitled dubbed known nicknamed being".split())
+_ALONE = frozenset("open die premiere debut begin start close air retire marry disband dissolve form end launch".split())
 _MOST_WORDS = 16
 
 
@@ -119,7 +121,7 @@ def _fact(sentence: Sentence, text: str, clause: Clause, index: int, element: El
     if date and date.span.start > noun[0].start and not element.name < 0:
         return None
     middle = _middle(tokens, text, clause, index, upto=element.noun)
-    if middle is None:
+    if middle is None or _broken(clause, middle[0]):
         return None
     if date:
         return _date_fact(sentence, clause, middle[0], date, noun)
@@ -163,9 +165,31 @@ def _date(noun: tuple[Token, ...], text: str) -> Date | None:
     return first._replace(span=Span(first.span.start + start, first.span.end + start))
 
 
+def _broken(clause: Clause, middle: str) -> bool:
+    """Signs that the tagger misread the sentence, or that its words stand for something outside it."""
+    first, *_ = clause.elements
+    bare = clause.verb.passive and first.noun == first.start and clause.verb.main not in _NAMES_IT
+    last = middle.split()[-1] if middle else ""
+    return bare or (last != "" and last not in _PREPOSITIONS) or bool(_OUTSIDE.search(middle))
+
+
+_NAMES_IT = frozenset("name award appoint elect crown declare vote make teach".split())
+_OUTSIDE = re.compile(r"\b(?:both|either|neither|respectively|former|latter|others?|these|those|such)\b|[\"“”]")
+_PREPOSITIONS = frozenset(
+    """in on at by for with from to of after near into through under against over between within across around behind beside
+    along upon via during outside inside alongside opposite towards toward off""".split()
+)
+
+
 def _date_fact(sentence: Sentence, clause: Clause, middle: str, date: Date, noun: tuple[Token, ...]) -> Fact | None:
     words = middle.split()
-    if clause.form == "definition" or not words or words[-1] not in ("in", "on") or date.span.start != noun[0].start:
+    whole = [t for e in clause.elements for t in sentence.tokens[e.start : e.end] if t.start < date.span.start]
+    cut = len(words) < len(whole)
+    if cut and (len(words) > 1 or not (clause.verb.passive or clause.verb.main in _ALONE)):
+        return None
+    if not cut and len(words) == 1 and clause.verb.main in ("play", "serve", "work", "be", "have", "win", "go", "come", "compete"):
+        return None
+    if clause.form == "definition" or clause.verb.tense != "past" or not words or words[-1] not in ("in", "on") or date.span.start != noun[0].start:
         return None
     return Fact(
         "date", clause.form, clause.verb, " ".join(words[:-1]), date.span, "", "", sentence.span,
@@ -182,7 +206,7 @@ def _hint(before: tuple[Token, ...]) -> str | None:
 
 def _link(sentence: Sentence, clause: Clause, middle: str, span: Span, hint: str) -> Fact | None:
     preposition = middle.split()[-1] if middle.split() else ""
-    if (clause.verb.main == "be" and not middle) or preposition in ("as", "like", "than", "and", "or", "called", "named"):
+    if (clause.verb.main == "be" and not middle) or preposition in _NAMING:
         return None
     if clause.form == "definition":
         if preposition not in ("by", "in", "of", "from", "on", "for", "at", "near", "between", "to"):
@@ -225,12 +249,11 @@ _REGION = re.compile(r", [A-Z][\w\-]+(?: [A-Z][\w\-]+)?")
 
 
 def names_in(text: str) -> list[str]:
-    """All names of two words or more, and single ones within sentences."""
-    found = {}
+    """All names of two words or more."""
+    found: dict[str, None] = {}
     for run in _NAME.finditer(text):
-        opens = run.start() == 0 or text[max(0, run.start() - 2) : run.start()] in (". ", "! ", "? ")
         name = re.split(r" (?:and|in|for|on|to) ", run.group())[0]
-        if (" " in name or not opens) and not name.isdigit() and len(name) > 3:
+        if " " in name.removeprefix("The "):
             found[name] = None
     return list(found)
 

@@ -197,7 +197,7 @@ def _glue(tokens: tuple[Token, ...], at: int) -> tuple[int, bool]:
     deep = False
     while at < len(tokens):
         token = tokens[at]
-        if token.text.lower() in _STARTS_ANEW:
+        if token.text.lower() in _STARTS_ANEW or (token.tag == "CC" and _verb_follows(tokens, at)):
             return len(tokens), True
         if token.tag in ("IN", "TO", "RP") and token.text != "that":
             pass
@@ -207,6 +207,12 @@ def _glue(tokens: tuple[Token, ...], at: int) -> tuple[int, bool]:
             break
         at += 1
     return at, deep
+
+
+def _verb_follows(tokens: tuple[Token, ...], at: int) -> bool:
+    """After "and": a further clause, which is read by itself."""
+    after = next((t for t in tokens[at + 1 : at + 4] if t.tag != "RB"), None)
+    return after is not None and (after.tag in ("VBD", "VBZ", "VBN") or after.text in _STARRING)
 
 
 def _list(tokens: tuple[Token, ...], found: list[Element]) -> int:

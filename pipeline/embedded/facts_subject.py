@@ -10,6 +10,7 @@ from pipeline.text import Span, Token, sentences, tagged
 
 _BE = ("is", "was", "are", "were")
 _NAMING = frozenset("also or commonly formerly known officially nicknamed better usually often sometimes abbreviated née born".split())
+_NEVER_HEADS = frozenset("former th st nd rd seat then late retired double".split())
 _LIKE_ADJECTIVES = frozenset("retired computer-animated animated unincorporated listed planned abandoned fox-affiliated".split())
 _OWN = {"person": ("his", "her"), "group": ("its", "their")}
 
@@ -88,7 +89,7 @@ def subject(sentence: Sentence, text: str, title: str, noun: Noun | None, *, ope
     owner = _possessive(tokens, noun)
     if owner:
         return _owned(tokens, text, owner)
-    return Subject(_past_naming(tokens, end)) if end else Subject(0)
+    return Subject(_past_naming(tokens, end, opening)) if end else Subject(0)
 
 
 def _owned(tokens: tuple[Token, ...], text: str, start: int) -> Subject:
@@ -169,25 +170,32 @@ def _surname(tokens: tuple[Token, ...], name: str, opening: bool) -> int:
 
 
 def _other_spelling(tokens: tuple[Token, ...], text: str, name: str) -> int:
-    """The opening names it in another way: "Chotushkone" for "Chatushkon", or the title follows before the verb."""
-    run = next((i for i, t in enumerate(tokens) if t.text in (*_BE, ",")), 0)
-    verb = next((i for i, t in enumerate(tokens) if t.text in _BE), 0)
-    if not run or not verb or verb > 20 or not is_name(tokens[0]):
+    """The opening names it in another way ("Richard Samuel Attenborough, Baron Attenborough, CBE, was"): the place of the
+    verb, if what stands before it is a name that shares a word with the title or is spelt much like it."""
+    verb = next((i for i, t in enumerate(tokens[:26]) if t.text in _BE), 0)
+    run = next((i for i, t in enumerate(tokens[: verb + 1]) if t.text in (*_BE, ",")), 0)
+    if not run or not (is_name(tokens[0]) or tokens[0].text == "The") or any(t.tag in ("VBZ", "MD") for t in tokens[:verb]):
         return 0
-    said = text[tokens[0].start : tokens[run - 1].end].lower()
-    known = name in text[tokens[0].start : tokens[verb].start].lower()
-    return (verb if known else run) if known or SequenceMatcher(None, said, name).ratio() > 0.75 else 0
+    said = text[tokens[0].start : tokens[verb - 1].end].lower()
+    shared = {w for w in re.findall(r"\w{3,}", name)} & set(re.findall(r"\w{3,}", said)) - {"the", "and", "for"}
+    alike = SequenceMatcher(None, text[tokens[0].start : tokens[run - 1].end].lower(), name).ratio() > 0.75
+    return verb if shared or alike else 0
 
 
-def _past_naming(tokens: tuple[Token, ...], end: int) -> int:
-    """Skips ", also known as Al-Ahli Wad Medani,"."""
-    at = end + (end < len(tokens) and tokens[end].text == ",")
-    if at < len(tokens) and (tokens[at].text in _NAMING or (at > end and tokens[at].text[0].isupper())):
-        for i in range(at, min(len(tokens), at + 18)):
-            if tokens[i].text in _BE and (at == end or tokens[i - 1].text == "," or tokens[at].text in _NAMING):
-                return i
-        return 0
-    return end
+def _past_naming(tokens: tuple[Token, ...], end: int, opening: bool) -> int:
+    """Skips ", also known as Al-Ahli Wad Medani,"; in the opening, whatever stands before its "is"."""
+    if end >= len(tokens) or tokens[end].text in _BE:
+        return end
+    insert = tokens[end].text in (",", ".") or tokens[end].text in _NAMING
+    if not insert:
+        return end
+    for i in range(end, min(len(tokens), end + 20)):
+        word, before = tokens[i].text, tokens[i - 1].text
+        if word in _BE and (opening or before == ","):
+            return i
+        if not opening and before == "," and i > end + 1 and tokens[i].tag in ("VBD", "VBZ"):
+            return i
+    return 0 if tokens[end].text == "," else end
 
 
 @lru_cache(maxsize=4096)
@@ -201,7 +209,7 @@ def definition(title: str, text: str) -> Noun | None:
     tokens = sentence.tokens
     if not end:
         return None
-    while end + 1 < len(tokens) and tokens[end + 1].tag == "RB":
+    while end + 1 < len(tokens) and tokens[end + 1].tag == "RB" and tokens[end + 1].text != "one":
         end += 1
     determiner = tokens[end + 1].text.lower() if end + 2 < len(tokens) else ""
     if tokens[0].text and determiner in ("a", "an", "the") and any(t.text in _BE for t in tokens[end - 1 : end + 1]):
@@ -225,6 +233,8 @@ def noun_end(tokens: tuple[Token, ...], start: int) -> int:
     head = 0
     for i in range(start, len(tokens)):
         token, after = tokens[i], tokens[i + 1] if i + 1 < len(tokens) else None
+        if token.text.lower() in _NEVER_HEADS:
+            continue
         known = token.text.islower() and lexicon.kind(token.text) != lexicon.OTHER
         if token.tag.startswith("NN") or (known and token.tag in ("VBG", "JJ", "VB")):
             head = i + 1
@@ -236,7 +246,7 @@ def noun_end(tokens: tuple[Token, ...], start: int) -> int:
                 break
         elif token.text == "of" and i > start and after and tokens[i - 1].text[0].isupper() and after.text[0].isupper():
             continue
-        elif not token.tag.startswith(("JJ", "CD", "VBG", "RB", "POS")) and not _participle_before_noun(token, after):
+        elif not token.tag.startswith(("JJ", "CD", "VBG", "RB", "POS")) and token.text not in ("-", "/") and not _participle_before_noun(token, after):
             break
     return head or start
 
@@ -252,7 +262,11 @@ def _modifies(tokens: tuple[Token, ...], start: int) -> bool:
 
 
 def _participle_before_noun(token: Token, after: Token | None) -> bool:
-    return token.tag in ("VBN", "VBD") and after is not None and after.tag in ("NN", "JJ", "NNP") and token.text in _LIKE_ADJECTIVES
+    return token.tag in ("VBN", "VBD") and after is not None and (after.tag in ("NN", "JJ") or token.text in _LIKE_ADJECTIVES)
+
+
+def _compounds(word: str) -> bool:
+    return word.islower() and word not in _NEVER_HEADS and word.isascii()
 
 
 def _noun(tokens: tuple[Token, ...], text: str, determiner: str) -> Noun | None:
@@ -262,6 +276,6 @@ def _noun(tokens: tuple[Token, ...], text: str, determiner: str) -> Noun | None:
     if head in lexicon.VAGUE or head in ("'s", "km", "miles"):
         return None
     first = len(tokens) - 1
-    while first and len(tokens) - first < 3 and tokens[first - 1].tag == "NN" and tokens[first - 1].text.islower():
+    while first and len(tokens) - first < 4 and tokens[first - 1].tag == "NN" and _compounds(tokens[first - 1].text):
         first -= 1
     return Noun(head, phrase(tokens[first:], text), phrase(tokens, text), lexicon.kind(head), determiner)

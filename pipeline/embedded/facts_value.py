@@ -82,7 +82,7 @@ def _count(sentence: Sentence, text: str, clause: Clause, index: int) -> Measure
     before += [sentence.tokens[e.start : e.end] for e in clause.elements[:index]]
     before.append(sentence.tokens[element.start : element.noun])
     middle = _HEDGED.sub("", " ".join(phrase(piece, text) for piece in before if piece))
-    if any(c.isdigit() or c.isupper() for c in middle):
+    if any(c.isdigit() or c.isupper() for c in middle) or numbers(middle) or (clause.verb.passive and not middle):
         return None
     relation = f"{clause.verb.main} {what.split()[-1]}"
     return Measured("count", clause.verb, middle, what, _after(sentence, text, clause, index), Span(token.start, token.end), relation)
@@ -158,7 +158,7 @@ def told(text: str, span: Span, noun: Noun) -> list[Measured]:
     """Ages at death and seats, wherever the sentence has them."""
     sentence, found = text[span.start : span.end], []
     age, seats = _AGE.search(sentence), _SEATS.search(sentence)
-    if age and noun.kind == lexicon.PERSON:
+    if age and noun.kind == lexicon.PERSON and sentence.startswith(("He died", "She died")):
         number = Span(span.start + age.start(1), span.start + age.end(1))
         found.append(Measured("age", Verb("", "died", "die", "past"), "", "", "", number, "die aged"))
     if seats and noun.kind == lexicon.PLACE:

@@ -5,6 +5,7 @@ solver would make, or proposes it. Nothing is remembered between turns but the m
 """
 
 import random
+from collections import Counter
 from collections.abc import Iterable
 
 import orjson
@@ -13,15 +14,16 @@ from pipeline import prompts
 from pipeline.embedded import lexicon
 from pipeline.embedded.facts import names_in
 from pipeline.embedded.facts_subject import plain
+from pipeline.embedded.generator_bridge import bridges
 from pipeline.embedded.generator_chain import Chain, chains, finals, paths, quality
-from pipeline.embedded.generator_graph import Graph, build, readings
+from pipeline.embedded.generator_graph import Graph, build, join, readings
 from pipeline.embedded.generator_wording import hops, question
 from pipeline.embedded.observed import Seen, seen
 from pipeline.llm.base import Request
 from pipeline.text import words
 from pipeline.types import Message, ToolCall, sha256
 
-_MOST_CALLS = 6
+_FIRST_CALLS, _MOST_CALLS = 5, 3
 _TRIED = 3
 """Chains that are tried out before the best is proposed as it is."""
 
@@ -33,7 +35,7 @@ def propose(request: Request) -> Message:
     walk = Walk(inputs, request.messages, rng)
     turn = len(request.messages)
     if request.tool_choice != "propose":
-        queries = walk.next_queries()[: max(0, min(_MOST_CALLS, inputs["search_budget"] - walk.spent))]
+        queries = walk.next_queries()
         if queries:
             calls = [_call(f"{turn}-{i}", "search", {"query": query}) for i, query in enumerate(queries)]
             return Message(role="assistant", tool_calls=tuple(calls))
@@ -64,24 +66,25 @@ class Walk:
         self.found = searched(messages)
         self.spent = len(self.found)
         self.rng = rng
+        self.budget: int = inputs["search_budget"]
         self.target: int = inputs["target_steps"]
         self.type: str = inputs["answer_type"]
         passage = inputs["passage"]
         self.seed = Seen(passage["id"], passage["title"], " ".join(passage["text"].split()))
         shown = [self.seed, *(passage for hits in self.found.values() for passage in hits)]
         self.graph: Graph = build(shown, {query: [hit.id for hit in hits] for query, hits in self.found.items()})
+        join(self.graph, bridges(self.graph))
         self.jitter = {title: rng.random() for title in sorted(self.graph.nodes)}
         self.wording = rng.random()
         self._known: dict[tuple[int, str], list[Chain]] = {}
 
     def next_queries(self) -> list[str]:
         """What to search for now; nothing when the best chain is ready."""
-        best = self.ranked(self.target, self.type)
-        if best:
-            trial = next((chain for chain in best[:_TRIED] if not self.failed(chain)), None)
-            if trial:
-                return self.untried(trial)
-        return self.frontier()
+        left = self.budget - self.spent
+        trial = next((chain for chain in self.ranked(self.target, self.type)[:_TRIED] if not self.failed(chain)), None)
+        if trial:
+            return self.untried(trial)[:left]
+        return self.frontier()[: min(left, _MOST_CALLS if self.found else _FIRST_CALLS)]
 
     def ranked(self, length: int, answer_type: str) -> list[Chain]:
         found = self._known.get((length, answer_type))
@@ -100,7 +103,7 @@ class Walk:
             quality(self.graph, chain)
             + self.jitter[chain.titles[-1]]
             + self._pick(chain)
-            + 2 * (self.seed.title not in chain.titles)
+            + 3 * (self.seed.title not in chain.titles)
         )
 
     def _pick(self, chain: Chain) -> float:
@@ -133,6 +136,12 @@ class Walk:
         known = {plain(title).lower() for title in self.graph.nodes}
         into, out = self._reach()
         worth: dict[str, float] = {}
+        heard = Counter(
+            names[0]
+            for told in self.graph.stated.values()
+            for stated in told
+            if stated.fact.kind == "link" and (names := readings(stated))
+        )
 
         def offer(name: str, value: float) -> None:
             if name.lower() not in asked and len(name) > 3:
@@ -140,15 +149,15 @@ class Walk:
 
         for title, told in self.graph.stated.items():
             near = 0.5 * (title == self.seed.title)
-            offer(plain(title), out.get(title, 0) + near)
+            offer(plain(title), out.get(title, 0) + near - 0.3)
             for stated in told:
                 if stated.fact.kind == "link" and (names := readings(stated)):
                     seen_before = any(name.lower() in known for name in names)
                     value = into.get(title, 0) + near - 0.4 * stated.fact.shared - 0.4 * stated.fact.named - 0.8 * seen_before
-                    offer(names[0], value)
+                    offer(names[0], value + 0.3 * min(2, heard[names[0]] - 1))
         for name in names_in(self.seed.text):
             if name.lower() not in lexicon.HUBS:
-                offer(name, 0.2)
+                offer(name, -0.2)
         return sorted((name for name in worth), key=lambda name: -worth[name])
 
     def _reach(self) -> tuple[dict[str, int], dict[str, int]]:

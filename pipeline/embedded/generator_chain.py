@@ -1,14 +1,14 @@
 """Chains of passages through what was read: which of them make a sound question, and which is the best."""
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.facts import Fact
+from pipeline.embedded.facts import Fact, title_at
 from pipeline.embedded.facts_subject import plain
-from pipeline.embedded.generator_graph import Edge, Graph, Stated, tells
-from pipeline.text import MONTHS, contains, dates, normalise
+from pipeline.embedded.generator_bridge import clue, clue_relation
+from pipeline.embedded.generator_graph import Edge, Graph, Stated, readings, tells
+from pipeline.text import contains, normalise
 
 
 class Final(NamedTuple):
@@ -66,6 +66,11 @@ def usable(graph: Graph, edge: Edge, *, first: bool) -> bool:
     return not fact.shared or bool(edge.back) or bool(clue(graph, edge.target))
 
 
+def clued(edge: Edge) -> bool:
+    """Does the question describe the target by its clue?"""
+    return edge.back is not None or edge.stated.fact.shared
+
+
 def chains(graph: Graph, length: int, answer_type: str) -> list[Chain]:
     """All sound chains of that length and type."""
     ends: dict[str, list[Final]] = {}
@@ -82,18 +87,6 @@ def chains(graph: Graph, length: int, answer_type: str) -> list[Chain]:
 
 
 _MOST_CHAINS = 300
-
-
-def clue(graph: Graph, title: str) -> str:
-    """What tells a thing from the others that stand in one list with it: a work's year, a person's month of birth."""
-    noun = graph.nodes[title].noun
-    if noun.kind == lexicon.WORK and re.match(r"(?:1[89]|20)\d\d ", noun.full):
-        return f"{lexicon.article(noun.full)} {noun.full}"
-    born = next((s for s in graph.stated[title] if s.fact.relation == "born date" and s.fact.precision == "day"), None)
-    if noun.kind != lexicon.PERSON or born is None:
-        return ""
-    date = dates(born.object)[0]
-    return f"{lexicon.article(noun.phrase)} {noun.phrase} who was born in {MONTHS[date.month - 1]} {date.year}"
 
 
 def finals(graph: Graph, title: str, answer_type: str) -> list[Final]:
@@ -120,8 +113,9 @@ def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
         return []
     sort = fact.hint if fact.hint and lexicon.kind(fact.hint) != lexicon.OTHER else ""
     kind = _object_kind(fact)
-    whole = re.fullmatch(r"[A-Z][^,;:()]*", stated.object) and stated.passage.text[fact.object.end : fact.object.end + 1] in ".,;) "
-    return [Final(stated, "entity", stated.object, sort, kind)] if whole and (sort or kind) else []
+    answer = readings(stated)[-1:] and min(readings(stated), key=lambda r: ("," in r, -len(r)))
+    whole = answer and title_at(stated.passage.text, fact.object.start, answer)
+    return [Final(stated, "entity", answer, sort, kind)] if whole and (sort or kind) else []
 
 
 def _object_kind(fact: Fact) -> str:
@@ -138,23 +132,25 @@ def sound(graph: Graph, chain: Chain) -> bool:
     """No passage tells a later answer, the anchor does not give one away, and the clues are not the answer."""
     answers = chain.answers
     homes = [stated.passage for stated in chain.evidence]
-    last = chain.edges[-1].back if chain.edges else None
-    if last and last.passage.id != homes[-1].id:
+    back = chain.edges[-1].back if chain.edges else None
+    if back and back.passage.id != homes[-1].id:
         return False
     if len({home.id for home in homes}) < len(homes) or len(set(map(normalise, answers))) < len(answers):
         return False
-    if any(tells(homes[i], answers[j]) for i in range(len(homes)) for j in range(i + 1, len(homes))):
+    last = len(homes) - 1
+    if any(tells(homes[i], answers[j]) for i in range(last) for j in {i + 1, last}):
         return False
     if any(contains(chain.start, answer) or contains(answer, plain(chain.start)) for answer in answers):
         return False
-    if any(edge.stated.fact.shared and not edge.back for edge in chain.edges[-1:]) and chain.final.stated.fact.relation == "born date":
+    if any(clued(edge) for edge in chain.edges[-1:]) and chain.final.stated.fact.relation == clue_relation(graph, chain.titles[-1]):
         return False
     return not any(contains(edge.stated.fact.middle, answer) for edge in chain.edges for answer in answers)
 
 
 def quality(graph: Graph, chain: Chain) -> float:
     """Lower is better: what is long, shared, told in both passages or asked all the time costs."""
-    cost = 0.0
+    cost, told = 0.0, [tells(stated.passage, answer) for stated in chain.evidence for answer in chain.answers]
+    cost += 0.7 * (sum(told) - len(chain.answers))
     for edge in chain.edges:
         fact = edge.stated.fact
         cost += (fact.shared and not edge.back) + 0.5 * bool(edge.back) + fact.named + max(0, len(fact.middle.split()) - 5) / 4

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.compose import Thing, inverse
+from pipeline.embedded.compose import Thing, Turn
 from pipeline.embedded.facts import Fact, facts, names, title_at
 from pipeline.embedded.facts_subject import Noun, definition, plain
 from pipeline.embedded.observed import Seen
@@ -46,8 +46,8 @@ class Edge(NamedTuple):
     back: Stated | None = None
     pivot: str = ""
     """The noun of the name between, where the edge goes over one."""
-    turn: str = ""
-    """What that one did to the target: "who also directed"."""
+    turn: Turn | None = None
+    """What that one has to do with the target: "who also directed ..."."""
 
 
 @dataclass
@@ -60,7 +60,6 @@ class Graph:
     found_by: dict[str, list[str]] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     outward: dict[str, list[Edge]] = field(default_factory=dict)
-    inward: dict[str, list[Edge]] = field(default_factory=dict)
 
 
 def build(passages: Iterable[Seen], found_by: dict[str, list[str]]) -> Graph:
@@ -83,67 +82,13 @@ def build(passages: Iterable[Seen], found_by: dict[str, list[str]]) -> Graph:
             by_name.setdefault(reading, []).append(title)
     for title, told_of in graph.stated.items():
         graph.edges += [edge for stated in told_of for edge in _edges(graph, by_name, title, stated)]
-    graph.edges += _bridges(graph)
-    for edge in graph.edges:
-        graph.outward.setdefault(edge.source, []).append(edge)
-        graph.inward.setdefault(edge.target, []).append(edge)
     return graph
 
 
-_MOST_SHARING = 8
-_BY_VERB = {
-    "direct": "director", "co-direct": "director", "write": "writer", "co-write": "writer", "produce": "producer",
-    "compose": "composer", "star": "actor", "feature": "actor", "design": "designer", "develop": "company",
-    "publish": "company", "distribute": "company",
-}  # fmt: skip
-_BY_HEAD = {"album": "artist", "song": "artist", "single": "artist", "novel": "writer", "book": "writer", "play": "writer", "film": "filmmaker"}
-
-
-def _bridges(graph: Graph) -> list[Edge]:
-    """Edges over a name that the facts of two titles share."""
-    sharing: dict[str, list[tuple[str, Stated]]] = {}
-    for title, told_of in graph.stated.items():
-        for stated in told_of:
-            if stated.fact.kind == "link":
-                for reading in readings(stated)[:1]:
-                    if " " in reading and title_at(stated.passage.text, stated.fact.object.start, reading):
-                        sharing.setdefault(reading, []).append((title, stated))
-    found = []
-    for reading, users in sharing.items():
-        if 2 <= len(users) <= _MOST_SHARING:
-            pairs = [(one, other) for one in users for other in users if one[0] != other[0]]
-            found += [edge for one, other in pairs if (edge := _bridge(graph, reading, one, other, users))]
-    return found
-
-
-def _bridge(
-    graph: Graph, reading: str, one: tuple[str, Stated], other: tuple[str, Stated], users: list[tuple[str, Stated]]
-) -> Edge | None:
-    """The edge from one title to the other, if the second is the only one of its description."""
-    (source, stated), (target, back) = one, other
-    noun, goal = _pivot(graph, reading, stated, back), graph.nodes[target].noun
-    alike = [title for title, _ in users if graph.nodes[title].noun.full == goal.full]
-    if not noun or goal.kind != lexicon.WORK or not re.match(r"(?:1[89]|20)\d\d ", goal.full) or len(set(alike)) > 1:
-        return None
-    also = stated.fact.verb.main == back.fact.verb.main or (stated.fact.form == back.fact.form == "definition")
-    turn = inverse(back.fact, goal.head, lexicon.kind(noun.split()[-1]), also=also)
-    return Edge(source, target, stated, reading, back, noun, turn) if turn else None
-
-
-def _pivot(graph: Graph, reading: str, stated: Stated, back: Stated) -> str:
-    if reading in graph.nodes:
-        return graph.nodes[reading].noun.phrase
-    for one in (stated, back):
-        if one.fact.hint and lexicon.kind(one.fact.hint) != lexicon.OTHER:
-            return one.fact.hint
-    for one in (back, stated):
-        if one.fact.form == "definition":
-            head = one.fact.middle.split()[-2]
-            if head in _BY_HEAD and one.fact.middle.endswith(" by"):
-                return _BY_HEAD[head]
-        elif one.fact.verb.main in _BY_VERB and one.fact.middle in ("by", ""):
-            return _BY_VERB[one.fact.verb.main]
-    return ""
+def join(graph: Graph, edges: Iterable[Edge]) -> None:
+    graph.edges += edges
+    for edge in graph.edges:
+        graph.outward.setdefault(edge.source, []).append(edge)
 
 
 def read_noun(passage: Seen) -> Noun | None:
@@ -179,12 +124,16 @@ def fits(fact: Fact, target: Thing, exact: bool) -> bool:
     words = fact.middle.split()
     preposition = words[-1] if words else ""
     kind = target.noun.kind
-    if kind == lexicon.OTHER and not fact.hint:
+    if kind == lexicon.OTHER and not (exact and " " in target.title and preposition not in ("by", "in", "at")) and not fact.hint:
         return False
     if fact.hint and fact.hint not in (target.noun.head,):
         if lexicon.kind(fact.hint) not in (kind, lexicon.OTHER):
             return False
         exact = exact or lexicon.same_thing(fact.hint, target.noun.head)
+    if not words and kind == lexicon.PERSON and fact.verb.main not in _TO_PEOPLE:
+        return False
+    if preposition == "on" and kind == lexicon.GROUP:
+        return False
     expected = _EXPECTED.get(fact.verb.main) if preposition in _WHERE else None
     if expected:
         return kind in expected
@@ -203,6 +152,7 @@ _EXPECTED = {
     **dict.fromkeys("bear raise die bury locate situate base headquarter live reside lie grow settle move return".split(), _PLACES),
     **dict.fromkeys("study educate graduate teach enroll attend work train".split(), _SITES),
 }
+_TO_PEOPLE = frozenset("marry succeed replace feature star defeat portray include comprise teach mentor beat precede join".split())
 _APPEARING = frozenset(
     "star appear feature perform act debut portray play role roles character record include sing known contain part cast "
     "narrate guest voice co-star".split()

@@ -3,8 +3,9 @@
 import random
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.compose import Thing, ask_date, ask_entity, ask_number, described, name, start, statement
-from pipeline.embedded.generator_chain import Chain, Final, clue
+from pipeline.embedded.compose import Thing, ask_date, ask_entity, ask_number, described, name, restatement, start, statement
+from pipeline.embedded.generator_bridge import clue
+from pipeline.embedded.generator_chain import Chain, Final, clued
 from pipeline.embedded.generator_graph import Edge, Graph, Stated
 
 
@@ -14,18 +15,20 @@ def question(graph: Graph, chain: Chain, rng: random.Random) -> str:
     if len(things) == 1:
         return start(ask(name(things[0], typed=True), chain.final, rng.randrange(3)))
     breaks = _breaks(graph, chain, rng)
-    said = start(statement(name(things[0], typed=rng.random() < 0.4), chain.edges[0].stated.fact))
+    typed = rng.random() < 0.4 and chain.edges[0].stated.fact.form != "definition"
+    said = start(statement(name(things[0], typed=typed), chain.edges[0].stated.fact))
     pronoun = rng.choice(("that", "this"))
     for place, edge in enumerate(chain.edges):
         thing = things[place + 1]
-        telling = clue(graph, edge.target) if edge.back or edge.stated.fact.shared else ""
-        if edge.back:
-            said += f" {lexicon.article(edge.pivot)} {edge.pivot} {edge.turn}"
+        telling = clue(graph, edge.target) if clued(edge) else ""
+        if edge.turn:
+            said += f" {lexicon.article(edge.pivot)} {edge.pivot} {edge.turn.before}"
+        tail = f" {edge.turn.after}" if edge.turn and edge.turn.after else ""
         following = chain.edges[place + 1].stated.fact if place + 1 < len(chain.edges) else None
         if following is None:
-            said += f" {telling or _noun(thing)}."
-        elif place in breaks:
-            said += f" {telling or _noun(thing)}. {start(statement(refer(things[1 : place + 2], pronoun), following))}"
+            said += f" {telling or _noun(thing)}{tail}."
+        elif place in breaks or tail:
+            said += f" {telling or _noun(thing)}{tail}. {start(restatement(refer(things[1 : place + 2], pronoun), following))}"
         else:
             said += f" {described(thing, following, telling)}"
     return f"{said} {start(ask(refer(things[1:], pronoun), chain.final, rng.randrange(3)))}"
@@ -46,7 +49,7 @@ def _breaks(graph: Graph, chain: Chain, rng: random.Random) -> set[int]:
     """After which edges a new sentence starts: where the description would be too long, and now and then."""
     inner = range(len(chain.edges) - 1)
     long = {i for i in inner if len(chain.edges[i + 1].stated.fact.middle.split()) > 6}
-    return long | {i for i in inner if rng.random() < 0.25}
+    return long | {i for i in inner if rng.random() < 0.25 and chain.edges[i + 1].stated.fact.form == "clause"}
 
 
 def ask(subject: str, final: Final, pick: int) -> str:
@@ -87,6 +90,8 @@ def _subject(graph: Graph, thing: Thing, entered: Edge | None) -> str:
     if not entered or not entered.back:
         return name(thing, typed=True)
     fact = entered.back.fact
+    if thing.noun.kind != lexicon.WORK:
+        return name(thing, typed=True)
     how = "starring" if not fact.verb.auxiliary else fact.verb.rest + " by" if fact.form != "definition" else "by"
     return f"the {thing.noun.full} {how} {entered.mention}"
 
