@@ -1,0 +1,102 @@
+"""Edges over a name that the facts of two titles share, and the clues that tell one thing from others like it.
+
+"X was directed by a filmmaker who also directed a 1998 comedy film": the filmmaker needs no passage, the second film is
+found by searching the filmmaker's name, and its year and sort tell it from the rest.
+"""
+
+import re
+
+from pipeline.embedded import lexicon
+from pipeline.embedded.compose import inverse
+from pipeline.embedded.generator_graph import Edge, Graph, Stated, readings
+from pipeline.embedded.facts import title_at
+from pipeline.text import MONTHS, dates
+
+_MOST_SHARING = 8
+_FOUNDED = frozenset("found establish open form incorporate build complete charter launch create construct release publish".split())
+_BY_VERB = {
+    "direct": "director", "co-direct": "director", "write": "writer", "co-write": "writer", "produce": "producer",
+    "compose": "composer", "star": "actor", "feature": "actor", "design": "designer", "develop": "company",
+    "publish": "company", "distribute": "company", "bear": "place", "locate": "place", "situate": "place", "base": "place",
+}  # fmt: skip
+_BY_HEAD = {"album": "artist", "song": "artist", "single": "artist", "novel": "writer", "book": "writer", "play": "writer", "film": "filmmaker"}
+_BY_NAME = {
+    "records": "record label", "pictures": "film company", "films": "film company", "productions": "production company",
+    "entertainment": "company", "f.c.": "football club", "fc": "football club", "studios": "studio", "school": "school",
+}  # fmt: skip
+
+
+def bridges(graph: Graph) -> list[Edge]:
+    sharing: dict[str, list[tuple[str, Stated]]] = {}
+    for title, told_of in graph.stated.items():
+        for stated in told_of:
+            if stated.fact.kind == "link":
+                for reading in readings(stated)[:1]:
+                    if " " in reading and title_at(stated.passage.text, stated.fact.object.start, reading):
+                        sharing.setdefault(reading, []).append((title, stated))
+    found = []
+    for reading, users in sharing.items():
+        if 2 <= len(users) <= _MOST_SHARING:
+            pairs = [(one, other) for one in users for other in users if one[0] != other[0]]
+            found += [edge for one, other in pairs if (edge := _bridge(graph, reading, one, other, users))]
+    return found
+
+
+def _bridge(
+    graph: Graph, reading: str, one: tuple[str, Stated], other: tuple[str, Stated], users: list[tuple[str, Stated]]
+) -> Edge | None:
+    """The edge from one title to the other, if the second is the only one of its description."""
+    (source, stated), (target, back) = one, other
+    noun, told = _pivot(graph, reading, stated, back), clue(graph, target)
+    if not noun or not told or any(title != target and clue(graph, title) == told for title, _ in users):
+        return None
+    also = stated.fact.verb.main == back.fact.verb.main or (stated.fact.form == back.fact.form == "definition")
+    turn = inverse(back.fact, graph.nodes[target].noun, lexicon.kind(noun.split()[-1]), also=also)
+    return Edge(source, target, stated, reading, back, noun, turn) if turn else None
+
+
+def _pivot(graph: Graph, reading: str, stated: Stated, back: Stated) -> str:
+    """The noun of the name between: its own passage's, or what the sentences call it, or what the verb tells."""
+    if reading in graph.nodes:
+        return graph.nodes[reading].noun.phrase
+    for one in (stated, back):
+        if one.fact.hint and lexicon.kind(one.fact.hint) != lexicon.OTHER:
+            return one.fact.hint
+    last = reading.split(", ")[0].split()[-1].lower()
+    if last in _BY_NAME or lexicon.kind(last) in (lexicon.PLACE, lexicon.GROUP):
+        return _BY_NAME.get(last, last)
+    for one in (back, stated):
+        words = one.fact.middle.split()
+        if one.fact.form == "definition" and words[-1] == "by" and words[-2] in _BY_HEAD:
+            return _BY_HEAD[words[-2]]
+        if one.fact.form != "definition" and one.fact.middle in ("by", "", "in") and one.fact.verb.main in _BY_VERB:
+            return _BY_VERB[one.fact.verb.main]
+    return ""
+
+
+def clue(graph: Graph, title: str) -> str:
+    """A description by year that tells a thing from the others that stand in one list with it, or nothing."""
+    noun = graph.nodes[title].noun
+    if noun.kind == lexicon.WORK and re.match(r"(?:1[89]|20)\d\d ", noun.full):
+        return f"{lexicon.article(noun.full)} {noun.full}"
+    said = f"{lexicon.article(noun.phrase)} {noun.phrase}"
+    for stated in graph.stated.get(title, ()):
+        fact = stated.fact
+        date = dates(stated.object)[0] if fact.kind == "date" else None
+        if date is None or fact.of:
+            continue
+        if noun.kind == lexicon.PERSON:
+            if fact.relation == "born date" and date.month:
+                return f"{said} born in {MONTHS[date.month - 1]} {date.year}"
+        elif fact.verb.main in _FOUNDED and fact.verb.passive and not fact.middle:
+            return f"{said} {fact.verb.rest} in {date.year}"
+    return ""
+
+
+def clue_relation(graph: Graph, title: str) -> str:
+    """The relation that the clue tells, which must not be asked for again."""
+    noun = graph.nodes[title].noun
+    if noun.kind == lexicon.PERSON:
+        return "born date"
+    told = clue(graph, title)
+    return next((s.fact.relation for s in graph.stated.get(title, ()) if s.fact.kind == "date" and told.endswith(f"{s.fact.verb.rest} in {s.object[-4:]}")), "")
