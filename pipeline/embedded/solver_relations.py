@@ -48,7 +48,7 @@ def pattern(query: Any, found: Found, line: Line, about: float) -> float:
         return _life(query, relations, found, line, before, about)
     if query.kind in ("place", "thing") and found.sort in ("nation", "name") and query.head in ("country", "nationality", "citizenship"):
         return _nation(found, line, about) if country(found.text) else 0.0
-    for relation in relations:
+    for relation in dict.fromkeys(query.content):
         expression = _AGENT_RE.get(relation)
         if relation == "perform" and found.text.lower() in line.passage.title.partition("(")[2].lower():
             return 0.5
