@@ -9,7 +9,7 @@ import typer
 from pipeline.cli import options, pages, tell
 from pipeline.cli.locate import run_folder
 from pipeline.cli.progress import Progress, Tally
-from pipeline.config import RunConfig
+from pipeline.config import How, RunConfig
 
 if TYPE_CHECKING:
     from pipeline.run import RunResult
@@ -123,7 +123,7 @@ def _close(result: "RunResult", config: RunConfig) -> None:
     folder = result.folder
     example = next((r for r in publish.records(folder, config) if r.status == "accepted"), None)
     if example is not None:
-        tell.show(tell.words("One of them:", style="bold"), *pages.pair(example), "")
+        tell.show(tell.words("\nOne of them:", style="bold"), *pages.pair(example), "")
     rows = [("planned", result.planned), ("accepted", result.accepted)]
     rows += [(f"not accepted: {reason}", count) for reason, count in result.reasons.items()]
     tell.show(tell.table("seeds", "", rows=rows), "")
@@ -132,7 +132,8 @@ def _close(result: "RunResult", config: RunConfig) -> None:
         tell.say(
             f"digsite: {result.planned} seeds gave {result.accepted} of {config.how.pairs} pairs; for more: --max-seeds"
         )
-    tell.show(tell.words(f"next      digsite inspect {folder.parent.name}/{folder.name}"))
+    elsewhere = "" if config.how.out == How().out else f" --out {config.how.out}"
+    tell.show(tell.words(f"next      digsite inspect {folder.parent.name}/{folder.name}{elsewhere}"))
 
 
 __all__ = ["generate", "preview", "resume", "summary"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.live import Live
+from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 
 from pipeline.cli.tell import screen, table, words
@@ -37,7 +38,8 @@ class Tally:
         self.planned_by_target: Counter[int] = Counter()
         self.reasons: Counter[str] = Counter()
         self.calls = 0
-        self.cost = 0.0
+        self.cost: float | None = 0.0
+        """Money spent; None where no price is known. The embedded model costs nothing."""
         self.started = clock()
         self._recent: deque[tuple[float, bool]] = deque(maxlen=RECENT)
 
@@ -86,7 +88,7 @@ class Tally:
         parts = [
             f"{self.done}{goal} seeds",
             f"{self.accepted}{pairs} accepted ({rate})" + (f" by steps {targets}" if targets else ""),
-            f"{self.calls:,} calls",
+            f"{self.calls:,} calls, cost {'–' if self.cost is None else f'{self.cost:.2f}'}",
             f"{duration(self.clock() - self.started)} gone, {duration(self.seconds_left())} left",
         ]
         return f"{self.stage}: " + ", ".join(parts)
@@ -160,7 +162,12 @@ class Progress:
             rows=[(t, tally.by_target[t], tally.planned_by_target[t]) for t in sorted(tally.planned_by_target)],
         )
         rest = [targets] if tally.planned_by_target else []
-        return Group(words(tally.line()), bar, *rest, words(f"not accepted: {reasons}" if reasons else "", style="dim"))
+        return Group(
+            words(tally.line()),
+            Padding(bar, 0),
+            *rest,
+            words(f"not accepted: {reasons}" if reasons else "", style="dim"),
+        )
 
 
 def duration(seconds: float | None) -> str:
