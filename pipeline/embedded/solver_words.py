@@ -144,7 +144,8 @@ def _class(tokens: list[tuple[str, str]], index: int) -> str:
         return "d"
     if tag[:3] == "PRP":
         return "o"
-    if tag in ("VBN", "VBG") or low in _PARTICIPLES:
+    by = index + 1 < len(tokens) and tokens[index + 1][0] == "by"
+    if tag in ("VBN", "VBG") or low in _PARTICIPLES or (tag == "VBD" and by):
         return "g"
     if tag[:2] == "VB":
         return "v"
