@@ -135,6 +135,8 @@ def _class(tokens: list[tuple[str, str]], index: int) -> str:
     if low == "that":
         nxt = tokens[index + 1][1] if index + 1 < len(tokens) else ""
         before = tokens[index - 1][1] if index else ""
+        if index and tokens[index - 1][0].lower() in _AUX and nxt[:2] in ("NN", "JJ"):
+            return "d"  # "When did that town ...?"
         return "r" if before[:2] in ("NN", "CD", "VB", ",", "JJ", "RB") or nxt[:1] in ("V", "M") else "d"
     if low in _ASKS:
         return "r"
