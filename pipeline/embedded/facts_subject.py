@@ -274,7 +274,7 @@ def _compounds(word: str) -> bool:
 
 
 def _noun(tokens: tuple[Token, ...], text: str, determiner: str) -> Noun | None:
-    if not tokens or not tokens[-1].text.islower():
+    if not tokens or not re.fullmatch(r"[a-z][a-z\-]+", tokens[-1].text):
         return None
     head = tokens[-1].text
     if head in lexicon.VAGUE or (head.endswith("est") and lexicon.kind(head) == lexicon.OTHER) or head in ("'s", "km", "miles"):

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
@@ -33,10 +33,16 @@ class Walk:
     """One generator's view of where it is."""
 
     def __init__(
-        self, goal: Goal, read: Iterable[Seen], found: Mapping[str, list[Seen]], rng: random.Random
+        self,
+        goal: Goal,
+        read: Iterable[Seen],
+        found: Mapping[str, list[Seen]],
+        rng: random.Random,
+        extra_cost: Callable[[Chain], float] = lambda chain: 0.0,
     ) -> None:
         """`read` are the passages known from the start, the seed first; `found` what each query has brought."""
         first = list(read)
+        self.extra_cost = extra_cost
         self.goal, self.found, self.rng, self.seed = goal, found, rng, first[0]
         shown = [*first, *(passage for hits in found.values() for passage in hits)]
         self.graph: Graph = build(shown, {query: [hit.id for hit in hits] for query, hits in self.found.items()})
@@ -72,6 +78,7 @@ class Walk:
             quality(self.graph, chain)
             + self.jitter[chain.titles[-1]]
             + self._pick(chain)
+            + self.extra_cost(chain)
             + 3 * (self.seed.title not in chain.titles)
         )
 
