@@ -110,7 +110,9 @@ def _place(head: str, tokens: list[str], last: str, before: str, found: Found, l
         return 1.0 if state else 0.5 if not nation and before in ("in", "of", "") else 0.3
     if head in tokens:
         return 1.0
-    if head in ("county", "province", "district", "river", "lake", "island", "township", "municipality"):
+    if head in ("river", "lake", "mountain", "island", "sea", "ocean", "bay", "desert"):
+        return 0.35 if not nation and not state else 0.05
+    if head in ("county", "province", "district", "township", "municipality"):
         return 0.5 if not nation and not state and (before in ("in", "of", "the") or not line) else 0.25
     listed = bool(line and re.search(r"\b(?:in|at|near|from|of) (?:the )?(?:[A-Z][\w'-]*,? )+$", line.text[: found.start]))
     score = 0.85 if before in ("in", "at", "near", "from", "to") else 0.65 if listed else 0.2 if before in ("as", "by", "with") else 0.5

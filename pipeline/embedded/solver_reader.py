@@ -44,6 +44,8 @@ class Candidate:
     passage: str
     title: str
     line: str = ""
+    told: bool = False
+    """Its sentence says the clue's words, of the clue's names."""
 
 
 def read(query: Query, passages: tuple[Seen, ...]) -> list[Candidate]:
@@ -79,7 +81,11 @@ def _candidates(query: Query, passage: Seen, kinds: dict[str, str], own: dict[st
                 near = 0.15 * _near(found, hits) + _neighbours(query, found, line) + stated
                 near += 0.06 if line.index == 0 and about >= 0.9 else 0.0
                 score = base * (0.15 + 0.85 * suits) + near * (0.3 + 0.7 * suits)
-                out.append(Candidate(_full(found, passage, query), score, passage.id, passage.title, line.text))
+                whole = cover >= 0.75 and all(
+                    match >= 0.95 or _told(name, same(line.text)) == 1 for name, (match, _) in told.items()
+                )
+                text_ = _full(found, passage, query)
+                out.append(Candidate(text_, score, passage.id, passage.title, line.text, whole))
     if query.kind in ("person", "place", "org", "work", "thing") and about < 0.85:
         out += _title(query, passage, text, everywhere, about, own)
     return out

@@ -8,7 +8,7 @@ from pipeline.embedded.solver_puzzle import Clue, Puzzle, Unknown
 from pipeline.embedded.solver_reader import Candidate, Query, query_words, read
 from pipeline.text import words
 
-SURE = 0.95
+SURE = 0.85
 """A candidate in passages already seen that scores this much needs no search."""
 WEAK = 0.4
 """Below this the hop is searched once more in other words."""
@@ -31,7 +31,7 @@ def pursue(question: str, mind: Mind) -> str:
 def hop(query: Query, mind: Mind) -> Candidate | None:
     """Fill in one unknown, with no search, one, or two."""
     found = read(query, mind.seen) if mind.seen else []
-    if found and found[0].score >= SURE:
+    if found and found[0].score >= SURE and found[0].told:
         return mind.pick(found)
     mind.search(query.text)
     found = read(query, mind.seen)
