@@ -58,7 +58,10 @@ def resume(
     from pipeline.run import resumable
 
     folder = run_folder(run, out or Path("outputs"))
-    return _run(resumable(folder), folder, way=None if no_flow else ctx.obj, json=json)
+    config = resumable(folder)
+    # The run may have been begun from another working directory.
+    how = config.how.model_copy(update={"out": folder.parents[1]})
+    return _run(config.model_copy(update={"how": how}), folder, way=None if no_flow else ctx.obj, json=json)
 
 
 def preview(  # noqa: PLR0913, PLR0917 - options of the user
@@ -89,6 +92,7 @@ def preview(  # noqa: PLR0913, PLR0917 - options of the user
     else:
         for record in found:
             tell.show(*pages.item(record), "")
+        tell.note(settings.model.model)
     if len(found) < PREVIEWED:
         tell.say(f"digsite: {progress.tally.done} seeds gave {len(found)} of {PREVIEWED} pairs")
     return 0 if len(found) == PREVIEWED else SHORT
@@ -104,7 +108,7 @@ def _run(config: RunConfig, folder: Path, *, way: options.Way | None, json: bool
         job = Job(config, progress, folder)
         result: RunResult = way.through(job, debug=way.debug) if way and way.through else asyncio.run(straight(job))
     if json:
-        tell.json(summary(result))
+        tell.json({"model": config.model.model, **summary(result)})
     else:
         _close(result, config)
     return SHORT if result.exhausted else 0
@@ -127,6 +131,7 @@ def _close(result: "RunResult", config: RunConfig) -> None:
     rows = [("planned", result.planned), ("accepted", result.accepted)]
     rows += [(f"not accepted: {reason}", count) for reason, count in result.reasons.items()]
     tell.show(tell.table("seeds", "", rows=rows), "")
+    tell.note(config.model.model)
     tell.show(tell.words(f"data set  {folder / 'dataset'}"), tell.words(f"report    {folder / 'report.html'}"))
     if result.exhausted:
         tell.say(

@@ -2,9 +2,11 @@
 
 import os
 import re
+import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import orjson
@@ -37,6 +39,8 @@ def test_the_flow_gives_the_same_bytes_as_no_flow(flowed: tuple[Path, subprocess
     assert said.returncode == 0, said.stderr
     straight = digsite("pipeline.cli", "generate", "tiny", *SMALL, "--seeds", "6", "--out", out / "straight", "--json")
     assert straight.returncode == 0, straight.stderr
+    runs = [Path(orjson.loads(text)["run"]).name for text in (said.stdout, straight.stdout)]
+    assert runs[0] == runs[1], "the embedded model's code was edited between the two"
     made = files(out / "tiny/latest/dataset")
     assert any(name.endswith(".parquet") for name in made)
     assert made == files(out / "straight/tiny/latest/dataset")
@@ -81,3 +85,25 @@ def test_the_nightly_deployment_names_a_flow_and_settings_that_are_there() -> No
     assert f"async def {name}(config: str)" in (ROOT / file).read_text()
     for settings in re.findall(r"config: (\S+)", text):
         assert config.build(file=ROOT / settings).how.pairs == 1000
+
+
+@pytest.mark.slow
+def test_a_signal_ends_the_flow_in_time_without_its_tracebacks(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flows.main", "generate", "tiny", *SMALL, "--seeds", "2000", "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = tmp_path / "tiny/latest/journal/main.jsonl"
+    until = time.monotonic() + 150
+    while not (journal.exists() and journal.stat().st_size) and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    _, said = process.communicate(timeout=30)
+    assert time.monotonic() - sent < 5
+    assert process.returncode == 130
+    assert "digsite resume" in said
+    assert "Traceback" not in said
+    assert "ERROR" not in said
