@@ -21,7 +21,8 @@ def propose(request: Request) -> Message:
     """The generator's next turn."""
     inputs = read_inputs(request)
     goal = Goal(inputs["target_steps"], inputs["answer_type"], inputs["search_budget"])
-    walk = Walk(goal, [shown(inputs["passage"])], searched(request.messages), chance(request, inputs))
+    found = searched(request.messages)
+    walk = Walk(goal, [shown(inputs["passage"])], found, chance(request, inputs), turns=turns(request.messages))
     queries = [] if request.tool_choice == "propose" else walk.next_queries()
     if queries:
         return searches(request, queries)
@@ -58,6 +59,11 @@ def searched(messages: Iterable[Message]) -> dict[str, list[Seen]]:
         if message.role == "tool" and message.tool_call_id in asked:
             found[asked[message.tool_call_id]] = seen(message.content)
     return found
+
+
+def turns(messages: Iterable[Message]) -> int:
+    """How often the agent has spoken."""
+    return sum(message.role == "assistant" for message in messages)
 
 
 def searches(request: Request, queries: list[str]) -> Message:

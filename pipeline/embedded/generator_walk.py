@@ -15,7 +15,8 @@ from pipeline.embedded.generator_wording import Style, hops, question
 from pipeline.embedded.observed import Seen
 from pipeline.text import words
 
-_FIRST_CALLS, _MOST_CALLS = 5, 3
+_FIRST_CALLS, _MOST_TURNS = 5, 9
+"""Every turn sends all that was read again: a prompt that starts long leaves fewer of them."""
 _TRIED = 3
 """Chains that are tried out before the best is proposed as it is."""
 TYPES = ("entity", "date", "number")
@@ -38,11 +39,13 @@ class Walk:
         read: Iterable[Seen],
         found: Mapping[str, list[Seen]],
         rng: random.Random,
+        *,
+        turns: int = 0,
         extra_cost: Callable[[Chain], float] = lambda chain: 0.0,
     ) -> None:
         """`read` are the passages known from the start, the seed first; `found` what each query has brought."""
         first = list(read)
-        self.extra_cost = extra_cost
+        self.extra_cost, self.turns = extra_cost, turns
         self.goal, self.found, self.rng, self.seed = goal, found, rng, first[0]
         shown = [*first, *(passage for hits in found.values() for passage in hits)]
         self.graph: Graph = build(shown, {query: [hit.id for hit in hits] for query, hits in self.found.items()})
@@ -51,15 +54,15 @@ class Walk:
         self.wording = rng.random()
         self._known: dict[tuple[int, str], list[Chain]] = {}
 
-    def next_queries(self) -> list[str]:
-        """What to search for now; nothing when the best chain is ready."""
-        if self.goal.steps == 1:
+    def next_queries(self, at_once: int = 3) -> list[str]:
+        """What to search for now, so much at a time; nothing when the best chain is ready."""
+        if self.goal.steps == 1 or self.turns >= _MOST_TURNS:
             return []
         left = self.goal.budget - len(self.found)
         trial = next((chain for chain in self.ranked(self.goal.steps, self.goal.type)[:_TRIED] if not self.failed(chain)), None)
         if trial:
             return self.untried(trial)[:left]
-        return self.frontier()[: min(left, _MOST_CALLS if self.found else _FIRST_CALLS)]
+        return self.frontier()[: min(left, at_once if self.found else max(at_once, _FIRST_CALLS))]
 
     def ranked(self, length: int, answer_type: str) -> list[Chain]:
         found = self._known.get((length, answer_type))

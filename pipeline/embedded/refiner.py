@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.embedded import lexicon
 from pipeline.embedded.compose import described
 from pipeline.embedded.facts_subject import plain
-from pipeline.embedded.generator import chance, final, nothing, read_inputs, searched, searches, shown
+from pipeline.embedded.generator import chance, final, nothing, read_inputs, searched, searches, shown, turns
 from pipeline.embedded.generator_chain import Chain, finals, sound
 from pipeline.embedded.generator_graph import Stated
 from pipeline.embedded.generator_walk import TYPES, Goal, Walk
@@ -20,6 +20,8 @@ from pipeline.llm.base import Request
 from pipeline.text import normalise
 from pipeline.types import Message
 
+_AT_ONCE, _MOST_TURNS = 7, 3
+"""Its prompt holds every passage read so far, and every turn sends it again."""
 _SAYS_NOTHING = frozenset("this that which what date day year whom".split())
 _SAID_TOO_LITTLE = ("retrieval_miss", "solver_error")
 
@@ -50,7 +52,9 @@ class Revision:
             for place, hop in enumerate(self.draft["hops"])
             if place in self.feedback["hops"] and place < len(self.draft["hops"]) - 1
         }
-        self.walk = Walk(goal, ordered, searched(request.messages), chance(request, inputs), self._cost)
+        found, asked = searched(request.messages), turns(request.messages)
+        self.walk = Walk(goal, ordered, found, chance(request, inputs), turns=asked, extra_cost=self._cost)
+        self.turns = asked
         self.chain = self._recognised()
 
     def _cost(self, chain: Chain) -> float:
@@ -76,7 +80,7 @@ class Revision:
         """Only a chain that must change is searched for."""
         if not self.easy and any(self._differs(arguments) for arguments in self._told_more()):
             return []
-        return self.walk.next_queries()
+        return self.walk.next_queries(_AT_ONCE) if self.turns < _MOST_TURNS else []
 
     def arguments(self) -> dict[str, object]:
         """The first option that differs from the draft and was not seen to fail."""
