@@ -40,7 +40,7 @@ class Tally:
         self.calls = 0
         self.cost: float | None = 0.0
         """Money spent; None where no price is known. The embedded model costs nothing."""
-        self.started = clock()
+        self.started = self.digging = clock()
         self._recent: deque[tuple[float, bool]] = deque(maxlen=RECENT)
 
     def add(self, record: Record, *, now: bool = True) -> None:
@@ -76,7 +76,7 @@ class Tally:
             return 0.0
         if got < FEWEST:
             return None
-        since = self.started if len(self._recent) < RECENT else self._recent[0][0]
+        since = self.digging if len(self._recent) < RECENT else self._recent[0][0]
         return wanted * (self.clock() - since) / got
 
     def line(self) -> str:
@@ -128,6 +128,7 @@ class Progress:
     def started(self, run: "Run") -> None:
         """Told again by every batch; what an earlier command left counts once."""
         if not self.tally.done:
+            self.tally.digging = self.tally.clock()
             for record in run.kept():
                 self.tally.add(record, now=False)
 
