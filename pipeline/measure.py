@@ -109,10 +109,8 @@ def read(path: Path) -> tuple[Question, ...]:
     return tuple(found)
 
 
-async def measure(
-    questions: Sequence[Question], llm: LLM, retriever: Retriever, config: RunConfig
-) -> Measurement:
-    """`config.loop.rollouts` rollouts of each question, with `config.solver`'s limits. Raises what model and index raise."""
+async def measure(questions: Sequence[Question], llm: LLM, retriever: Retriever, config: RunConfig) -> Measurement:
+    """`config.loop.rollouts` rollouts of each question, within `config.solver`; raises what model and index do."""
     from pipeline.embedded import solver as embedded
 
     gate = asyncio.Semaphore(config.how.concurrency)

@@ -86,7 +86,7 @@ class _Parser(Phrases):
     # --- question words ------------------------------------------------------------------------------------------
 
     def question_word(self, clue: Clue) -> bool:
-        """Returns True for where, when, how and "in what year": what follows the verb is then no part of the subject."""
+        """True for where, when, how and "in what year": what follows the verb is then no part of the subject."""
         word = self.take().lower()
         if self.puzzle.ask >= 0 or word == "that":
             clue.items.append(word)

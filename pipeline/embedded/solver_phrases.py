@@ -1,4 +1,4 @@
-"""Noun phrases of a question: what they name, what they describe, and the relative clauses and prepositions that follow."""
+"""Noun phrases of a question: what they name, what they describe, and the clauses and prepositions that follow."""
 
 import re
 from abc import ABC, abstractmethod
@@ -56,7 +56,9 @@ class Phrases(Cursor, ABC):
         if self.at == start:
             clue.items.append(self.take())
             return
-        group = self.inside and noun.words and noun.own and kind(noun.words[-1]) == "work"  # "director of film X 's age"
+        group = (
+            self.inside and noun.words and noun.own and kind(noun.words[-1]) == "work"
+        )  # "director of film X 's age"
         while self.kind() == "s" and (noun.words or noun.own) and self.kind(1) in "njgN" and not group:
             noun = self.possessed(noun)
         named = bool(noun.own) and noun.own[-1][1] and not ask
@@ -73,7 +75,7 @@ class Phrases(Cursor, ABC):
             self.described(clue, noun, bare=bare, ask=ask)
 
     def reduced(self) -> bool:
-        """After "the city Sarah Sorge": does a relative clause without its pronoun follow ("was born, ...", "lives in?")?"""
+        """After "the city Sarah Sorge": does a clause without pronoun follow ("was born, ...", "lives in?")?"""
         if self.kind() not in "av":
             return False
         place = self.at
@@ -177,7 +179,12 @@ class Phrases(Cursor, ABC):
         elif here == "c" and after == "r" and next_word in ("which", "who", "whose", "that"):
             self.at += comma + 2
             self.relative(index, next_word)
-        elif self.participle(comma) and not bare and self.at + comma != self.final and not (comma and index == self.puzzle.ask and after != "p"):
+        elif (
+            self.participle(comma)
+            and not bare
+            and self.at + comma != self.final
+            and not (comma and index == self.puzzle.ask and after != "p")
+        ):
             self.at += comma
             self.puzzle.clues.append(self.clause(1, Clue([index])))
         elif here == "p" and not comma and self.takes(word, bare=bare):
@@ -188,7 +195,9 @@ class Phrases(Cursor, ABC):
 
     def participle(self, comma: int) -> bool:
         """A participle, or what the tagger took for a past tense although the main verb is still to come."""
-        return self.kind(comma) == "g" or (self.kind(comma) == "v" and self.low(comma).endswith("ed") and self.final > self.at)
+        return self.kind(comma) == "g" or (
+            self.kind(comma) == "v" and self.low(comma).endswith("ed") and self.final > self.at
+        )
 
     def takes(self, preposition: str, *, bare: bool) -> bool:
         """Does the preposition here begin a phrase that belongs to the noun before it?"""

@@ -14,17 +14,19 @@ Item = str | int
 """A plain word or name, or the index of an unknown."""
 BE = ("is", "was", "are", "were")
 COMPOUND = (
-    "birth", "death", "origin", "water", "burial", "residence", "citizenship", "work", "office", "education", "formation",
-    "arts", "art",
+    "birth", "death", "origin", "water", "burial", "residence", "citizenship", "work", "office", "education",
+    "formation", "arts", "art",
 )  # fmt: skip
 """After "of": the noun is one with the noun before it ("date of birth")."""
 _VERB_LIKE = frozenset(
-    "form start end play name use work die study attend host win release open join move live claim debut rule serve meet air "
-    "premiere border borders shares share plays stars works rules hosts features covers flows lies means owns runs occur refuse "
-    "make produce graduate write record perform direct marry compose design found own train star run".split()
+    "form start end play name use work die study attend host win release open join move live claim debut rule serve "
+    "meet air premiere border borders shares share plays stars works rules hosts features covers flows lies means "
+    "owns runs occur refuse make produce graduate write record perform direct marry compose design found own train "
+    "star run".split()
 )
 _TRADES = frozenset(
-    "holding manufacturing publishing broadcasting recording mining shipping racing training building engineering".split()
+    "holding manufacturing publishing broadcasting recording mining shipping racing training building "
+    "engineering".split()
 )
 _PRONOUNS = {
     **dict.fromkeys(("he", "she", "him", "her", "his"), "person"),
@@ -115,7 +117,9 @@ class Cursor:
         found = Unknown(" ".join(phrase), singular(head.lower()), kind(head))
         if len(phrase) >= 3 and phrase[-2] == "of":
             head = phrase[-3]
-            sort = "date" if head in ("date", "year", "day") else "place" if head in ("place", "country") else kind(head)
+            sort = (
+                "date" if head in ("date", "year", "day") else "place" if head in ("place", "country") else kind(head)
+            )
             found.head, found.kind = ("body", "place") if phrase[-1] == "water" else (head, sort)
         self.puzzle.unknowns.append(found)
         if ask:
