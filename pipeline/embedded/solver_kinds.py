@@ -89,7 +89,10 @@ def _by_form(kind: str, head: str, found: Found, line: Line | None) -> float:
     before = line.words[found.place - 1] if line and found.place else ""
     last = tokens[-1] if tokens else ""
     if kind == "person":
-        return max(_person(tokens, before, found, line), 0.6 if head == "who" and set(tokens) & _ORG_WORDS else 0.0)
+        return max(
+            _person(tokens, before, found, line),
+            0.6 if head == "who" and set(tokens) & _ORG_WORDS and not country(found.text) else 0.0,
+        )
     if kind == "place":
         return _place(head, tokens, last, before, found, line)
     if kind == "org":

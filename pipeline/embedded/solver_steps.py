@@ -32,7 +32,7 @@ def pursue(question: str, mind: Mind) -> str:
 
 def hop(query: Query, mind: Mind) -> Candidate | None:
     """Fill in one unknown, with no search, one, or two."""
-    found = read(query, mind.seen) if mind.seen else []
+    found = read(query, mind.seen)
     if found and found[0].score >= SURE and found[0].told:
         return mind.pick(found)
     mind.search(query.text)
