@@ -59,7 +59,7 @@ def _plural(noun: str) -> bool:
 
 def statement(subject: str, fact: Fact) -> str:
     """"<subject> was directed by", to be followed by a description of the object."""
-    owner = f"{_possessive(subject)} {fact.of}" if fact.of else subject
+    owner = owned(subject, fact.of)
     return f"{owner} {said(fact)}"
 
 
@@ -71,8 +71,13 @@ def restatement(subject: str, fact: Fact) -> str:
     return statement(subject, fact)
 
 
-def _possessive(owner: str) -> str:
-    return f"{owner}'" if owner.endswith("s") else f"{owner}'s"
+def owned(owner: str, what: str) -> str:
+    """"that studio's headquarters"; "the headquarters of the studio that ..."."""
+    if not what:
+        return owner
+    if len(owner.split()) > 4 and owner.startswith("the "):
+        return f"the {what} of {owner}"
+    return f"{owner}' {what}" if owner.endswith("s") else f"{owner}'s {what}"
 
 
 def described(thing: Thing, fact: Fact, clue: str = "") -> str:
@@ -103,7 +108,7 @@ def ask_date(subject: str, fact: Fact, pick: int) -> str:
 
 def inverted(subject: str, fact: Fact, middle: str | None = None) -> str:
     """"was that film released"; "did that station open"."""
-    owner = f"{_possessive(subject)} {fact.of}" if fact.of else subject
+    owner = owned(subject, fact.of)
     middle = fact.middle if middle is None else middle
     verb = fact.verb
     if verb.auxiliary:
@@ -150,8 +155,8 @@ def ask_number(subject: str, fact: Fact) -> str:
     sort, be = fact.hint, "was" if fact.verb.tense == "past" else "is"
     after = f" {fact.after}" if fact.after else ""
     if sort == "measure":
-        whose = f"{_possessive(subject)} {fact.of}" if fact.of else subject
-        return f"What {be} the {fact.tail} of {whose}{after}?"
+        asked = f"what {be} the {fact.tail} of {owned(subject, fact.of)}?"
+        return f"{start(fact.after)}, {asked}" if fact.after else start(asked)
     if sort == "rank":
         return f"At what number {inverted(subject, fact)}?"
     if sort == "age":
@@ -214,3 +219,9 @@ def _piped(fact: Fact, kind: str) -> Turn | None:
 
 
 _PIPED = frozenset("in at on for with by to from after near against into of".split())
+
+
+def nested(inner: str, fact: Fact, subject: Noun, thing: str, kind: str) -> str:
+    """"the <thing> in which <inner> is located"; nothing where English is unsure."""
+    turn = inverse(fact, subject, kind, also=False)
+    return " ".join(part for part in ("the", thing, turn.before, inner, turn.after) if part) if turn else ""

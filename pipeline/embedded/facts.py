@@ -187,7 +187,7 @@ def _date_fact(sentence: Sentence, clause: Clause, middle: str, date: Date, noun
     cut = len(words) < len(whole)
     if cut and (len(words) > 1 or not (clause.verb.passive or clause.verb.main in _ALONE)):
         return None
-    if not cut and len(words) == 1 and clause.verb.main in ("play", "serve", "work", "be", "have", "win", "go", "come", "compete"):
+    if clause.verb.main in ("occur", "happen", "take", "appear", "be") or not cut and len(words) == 1 and clause.verb.main in ("play", "serve", "work", "be", "have", "win", "go", "come", "compete"):
         return None
     if clause.form == "definition" or clause.verb.tense != "past" or not words or words[-1] not in ("in", "on") or date.span.start != noun[0].start:
         return None

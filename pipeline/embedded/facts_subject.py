@@ -12,7 +12,7 @@ _BE = ("is", "was", "are", "were")
 _NAMING = frozenset("also or commonly formerly known officially nicknamed better usually often sometimes abbreviated née born".split())
 _ENDS_NOUN = frozenset("shot set based starring featuring produced directed aired held located".split())
 _MISTAGGED = frozenset("console record match show film hit cover remake display".split())
-_NEVER_HEADS = frozenset("former th st nd rd seat then late retired double".split())
+_NEVER_HEADS = frozenset("mile km metre meter foot former th st nd rd seat then late retired double".split())
 _LIKE_ADJECTIVES = frozenset("retired computer-animated animated unincorporated listed planned abandoned fox-affiliated".split())
 _OWN = {"person": ("his", "her"), "group": ("its", "their")}
 
@@ -277,6 +277,8 @@ def _noun(tokens: tuple[Token, ...], text: str, determiner: str) -> Noun | None:
     if not tokens or not re.fullmatch(r"[a-z][a-z\-]+", tokens[-1].text):
         return None
     head = tokens[-1].text
+    if tokens[-1].tag == "NNS" and head not in lexicon.KIND:
+        return None
     if head in lexicon.VAGUE or (head.endswith("est") and lexicon.kind(head) == lexicon.OTHER) or head in ("'s", "km", "miles"):
         return None
     first = len(tokens) - 1

@@ -14,7 +14,7 @@ _MEASURES = frozenset(
 )
 _HEDGES = frozenset("about approximately around over nearly almost roughly some exactly only more less than at least up to estimated total".split())
 _HEDGED = re.compile(r"\s*\b(?:about|over|around|nearly|almost|approximately|under|roughly|more than|up to)$")
-_NO_UNIT = frozenset("years months weeks days hours minutes percent time times th st nd rd points ones more others".split())
+_NO_UNIT = frozenset("million billion thousand hundred years months weeks days hours minutes percent time times th st nd rd points ones more others".split())
 _SPELT = frozenset("five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split())
 _DIGITS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 _UNIT = re.compile(
@@ -75,7 +75,7 @@ def _count(sentence: Sentence, text: str, clause: Clause, index: int) -> Measure
     place, token = found
     what = phrase(noun[place + 1 :], text)
     hedged = all(t.text.lower() in _HEDGES for t in noun[:place])
-    clean = re.fullmatch(r"[a-z\-]+(?: [a-z\-]+){0,3}", what) and what.endswith("s") and what.split()[-1] not in _NO_UNIT
+    clean = re.fullmatch(r"[a-z\-]+(?: [a-z\-]+){0,3}", what) and what.endswith("s") and not _NO_UNIT & set(what.split())
     if not clean or not hedged or dates(token.text) or numbers(token.text)[0].value < 4:
         return None
     before = [sentence.tokens[clause.start : clause.elements[0].start]]

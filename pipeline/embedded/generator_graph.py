@@ -70,7 +70,7 @@ def build(passages: Iterable[Seen], found_by: dict[str, list[str]]) -> Graph:
     for passage in graph.passages.values():
         noun = read_noun(passage)
         if noun and passage.title not in graph.nodes:
-            the = passage.text.startswith("The ") and not passage.title.startswith("The ")
+            the = noun.kind != lexicon.PERSON and passage.text.startswith("The ") and not passage.title.startswith("The ")
             graph.nodes[passage.title] = Thing(passage.title, noun, the)
     for passage in graph.passages.values():
         if passage.title in graph.nodes:

@@ -17,6 +17,10 @@ from pipeline.text import words
 
 _FIRST_CALLS, _MOST_TURNS = 5, 9
 """Every turn sends all that was read again: a prompt that starts long leaves fewer of them."""
+_KEPT = 3
+"""Searches kept for trying out a chain that is shorter than asked for."""
+_TOP = 3
+"""How far down a result a passage counts as found."""
 _TRIED = 3
 """Chains that are tried out before the best is proposed as it is."""
 TYPES = ("entity", "date", "number")
@@ -60,6 +64,8 @@ class Walk:
             return []
         left = self.goal.budget - len(self.found)
         trial = next((chain for chain in self.ranked(self.goal.steps, self.goal.type)[:_TRIED] if not self.failed(chain)), None)
+        if not trial and left <= _KEPT:
+            trial = self.best()
         if trial:
             return self.untried(trial)[:left]
         return self.frontier()[: min(left, at_once if self.found else max(at_once, _FIRST_CALLS))]
@@ -100,11 +106,10 @@ class Walk:
         homes = [stated.passage.id for stated in chain.evidence]
         *single, whole = self.trials(chain)
         for place, query in enumerate(single):
-            shown = {hit.id for hit in self.found.get(query, ())}
+            shown = {hit.id for hit in self.found.get(query, ())[:_TOP]}
             if shown & set(homes[place + 1 :]):
                 return True
-        shown = {hit.id for hit in self.found.get(whole, ())}
-        return len(homes) > 1 and homes[-1] in shown and bool(shown & set(homes[:-1]))
+        return len(homes) > 1 and set(homes) <= {hit.id for hit in self.found.get(whole, ())[:_TOP]}
 
     def ask(self, chain: Chain, style: Style | None = None) -> str:
         return question(self.graph, chain, random.Random(f"{self.wording}"), style or Style())
