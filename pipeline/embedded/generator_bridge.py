@@ -32,7 +32,7 @@ def bridges(graph: Graph) -> list[Edge]:
         for stated in told_of:
             if stated.fact.kind == "link":
                 for reading in readings(stated)[:1]:
-                    if " " in reading and title_at(stated.passage.text, stated.fact.object.start, reading):
+                    if (" " in reading or reading in graph.nodes) and title_at(stated.passage.text, stated.fact.object.start, reading):
                         sharing.setdefault(reading, []).append((title, stated))
     found = []
     for reading, users in sharing.items():

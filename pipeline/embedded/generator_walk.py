@@ -15,7 +15,7 @@ from pipeline.embedded.generator_wording import Style, hops, question
 from pipeline.embedded.observed import Seen
 from pipeline.text import words
 
-_FIRST_CALLS, _MOST_TURNS = 5, 9
+_FIRST_CALLS, _MOST_TURNS = 5, 10
 """Every turn sends all that was read again: a prompt that starts long leaves fewer of them."""
 _KEPT = 3
 """Searches kept for trying out a chain that is shorter than asked for."""
@@ -58,10 +58,11 @@ class Walk:
         self.wording = rng.random()
         self._known: dict[tuple[int, str], list[Chain]] = {}
 
-    def next_queries(self, at_once: int = 3) -> list[str]:
+    def next_queries(self, at_once: int = 0) -> list[str]:
         """What to search for now, so much at a time; nothing when the best chain is ready."""
         if self.goal.steps == 1 or self.turns >= _MOST_TURNS:
             return []
+        at_once = at_once or max(3, self.goal.budget // (_MOST_TURNS - 2))
         left = self.goal.budget - len(self.found)
         trial = next((chain for chain in self.ranked(self.goal.steps, self.goal.type)[:_TRIED] if not self.failed(chain)), None)
         if not trial and left <= _KEPT:

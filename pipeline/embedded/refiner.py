@@ -45,7 +45,8 @@ class Revision:
         read = {passage["id"]: shown(passage) for passage in inputs["seen"]}
         homes = [hop["passage_id"] for hop in self.draft["hops"] if hop["passage_id"] in read]
         ordered = [read[home] for home in dict.fromkeys([*homes, *read])]
-        goal = Goal(self.steps + self.easy, inputs["answer_type"], budget)
+        self.longer = self.steps + (self.easy and len(self.draft["hops"]) >= self.steps)
+        goal = Goal(self.longer, inputs["answer_type"], budget)
         self.homes = set(homes)
         self.doubtful = {
             (hop["passage_id"], hop["answer"])
@@ -104,7 +105,7 @@ class Revision:
 
     def _longer(self) -> Iterator[dict[str, object]]:
         """One more hop than the target, so that a shortcut leaves enough."""
-        yield from self._chains(self.steps + 1)
+        yield from self._chains(self.longer)
 
     def _without_doubt(self) -> Iterator[dict[str, object]]:
         """Another chain of the length wanted, without the hops that were found wanting."""
