@@ -166,10 +166,15 @@ def _date(kind: str, found: Found) -> float:
 def _number(head: str, found: Found, line: Line | None, query: Any) -> float:
     if found.sort != "number" or line is None:
         return 0.0
+    yearly = re.compile(r"1[89]\d\d|20[0-2]\d")
+    if yearly.fullmatch(found.text) and any(f.sort == "number" and not yearly.fullmatch(f.text) for f in line.found):
+        return 0.05
     after = line.words[found.place + found.size : found.place + found.size + 4]
     wanted = [stem(w) for w in words(query.phrase) if w not in ("how", "many", "much")]
     if wanted and {stem(w) for w in after} & set(wanted):
         return 1.0
-    if re.fullmatch(r"1[89]\d\d|20[0-2]\d", found.text):
+    if yearly.fullmatch(found.text):
         return 0.15
+    if wanted and {stem(w) for w in line.words[max(0, found.place - 3) : found.place]} & set(wanted):
+        return 0.9
     return 0.5 if len(found.text) > 1 else 0.35
