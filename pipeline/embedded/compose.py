@@ -142,6 +142,8 @@ def ask_entity(subject: str, fact: Fact, sort: str, kind: str) -> str:
 
 def _ask_definition(subject: str, fact: Fact, which: str, preposition: str) -> str:
     indefinite = fact.middle.split()[0] in ("a", "an")
+    if which == "what" and indefinite and preposition in ("in", "at"):
+        return f"Where {fact.verb.auxiliary} {subject} located?"
     if indefinite and preposition == "by" and which.startswith("which"):
         return f"{start(which)} {fact.verb.auxiliary} {subject} by?"
     if indefinite and preposition in ("in", "near", "at"):

@@ -1,14 +1,16 @@
 """Chains of passages through what was read: which of them make a sound question, and which is the best."""
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
 from pipeline.embedded.facts import Fact, title_at
+from pipeline.embedded.facts_clause import Verb
 from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.generator_bridge import clue, clue_relation
 from pipeline.embedded.generator_graph import Edge, Graph, Stated, readings, tells
-from pipeline.text import contains, normalise
+from pipeline.text import Span, contains, dates, normalise, sentences
 
 
 class Final(NamedTuple):
@@ -53,7 +55,9 @@ _MOST_RUNS = 4000
 
 
 def _follows(graph: Graph, run: tuple[Edge, ...], edge: Edge) -> bool:
-    back = run[-1].back
+    back, home = run[-1].back, run[-1].stated.passage
+    if tells(home, edge.mention) or home.id == edge.stated.passage.id:
+        return False
     passed = {run[0].source, *(before.target for before in run)}
     return edge.target not in passed and usable(graph, edge, first=False) and (not back or back.passage.id == edge.stated.passage.id)
 
@@ -91,7 +95,7 @@ _MOST_CHAINS = 300
 
 def finals(graph: Graph, title: str, answer_type: str) -> list[Final]:
     """What can be asked of a thing."""
-    found = []
+    found = _dated(graph, title) if answer_type == "date" else []
     for stated in graph.stated.get(title, ()):
         fact = stated.fact
         if fact.kind != ("link" if answer_type == "entity" else answer_type) or fact.named or fact.shared:
@@ -103,12 +107,35 @@ def finals(graph: Graph, title: str, answer_type: str) -> list[Final]:
     return found
 
 
+def _dated(graph: Graph, title: str) -> list[Final]:
+    """The year of a work from its definition, "a 2004 comedy film"."""
+    noun = graph.nodes[title].noun
+    year = re.match(r"((?:1[89]|20)\d\d) ", noun.full)
+    first = next(iter(graph.stated.get(title, ())), None)
+    if noun.kind != lexicon.WORK or not year or first is None:
+        return []
+    passage = first.passage
+    opening = sentences(passage.text)[0]
+    place = passage.text.find(year.group(1), opening.start, opening.end)
+    if place < 0 or dates(passage.text[place : place + 4]) == []:
+        return []
+    verb = Verb("was", "released", "release", "past")
+    span = Span(place, place + 4)
+    fact = Fact("date", "clause", verb, "", span, "", "", opening, "release date", "year")
+    return [Final(Stated(passage, fact), "date", year.group(1))]
+
+
 def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     fact = stated.fact
     edge = next((e for e in graph.outward.get(title, ()) if e.stated is stated and not e.back), None)
     if edge:
         noun = graph.nodes[edge.target].noun
         return [Final(stated, "entity", edge.mention, noun.phrase, noun.kind)]
+    sited = fact.form == "definition" and fact.middle.startswith(("a ", "an ")) and fact.middle.endswith((" in", " at"))
+    if sited:
+        answer = readings(stated)[-1] if readings(stated) else ""
+        whole = answer and title_at(stated.passage.text, fact.object.start, answer)
+        return [Final(stated, "entity", answer, "", lexicon.PLACE)] if whole else []
     if fact.form == "definition" or len(fact.middle.split()) > 4 or stated.object.lower() in lexicon.HUBS:
         return []
     sort = fact.hint if fact.hint and lexicon.kind(fact.hint) != lexicon.OTHER else ""
@@ -142,8 +169,11 @@ def sound(graph: Graph, chain: Chain) -> bool:
         return False
     if any(contains(chain.start, answer) or contains(answer, plain(chain.start)) for answer in answers):
         return False
-    if any(clued(edge) for edge in chain.edges[-1:]) and chain.final.stated.fact.relation == clue_relation(graph, chain.titles[-1]):
-        return False
+    if any(clued(edge) for edge in chain.edges[-1:]):
+        told = clue_relation(graph, chain.titles[-1])
+        year = dates(chain.answers[-1])[:1] if chain.final.kind == "date" else []
+        if chain.final.stated.fact.relation == told or (year and str(year[0].year) in clue(graph, chain.titles[-1])):
+            return False
     return not any(contains(edge.stated.fact.middle, answer) for edge in chain.edges for answer in answers)
 
 

@@ -14,7 +14,7 @@ from pipeline.embedded.compose import Thing, Turn
 from pipeline.embedded.facts import Fact, facts, names, title_at
 from pipeline.embedded.facts_subject import Noun, definition, plain
 from pipeline.embedded.observed import Seen
-from pipeline.text import contains
+from pipeline.text import normalise
 
 _LISTS = re.compile(r"^(?:List of|Lists of|Index of|Outline of)|\(disambiguation\)$|may refer to:?$", re.IGNORECASE)
 
@@ -159,5 +159,12 @@ _APPEARING = frozenset(
 )
 
 
+@lru_cache(maxsize=65536)
 def tells(passage: Seen, name: str) -> bool:
-    return contains(f"{passage.title} {passage.text}", name)
+    """Does the passage name it, in its title or text?"""
+    return f" {normalise(name)} " in _plain(passage)
+
+
+@lru_cache(maxsize=8192)
+def _plain(passage: Seen) -> str:
+    return f" {normalise(f'{passage.title} {passage.text}')} "

@@ -69,7 +69,7 @@ class Walk:
             trial = self.best()
         if trial:
             return self.untried(trial)[:left]
-        return self.frontier()[: min(left, at_once if self.found else max(at_once, _FIRST_CALLS))]
+        return self.frontier()[: min(left - _KEPT, at_once if self.found else max(at_once, _FIRST_CALLS))]
 
     def ranked(self, length: int, answer_type: str) -> list[Chain]:
         found = self._known.get((length, answer_type))
