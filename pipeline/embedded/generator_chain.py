@@ -109,6 +109,8 @@ def finals(graph: Graph, title: str, answer_type: str) -> list[Final]:
 
 def _dated(graph: Graph, title: str) -> list[Final]:
     """The year of a work from its definition, "a 2004 comedy film"."""
+    if title not in graph.nodes:
+        return []
     noun = graph.nodes[title].noun
     year = re.match(r"((?:1[89]|20)\d\d) ", noun.full)
     first = next(iter(graph.stated.get(title, ())), None)
@@ -181,8 +183,10 @@ def quality(graph: Graph, chain: Chain) -> float:
     """Lower is better: what is long, shared, told in both passages or asked all the time costs."""
     cost, told = 0.0, [tells(stated.passage, answer) for stated in chain.evidence for answer in chain.answers]
     cost += 0.7 * (sum(told) - len(chain.answers))
-    for edge in chain.edges:
+    for place, edge in enumerate(chain.edges):
         fact = edge.stated.fact
+        inner = place < len(chain.edges) - 1
+        cost += 2.0 * (inner and edge.turn is not None and edge.turn.after != "") + 0.5 * (inner and edge.back is not None)
         cost += (fact.shared and not edge.back) + 0.5 * bool(edge.back) + fact.named + max(0, len(fact.middle.split()) - 5) / 4
         cost += tells(_home(graph, chain, edge.target), plain(edge.source))
         cost += 0.5 * (edge.stated.fact.verb.main in ("star", "direct"))

@@ -30,16 +30,16 @@ def question(graph: Graph, chain: Chain, rng: random.Random, style: Style) -> st
     *before, last = chain.edges
     said, inner = "", anchor
     if last.back:
-        said = _statements(graph, chain, plain, pronoun, rng, style, upto_pivot=True) + " "
+        said = _statements(graph, chain, plain, pronoun, style, upto_pivot=True) + " "
         inner = f"{pronoun} {last.pivot}"
     elif before:
-        said = _statements(graph, chain._replace(edges=tuple(before)), plain, pronoun, rng, style) + " "
+        said = _statements(graph, chain._replace(edges=tuple(before)), plain, pronoun, style) + " "
         inner = refer([graph.nodes[title] for title in chain.titles[1:-1]], pronoun)
     subject = _nested(graph, last, inner, style)
     asked = start(ask(subject, chain.final, pick)) if subject else ""
     if subject and not _stutters(asked):
         return said + asked
-    said = _statements(graph, chain, plain, pronoun, rng, style)
+    said = _statements(graph, chain, plain, pronoun, style)
     return f"{said} {start(ask(refer([graph.nodes[t] for t in chain.titles[1:]], pronoun), chain.final, pick))}"
 
 
@@ -67,14 +67,13 @@ def _statements(
     chain: Chain,
     anchor: str,
     pronoun: str,
-    rng: random.Random,
     style: Style,
     *,
     upto_pivot: bool = False,
 ) -> str:
     """Right-branching sentences that lead from the start to the chain's last thing."""
     things = [graph.nodes[title] for title in chain.titles]
-    breaks = _breaks(chain, rng)
+    breaks = _breaks(chain)
     said = start(statement(anchor, chain.edges[0].stated.fact))
     for place, edge in enumerate(chain.edges):
         thing = things[place + 1]
@@ -102,11 +101,9 @@ def refer(things: list[Thing], pronoun: str) -> str:
     return f"the latter {last.head}" if alike else f"{pronoun} {last.phrase}"
 
 
-def _breaks(chain: Chain, rng: random.Random) -> set[int]:
-    """After which edges a new sentence starts: where the description would be too long, and now and then."""
-    inner = range(len(chain.edges) - 1)
-    long = {i for i in inner if len(chain.edges[i + 1].stated.fact.middle.split()) > 6}
-    return long | {i for i in inner if rng.random() < 0.25 and chain.edges[i + 1].stated.fact.form == "clause"}
+def _breaks(chain: Chain) -> set[int]:
+    """After which edges a new sentence starts, as the description would be too long."""
+    return {i for i in range(len(chain.edges) - 1) if len(chain.edges[i + 1].stated.fact.middle.split()) > 7}
 
 
 def ask(subject: str, final: Final, pick: int) -> str:
