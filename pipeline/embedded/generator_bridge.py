@@ -92,7 +92,8 @@ def clue(graph: Graph, title: str) -> str:
             return f"a {date.year} {noun.phrase}"
         elif fact.verb.main in _FOUNDED and fact.verb.passive and not fact.middle:
             return f"{said} {fact.verb.rest} in {date.year}"
-    return ""
+    telling = noun.kind in (lexicon.PLACE, lexicon.GROUP, lexicon.EVENT) and len(noun.full.split()) > 2 and noun.article != "the"
+    return f"{lexicon.article(noun.full)} {noun.full}" if telling else ""
 
 
 def clue_relation(graph: Graph, title: str) -> str:

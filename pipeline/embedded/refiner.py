@@ -20,6 +20,7 @@ from pipeline.llm.base import Request
 from pipeline.text import normalise
 from pipeline.types import Message
 
+_EASIEST = ("number", "date", "entity")
 _AT_ONCE, _MOST_TURNS = 7, 3
 """Its prompt holds every passage read so far, and every turn sends it again."""
 _SAYS_NOTHING = frozenset("this that which what date day year whom".split())
@@ -127,7 +128,7 @@ class Revision:
         """Another fact of the last thing."""
         if not self.chain:
             return
-        for kind in dict.fromkeys((self.walk.goal.type, *TYPES)):
+        for kind in _EASIEST:
             for end in finals(self.walk.graph, self.chain.titles[-1], kind):
                 chain = self.chain._replace(final=end)
                 if end.stated != self.chain.final.stated and sound(self.walk.graph, chain):
