@@ -23,6 +23,8 @@ _TOP = 3
 """How far down a result a passage counts as found."""
 _TRIED = 3
 """Chains that are tried out before the best is proposed as it is."""
+_PROSE = "became established after during century"
+"""Words that bring the passages about a title that tell a story, where its own is a table."""
 TYPES = ("entity", "date", "number")
 
 
@@ -140,6 +142,9 @@ class Walk:
                     seen_before = any(name.lower() in known for name in names)
                     value = into.get(title, 0) + near - 0.4 * stated.fact.shared - 0.4 * stated.fact.named - 0.8 * seen_before
                     offer(names[0], value + 0.3 * min(2, heard[names[0]] - 1))
+        offer(plain(self.seed.title), -0.1)
+        if self.seed.title not in self.graph.nodes:
+            offer(f"{plain(self.seed.title)} {_PROSE}", -0.3)
         for name in names_in(self.seed.text):
             if name.lower() not in lexicon.HUBS:
                 offer(name, -0.2)
