@@ -1,11 +1,12 @@
 """The last resort where no sentence can be read as a fact: a statement with a gap, so that any English text yields something.
 
-With two passages of one title it takes two steps: one statement tells what the subject is without naming it, the other,
-from another passage about the same subject, has the gap.
+With two passages about one subject it takes two steps: in one statement X stands for its name, the other, from another
+passage, has the gap.
 """
 
 import random
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -44,14 +45,18 @@ class Gap(NamedTuple):
 def cloze(seed: Seen, lines: str, read: Iterable[Seen], kind: str, rng: random.Random) -> dict[str, object] | None:
     """The arguments of a proposal; `lines` is the seed's text with its line ends, which an observation does not show."""
     own = _statements(seed, lines)
-    same = [s for p in read if p.title == seed.title and p.id != seed.id for s in _statements(p, p.text) if _prose(s)]
-    gaps = _gaps(own, kind, rng) + _gaps(same, kind, rng)
-    tellers = [s for s in (*own, *same) if not contains(s.text, plain(seed.title)) and len(s.text.split()) > 7]
-    for gap in gaps:
-        apart = [s for s in tellers if s.passage.id != gap.statement.passage.id and not contains(s.text, gap.answer)]
-        if apart and not contains(gap.masked, plain(seed.title)):
-            return _two_steps(rng.choice(apart), gap)
-    return _one_step(gaps[0]) if gaps else None
+    title = plain(seed.title)
+    others = [p for p in read if plain(p.title) == title and p.id != seed.id]
+    same = [statement for p in others for statement in _statements(p, p.text) if _prose(statement)]
+    gaps = [gap for gap in _gaps(own, kind, rng) + _gaps(same, kind, rng) if not contains(title, gap.answer)]
+    tellers = [s for s in (*own, *same) if title in s.text and len(s.text.split()) > 7]
+    sort = _sort([seed, *others])
+    plainest = sorted(((not _under_label(t, g, title, sort), n, t, g) for n, g in enumerate(gaps) for t in tellers), key=lambda it: it[:2])
+    for _, _, teller, gap in plainest:
+        apart = teller.passage.id != gap.statement.passage.id and not contains(teller.text, gap.answer)
+        if apart:
+            return _two_steps(teller, gap, title, sort)
+    return _one_step(gaps[0], title) if gaps else None
 
 
 def _statements(passage: Seen, text: str) -> list[Statement]:
@@ -101,17 +106,45 @@ def _ask(gap: Gap, about: str) -> str:
     return f"What {_WHAT[gap.kind]} fills the gap in “{gap.masked}”, said of {about}?"
 
 
-def _one_step(gap: Gap) -> dict[str, object]:
-    title = plain(gap.statement.passage.title)
+def _one_step(gap: Gap, title: str) -> dict[str, object]:
     return _arguments(_ask(gap, title), gap, [_hop(_ask(gap, title), gap.answer, gap.statement)])
 
 
-def _two_steps(teller: Statement, gap: Gap) -> dict[str, object]:
-    title = plain(gap.statement.passage.title)
-    said = teller.text.rstrip(".;, ")
-    first = _hop(f"Of what is it said: “{said}”?", title, teller)
+_LABEL = re.compile(r"([A-Z][^.:]{2,70}): [-$]{0,2}$")
+_TELLS = re.compile(r" (?:is|was|has|had|became|gained|[a-z]+ed)\b")
+_PARTS = frozenset("center centre court capital region area north south coast world sea house building border port".split())
+_SORT = re.compile(r"\b[Tt]he ([a-z]+)\b")
+
+
+def _under_label(teller: Statement, gap: Gap, title: str, sort: str) -> str:
+    """Of a table's line and a sentence about its subject: "What is stated under “Coastline” for the country that ..."."""
+    label = _LABEL.fullmatch(gap.statement.text[: gap.span.start])
+    told = re.match(rf"(?:The )?{re.escape(title)}(?= )", teller.text)
+    if gap.kind == "entity" or not label or not told or not _TELLS.match(teller.text, told.end()) or title in teller.text[told.end() :]:
+        return ""
+    named = f"What {_WHAT[gap.kind]} is stated under “{label.group(1)}” for the {sort}"
+    return f"{named} that{teller.text[told.end() :].rstrip('.;, ')}?"
+
+
+def _sort(passages: Iterable[Seen]) -> str:
+    """What the passages call their subject most often: "the country"."""
+    said = Counter(word for p in passages for word in _SORT.findall(p.text) if lexicon.kind(word) == lexicon.PLACE and word not in _PARTS)
+    return said.most_common(1)[0][0] if said else "subject"
+
+
+def _two_steps(teller: Statement, gap: Gap, title: str, sort: str) -> dict[str, object]:
+    plainly = _under_label(teller, gap, title, sort)
+    if plainly:
+        told = teller.text[len(title) :].lstrip() if teller.text.startswith(title) else teller.text
+        first = _hop(f"Which {sort} {told.rstrip('.;, ')}?", title, teller)
+        label = gap.statement.text[: gap.span.start].rstrip(" :-$")
+        second = _hop(f"What {_WHAT[gap.kind]} is stated under “{label}” for {title}?", gap.answer, gap.statement)
+        return _arguments(plainly, gap, [first, second])
+    said, masked = (re.sub(rf"\b{re.escape(title)}\b", "X", text) for text in (teller.text.rstrip(".;, "), gap.masked))
+    first = _hop(f"What name does X stand for in “{said}”?", title, teller)
     second = _hop(_ask(gap, title), gap.answer, gap.statement)
-    return _arguments(f"Of one subject it is said: “{said}”. {_ask(gap, 'the same subject')}", gap, [first, second])
+    asked = f"What {_WHAT[gap.kind]} fills the gap?"
+    return _arguments(f"X stands for one name in “{said}” and in “{masked}”. {asked}", gap, [first, second])
 
 
 def _hop(sub_question: str, answer: str, statement: Statement) -> dict[str, str]:

@@ -13,6 +13,7 @@ from pipeline.embedded.compose import described
 from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.generator import chance, final, nothing, read_inputs, searched, searches, shown, turns
 from pipeline.embedded.generator_chain import Chain, finals, sound
+from pipeline.embedded.generator_cloze import cloze
 from pipeline.embedded.generator_graph import Stated
 from pipeline.embedded.generator_walk import TYPES, Goal, Walk
 from pipeline.embedded.generator_wording import Style
@@ -87,12 +88,23 @@ class Revision:
     def arguments(self) -> dict[str, object]:
         """The first option that differs from the draft and was not seen to fail."""
         spare: dict[str, object] | None = None
+        if self.draft["family"] == "cloze":
+            return self._other_gap()
         for make in self._options():
             for arguments in make():
                 if self._differs(arguments):
                     return arguments
                 spare = spare or arguments
         return spare or nothing(self.draft["answer_type"])
+
+    def _other_gap(self) -> dict[str, object]:
+        """Another statement about the same subject."""
+        seed = self.walk.seed
+        for _ in range(8):
+            made = cloze(seed, seed.text, self.walk.graph.passages.values(), self.walk.goal.type, self.walk.rng)
+            if made and self._differs(made):
+                return made
+        return nothing(self.draft["answer_type"])
 
     def _differs(self, arguments: dict[str, object]) -> bool:
         return _core(str(arguments["question"])) != _core(self.draft["question"])
