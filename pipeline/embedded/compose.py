@@ -15,7 +15,7 @@ _PLACING = ("in", "at", "near", "on", "within", "from")
 
 
 class Thing(NamedTuple):
-    """Something that a question speaks of: its name, its noun and whether its own sentence says "the" before the name."""
+    """Something that a question speaks of: its name, its noun, and whether "the" goes before the name."""
 
     title: str
     noun: Noun
@@ -58,7 +58,7 @@ def _plural(noun: str) -> bool:
 
 
 def statement(subject: str, fact: Fact) -> str:
-    """"<subject> was directed by", to be followed by a description of the object."""
+    """ "<subject> was directed by", to be followed by a description of the object."""
     owner = owned(subject, fact.of)
     return f"{owner} {said(fact)}"
 
@@ -72,7 +72,7 @@ def restatement(subject: str, fact: Fact) -> str:
 
 
 def owned(owner: str, what: str) -> str:
-    """"that studio's headquarters"; "the headquarters of the studio that ..."."""
+    """ "that studio's headquarters"; "the headquarters of the studio that ..."."""
     if not what:
         return owner
     if len(owner.split()) > 4 and owner.startswith("the "):
@@ -81,7 +81,7 @@ def owned(owner: str, what: str) -> str:
 
 
 def described(thing: Thing, fact: Fact, clue: str = "") -> str:
-    """A description of the thing by its fact, to be followed by one of the fact's object; `clue` tells it from others."""
+    """A description of the thing by its fact, to be followed by one of the object; `clue` tells it from others."""
     if fact.form == "definition" and not fact.of and not clue:
         return fact.middle
     noun = article(thing.noun.phrase)
@@ -107,7 +107,7 @@ def ask_date(subject: str, fact: Fact, pick: int) -> str:
 
 
 def inverted(subject: str, fact: Fact, middle: str | None = None) -> str:
-    """"was that film released"; "did that station open"."""
+    """ "was that film released"; "did that station open"."""
     owner = owned(subject, fact.of)
     middle = fact.middle if middle is None else middle
     verb = fact.verb
@@ -151,8 +151,6 @@ def _ask_definition(subject: str, fact: Fact, which: str, preposition: str) -> s
     return f"{start(subject)} {fact.verb.auxiliary} {fact.middle} {which}?"
 
 
-
-
 def ask_number(subject: str, fact: Fact) -> str:
     sort, be = fact.hint, "was" if fact.verb.tense == "past" else "is"
     after = f" {fact.after}" if fact.after else ""
@@ -176,14 +174,14 @@ _MADE = {
 
 
 class Turn(NamedTuple):
-    """How the object of a fact is described by its subject: `before` and `after` go round a description of the subject."""
+    """How the object of a fact is described by its subject: `before` and `after` go round one of the subject."""
 
     before: str
     after: str = ""
 
 
 def inverse(fact: Fact, noun: Noun, kind: str, *, also: bool) -> Turn | None:
-    """"was written and directed by" → "who also wrote and directed ..."; "is based in" → "in which ... is based"."""
+    """ "was written and directed by" → "who also wrote and directed ..."; "is based in" → "in which ... is based"."""
     who = "who" if kind == lexicon.PERSON else "that"
     too = "also " if also else ""
     if fact.of or fact.named:
@@ -204,11 +202,15 @@ def inverse(fact: Fact, noun: Noun, kind: str, *, also: bool) -> Turn | None:
 
 
 def _placed(fact: Fact) -> Turn | None:
-    """"is a football club in" → "in which ... is located"."""
+    """ "is a football club in" → "in which ... is located"."""
     determiner, *words = fact.middle.split()
     if words[-1] in ("in", "at", "near") and determiner in ("a", "an"):
         return Turn(f"{words[-1]} which", f"{fact.verb.auxiliary} located")
-    return Turn("of which", f"{fact.verb.auxiliary} {' '.join([determiner, *words[:-1]])}") if words[-1] == "of" and len(words) < 5 and determiner == "the" else None
+    return (
+        Turn("of which", f"{fact.verb.auxiliary} {' '.join([determiner, *words[:-1]])}")
+        if words[-1] == "of" and len(words) < 5 and determiner == "the"
+        else None
+    )
 
 
 def _piped(fact: Fact, kind: str) -> Turn | None:
@@ -224,6 +226,6 @@ _PIPED = frozenset("in at on for with by to from after near against into of".spl
 
 
 def nested(inner: str, fact: Fact, subject: Noun, thing: str, kind: str) -> str:
-    """"the <thing> in which <inner> is located"; nothing where English is unsure."""
+    """ "the <thing> in which <inner> is located"; nothing where English is unsure."""
     turn = inverse(fact, subject, kind, also=False)
     return " ".join(part for part in ("the", thing, turn.before, inner, turn.after) if part) if turn else ""

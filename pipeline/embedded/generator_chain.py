@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.facts import Fact, title_at
+from pipeline.embedded.facts import Fact
 from pipeline.embedded.facts_clause import Verb
+from pipeline.embedded.facts_name import title_at
 from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.generator_bridge import clue, clue_relation
 from pipeline.embedded.generator_graph import Edge, Graph, Stated, readings, tells
@@ -44,9 +45,13 @@ class Chain(NamedTuple):
 
 def paths(graph: Graph, length: int) -> Iterator[tuple[Edge, ...]]:
     """All runs of `length - 1` edges, each from the target of the one before, without a title twice."""
-    runs: list[tuple[Edge, ...]] = [(edge,) for edge in graph.edges if usable(graph, edge, first=True)] if length > 1 else []
+    runs: list[tuple[Edge, ...]] = (
+        [(edge,) for edge in graph.edges if usable(graph, edge, first=True)] if length > 1 else []
+    )
     for _ in range(length - 2):
-        runs = [(*run, edge) for run in runs for edge in graph.outward.get(run[-1].target, ()) if _follows(graph, run, edge)]
+        runs = [
+            (*run, edge) for run in runs for edge in graph.outward.get(run[-1].target, ()) if _follows(graph, run, edge)
+        ]
         runs = runs[:_MOST_RUNS]
     yield from runs
 
@@ -59,7 +64,11 @@ def _follows(graph: Graph, run: tuple[Edge, ...], edge: Edge) -> bool:
     if tells(home, edge.mention) or home.id == edge.stated.passage.id:
         return False
     passed = {run[0].source, *(before.target for before in run)}
-    return edge.target not in passed and usable(graph, edge, first=False) and (not back or back.passage.id == edge.stated.passage.id)
+    return (
+        edge.target not in passed
+        and usable(graph, edge, first=False)
+        and (not back or back.passage.id == edge.stated.passage.id)
+    )
 
 
 def usable(graph: Graph, edge: Edge, *, first: bool) -> bool:
@@ -133,18 +142,15 @@ def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     if edge:
         noun = graph.nodes[edge.target].noun
         return [Final(stated, "entity", edge.mention, noun.phrase, noun.kind)]
-    sited = fact.form == "definition" and fact.middle.startswith(("a ", "an ")) and fact.middle.endswith((" in", " at"))
-    if sited:
-        answer = readings(stated)[-1] if readings(stated) else ""
-        whole = answer and title_at(stated.passage.text, fact.object.start, answer)
-        return [Final(stated, "entity", answer, "", lexicon.PLACE)] if whole else []
-    if fact.form == "definition" or len(fact.middle.split()) > 4 or stated.object.lower() in lexicon.HUBS:
+    name = min(readings(stated), key=lambda reading: ("," in reading, -len(reading)), default="")
+    if not name or not title_at(stated.passage.text, fact.object.start, name):
         return []
+    if fact.form == "definition":
+        sited = fact.middle.startswith(("a ", "an ")) and fact.middle.endswith((" in", " at"))
+        return [Final(stated, "entity", name, "", lexicon.PLACE)] if sited else []
     sort = fact.hint if fact.hint and lexicon.kind(fact.hint) != lexicon.OTHER else ""
     kind = _object_kind(fact)
-    answer = readings(stated)[-1:] and min(readings(stated), key=lambda r: ("," in r, -len(r)))
-    whole = answer and title_at(stated.passage.text, fact.object.start, answer)
-    return [Final(stated, "entity", answer, sort, kind)] if whole and (sort or kind) else []
+    return [Final(stated, "entity", name, sort, kind)] if (sort or kind) and len(fact.middle.split()) <= 4 else []
 
 
 def _object_kind(fact: Fact) -> str:
@@ -152,7 +158,15 @@ def _object_kind(fact: Fact) -> str:
     preposition = fact.middle.split()[-1] if fact.middle else ""
     if preposition == "by" and fact.verb.main in ("direct", "write", "compose", "design", "invent", "paint"):
         return lexicon.PERSON
-    if preposition in ("in", "at") and fact.verb.main in ("bear", "locate", "base", "situate", "headquarter", "die", "bury"):
+    if preposition in ("in", "at") and fact.verb.main in (
+        "bear",
+        "locate",
+        "base",
+        "situate",
+        "headquarter",
+        "die",
+        "bury",
+    ):
         return lexicon.PLACE
     return ""
 
@@ -186,8 +200,15 @@ def quality(graph: Graph, chain: Chain) -> float:
     for place, edge in enumerate(chain.edges):
         fact = edge.stated.fact
         inner = place < len(chain.edges) - 1
-        cost += 2.0 * (inner and edge.turn is not None and edge.turn.after != "") + 0.5 * (inner and edge.back is not None)
-        cost += (fact.shared and not edge.back) + 0.5 * bool(edge.back) + fact.named + max(0, len(fact.middle.split()) - 5) / 4
+        cost += 2.0 * (inner and edge.turn is not None and edge.turn.after != "") + 0.5 * (
+            inner and edge.back is not None
+        )
+        cost += (
+            (fact.shared and not edge.back)
+            + 0.5 * bool(edge.back)
+            + fact.named
+            + max(0, len(fact.middle.split()) - 5) / 4
+        )
         cost += tells(_home(graph, chain, edge.target), plain(edge.source))
         cost += 0.5 * (edge.stated.fact.verb.main in ("star", "direct"))
         cost += 0.5 * (graph.nodes[edge.target].noun.kind == lexicon.OTHER)

@@ -1,4 +1,5 @@
-"""The last resort where no sentence can be read as a fact: a statement with a gap, so that any English text yields something.
+"""The last resort where no sentence can be read as a fact: a statement with a gap, so that any English text
+yields something.
 
 With two passages about one subject it takes two steps: in one statement X stands for its name, the other, from another
 passage, has the gap.
@@ -43,7 +44,7 @@ class Gap(NamedTuple):
 
 
 def cloze(seed: Seen, lines: str, read: Iterable[Seen], kind: str, rng: random.Random) -> dict[str, object] | None:
-    """The arguments of a proposal; `lines` is the seed's text with its line ends, which an observation does not show."""
+    """The arguments of a proposal; `lines` is the seed's text with its line ends, which observations lack."""
     own = _statements(seed, lines)
     title = plain(seed.title)
     others = [p for p in read if plain(p.title) == title and p.id != seed.id]
@@ -51,7 +52,10 @@ def cloze(seed: Seen, lines: str, read: Iterable[Seen], kind: str, rng: random.R
     gaps = [gap for gap in _gaps(own, kind, rng) + _gaps(same, kind, rng) if not contains(title, gap.answer)]
     tellers = [s for s in (*own, *same) if title in s.text and len(s.text.split()) > 7]
     sort = _sort([seed, *others])
-    plainest = sorted(((not _under_label(t, g, title, sort), n, t, g) for n, g in enumerate(gaps) for t in tellers), key=lambda it: it[:2])
+    plainest = sorted(
+        ((not _under_label(t, g, title, sort), n, t, g) for n, g in enumerate(gaps) for t in tellers),
+        key=lambda it: it[:2],
+    )
     for _, _, teller, gap in plainest:
         apart = teller.passage.id != gap.statement.passage.id and not contains(teller.text, gap.answer)
         if apart:
@@ -89,7 +93,12 @@ def _in(statement: Statement) -> list[Gap]:
         if not years and number.value > 12 and text[number.span.start].isdigit():
             found.append(Gap(statement, number.span, "number"))
     for name in _NAME.finditer(text):
-        if not set(name.group().split()) & set(MONTHS) and name.group().lower() not in lexicon.HUBS and len(name.group()) > 4 and normalise(name.group()):
+        if (
+            not set(name.group().split()) & set(MONTHS)
+            and name.group().lower() not in lexicon.HUBS
+            and len(name.group()) > 4
+            and normalise(name.group())
+        ):
             found.append(Gap(statement, Span(*name.span()), "entity"))
     return [gap for gap in found if not contains(gap.masked, gap.answer) and _clean(text, gap.span)]
 
@@ -112,15 +121,23 @@ def _one_step(gap: Gap, title: str) -> dict[str, object]:
 
 _LABEL = re.compile(r"([A-Z][^.:]{2,70}): [-$]{0,2}$")
 _TELLS = re.compile(r" (?:is|was|has|had|became|gained|[a-z]+ed)\b")
-_PARTS = frozenset("center centre court capital region area north south coast world sea house building border port".split())
+_PARTS = frozenset(
+    "center centre court capital region area north south coast world sea house building border port".split()
+)
 _SORT = re.compile(r"\b[Tt]he ([a-z]+)\b")
 
 
 def _under_label(teller: Statement, gap: Gap, title: str, sort: str) -> str:
-    """Of a table's line and a sentence about its subject: "What is stated under “Coastline” for the country that ..."."""
+    """Of a table's line and a sentence about its subject: "What is stated under “Coastline” for the country that"."""
     label = _LABEL.fullmatch(gap.statement.text[: gap.span.start])
     told = re.match(rf"(?:The )?{re.escape(title)}(?= )", teller.text)
-    if gap.kind == "entity" or not label or not told or not _TELLS.match(teller.text, told.end()) or title in teller.text[told.end() :]:
+    if (
+        gap.kind == "entity"
+        or not label
+        or not told
+        or not _TELLS.match(teller.text, told.end())
+        or title in teller.text[told.end() :]
+    ):
         return ""
     named = f"What {_WHAT[gap.kind]} is stated under “{label.group(1)}” for the {sort}"
     return f"{named} that{teller.text[told.end() :].rstrip('.;, ')}?"
@@ -128,7 +145,12 @@ def _under_label(teller: Statement, gap: Gap, title: str, sort: str) -> str:
 
 def _sort(passages: Iterable[Seen]) -> str:
     """What the passages call their subject most often: "the country"."""
-    said = Counter(word for p in passages for word in _SORT.findall(p.text) if lexicon.kind(word) == lexicon.PLACE and word not in _PARTS)
+    said = Counter(
+        word
+        for p in passages
+        for word in _SORT.findall(p.text)
+        if lexicon.kind(word) == lexicon.PLACE and word not in _PARTS
+    )
     return said.most_common(1)[0][0] if said else "subject"
 
 

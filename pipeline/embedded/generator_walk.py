@@ -1,4 +1,4 @@
-"""Where a generator or refiner is in its walk: what it has read, what the best chain is, and what to search for next."""
+"""Where a generator or refiner is in its walk: what it has read, the best chain, and what to search next."""
 
 import random
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.facts import names_in
+from pipeline.embedded.facts_name import names_in
 from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.generator_bridge import bridges
 from pipeline.embedded.generator_chain import Chain, chains, finals, paths, quality
@@ -66,7 +66,9 @@ class Walk:
             return []
         at_once = at_once or max(3, self.goal.budget // (_MOST_TURNS - 2))
         left = self.goal.budget - len(self.found)
-        trial = next((chain for chain in self.ranked(self.goal.steps, self.goal.type)[:_TRIED] if not self.failed(chain)), None)
+        trial = next(
+            (chain for chain in self.ranked(self.goal.steps, self.goal.type)[:_TRIED] if not self.failed(chain)), None
+        )
         if not trial and left <= _KEPT:
             trial = self.best()
         if trial:
@@ -140,7 +142,13 @@ class Walk:
             for stated in told:
                 if stated.fact.kind == "link" and (names := readings(stated)):
                     seen_before = any(name.lower() in known for name in names)
-                    value = into.get(title, 0) + near - 0.4 * stated.fact.shared - 0.4 * stated.fact.named - 0.8 * seen_before
+                    value = (
+                        into.get(title, 0)
+                        + near
+                        - 0.4 * stated.fact.shared
+                        - 0.4 * stated.fact.named
+                        - 0.8 * seen_before
+                    )
                     offer(names[0], value + 0.3 * min(2, heard[names[0]] - 1))
         offer(plain(self.seed.title), -0.1)
         if self.seed.title not in self.graph.nodes:

@@ -1,10 +1,23 @@
 """A chain as a question with its hops."""
 
 import random
+from itertools import pairwise
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.compose import Thing, article, ask_date, ask_entity, ask_number, described, name, nested, restatement, start, statement
+from pipeline.embedded.compose import (
+    Thing,
+    article,
+    ask_date,
+    ask_entity,
+    ask_number,
+    described,
+    name,
+    nested,
+    restatement,
+    start,
+    statement,
+)
 from pipeline.embedded.generator_bridge import clue
 from pipeline.embedded.generator_chain import Chain, Final, clued
 from pipeline.embedded.generator_graph import Edge, Graph, Stated
@@ -26,7 +39,9 @@ def question(graph: Graph, chain: Chain, rng: random.Random, style: Style) -> st
     anchor = style.anchor or name(graph.nodes[chain.start], typed=typed or not chain.edges)
     if not chain.edges:
         return start(ask(anchor, chain.final, pick))
-    plain = style.anchor or name(graph.nodes[chain.start], typed=typed and chain.edges[0].stated.fact.form != "definition")
+    plain = style.anchor or name(
+        graph.nodes[chain.start], typed=typed and chain.edges[0].stated.fact.form != "definition"
+    )
     *before, last = chain.edges
     said, inner = "", anchor
     if last.back:
@@ -57,9 +72,9 @@ def _nested(graph: Graph, edge: Edge, inner: str, style: Style) -> str:
 
 
 def _stutters(text: str) -> bool:
-    """"... is located located?"""
+    """ "... is located located?"""
     words = text.lower().strip("?").split()
-    return any(one == other for one, other in zip(words, words[1:], strict=False))
+    return any(one == other for one, other in pairwise(words))
 
 
 def _statements(
@@ -95,7 +110,7 @@ def _statements(
 
 
 def refer(things: list[Thing], pronoun: str) -> str:
-    """"that town"; "the latter town" where an earlier one was named alike."""
+    """ "that town"; "the latter town" where an earlier one was named alike."""
     last = things[-1].noun
     alike = any(thing.noun.head == last.head for thing in things[:-1])
     return f"the latter {last.head}" if alike else f"{pronoun} {last.phrase}"
