@@ -184,7 +184,16 @@ def _perfect(tokens: tuple[Token, ...], at: int) -> bool:
     return bool(after) and (after[0].text == "been" or after[0].tag in ("VBN", "VBD"))
 
 
+_ACTIVE = frozenset(
+    """study reach peak sell receive win debut premiere serve play live work grow attend graduate move die begin become
+    star appear go join earn spend perform compete return settle remain last run contain feature open close""".split()
+)
+"""After "was born in ... and", these are preterites, whatever the tagger says."""
+
+
 def _participle(said: list[str], word: str, auxiliary: str, tense: str, form: str, shared: str) -> Verb:
+    if form == "shared" and not auxiliary and lexicon.base(word) in _ACTIVE:
+        return Verb("", " ".join([*said, word]), lexicon.base(word), "past")
     if not auxiliary:
         auxiliary = shared if form == "shared" and shared else "is" if word in _ONGOING else "was"
         tense = "past" if auxiliary == "was" else "present"

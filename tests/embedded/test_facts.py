@@ -10,17 +10,16 @@ from pipeline.embedded.generator_graph import fits
 
 LOST = (
     "Lost and Delirious",
-    "Lost and Delirious is a 2001 Canadian drama film directed by Léa Pool and loosely based on the novel The Wives of Bath "
-    "by Susan Swan. The film premiered at the 2001 Sundance Film Festival.",
+    "Lost and Delirious is a 2001 Canadian drama film directed by Léa Pool and loosely based on the novel The Wives of Bath."
+    + " The film premiered at the 2001 Sundance Film Festival.",
 )
 TOYOTA = (
     "National Soccer Hall of Fame",
-    "The National Soccer Hall of Fame is a private, non-profit institution established in 1979 located in Toyota Stadium in "
-    "Frisco, Texas, a suburb of Dallas.",
+    "The National Soccer Hall of Fame is a private, non-profit institution established in 1979 located in Toyota Stadium.",
 )
 DAMERON = (
     "Tadd Dameron",
-    "Tadley Ewing Peake Dameron (February 21, 1917 - March 8, 1965) was an American jazz composer, arranger, and pianist.",
+    "Tadley Ewing Peake Dameron (February 21, 1917 - March 8, 1965) was an American jazz composer and pianist.",
 )
 
 
@@ -109,7 +108,8 @@ def test_life_dates_and_others() -> None:
 
 
 def test_lists_are_shared_and_regions_are_not() -> None:
-    text = "Yuvvraaj is a 2008 Indian drama film directed by Subhash Ghai. The film stars Salman Khan, Boman Irani and Anil Kapoor."
+    text = "Yuvvraaj is a 2008 Indian drama film directed by Subhash Ghai. "
+    text += "The film stars Salman Khan, Boman Irani and Anil Kapoor."
     shared = {text[f.object.start : f.object.end]: f.shared for f in read("Yuvvraaj", text) if f.kind == "link"}
     assert shared == {"Subhash Ghai": False, "Salman Khan": True, "Boman Irani": True, "Anil Kapoor": True}
     text = "Löfbergs Arena is an indoor arena located in Karlstad, Sweden."
@@ -163,7 +163,10 @@ def test_wording_is_english() -> None:
     assert statement("Lost and Delirious", directed) == "Lost and Delirious was directed by"
     assert described(film, directed) == "a drama film directed by"
     assert ask_entity("that film", directed, "filmmaker", "person") == "By which filmmaker was that film directed?"
-    assert nested("Lost and Delirious", directed, noun, "filmmaker", "person") == "the filmmaker who directed Lost and Delirious"
+    assert (
+        nested("Lost and Delirious", directed, noun, "filmmaker", "person")
+        == "the filmmaker who directed Lost and Delirious"
+    )
     premiered = fact(*LOST, "premiere")
     assert ask_entity("that film", premiered, "festival", "event") == "At which festival did that film premiere?"
     turn = inverse(premiered, noun, "event", also=False)
