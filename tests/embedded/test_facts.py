@@ -10,12 +10,14 @@ from pipeline.embedded.generator_graph import fits
 
 LOST = (
     "Lost and Delirious",
-    "Lost and Delirious is a 2001 Canadian drama film directed by Léa Pool and loosely based on the novel The Wives of Bath."
-    + " The film premiered at the 2001 Sundance Film Festival.",
+    (
+        "Lost and Delirious is a 2001 drama film directed by Léa Pool and loosely based on the novel The Wives of Bath. "
+        "The film premiered at the 2001 Sundance Film Festival."
+    ),
 )
 TOYOTA = (
     "National Soccer Hall of Fame",
-    "The National Soccer Hall of Fame is a private, non-profit institution established in 1979 located in Toyota Stadium.",
+    "The National Soccer Hall of Fame is a private, non-profit institution established in 1979.",
 )
 DAMERON = (
     "Tadd Dameron",
@@ -37,7 +39,7 @@ def told(title: str, text: str) -> dict[tuple[str, str, str], str]:
 @pytest.mark.parametrize(
     ("title", "text", "phrase", "full"),
     [
-        (*LOST, "drama film", "2001 Canadian drama film"),
+        (*LOST, "drama film", "2001 drama film"),
         (*DAMERON, "jazz composer", "American jazz composer"),
         (
             "Curtis Granderson",
