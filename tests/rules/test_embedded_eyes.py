@@ -85,6 +85,8 @@ async def play(corpus: Corpus, model: Recorder) -> None:
 
 
 async def near_misses(draft: Draft, site: Site) -> None:
+    counted = draft.model_copy(update={"answer": "7", "answer_type": AnswerType.NUMBER})
+    await rule(counted, "seven", site)
     for response in (f"{draft.answer}, roughly", f"not {draft.answer}", "about 1,000"):
         await rule(draft, response, site)
 
