@@ -11,8 +11,8 @@ from pipeline.embedded.generator_graph import fits
 LOST = (
     "Lost and Delirious",
     (
-        "Lost and Delirious is a 2001 drama film directed by Léa Pool and loosely based on the novel The Wives of Bath. "
-        "The film premiered at the 2001 Sundance Film Festival."
+        "Lost and Delirious is a 2001 drama film directed by Léa Pool and loosely based on the novel The Wives of "
+        "Bath. The film premiered at the 2001 Sundance Film Festival."
     ),
 )
 TOYOTA = (
