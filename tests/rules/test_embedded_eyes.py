@@ -100,7 +100,8 @@ def requests(tiny: Corpus) -> list[Request]:
     for name in ROLES:
         asked = model.asked[name]
         assert asked, f"nobody asked for '{name}'"
-        chosen += [*asked[: EACH // 2], *sorted(asked, key=lambda r: len(r.messages))[-EACH // 2 :]]
+        longest = sorted(asked, key=lambda r: len(r.messages))[-EACH // 2 :]
+        chosen += [*asked[: EACH // 2], *(asked[-EACH:] if name == "verdict" else longest)]
     return chosen
 
 
