@@ -23,6 +23,7 @@ _KEPT = 3
 """Searches kept for trying out a chain that is shorter than asked for."""
 _TOP = 3
 """How far down a result a passage counts as found."""
+_LOOKED_AT = 40
 _TRIED = 3
 """Chains that are tried out before the best is proposed as it is."""
 _PROSE = "became established after during century"
@@ -111,7 +112,7 @@ class Walk:
     def failed(self, chain: Chain) -> bool:
         """Does a search that was made for it show that fewer would do?"""
         homes = [stated.passage.id for stated in chain.evidence]
-        if any(contains(self.ask(chain), answer) for answer in chain.answers):
+        if self._leaks(chain):
             return True
         *single, whole = self.trials(chain)
         for place, query in enumerate(single):
@@ -119,6 +120,11 @@ class Walk:
             if shown & set(homes[place + 1 :]):
                 return True
         return len(homes) > 1 and set(homes) <= {hit.id for hit in self.found.get(whole, ())[:_TOP]}
+
+    def _leaks(self, chain: Chain) -> bool:
+        """Does the question name what it asks for, or what lies between?"""
+        question = self.ask(chain)
+        return any(contains(question, answer) for answer in chain.answers)
 
     def ask(self, chain: Chain, style: Style | None = None) -> str:
         return question(self.graph, chain, random.Random(f"{self.wording}"), style or Style())
@@ -173,7 +179,8 @@ class Walk:
         for length in range(self.goal.steps, 0, -1):
             for kind in (self.goal.type, *(kind for kind in TYPES if kind != self.goal.type)):
                 ranked = self.ranked(length, kind)
-                good = next((chain for chain in ranked if not self.failed(chain)), None) or next(iter(ranked), None)
+                tight = [chain for chain in ranked[:_LOOKED_AT] if not self._leaks(chain)]
+                good = next((chain for chain in tight if not self.failed(chain)), None) or next(iter(tight), None)
                 if good:
                     return good
         return None
