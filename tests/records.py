@@ -191,7 +191,7 @@ def confirmed(base: Record, w: World, styles: Sequence[Style]) -> Record:
 
 
 TOO_EASY = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, hops=(0,),
-                    message="Solved in 1 step of 3: the first search already returned the passage of the answer.")  # fmt: skip
+                    message="Solved in 1 step of 3: the first search returned the passage of the answer.")  # fmt: skip
 UNSOLVED = Feedback(label=Label.UNSOLVED, cause=Cause.SOLVER_ERROR, hops=(2,),
                     message="0 of 4 correct: every rollout reached the town but answered another year.")  # fmt: skip
 
@@ -225,7 +225,7 @@ def below_target(n: int = 2000) -> Record:
 
 
 def rejected(n: int = 3000, reason: str = "superficial", control: bool = False) -> Record:
-    """Sent back in every round: for a shortcut (`superficial`), unsolved (`solver_error`), or unsound (`co_located`)."""
+    """Sent back in every round: a shortcut (`superficial`), unsolved (`solver_error`), or unsound (`co_located`)."""
     w = world(n)
     d = draft(w)
     if reason == "solver_error":
@@ -281,7 +281,7 @@ def _drafts(tree: dict) -> list[dict]:  # type: ignore[type-arg]
 
 
 def _messages(tree: dict) -> list[dict]:  # type: ignore[type-arg]
-    rollouts = [*tree["confirmation"], *(r for round in tree["rounds"] for r in round["rollouts"])]
+    rollouts = [*tree["confirmation"], *(r for past in tree["rounds"] for r in past["rollouts"])]
     return [message for r in rollouts for message in r["trajectory"]["messages"]]
 
 

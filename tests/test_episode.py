@@ -64,7 +64,7 @@ def call(name: str, **arguments: Any) -> Message:
 
 
 class Cast:
-    """Plays all roles. `paths(question, sample)` gives the solver's number of steps, or 0 or less for a wrong answer."""
+    """Plays all roles. `paths(question, sample)`: the solver's number of steps, or 0 or less for a wrong answer."""
 
     def __init__(self, paths: Callable[[str, int], int], revisions: list[dict[str, Any]] = []) -> None:  # noqa: B006
         self.paths, self.revisions, self.feedback = paths, list(revisions), list[dict[str, Any]]()

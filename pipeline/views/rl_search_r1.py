@@ -2,7 +2,7 @@
 
 Rules: PeterGriffinJin/Search-R1, `scripts/data_process/nq_search.py` (columns, prompt) and
 `verl/utils/reward_score/qa_em.py` (reward). The reward is exact match after SQuAD's normalisation, over the *last* pair
-of answer tags of prompt and response together, if there are more than one. The stock prompt holds two pairs itself, so a
+of answer tags of prompt and response together, if there is more than one. The stock prompt holds two pairs itself, so a
 response without an answer is scored as "Beijing": questions with that answer are left out. So are rows whose own solver
 would not have scored: an answer that exact match cannot recognise teaches nothing but despair.
 """

@@ -1,12 +1,16 @@
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig
 from pipeline.views import qa
 from tests.records import accepted, below_target, world
+
+ENVIRONMENT = environment(RunConfig())
 
 COLUMNS = """id question answer answer_aliases answer_type target_steps difficulty solve_rate hit_step rollouts rounds
 strategy preset model hops family corpus corpus_fingerprint licence trainable run""".split()
 
 
 def row(record):
-    (found,) = qa.rows(record, None)
+    (found,) = qa.rows(record, ENVIRONMENT)
     return found
 
 

@@ -5,8 +5,12 @@ import string
 
 import pytest
 
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig
 from pipeline.views import rl_search_r1 as view
 from tests.records import accepted
+
+ENVIRONMENT = environment(RunConfig())
 
 
 def published_score(solution, target):
@@ -26,7 +30,7 @@ def published_score(solution, target):
 
 
 def rows(record):
-    return list(view.rows(record, None))
+    return list(view.rows(record, ENVIRONMENT))
 
 
 def with_draft(record, **changes):
@@ -71,8 +75,16 @@ def test_the_own_rollouts_score_one_and_silence_scores_nothing(n):
     assert published_score(f"{prompt}<answer>wrong</answer>", target) == 0
 
 
-@pytest.mark.parametrize("text", ["x<answer>The Ouse.</answer>", "<answer>a</answer><answer> ouse </answer>",
-                                  "<answer>a</answer><answer>lower\nouse</answer>", "<answer>é</answer>" * 2, "<answer>"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x<answer>The Ouse.</answer>",
+        "<answer>a</answer><answer> ouse </answer>",
+        "<answer>a</answer><answer>lower\nouse</answer>",
+        "<answer>é</answer>" * 2,
+        "<answer>",
+    ],
+)
 def test_score_agrees_with_the_published_one(text):
     for golds in (["ouse"], ["Lower Ouse"], ["é"], ["e"]):
         assert view.score(text, golds) == published_score(text, golds)
