@@ -109,14 +109,12 @@ def read(path: Path) -> tuple[Question, ...]:
     return tuple(found)
 
 
-async def measure(
-    questions: Sequence[Question], llm: LLM, retriever: Retriever, config: RunConfig
-) -> Measurement:
+async def measure(questions: Sequence[Question], llm: LLM, retriever: Retriever, config: RunConfig) -> Measurement:
     """`config.loop.rollouts` rollouts of each question, with `config.solver`'s limits. Raises what model and index raise."""
     from pipeline.embedded import solver as embedded
 
     gate = asyncio.Semaphore(config.how.concurrency)
-    agent = solver(config, llm, retriever)
+    agent, model = solver(config, llm, retriever), config.models.of("solver")
 
     async def one(index: int, sample: int) -> Scored:
         async with gate:
@@ -126,8 +124,8 @@ async def measure(
     pairs = [(index, sample) for index in range(len(questions)) for sample in range(config.loop.rollouts)]
     scored = await asyncio.gather(*(one(index, sample) for index, sample in pairs))
     return Measurement(
-        model=config.model.model,
-        solver_digest=embedded.digest() if config.model.provider == "embedded" else "",
+        model=model.model,
+        solver_digest=embedded.digest() if model.provider == "embedded" else "",
         k=config.retrieval.k,
         figures=tuple(_groups(questions, scored)),
         scored=tuple(scored),

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pipeline.agents.parse import parse
 from pipeline.agents.site import Site
-from pipeline.errors import FormatError, ProviderError
+from pipeline.errors import FormatError
 from pipeline.llm.base import Request, Schema
 from pipeline.text import normalise
 from pipeline.types import Data, Draft, Usage
@@ -27,7 +27,7 @@ class Ruling(Data):
 
 
 async def rule(draft: Draft, response: str, site: Site) -> Ruling:
-    """The ruling on one answer. Raises ProviderError when the judge gives no readable verdict: that is no "wrong"."""
+    """The ruling on one answer. Raises FormatError when the judge gives no readable verdict: that is no "wrong"."""
     if not response:
         return Ruling(right=False, method="none")
     known = (draft.answer, *draft.answer_aliases)
@@ -42,13 +42,13 @@ async def rule(draft: Draft, response: str, site: Site) -> Ruling:
         answer_precision=draft.answer_precision,
         response=response,
     )
-    usage = Usage()
+    usage, model = Usage(), site.config.models.of("judge")
     for sample in range(ATTEMPTS):
         request = Request(
-            model=site.config.model.model,
+            model=model.model,
             messages=messages,
             output=VERDICT,
-            sampling=site.config.model.sampling.model_copy(update={"temperature": 0.0}),
+            sampling=model.sampling.model_copy(update={"temperature": 0.0}),
             sample=sample,
         )
         completion = await site.llm.complete(request)
@@ -58,4 +58,4 @@ async def rule(draft: Draft, response: str, site: Site) -> Ruling:
         except FormatError:
             continue
         return Ruling(right=output.correct, method="judge", usage=usage)
-    raise ProviderError(f"the judge gave no readable verdict in {ATTEMPTS} tries")
+    raise FormatError(f"the judge gave no readable verdict in {ATTEMPTS} tries")

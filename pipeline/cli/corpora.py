@@ -94,6 +94,7 @@ def measure(  # noqa: PLR0913, PLR0917 - options of the user
     rollouts: Annotated[int | None, typer.Option(min=1, help="Rollouts of each question.  [4]")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="The first questions only.")] = None,
     model: options.Model = None,
+    base_url: options.BaseUrl = None,
     retriever: options.Engine = None,
     config: options.Config = None,
     sets: options.Sets = None,

@@ -95,7 +95,7 @@ def report(ended: dict[str, list[Ended]], ground: Ground) -> bool:
     config, seeds = ground.config, len(ended["sage"])
     print(
         f"loop: corpus {config.corpus.name}, {seeds} seeds of --seed {config.seed}, steps {config.steps}, "
-        f"K {config.loop.rollouts}, R {config.loop.rounds}, k {config.retrieval.k}, model {config.model.model}, "
+        f"K {config.loop.rollouts}, R {config.loop.rounds}, k {config.retrieval.k}, model {config.models.of('solver').model}, "
         f"solver {ground.site.lineage.solver_digest[:12]} (figures of the loop, not of the data)\n"
     )
     rows = []
