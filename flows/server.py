@@ -12,11 +12,12 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections import deque
 from pathlib import Path
 
-from pipeline.errors import DigsiteError
+from pipeline.errors import DigsiteError, UsageError
 
 QUIET = {
     "DO_NOT_TRACK": "1",
@@ -44,18 +45,19 @@ class Server:
             self._start()
 
     def wait(self) -> None:
-        """Return once the server answers. Raises DigsiteError with its last words where it does not."""
+        """Return once the server answers. Raises DigsiteError with its last words, or what to do, where it does not."""
+        url = f"{os.environ['PREFECT_API_URL']}/health"
         if self._child is None:
+            if not _answers(urllib.request.build_opener(), url):
+                raise UsageError("no server answers at PREFECT_API_URL; start it, or unset that, or use --no-flow")
             return
+        # Ours is on this machine, where no proxy leads.
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         until = time.monotonic() + _START_SECONDS
         while time.monotonic() < until and self._child.poll() is None:
-            try:
-                direct.open(f"{os.environ['PREFECT_API_URL']}/health", timeout=5).close()
-            except OSError:
-                time.sleep(0.1)
-            else:
+            if _answers(direct, url):
                 return
+            time.sleep(0.1)
         raise DigsiteError(f"Prefect's temporary server did not start; use --no-flow. It said: {self.last_words()}")
 
     def last_words(self) -> str:
@@ -77,6 +79,17 @@ class Server:
                 start_new_session=True,
             )
         threading.Thread(target=self._said.extend, args=(self._child.stderr,), daemon=True).start()
+
+
+def _answers(opener: urllib.request.OpenerDirector, url: str) -> bool:
+    """An error that the server itself gave (it may want a key, which Prefect will send) is an answer."""
+    try:
+        opener.open(url, timeout=5).close()
+    except urllib.error.HTTPError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _serve(handle: int) -> None:

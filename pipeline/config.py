@@ -101,7 +101,7 @@ class RunConfig(Data):
     """Least and greatest target; each seed draws its own."""
     answer_types: tuple[AnswerType, ...] = Field(tuple(AnswerType), min_length=1)
     loop: LoopConfig = LoopConfig()
-    generator: AgentLimits = AgentLimits(searches=20, turns=24)
+    generator: AgentLimits = AgentLimits(searches=40, turns=48)
     solver: AgentLimits = AgentLimits(searches=12, turns=16)
     how: How = How()
 

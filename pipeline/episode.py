@@ -40,7 +40,7 @@ async def dig(seed: Seed, site: Site) -> Record:
             proposal = await _in_time(partial(strategy.revise, seed, site, rounds, feedback), site)
         if feedback is None and proposal.draft and site.config.loop.confirm:
             confirmed = await confirm(proposal.draft, site)
-        status, reason = outcome(rounds[-1], confirmed, seed.target_steps, site)
+        status, reason = outcome(rounds, confirmed, seed.target_steps, site)
     except TimeoutError:
         status, reason = Status.FAILED, "deadline"
     except FormatError:
@@ -109,12 +109,15 @@ async def one(draft: Draft, sample: int, site: Site) -> tuple[Rollout, Verdict]:
     return rollout, assess.verdict(draft, rollout, await rule(draft, rollout.answer, site))
 
 
-def outcome(last: Round, confirmed: Tried, target: int, site: Site) -> tuple[Status, str]:
-    """How the seed ends, from its last round and the confirmation."""
+def outcome(rounds: Sequence[Round], confirmed: Tried, target: int, site: Site) -> tuple[Status, str]:
+    """How the seed ends, from its last draft and the confirmation."""
+    last = next((past for past in reversed(rounds) if past.draft), None)
+    if last is None:
+        return Status.REJECTED, "no_draft"
     if last.feedback is not None:
         if site.config.loop.last_round_relaxed and last.feedback.label is Label.TOO_EASY:
             return Status.ACCEPTED, "relaxed"
-        return Status.REJECTED, last.feedback.cause.value if last.draft else "no_draft"
+        return Status.REJECTED, last.feedback.cause.value
     if not site.config.loop.confirm:
         return Status.ACCEPTED, ""
     steps = [verdict.steps for _, verdict in confirmed if verdict.correct]

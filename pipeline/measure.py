@@ -110,11 +110,11 @@ def read(path: Path) -> tuple[Question, ...]:
 
 
 async def measure(questions: Sequence[Question], llm: LLM, retriever: Retriever, config: RunConfig) -> Measurement:
-    """`config.loop.rollouts` rollouts of each question, with `config.solver`'s limits. Raises what model and index raise."""
+    """`config.loop.rollouts` rollouts of each question, within `config.solver`; raises what model and index do."""
     from pipeline.embedded import solver as embedded
 
     gate = asyncio.Semaphore(config.how.concurrency)
-    agent, model = solver(config, llm, retriever), config.models.of("solver")
+    agent = solver(config, llm, retriever)
 
     async def one(index: int, sample: int) -> Scored:
         async with gate:
@@ -124,8 +124,8 @@ async def measure(questions: Sequence[Question], llm: LLM, retriever: Retriever,
     pairs = [(index, sample) for index in range(len(questions)) for sample in range(config.loop.rollouts)]
     scored = await asyncio.gather(*(one(index, sample) for index, sample in pairs))
     return Measurement(
-        model=model.model,
-        solver_digest=embedded.digest() if model.provider == "embedded" else "",
+        model=config.models.of("solver").model,
+        solver_digest=embedded.digest() if config.models.of("solver").provider == "embedded" else "",
         k=config.retrieval.k,
         figures=tuple(_groups(questions, scored)),
         scored=tuple(scored),

@@ -125,7 +125,7 @@ def measure(  # noqa: PLR0913, PLR0917 - options of the user
     ]  # fmt: skip
     heads = "group", "questions", "EM", "F1", "solved", "least steps", "steps", "passages", "all gold", "one search"
     tell.show(tell.table(*heads, rows=rows))
-    tell.say(f"model {found.model}, k = {found.k}; 'one search' is the recall of BM25 for as many passages")
+    tell.say(f"model {found.model}, k = {found.k}; 'one search' is the recall of one search for as many passages")
 
 
 def _percent(value: float | None) -> str:

@@ -9,7 +9,7 @@ import typer
 from pipeline.cli import options, pages, tell
 from pipeline.cli.locate import run_folder
 from pipeline.cli.progress import Progress, Tally
-from pipeline.config import RunConfig
+from pipeline.config import How, RunConfig
 
 if TYPE_CHECKING:
     from pipeline.run import RunResult
@@ -62,7 +62,10 @@ def resume(
     from pipeline.run import resumable
 
     folder = run_folder(run, out or Path("outputs"))
-    return _run(resumable(folder), folder, way=None if no_flow else ctx.obj, json=json)
+    config = resumable(folder)
+    # The run may have been begun from another working directory.
+    how = config.how.model_copy(update={"out": folder.parents[1]})
+    return _run(config.model_copy(update={"how": how}), folder, way=None if no_flow else ctx.obj, json=json)
 
 
 def preview(  # noqa: PLR0913, PLR0917 - options of the user
@@ -94,6 +97,7 @@ def preview(  # noqa: PLR0913, PLR0917 - options of the user
     else:
         for record in found:
             tell.show(*pages.item(record), "")
+        tell.note(settings.models.of("solver").model)
     if len(found) < PREVIEWED:
         tell.say(f"digsite: {progress.tally.done} seeds gave {len(found)} of {PREVIEWED} pairs")
     return 0 if len(found) == PREVIEWED else SHORT
@@ -109,7 +113,7 @@ def _run(config: RunConfig, folder: Path, *, way: options.Way | None, json: bool
         job = Job(config, progress, folder)
         result: RunResult = way.through(job, debug=way.debug) if way and way.through else asyncio.run(straight(job))
     if json:
-        tell.json(summary(result))
+        tell.json({"model": config.models.of("solver").model, **summary(result)})
     else:
         _close(result, config)
     return SHORT if result.exhausted else 0
@@ -128,16 +132,18 @@ def _close(result: "RunResult", config: RunConfig) -> None:
     folder = result.folder
     example = next((r for r in publish.records(folder, config) if r.status == "accepted"), None)
     if example is not None:
-        tell.show(tell.words("One of them:", style="bold"), *pages.pair(example), "")
+        tell.show(tell.words("\nOne of them:", style="bold"), *pages.pair(example), "")
     rows = [("planned", result.planned), ("accepted", result.accepted)]
     rows += [(f"not accepted: {reason}", count) for reason, count in result.reasons.items()]
     tell.show(tell.table("seeds", "", rows=rows), "")
+    tell.note(config.models.of("solver").model)
     tell.show(tell.words(f"data set  {folder / 'dataset'}"), tell.words(f"report    {folder / 'report.html'}"))
     if result.exhausted:
         tell.say(
             f"digsite: {result.planned} seeds gave {result.accepted} of {config.how.pairs} pairs; for more: --max-seeds"
         )
-    tell.show(tell.words(f"next      digsite inspect {folder.parent.name}/{folder.name}"))
+    elsewhere = "" if config.how.out == How().out else f" --out {config.how.out}"
+    tell.show(tell.words(f"next      digsite inspect {folder.parent.name}/{folder.name}{elsewhere}"))
 
 
 __all__ = ["generate", "preview", "resume", "summary"]

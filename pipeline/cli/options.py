@@ -45,7 +45,7 @@ BudgetMoney = Annotated[
 BudgetSeconds = Annotated[float | None, typer.Option(help="Stop (exit 3) after so many seconds.")]
 Engine = Annotated[str | None, typer.Option("--retriever", help="lucene, or bm25 (no Java; small corpora).  [lucene]")]
 Preset = Annotated[str | None, typer.Option(help="default, or sage: the paper's own loop.")]
-Config = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings, such as a run's run.toml.")]
+Config = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.")]
 Sets = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="Any setting. Repeatable.")]
 Out = Annotated[Path | None, typer.Option(help="Where runs are kept.  [outputs]")]
 TextField = Annotated[str | None, typer.Option(help="Field of the text, for a CORPUS that is a path.  [text]")]

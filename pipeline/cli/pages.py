@@ -31,12 +31,10 @@ def item(record: Record) -> Iterator[Text | Padding]:
 
 
 def _heading(record: Record) -> Text:
-    heading = words(record.status, style=f"bold {_COLOUR[record.status]}")
     reason = f" ({record.reason})" if record.reason else ""
     measured = "" if record.difficulty is None else f", needs {record.difficulty}, solved {record.solve_rate:.0%}"
-    return heading.append(
-        words(f"{reason}  target {record.seed.target_steps}{measured}  {record.key[:12]}", style="dim")
-    )
+    rest = f"{reason}  target {record.seed.target_steps}{measured}  {record.key[:12]}"
+    return Text.assemble(words(record.status, style=f"bold {_COLOUR[record.status]}"), words(rest, style="dim"))
 
 
 def _draft(draft: Draft) -> Iterator[Text | Padding]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.live import Live
+from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 
 from pipeline.cli.tell import screen, table, words
@@ -37,8 +38,9 @@ class Tally:
         self.planned_by_target: Counter[int] = Counter()
         self.reasons: Counter[str] = Counter()
         self.calls = 0
-        self.cost = 0.0
-        self.started = clock()
+        self.cost: float | None = 0.0
+        """Money spent; None where no price is known. The embedded model costs nothing."""
+        self.started = self.digging = clock()
         self._recent: deque[tuple[float, bool]] = deque(maxlen=RECENT)
 
     def add(self, record: Record, *, now: bool = True) -> None:
@@ -74,7 +76,7 @@ class Tally:
             return 0.0
         if got < FEWEST:
             return None
-        since = self.started if len(self._recent) < RECENT else self._recent[0][0]
+        since = self.digging if len(self._recent) < RECENT else self._recent[0][0]
         return wanted * (self.clock() - since) / got
 
     def line(self) -> str:
@@ -86,7 +88,7 @@ class Tally:
         parts = [
             f"{self.done}{goal} seeds",
             f"{self.accepted}{pairs} accepted ({rate})" + (f" by steps {targets}" if targets else ""),
-            f"{self.calls:,} calls",
+            f"{self.calls:,} calls, cost {'–' if self.cost is None else f'{self.cost:.2f}'}",
             f"{duration(self.clock() - self.started)} gone, {duration(self.seconds_left())} left",
         ]
         return f"{self.stage}: " + ", ".join(parts)
@@ -126,6 +128,7 @@ class Progress:
     def started(self, run: "Run") -> None:
         """Told again by every batch; what an earlier command left counts once."""
         if not self.tally.done:
+            self.tally.digging = self.tally.clock()
             for record in run.kept():
                 self.tally.add(record, now=False)
 
@@ -160,7 +163,12 @@ class Progress:
             rows=[(t, tally.by_target[t], tally.planned_by_target[t]) for t in sorted(tally.planned_by_target)],
         )
         rest = [targets] if tally.planned_by_target else []
-        return Group(words(tally.line()), bar, *rest, words(f"not accepted: {reasons}" if reasons else "", style="dim"))
+        return Group(
+            words(tally.line()),
+            Padding(bar, 0),
+            *rest,
+            words(f"not accepted: {reasons}" if reasons else "", style="dim"),
+        )
 
 
 def duration(seconds: float | None) -> str:

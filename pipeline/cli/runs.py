@@ -22,6 +22,8 @@ Include = Annotated[
 
 def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: options.Json = False) -> None:
     """What became of every seed of a run, or of one seed in full."""
+    from pipeline.run import read
+
     folder = run_folder(run, out or Path("outputs"))
     journal = Journal(folder / "journal")
     if item is not None:
@@ -32,6 +34,7 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
         rows = [(head.key[:12], head.status, head.reason, head.target_steps) for head in journal.heads()]
         tell.show(tell.words(f"{folder}: {len(rows)} seeds", style="bold"))
         tell.show(tell.table("outcome", "seeds", rows=_counts(journal).items()), "")
+        tell.note(read(folder).config.models.of("solver").model)
         tell.show(tell.table("key", "status", "reason", "target", rows=rows))
         tell.say(f"one in full: digsite inspect {run} --item {rows[0][0] if rows else 'KEY'}")
 
@@ -48,6 +51,7 @@ def _item(journal: Journal, item: str, *, json: bool) -> None:
         tell.json(record.model_dump(mode="json"))
     else:
         tell.show(*pages.item(record))
+        tell.note(record.lineage.model)
 
 
 def _counts(journal: Journal) -> dict[str, int]:

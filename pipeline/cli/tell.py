@@ -15,6 +15,8 @@ from rich.text import Text
 
 from pipeline.redact import clean
 
+LOOP = "made with the embedded model: figures of the loop, not of the data"
+"""Stands wherever a figure of such a run does."""
 WIDE = 160
 """Columns where nobody's screen says how many there are."""
 
@@ -62,6 +64,12 @@ def table(*heads: str, rows: Iterable[Iterable[object]]) -> Table:
     for row in cells:
         grid.add_row(*(words(f"{cell:,}" if isinstance(cell, int) else cell) for cell in row))
     return grid
+
+
+def note(model: str) -> None:
+    """Say whose figures were just shown, where that matters; on stderr, since a script reads the model's name."""
+    if model == "embedded":
+        screen(error=True).print(words(LOOP, style="dim"), soft_wrap=True)
 
 
 def json(value: Any) -> None:

@@ -48,9 +48,13 @@ def said(fact: Fact) -> str:
     verb = fact.verb.text
     if fact.verb.tense == "plural" and not fact.of:
         verb = f"{verb[:-1]}ies" if verb.endswith("y") and verb[-2] not in "aeiou" else f"{verb}s"
-    if fact.of.endswith("s") and fact.verb.auxiliary in ("is", "was"):
+    if _plural(fact.of) and fact.verb.auxiliary in ("is", "was"):
         verb = verb.replace("is", "are", 1).replace("was", "were", 1)
     return f"{verb} {fact.middle}".strip()
+
+
+def _plural(noun: str) -> bool:
+    return noun.endswith("s") and not noun.endswith(("us", "ss", "is")) or " and " in noun
 
 
 def statement(subject: str, fact: Fact) -> str:
@@ -104,7 +108,7 @@ def inverted(subject: str, fact: Fact, middle: str | None = None) -> str:
     verb = fact.verb
     if verb.auxiliary:
         first, _, more = verb.auxiliary.partition(" ")
-        if fact.of.endswith("s"):
+        if _plural(fact.of):
             first = {"is": "are", "was": "were"}.get(first, first)
         words = [first, owner, more, verb.rest, middle]
     else:
@@ -121,7 +125,7 @@ def ask_entity(subject: str, fact: Fact, sort: str, kind: str) -> str:
     which = f"which {sort}" if sort else "whom" if kind == lexicon.PERSON else "what"
     if fact.form == "definition":
         return _ask_definition(subject, fact, which, preposition)
-    if (fact.of and not fact.verb.passive) or len(words) > 5 or not fact.verb.rest:
+    if (fact.of and not fact.verb.passive) or len(words) > 5 or fact.verb.main == "be":
         return f"{start(statement(subject, fact))} {which}?"
     if not words:
         lead = start(which) if sort else "Who" if kind == lexicon.PERSON else "What"
@@ -177,11 +181,13 @@ def inverse(fact: Fact, noun: Noun, kind: str, *, also: bool) -> Turn | None:
     too = "also " if also else ""
     if fact.of or fact.named:
         return None
+    if fact.verb.main == "be" and fact.form != "definition":
+        return None
     maker = kind in (lexicon.PERSON, lexicon.GROUP)
     if fact.form == "definition":
         if fact.middle.endswith(" by") and noun.head in _MADE and maker:
             return Turn(f"{who} {too}{_MADE[noun.head]}")
-        return _placed(fact)
+        return _placed(fact) if noun.kind != lexicon.PERSON else None
     if fact.verb.main in ("star", "feature") and not fact.verb.auxiliary and not fact.middle and kind == lexicon.PERSON:
         return Turn(f"{who} {too}starred in")
     if fact.middle == "by" and fact.verb.passive:

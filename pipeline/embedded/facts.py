@@ -18,7 +18,7 @@ from pipeline.text import Date, Span, Token, dates
 _DROPPABLE = frozenset("in on by at from for during since with under through between until".split())
 _NAMING = frozenset("as like than and or called named titled entitled dubbed known nicknamed being".split())
 _ALONE = frozenset("open die premiere debut begin start close air retire marry disband dissolve form end launch".split())
-_MOST_WORDS = 16
+_MOST_WORDS = 12
 
 
 class Fact(NamedTuple):
@@ -141,7 +141,7 @@ def _middle(tokens: tuple[Token, ...], text: str, clause: Clause, index: int, *,
     for before in clause.elements[:index]:
         piece = tokens[before.start : before.end]
         names_it = before.name >= 0 or any(t.tag == "CD" or t.text[0].isupper() for t in piece)
-        droppable = not deep and tokens[before.end].text != "of" and before.noun > before.start and piece[0].text in _DROPPABLE and clause.form != "definition"
+        droppable = not deep and clause.verb.main != "base" and tokens[before.end].text != "of" and before.noun > before.start and piece[0].text in _DROPPABLE and clause.form != "definition"
         if before.start == element.start or (names_it and droppable):
             continue
         pieces.append(piece)
@@ -173,8 +173,8 @@ def _broken(clause: Clause, middle: str) -> bool:
     return bare or (last != "" and last not in _PREPOSITIONS) or bool(_OUTSIDE.search(middle))
 
 
-_NAMES_IT = frozenset("name award appoint elect crown declare vote make teach".split())
-_OUTSIDE = re.compile(r"\b(?:both|either|neither|respectively|former|latter|others?|these|those|such)\b|[\"“”]")
+_NAMES_IT = frozenset("name award appoint elect crown declare".split())
+_OUTSIDE = re.compile(r"\b(?:both|either|neither|respectively|former|latter|others?|these|those|such|between|have|same|respective)\b|[\"“”]")
 _PREPOSITIONS = frozenset(
     """in on at by for with from to of after near into through under against over between within across around behind beside
     along upon via during outside inside alongside opposite towards toward off""".split()
@@ -204,8 +204,15 @@ def _hint(before: tuple[Token, ...]) -> str | None:
     return next((t.text for t in reversed(before) if t.tag.startswith("NN") and t.text.islower()), "")
 
 
+_THE_TOWN_OF = re.compile(r"\b(in|at|near|to|from|by|on|for) the (?:[a-z]+ )?([a-z]+) of$")
+""""near the town of Oxford": the noun tells what Oxford is."""
+
+
 def _link(sentence: Sentence, clause: Clause, middle: str, span: Span, hint: str) -> Fact | None:
     preposition = middle.split()[-1] if middle.split() else ""
+    town = _THE_TOWN_OF.search(middle)
+    if town and lexicon.kind(town.group(2)) in (lexicon.PLACE, lexicon.GROUP):
+        middle, hint, preposition = middle[: town.end(1)], town.group(2), town.group(1)
     if (clause.verb.main == "be" and not middle) or preposition in _NAMING:
         return None
     if clause.form == "definition":

@@ -10,6 +10,8 @@ from pipeline.text import Span, Token, sentences, tagged
 
 _BE = ("is", "was", "are", "were")
 _NAMING = frozenset("also or commonly formerly known officially nicknamed better usually often sometimes abbreviated née born".split())
+_ENDS_NOUN = frozenset("shot set based starring featuring produced directed aired held located".split())
+_MISTAGGED = frozenset("console record match show film hit cover remake display".split())
 _NEVER_HEADS = frozenset("former th st nd rd seat then late retired double".split())
 _LIKE_ADJECTIVES = frozenset("retired computer-animated animated unincorporated listed planned abandoned fox-affiliated".split())
 _OWN = {"person": ("his", "her"), "group": ("its", "their")}
@@ -235,8 +237,10 @@ def noun_end(tokens: tuple[Token, ...], start: int) -> int:
         token, after = tokens[i], tokens[i + 1] if i + 1 < len(tokens) else None
         if token.text.lower() in _NEVER_HEADS:
             continue
+        if head and token.text in _ENDS_NOUN:
+            break
         known = token.text.islower() and lexicon.kind(token.text) != lexicon.OTHER
-        if token.tag.startswith("NN") or (known and token.tag in ("VBG", "JJ", "VB")):
+        if token.tag.startswith("NN") or token.text in _MISTAGGED or (known and token.tag in ("VBG", "JJ", "VB")):
             head = i + 1
             if known and lexicon.kind(token.text) == lexicon.PERSON and after and not after.tag.startswith("NN"):
                 break
@@ -270,10 +274,10 @@ def _compounds(word: str) -> bool:
 
 
 def _noun(tokens: tuple[Token, ...], text: str, determiner: str) -> Noun | None:
-    if not tokens or not tokens[-1].text.islower():
+    if not tokens or not re.fullmatch(r"[a-z][a-z\-]+", tokens[-1].text):
         return None
     head = tokens[-1].text
-    if head in lexicon.VAGUE or head in ("'s", "km", "miles"):
+    if head in lexicon.VAGUE or (head.endswith("est") and lexicon.kind(head) == lexicon.OTHER) or head in ("'s", "km", "miles"):
         return None
     first = len(tokens) - 1
     while first and len(tokens) - first < 4 and tokens[first - 1].tag == "NN" and _compounds(tokens[first - 1].text):

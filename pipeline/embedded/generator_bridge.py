@@ -88,6 +88,8 @@ def clue(graph: Graph, title: str) -> str:
         if noun.kind == lexicon.PERSON:
             if fact.relation == "born date" and date.month:
                 return f"{said} born in {MONTHS[date.month - 1]} {date.year}"
+        elif noun.kind == lexicon.WORK and fact.verb.main == "release":
+            return f"a {date.year} {noun.phrase}"
         elif fact.verb.main in _FOUNDED and fact.verb.passive and not fact.middle:
             return f"{said} {fact.verb.rest} in {date.year}"
     return ""

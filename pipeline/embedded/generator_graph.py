@@ -132,7 +132,7 @@ def fits(fact: Fact, target: Thing, exact: bool) -> bool:
         exact = exact or lexicon.same_thing(fact.hint, target.noun.head)
     if not words and kind == lexicon.PERSON and fact.verb.main not in _TO_PEOPLE:
         return False
-    if preposition == "on" and kind == lexicon.GROUP:
+    if (preposition == "on" and kind == lexicon.GROUP) or (preposition == "for" and kind == lexicon.PLACE and fact.verb.main != "name"):
         return False
     expected = _EXPECTED.get(fact.verb.main) if preposition in _WHERE else None
     if expected:

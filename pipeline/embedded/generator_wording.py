@@ -1,41 +1,46 @@
 """A chain as a question with its hops."""
 
 import random
+from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.compose import Thing, ask_date, ask_entity, ask_number, described, name, restatement, start, statement
+from pipeline.embedded.compose import Thing, article, ask_date, ask_entity, ask_number, described, name, restatement, start, statement
 from pipeline.embedded.generator_bridge import clue
 from pipeline.embedded.generator_chain import Chain, Final, clued
 from pipeline.embedded.generator_graph import Edge, Graph, Stated
 
 
-def question(graph: Graph, chain: Chain, rng: random.Random) -> str:
+class Style(NamedTuple):
+    """How much a question tells. `full` gives every noun its adjectives; `anchor` stands for the name of the start."""
+
+    full: bool = False
+    anchor: str = ""
+
+
+def question(graph: Graph, chain: Chain, rng: random.Random, style: Style) -> str:
     """One or more right-branching statements from the named start, then what is asked of the last thing."""
     things = [graph.nodes[title] for title in chain.titles]
-    if len(things) == 1:
-        return start(ask(name(things[0], typed=True), chain.final, rng.randrange(3)))
-    breaks = _breaks(graph, chain, rng)
-    typed = rng.random() < 0.4 and chain.edges[0].stated.fact.form != "definition"
-    said = start(statement(name(things[0], typed=typed), chain.edges[0].stated.fact))
-    pronoun = rng.choice(("that", "this"))
+    pick, pronoun, typed = rng.randrange(3), rng.choice(("that", "this")), rng.random() < 0.4 or style.full
+    if not chain.edges:
+        return start(ask(style.anchor or name(things[0], typed=True), chain.final, pick))
+    breaks = _breaks(chain, rng)
+    first = chain.edges[0].stated.fact
+    said = start(statement(style.anchor or name(things[0], typed=typed and first.form != "definition"), first))
     for place, edge in enumerate(chain.edges):
         thing = things[place + 1]
         telling = clue(graph, edge.target) if clued(edge) else ""
         if edge.turn:
-            said += f" {lexicon.article(edge.pivot)} {edge.pivot} {edge.turn.before}"
+            said += f" {article(edge.pivot)} {edge.turn.before}"
         tail = f" {edge.turn.after}" if edge.turn and edge.turn.after else ""
         following = chain.edges[place + 1].stated.fact if place + 1 < len(chain.edges) else None
+        noun = telling or article(thing.noun.full if style.full else thing.noun.phrase)
         if following is None:
-            said += f" {telling or _noun(thing)}{tail}."
+            said += f" {noun}{tail}."
         elif place in breaks or tail:
-            said += f" {telling or _noun(thing)}{tail}. {start(restatement(refer(things[1 : place + 2], pronoun), following))}"
+            said += f" {noun}{tail}. {start(restatement(refer(things[1 : place + 2], pronoun), following))}"
         else:
-            said += f" {described(thing, following, telling)}"
-    return f"{said} {start(ask(refer(things[1:], pronoun), chain.final, rng.randrange(3)))}"
-
-
-def _noun(thing: Thing) -> str:
-    return f"{lexicon.article(thing.noun.phrase)} {thing.noun.phrase}"
+            said += f" {described(thing, following, telling or (noun if style.full else ''))}"
+    return f"{said} {start(ask(refer(things[1:], pronoun), chain.final, pick))}"
 
 
 def refer(things: list[Thing], pronoun: str) -> str:
@@ -45,7 +50,7 @@ def refer(things: list[Thing], pronoun: str) -> str:
     return f"the latter {last.head}" if alike else f"{pronoun} {last.phrase}"
 
 
-def _breaks(graph: Graph, chain: Chain, rng: random.Random) -> set[int]:
+def _breaks(chain: Chain, rng: random.Random) -> set[int]:
     """After which edges a new sentence starts: where the description would be too long, and now and then."""
     inner = range(len(chain.edges) - 1)
     long = {i for i in inner if len(chain.edges[i + 1].stated.fact.middle.split()) > 6}

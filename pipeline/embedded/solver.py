@@ -26,7 +26,11 @@ UNKNOWN = "unknown"
 def digest() -> str:
     """Of all code that the solver's answers rest on; every figure made with it carries this."""
     here = Path(__file__).parent
-    return sha256("".join(p.read_text() for p in [*sorted(here.glob("solver*.py")), here / "observed.py", here.parent / "text.py"]))
+    return sha256(
+        "".join(
+            p.read_text() for p in [*sorted(here.glob("solver*.py")), here / "observed.py", here.parent / "text.py"]
+        )
+    )
 
 
 def __getattr__(name: str) -> str:

@@ -42,7 +42,7 @@ class _Parser(Phrases):
     def clause(self, depth: int, clue: Clue) -> Clue:
         """Ends at a full stop; an inner clause also at a comma or before its second verb group."""
         bare, verbs, start = False, 0, len(clue.items)
-        while self.kind() != ".":
+        while self.kind() != "." and not (depth and self.at == self.final):
             here = self.kind()
             if here == ",":
                 if depth:
@@ -58,10 +58,18 @@ class _Parser(Phrases):
                     self.do = self.low() in ("do", "does", "did")
                 self.verbs(clue)
             elif here in "dnjNg" or (here == "o" and self.kind(1) in "nj"):
-                self.noun_phrase(clue, bare=bare and verbs == 1 and not self.do)
+                self.noun_phrase(clue, bare=bare and verbs == 1 and not self.do and self.final < 0)
             else:
-                clue.items.append(self.take())
+                self.word(clue)
         return clue
+
+    def word(self, clue: Clue) -> None:
+        """Any other word; a pronoun of a later sentence is what it means."""
+        found = self.meant(self.low()) if self.kind() in "od" else None
+        text = self.take()
+        clue.items.append(text if found is None else found)
+        if isinstance(found, str):
+            clue.names.append(found)
 
     def begins_verb(self, here: str, *, started: bool) -> bool:
         return here in "av" or (here == "g" and not self.premodifies()) or (started and self.acts())
@@ -78,7 +86,7 @@ class _Parser(Phrases):
     # --- question words ------------------------------------------------------------------------------------------
 
     def question_word(self, clue: Clue) -> bool:
-        """Returns True for where, when, how and "in what year": what follows the verb is then no part of the subject."""
+        """True for where, when, how and "in what year": what follows the verb is then no part of the subject."""
         word = self.take().lower()
         if self.puzzle.ask >= 0 or word == "that":
             clue.items.append(word)

@@ -14,13 +14,26 @@ from pipeline.text import dates, sentences
 
 _YES_NO = re.compile(r"^(?:are|were|do|did|does|is|was|have|has)\b", re.IGNORECASE)
 _CHOICE = re.compile(r"[,:?]\s*(?P<a>[^,?]+(?:,[^,?]+)?|.+?),?\s+or\s+(?P<b>.+?)\s*\?*\s*$")
-_BARE_CHOICE = re.compile(r"\s(?P<a>(?:The )?[A-Z0-9][^\s,]*(?:\s(?:of the|of|the|and|in|a|to|for)?\s?[A-Z0-9(][^\s,]*)*),?\s+or\s+(?:the\s)?(?P<b>[A-Z0-9].*?)\s*\?*\s*$")
-_SAME = re.compile(
-    r"\s*,?\s*\b(?:both\s+)?(?:located|situated|from|have|has|share|shared|originate|originated|come|came|based|of the same|the same|in the same|"
-    r"the directors|directors|born|published|members? of|considered|American|British|film directors|musicians|actors|writers)\b.*$"
+_BARE_CHOICE = re.compile(
+    r"\s(?P<a>(?:The )?[A-Z0-9][^\s,]*(?:\s(?:of the|of|the|and|in|a|to|for)?\s?[A-Z0-9(][^\s,]*)*)"
+    r",?\s+or\s+(?:the\s)?(?P<b>[A-Z0-9].*?)\s*\?*\s*$"
 )
-_EITHER = re.compile(r"^(?:was|did|is|has|does)\s+(?P<a>.+?)\s+or\s+(?P<b>.+?)\s+(?P<end>(?:born|die|died|released|founded|formed|live|come|came|the)\b.*)$", re.IGNORECASE)
-_AS = re.compile(r"^(?:does|is|was|did)\s+(?P<a>.+?)\s+(?:have|share|from|of|born|in|hold|possess|come)\b.*?same (?P<what>\w+) as (?P<b>[^?]+)", re.IGNORECASE)
+_SAME = re.compile(
+    r"\s*,?\s*\b(?:both\s+)?(?:located|situated|from|have|has|share|shared|originate|originated|come|came|"
+    r"based|of the same|the same|in the same|"
+    r"the directors|directors|born|published|members? of|considered|American|British|film directors|"
+    r"musicians|actors|writers)\b.*$"
+)
+_EITHER = re.compile(
+    r"^(?:was|did|is|has|does)\s+(?P<a>.+?)\s+or\s+(?P<b>.+?)\s+"
+    r"(?P<end>(?:born|die|died|released|founded|formed|live|come|came|the)\b.*)$",
+    re.IGNORECASE,
+)
+_AS = re.compile(
+    r"^(?:does|is|was|did)\s+(?P<a>.+?)\s+(?:have|share|from|of|born|in|hold|possess|come)\b"
+    r".*?same (?P<what>\w+) as (?P<b>[^?]+)",
+    re.IGNORECASE,
+)
 _BRIDGE = re.compile(r"\b(director|composer|performer|author|producer|writer|singer)s?\b", re.IGNORECASE)
 
 
@@ -49,7 +62,9 @@ def _order(text: str) -> Order:
     later = bool(re.search(r"\b(?:later|younger|last|recent|recently|newer|latest|second)\b", low))
     if re.search(r"\b(?:di(?:ed|es)|death|dead)\b", low):
         return Order("death", later)
-    if re.search(r"\b(?:born|older|younger|birth|age|oldest|youngest)\b", low) and not re.search(r"\b(?:magazine|newspaper|band|university|company)\b", low):
+    if re.search(r"\b(?:born|older|younger|birth|age|oldest|youngest)\b", low) and not re.search(
+        r"\b(?:magazine|newspaper|band|university|company)\b", low
+    ):
         return Order("birth", later)
     if re.search(r"\b(?:lived? longer|outlived|longer)\b", low):
         return Order("span", True)
@@ -62,7 +77,9 @@ def _choose(question: str, one: str, other: str, mind: Mind) -> str:
     bridge = _BRIDGE.search(asked)
     values = []
     for side in (one, other):
-        subject = _step(side, bridge.group(1).lower(), mind) if bridge and order.event in ("birth", "death", "span") else side
+        subject = (
+            _step(side, bridge.group(1).lower(), mind) if bridge and order.event in ("birth", "death", "span") else side
+        )
         values.append(_when(subject or side, order, mind))
     if values[0] is None or values[1] is None:
         known = [side for side, value in zip((one, other), values, strict=True) if value is not None]
@@ -98,7 +115,9 @@ def _when(subject: str, order: Order, mind: Mind) -> tuple[int, int, int] | None
         return None
     if order.event == "birth":
         return found[0]
-    life = [(d.year, d.month, d.day) for m in re.finditer(r"\(([^()]*\d{4}[^()]*)\)", text[:300]) for d in dates(m.group(1))]
+    life = [
+        (d.year, d.month, d.day) for m in re.finditer(r"\(([^()]*\d{4}[^()]*)\)", text[:300]) for d in dates(m.group(1))
+    ]
     died = re.search(r"\bdied\b[^.]*", text)
     if order.event == "death":
         if len(life) > 1:
@@ -117,7 +136,14 @@ def _both(question: str, mind: Mind) -> str:
     sides = split_sides(question)
     if len(sides) != 2:
         return ""
-    level = next((w for w in ("state", "province", "county", "city", "continent", "band", "genre") if re.search(rf"same {w}", question)), "country")
+    level = next(
+        (
+            w
+            for w in ("state", "province", "county", "city", "continent", "band", "genre")
+            if re.search(rf"same {w}", question)
+        ),
+        "country",
+    )
     values = []
     for side in sides:
         subject = _step(side, bridge.group(1).lower(), mind) if bridge and has_film else side
@@ -131,19 +157,33 @@ def split_sides(question: str) -> list[str]:
     """The two things of "Are A and B both ...?"."""
     if match := _AS.match(question):
         return [match["a"].strip(), match["b"].strip()]
-    body = re.sub(r"^(?:are|were|do|did|does|is|was|have|has)\s+(?:both\s+|the\s+)*", "", question.rstrip(" ?"), flags=re.IGNORECASE)
     body = re.sub(
-        r"^(?:(?:both\s+|the\s+|of\s+)*(?:directors?|films?|movies?|songs?|villages?|rivers?|universities|lakes?|bands?|magazines?|airports?|schools?|mountains?|"
+        r"^(?:are|were|do|did|does|is|was|have|has)\s+(?:both\s+|the\s+)*",
+        "",
+        question.rstrip(" ?"),
+        flags=re.IGNORECASE,
+    )
+    body = re.sub(
+        r"^(?:(?:both\s+|the\s+|of\s+)*(?:directors?|films?|movies?|songs?|villages?|rivers?|universities|"
+        r"lakes?|bands?|magazines?|airports?|schools?|mountains?|"
         r"towns?|cities|composers?|performers?|authors?|islands?|people|albums?|books?)\b[,:]?\s*(?:of\s+|both\s+|the\s+)*)+",
         "",
         body,
         flags=re.IGNORECASE,
     )
-    match = re.search(r"\s+and\s+(?:the\s+)?(?:director|composer|performer|author)s? of (?:the )?(?:film|song|movie|book)?s?\s*", body, re.IGNORECASE)
+    match = re.search(
+        r"\s+and\s+(?:the\s+)?(?:director|composer|performer|author)s? of (?:the )?(?:film|song|movie|book)?s?\s*",
+        body,
+        re.IGNORECASE,
+    )
     if match:
         return [body[: match.start()].strip(" ,"), _tail(body[match.end() :])]
     body = _tail(body)
-    places = [m for m in re.finditer(r",?\s+and\s+", body) if body[m.end() : m.end() + 1].isupper() or not body[m.end() : m.end() + 1].isalpha()]
+    places = [
+        m
+        for m in re.finditer(r",?\s+and\s+", body)
+        if body[m.end() : m.end() + 1].isupper() or not body[m.end() : m.end() + 1].isalpha()
+    ]
     if not places:
         return []
     middle = min(places, key=lambda m: abs(len(body[: m.start()]) - len(body[m.end() :])))
@@ -173,7 +213,11 @@ def _nation_of(passage: Seen, text: str) -> set[str]:
     start = text[: sentences(text)[0].end] if text else ""
     told = re.sub(r"\(\w+:[^)]*\)", "", start)
     named = [name for name, _, _ in nations(told)] or [name for name, _, _ in nations(text)]
-    place = re.search(r"\b(?:village|town|city|municipality|airport|school|university|river|lake|district|mountain|island|commune|located)\b", told)
+    place = re.search(
+        r"\b(?:village|town|city|municipality|airport|school|university|river|lake|district|mountain|island|commune|"
+        r"located)\b",
+        told,
+    )
     if not named and any(us_state(part.strip(" .")) for part in re.split(r"[,.(]|\bin\b", text)):
         return {"United States"}
     return set(named[-1:] if place else named[:1])
@@ -184,7 +228,9 @@ def _all_are(question: str, sides: list[str], mind: Mind) -> str:
     wanted = re.sub(r".*\b(?:both|all)\b", "", question.rstrip(" ?"))
     if len(wanted) > 60 or len(wanted) == len(question.rstrip(" ?")):
         wanted = question.rstrip(" ?").rpartition(sides[1])[2]
-    nouns = [w for w in re.findall(r"[A-Za-z]+", wanted.lower()) if kind(w) != "thing" or country(w.title())] or re.findall(r"[a-z]{4,}", wanted.lower())
+    nouns = [
+        w for w in re.findall(r"[A-Za-z]+", wanted.lower()) if kind(w) != "thing" or country(w.title())
+    ] or re.findall(r"[a-z]{4,}", wanted.lower())
     for side in sides:
         passage = article(side, mind)
         text = same(passage.text[:400]) if passage else ""

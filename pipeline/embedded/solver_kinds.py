@@ -1,34 +1,46 @@
-"""Could this be what the question asks for? A fit of 0 to 1 from the candidate's form, its neighbours and its article's lead."""
+"""Could this be what the question asks for? A fit from the candidate's form, its neighbours and its article's lead."""
 
 import re
 from typing import Any
 
 from pipeline.embedded.solver_lexis import kind as kind_of
 from pipeline.embedded.solver_lexis import singular, stem
-from pipeline.embedded.solver_lines import Found, Line, bare
+from pipeline.embedded.solver_lines import Found, Line
 from pipeline.embedded.solver_nations import CONTINENTS, country, us_state
 from pipeline.text import words
 
 _ORG_WORDS = frozenset(
-    "university college school institute academy club fc party company records corporation inc ltd band orchestra association league "
-    "committee council agency network studios pictures entertainment museum library church army navy group society union foundation "
-    "ministry department festival award awards prize cup olympics championship championships war battle team united city airlines bank center centre hospital press films productions".split()
+    "university college school institute academy club fc party company records corporation inc ltd band orchestra "
+    "association league committee council agency network studios pictures entertainment museum library church army "
+    "navy group society union foundation ministry department festival award awards prize cup olympics championship "
+    "championships war battle team united city airlines bank center centre hospital press films productions".split()
+)
+_BEFORE_PLACE = {"in": 0.85, "at": 0.85, "near": 0.85, "from": 0.85, "to": 0.85, "as": 0.2, "by": 0.2, "with": 0.2}
+_BODIES = frozenset(
+    "university academy college school association institute party company league museum records festival".split()
 )
 _PLACE_WORDS = frozenset(
-    "county city river lake island islands mountain mountains sea ocean bay state province district region township village town "
-    "republic kingdom empire peninsula valley park airport street road beach hill hills creek territory parish oblast".split()
+    "county city river lake island islands mountain mountains sea ocean bay state province district region township "
+    "village town republic kingdom empire peninsula valley park airport street road beach hill hills creek "
+    "territory parish oblast".split()
 )
-_LEVELS = frozenset("county city state province district region township village town municipality country continent".split())
+_LEVELS = frozenset(
+    "county city state province district region township village town municipality country continent".split()
+)
 _CAUSES = frozenset(
     stem(w)
-    for w in "heart cancer attack suicide accident stroke tuberculosis pneumonia failure disease leukemia crash aids infection drowning "
-    "overdose murder execution plague cholera fever diabetes hemorrhage cirrhosis tumor drowned complications illness shot".split()
+    for w in "heart cancer attack suicide accident stroke tuberculosis pneumonia failure disease leukemia crash aids "
+    "infection drowning overdose murder execution plague cholera fever diabetes hemorrhage cirrhosis tumor drowned "
+    "complications illness shot".split()
 )
-_TITLES = frozenset("sir king queen prince princess lord lady dr mr mrs saint st pope president emperor baron count duke general captain".split())
+_TITLES = frozenset(
+    "sir king queen prince princess lord lady dr mr mrs saint st pope president emperor baron count duke general "
+    "captain".split()
+)
 
 
 def fit(kind: str, head: str, found: Found, line: Line | None, lead: str, query: Any) -> float:
-    """0 = cannot be; 1 = surely of the kind. `lead` says what the candidate's own article calls it, where that is seen."""
+    """0 = cannot be; 1 = surely of the kind. `lead`: what the candidate's own article calls it, where seen."""
     if kind in ("date", "year"):
         return _date(kind, found)
     if kind == "number":
@@ -36,7 +48,11 @@ def fit(kind: str, head: str, found: Found, line: Line | None, lead: str, query:
     if found.sort == "nation":
         return 0.9 if head in ("nationality", "country", "citizenship") else 0.0
     if found.sort in ("date", "number"):
-        return 0.15 if kind == "thing" and found.sort == "number" and line and query.head in ("what", "percentage") else 0.0
+        return (
+            0.15
+            if kind == "thing" and found.sort == "number" and line and query.head in ("what", "percentage")
+            else 0.0
+        )
     if found.sort == "noun" and head != "cause":
         return 0.35 if head in ("what", "why", "") else 0.45
     if head == "cause":
@@ -48,7 +64,11 @@ def fit(kind: str, head: str, found: Found, line: Line | None, lead: str, query:
     if line and found.place and head and found.sort == "name" and line.stems[found.place - 1] == stem(head):
         return 1.0
     score = _by_lead(kind, head, lead) if lead else 0.0
-    return max(score, _by_form(kind, head, found, line)) if not lead or score > 0.4 else 0.25 * _by_form(kind, head, found, line)
+    return (
+        max(score, _by_form(kind, head, found, line))
+        if not lead or score > 0.4
+        else 0.25 * _by_form(kind, head, found, line)
+    )
 
 
 def _clean(text: str) -> bool:
@@ -80,7 +100,14 @@ def _by_form(kind: str, head: str, found: Found, line: Line | None) -> float:
 
 
 def _person(tokens: list[str], before: str, found: Found, line: Line | None) -> float:
-    if found.text[:1].isdigit() or country(found.text) or us_state(found.text) or set(tokens[-1:]) & (_PLACE_WORDS | _ORG_WORDS):
+    if (
+        found.text[:1].isdigit()
+        or country(found.text)
+        or us_state(found.text)
+        or set(tokens[-1:]) & (_PLACE_WORDS | _ORG_WORDS)
+    ):
+        return 0.05
+    if set(tokens) & _BODIES:
         return 0.05
     if tokens[:1] in (["first"], ["second"], ["best"]) or found.text.isupper():
         return 0.2
@@ -88,7 +115,7 @@ def _person(tokens: list[str], before: str, found: Found, line: Line | None) -> 
     score = 0.8 if 2 <= len(tokens) <= (7 if regnal else 4) else 0.5
     if before in ("in", "at", "near", "from"):
         score -= 0.35
-    if line and found.start and line.text[found.start - 1] in "\"“":
+    if line and found.start and line.text[found.start - 1] in '"“':
         score -= 0.5
     if before in ("by", "with") or set(tokens[:1]) & _TITLES:
         score += 0.1
@@ -107,13 +134,17 @@ def _place(head: str, tokens: list[str], last: str, before: str, found: Found, l
     if head == "continent":
         return 1.0 if found.text in CONTINENTS else 0.05
     if head == "state":
-        return 1.0 if state else 0.5 if not nation and before in ("in", "of", "") else 0.3
+        return 1.0 if state else 0.1 if nation else 0.5 if before in ("in", "of", "") else 0.3
     if head in tokens:
         return 1.0
-    if head in ("county", "province", "district", "river", "lake", "island", "township", "municipality"):
-        return 0.5 if not nation and not state and (before in ("in", "of", "the") or not line) else 0.25
-    listed = bool(line and re.search(r"\b(?:in|at|near|from|of) (?:the )?(?:[A-Z][\w'-]*,? )+$", line.text[: found.start]))
-    score = 0.85 if before in ("in", "at", "near", "from", "to") else 0.65 if listed else 0.2 if before in ("as", "by", "with") else 0.5
+    if head in ("river", "lake", "mountain", "island", "sea", "ocean", "bay", "desert"):
+        return 0.35 if not nation and not state else 0.05
+    if head in ("county", "province", "district", "township", "municipality"):
+        return 0.05 if nation else 0.5 if not state and (before in ("in", "of", "the") or not line) else 0.25
+    listed = bool(
+        line and re.search(r"\b(?:in|at|near|from|of) (?:the )?(?:[A-Z][\w'-]*,? )+$", line.text[: found.start])
+    )
+    score = 0.65 if listed else _BEFORE_PLACE.get(before, 0.5)
     if line and re.match(r",\s[A-Z]", line.text[found.start + len(found.text) :][:3]):
         score += 0.1
     if head in ("city", "town", "village", "birthplace", "hometown", "place") and (nation or state):
@@ -139,7 +170,3 @@ def _number(head: str, found: Found, line: Line | None, query: Any) -> float:
     if re.fullmatch(r"1[89]\d\d|20[0-2]\d", found.text):
         return 0.15
     return 0.5 if len(found.text) > 1 else 0.35
-
-
-def short(title: str) -> str:
-    return bare(title)

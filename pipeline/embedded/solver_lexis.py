@@ -9,48 +9,57 @@ from functools import lru_cache
 from pipeline.text import words
 
 STOP = frozenset(
-    "a an the of in on at by to from for with and or is are was were be been being am do does did has have had will would can "
-    "could may might shall should must that which who whom whose what when where why how this these those it its he his him she "
-    "her they their them there as into than then also both either one ones any some such same not no if so but about during "
-    "after before under over between s t i you we us our your own name known term many much".split()
+    "a an the of in on at by to from for with and or is are was were be been being am do does did has have had will "
+    "would can could may might shall should must that which who whom whose what when where why how this these those "
+    "it its he his him she her they their them there as into than then also both either one ones any some such same "
+    "not no if so but about during after before under over between s t i you we us our your own name known term "
+    "many much".split()
 )
 _PERSON = frozenset(
-    "who person man woman human boy girl actor actress singer king queen prince princess emperor empress duke earl count husband "
-    "wife spouse father mother parent son daughter child brother sister sibling uncle aunt cousin nephew niece grandfather "
-    "grandmother grandson granddaughter politician musician president premier coach guitarist drummer artist poet chef general "
-    "saint bishop pope star host monarch ruler individual politician lawyer architect journalist scientist biologist chemist "
-    "mathematician cricketer athlete wrestler swimmer model rapper dj captain governor mayor senator minister chairman ceo "
-    "founder figure character receiver winner leader owner partner stepmother stepfather in-law student teacher chancellor "
-    "commander officer admiral judge fellow hero nobleman noblewoman spy successor predecessor friend".split()
+    "who person man woman human boy girl actor actress singer king queen prince princess emperor empress duke earl "
+    "count husband wife spouse father mother parent son daughter child brother sister sibling uncle aunt cousin "
+    "nephew niece grandfather grandmother grandson granddaughter politician musician president premier coach "
+    "guitarist drummer artist poet chef general saint bishop pope star host monarch ruler individual politician "
+    "lawyer architect journalist scientist biologist chemist mathematician cricketer athlete wrestler swimmer model "
+    "rapper dj captain governor mayor senator minister chairman ceo founder figure character receiver winner leader "
+    "owner partner stepmother stepfather in-law student teacher chancellor commander officer admiral judge fellow "
+    "hero nobleman noblewoman spy successor predecessor friend".split()
 )
 _PLACE = frozenset(
-    "where place birthplace city town village country nation state county province region district territory continent island "
-    "river lake mountain peak sea ocean bay capital municipality township commune borough parish area location neighborhood "
-    "neighbourhood suburb community settlement hometown homeland republic kingdom empire prefecture canton land hamlet desert "
-    "valley waterfall park peninsula port range coast canal creek reservoir department governorate oblast raion voivodeship nationality citizenship residence".split()
+    "where place birthplace city town village country nation state county province region district territory "
+    "continent island river lake mountain peak sea ocean bay capital municipality township commune borough parish "
+    "area location neighborhood neighbourhood suburb community settlement hometown homeland republic kingdom empire "
+    "prefecture canton land hamlet desert valley waterfall park peninsula port range coast canal creek reservoir "
+    "department governorate oblast raion voivodeship nationality citizenship residence".split()
 )
 _ORG = frozenset(
-    "band group team club company organization organisation university college school institution institute academy church "
-    "party agency network station label publisher league association corporation firm bank airline museum library hospital "
-    "newspaper magazine journal orchestra choir army navy union studio franchise manufacturer broadcaster committee council "
-    "brand duo trio employer department federation society foundation regiment division tribe".split()
+    "band group team club company organization organisation university college school institution institute academy "
+    "church party agency network station label publisher league association corporation firm bank airline museum "
+    "library hospital newspaper magazine journal orchestra choir army navy union studio franchise manufacturer "
+    "broadcaster committee council brand duo trio employer department federation society foundation regiment "
+    "division tribe".split()
 )
 _WORK = frozenset(
-    "film movie song album book novel series show game play opera musical single episode poem story painting work comic manga "
-    "soundtrack sitcom drama documentary sequel trilogy symphony cartoon program programme magazine ballet".split()
+    "film movie song album book novel series show game play opera musical single episode poem story painting work "
+    "comic manga soundtrack sitcom drama documentary sequel trilogy symphony cartoon program programme magazine "
+    "ballet".split()
 )
 TIED = frozenset(
-    "birthplace nationality citizenship hometown capital birth origin residence label publisher network employer broadcaster owner "
-    "successor predecessor studio manufacturer sequel location area territory".split()
+    "birthplace nationality citizenship hometown capital birth origin residence label publisher network employer "
+    "broadcaster owner successor predecessor studio manufacturer sequel location area territory".split()
 )
 """Heads of those kinds that say a relation, not only what kind of thing is meant."""
-_BARE = frozenset("who what which when where how why person man woman human boy girl one thing individual year date day many much".split())
+_BARE = frozenset(
+    "who what which when where how why person man woman human boy girl one thing individual year date day "
+    "many much".split()
+)
 _MORE = re.compile(r"(?:er|or|ist|ian|man|woman|eer)$")
 _NOT_PERSON = frozenset(
-    "number order water river power year under center tower paper member letter sister color flower computer chapter weather "
-    "quarter manner matter offer cover border shoulder summer winter corner order layer master senator error factor sector "
-    "motor minor major interior exterior labor harbor harbour meter gender murder powder transfer other another former latter "
-    "either disaster cluster register theater theatre charter cancer answer fever liver list".split()
+    "number order water river power year under center tower paper member letter sister color flower computer "
+    "chapter weather quarter manner matter offer cover border shoulder summer winter corner order layer master "
+    "senator error factor sector motor minor major interior exterior labor harbor harbour meter gender murder "
+    "powder transfer other another former latter either disaster cluster register theater theatre charter cancer "
+    "answer fever liver list".split()
 )
 KINDS = ("person", "place", "org", "work", "date", "year", "number", "thing")
 
@@ -86,19 +95,22 @@ def singular(word: str) -> str:
 _IRREGULAR = dict(
     pair.split(":")
     for pair in (
-        "wrote:write written:write writer:write writing:write won:win winner:win winning:win led:lead leader:lead sang:sing sung:sing "
-        "singer:sing born:birth birth:birth birthplace:birth birthday:birth birthdate:birth died:death dies:death die:death dead:death "
-        "death:death dying:death built:build began:begin begun:begin fought:fight held:hold made:make maker:make ran:run taught:teach "
-        "teacher:teach grew:grow founded:found founder:found founding:found foundation:found married:marry marriage:marry marry:marry marries:marry "
-        "spoke:speak spoken:speak became:become bought:buy sold:sell chose:choose chosen:choose gave:give given:give took:take "
-        "taken:take went:go left:leave lost:lose met:meet paid:pay said:say sent:send stood:stand thought:think wore:wear "
-        "worn:wear lives:live living:live lived:live life:live starring:star starred:star stars:star star:star flew:fly "
-        "directed:direct director:direct directing:direct direction:direct directs:direct composed:compos composer:compos "
-        "composition:compos published:publish publisher:publish publication:publish located:locat location:locat location:locat "
-        "headquarters:headquarter headquartered:headquarter belongs:belong owner:own owned:own owns:own creator:creat created:creat "
+        "wrote:write written:write writer:write writing:write won:win winner:win winning:win led:lead leader:lead "
+        "sang:sing sung:sing singer:sing born:birth birth:birth birthplace:birth birthday:birth birthdate:birth "
+        "died:death dies:death die:death dead:death death:death dying:death built:build began:begin begun:begin "
+        "fought:fight held:hold made:make maker:make ran:run taught:teach teacher:teach grew:grow founded:found "
+        "founder:found founding:found foundation:found married:marry marriage:marry marry:marry marries:marry "
+        "spoke:speak spoken:speak became:become bought:buy sold:sell chose:choose chosen:choose gave:give "
+        "given:give took:take taken:take went:go left:leave lost:lose met:meet paid:pay said:say sent:send "
+        "stood:stand thought:think wore:wear worn:wear lives:live living:live lived:live life:live starring:star "
+        "starred:star stars:star star:star flew:fly directed:direct director:direct directing:direct "
+        "direction:direct directs:direct composed:compos composer:compos composition:compos published:publish "
+        "publisher:publish publication:publish located:locat location:locat location:locat headquarters:headquarter "
+        "headquartered:headquarter belongs:belong owner:own owned:own owns:own creator:creat created:creat "
         "creation:creat invented:invent inventor:invent performed:perform performer:perform performing:perform "
-        "produced:produc producer:produc production:produc designed:design designer:design educated:educat education:educat "
-        "attended:attend nationality:national citizen:citizen citizenship:citizen cities:city countries:country"
+        "produced:produc producer:produc production:produc designed:design designer:design educated:educat "
+        "education:educat attended:attend nationality:national citizen:citizen citizenship:citizen cities:city "
+        "countries:country"
     ).split()
 )
 _SUFFIX = re.compile(r"(?:ations?|ings?|ers?|ors?|edly|ed|es|s|ly|e|y|ies|ied)$")

@@ -7,28 +7,35 @@ from typing import NamedTuple
 from pipeline.embedded.observed import Seen
 from pipeline.embedded.solver_lexis import STOP, stem
 from pipeline.embedded.solver_nations import country, is_adjective, nations
-from pipeline.text import dates, normalise, numbers, sentences, tagged, words
+from pipeline.text import Token, dates, normalise, numbers, sentences, tagged, words
 
 _CAP = r"[A-ZÀ-ÞŁŚŠŞŽĐČĆİŌ][\w’'\-]*(?:\.[A-Z]\.?)*\.?"
 _NAME = re.compile(
-    rf"(?:\d{{4}}\s+(?=[A-Z]))?{_CAP}(?:(?:\s+(?:of|the|de|la|le|von|van|der|den|di|da|del|du|al|el|bin|ibn|y|zu|à|&)){{0,2}}\s+(?:{_CAP}|[IVX]+\b|\d+(?=\s|$)))*"
+    rf"(?:\d{{4}}\s+(?=[A-Z]))?{_CAP}"
+    r"(?:(?:\s+(?:of|the|de|la|le|von|van|der|den|di|da|del|du|al|el|bin|ibn|y|zu|à|&)){0,2}"
+    rf"\s+(?:{_CAP}|[IVX]+\b|\d+(?=\s|$)))*"
 )
 _FUNCTION = frozenset(
-    "the a an in on at from by for of to with during after before under this that these those he she it they his her its their is was "
-    "there as and but or when while where which who since although however also both some many most one two three born other".split()
+    "the a an in on at from by for of to with during after before under this that these those he she it they his "
+    "her its their is was there as and but or when while where which who since although however also both some many "
+    "most one two three born other".split()
 )
 _TITLED = re.compile(
-    r"(?:[A-Z]\w+(?:an|ese|ish|ch) )?(?:(?:South |North )?[A-Z]\w+ )??(?:(?:Vice |Prime |Supreme )?(?:President|Minister|Leader|Chancellor|Premier|Senator|Governor)) (?=[A-Z])"
+    r"(?:[A-Z]\w+(?:an|ese|ish|ch) )?(?:(?:South |North )?[A-Z]\w+ )??(?:(?:Vice |Prime |Supreme )?"
+    r"(?:President|Minister|Leader|Chancellor|Premier|Senator|Governor)) (?=[A-Z])"
 )
-_POSTS = frozenset("chairman president director ceo minister king queen oj secretary captain general governor senator mayor professor".split())
+_POSTS = frozenset(
+    "chairman president director ceo minister king queen oj secretary captain general governor senator mayor "
+    "professor".split()
+)
 _MONTHS = frozenset(
-    "january february march april may june july august september october november december monday tuesday wednesday thursday "
-    "friday saturday sunday".split()
+    "january february march april may june july august september october november december monday tuesday wednesday "
+    "thursday friday saturday sunday".split()
 )
 
 
 class Found(NamedTuple):
-    """Something that could be an answer: `sort` is name, date, number, nation or noun; `place` counts words of the line."""
+    """What could be an answer: `sort` is name, date, number, nation or noun; `place` counts words of the line."""
 
     text: str
     sort: str
@@ -41,7 +48,7 @@ class Line(NamedTuple):
     """One sentence of a passage."""
 
     passage: Seen
-    index: int
+    number: int
     text: str
     words: tuple[str, ...]
     stems: tuple[str, ...]
@@ -96,19 +103,28 @@ def _names(text: str, start: int, end: int) -> list[Found]:
             start += first.end()
         else:
             break
-    piece = re.sub(r"(?:['’]s?|[.,])$", "", text[start:end]) if not re.search(r"\b(?:Jr|Sr|St|Inc|Co|Ltd|[A-Z])\.$", text[start:end]) else text[start:end]
+    piece = (
+        re.sub(r"(?:['’]s?|[.,])$", "", text[start:end])
+        if not re.search(r"\b(?:Jr|Sr|St|Inc|Co|Ltd|[A-Z])\.$", text[start:end])
+        else text[start:end]
+    )
     piece = piece.strip()
-    if title := _TITLED.match(piece):
-        start += title.end()
-        piece = piece[title.end() :]
+    if titled := _TITLED.match(piece):
+        start += titled.end()
+        piece = piece[titled.end() :]
     owner = re.match(r"(.+?)['’]s\s+\S", piece)
     out = []
     if owner:
         out.append(_at(text, start, start + len(owner.group(1)), "name"))
         out.append(_at(text, start + owner.end() - 1, start + len(piece), "name"))
-    if year := re.match(r"\d{4}\s+", piece):
-        out.append(_at(text, start + year.end(), start + len(piece), "name"))
-    if len(piece) > 1 and not is_adjective(piece) and piece.split()[0].lower() not in _MONTHS and piece.lower() not in _FUNCTION | _POSTS:
+    if dated := re.match(r"\d{4}\s+", piece):
+        out.append(_at(text, start + dated.end(), start + len(piece), "name"))
+    if (
+        len(piece) > 1
+        and not is_adjective(piece)
+        and piece.split()[0].lower() not in _MONTHS
+        and piece.lower() not in _FUNCTION | _POSTS
+    ):
         out.append(_at(text, start, start + len(piece), "name"))
     return out
 
@@ -120,7 +136,8 @@ def _at(text: str, start: int, end: int, sort: str) -> Found:
 @lru_cache(maxsize=4096)
 def nouns(line: Line) -> tuple[Found, ...]:
     """Noun phrases without a name, for questions that ask for no name ("what kind of plane")."""
-    out, run = [], []
+    out: list[Found] = []
+    run: list[Token] = []
     for token in (*tagged(line.text), None):
         if token and (token.tag[:2] in ("NN", "JJ") or (token.tag in ("VBG", "CD") and run) or token.text == "-"):
             run.append(token)
@@ -133,7 +150,7 @@ def nouns(line: Line) -> tuple[Found, ...]:
 
 @lru_cache(maxsize=8192)
 def lead(passage: Seen) -> str:
-    """What the first sentence says the title is: the words after its first "is a"; empty for a later passage of an article."""
+    """What the first sentence says the title is, after its first "is a"; empty for a later passage of an article."""
     first = passage.text[: sentences(passage.text)[0].end] if passage.text else ""
     head = words(bare(passage.title))
     if not head or not set(head[:2] + head[-1:]) & set(words(first)[:14]):

@@ -9,7 +9,7 @@ from pipeline.text import words
 
 MOST_SEARCHES = 10
 """The solver's own bound; a loop may set a tighter one."""
-SPREAD = 0.03
+SPREAD = 0.04
 """Candidates this much below the best are taken e times less often at temperature 1."""
 
 
@@ -24,7 +24,9 @@ class Unasked(Exception):
 class Mind:
     """`memory` maps the words of a query to what it returned. `forced`: no more searches, answer from what was seen."""
 
-    def __init__(self, memory: dict[str, tuple[Seen, ...]], chance: random.Random, temperature: float, *, forced: bool) -> None:
+    def __init__(
+        self, memory: dict[str, tuple[Seen, ...]], chance: random.Random, temperature: float, *, forced: bool
+    ) -> None:
         self._memory, self._chance, self._temperature, self._forced = memory, chance, temperature, forced
         self.passages: dict[str, Seen] = {}
         self.searches = 0

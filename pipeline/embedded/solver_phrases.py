@@ -1,11 +1,12 @@
-"""Noun phrases of a question: what they name, what they describe, and the relative clauses and prepositions that follow."""
+"""Noun phrases of a question: what they name, what they describe, and the clauses and prepositions that follow."""
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from pipeline.embedded.solver_lexis import kind
 from pipeline.embedded.solver_nations import country
-from pipeline.embedded.solver_puzzle import Clue, Cursor, Item
+from pipeline.embedded.solver_puzzle import BE, Clue, Cursor, Item
 
 _EMPTY = ("name", "names", "kind", "type", "term", "title", "one", "part", "sort")
 _TIMES = ("year", "date", "time", "era", "day", "war", "century", "period", "decade")
@@ -28,7 +29,7 @@ class Noun:
 
 def _loose(name: str) -> bool:
     """Nations and short initials before a noun ("Jamaican singer", "NFL team") anchor nothing; they are plain words."""
-    return bool(country(name)) or (name.isupper() and len(name) <= 4)
+    return bool(country(re.sub(r"^\d{4}\s+", "", name))) or (name.isupper() and len(name) <= 4)
 
 
 class Phrases(Cursor, ABC):
@@ -42,14 +43,22 @@ class Phrases(Cursor, ABC):
 
     def noun_phrase(self, clue: Clue, *, bare: bool = False, ask: bool = False) -> None:
         start, definite = self.at, self.low()
+        owner = self.meant(definite) if definite in ("his", "her", "its") and self.kind(1) in "njg" else None
         while self.kind() in "do" and not (self.kind() == "o" and self.kind(1) not in "nj"):
             self.take()
         noun = self.premodifiers()
         noun.definite = definite
+        if owner is not None and noun.words and not ask and kind(noun.words[-1]) != "thing":
+            index = self.unknown([*noun.words, *self.compound()])
+            self.puzzle.clues.append(Clue([index, "of", owner], [owner] if isinstance(owner, str) else []))
+            clue.items.append(index)
+            return
         if self.at == start:
             clue.items.append(self.take())
             return
-        group = self.inside and noun.words and noun.own and kind(noun.words[-1]) == "work"  # "director of film X 's age"
+        group = (
+            self.inside and noun.words and noun.own and kind(noun.words[-1]) == "work"
+        )  # "director of film X 's age"
         while self.kind() == "s" and (noun.words or noun.own) and self.kind(1) in "njgN" and not group:
             noun = self.possessed(noun)
         named = bool(noun.own) and noun.own[-1][1] and not ask
@@ -66,7 +75,7 @@ class Phrases(Cursor, ABC):
             self.described(clue, noun, bare=bare, ask=ask)
 
     def reduced(self) -> bool:
-        """After "the city Sarah Sorge": does a relative clause without its pronoun follow ("was born, ...", "lives in?")?"""
+        """After "the city Sarah Sorge": does a clause without pronoun follow ("was born, ...", "lives in?")?"""
         if self.kind() not in "av":
             return False
         place = self.at
@@ -124,7 +133,9 @@ class Phrases(Cursor, ABC):
         names = [name for name in noun.names if not _loose(name)]
         clue.names.extend(names)
         if noun.definite in ("this", "that", "these", "those", "the") and not ask:
-            back = self.earlier(words)
+            back: Item | None = self.earlier(words)
+            if back is None and noun.definite in ("this", "that") and words:
+                back = self.meant(words[-1])
             if back is not None and self.kind() != "r" and not (noun.definite == "the" and self.text() == "of"):
                 clue.items.append(back)
                 return
@@ -168,7 +179,12 @@ class Phrases(Cursor, ABC):
         elif here == "c" and after == "r" and next_word in ("which", "who", "whose", "that"):
             self.at += comma + 2
             self.relative(index, next_word)
-        elif here == "g" and not bare and not (comma and index == self.puzzle.ask and after != "p"):
+        elif (
+            self.participle(comma)
+            and not bare
+            and self.at + comma != self.final
+            and not (comma and index == self.puzzle.ask and after != "p")
+        ):
             self.at += comma
             self.puzzle.clues.append(self.clause(1, Clue([index])))
         elif here == "p" and not comma and self.takes(word, bare=bare):
@@ -176,6 +192,12 @@ class Phrases(Cursor, ABC):
         else:
             return False
         return True
+
+    def participle(self, comma: int) -> bool:
+        """A participle, or what the tagger took for a past tense although the main verb is still to come."""
+        return self.kind(comma) == "g" or (
+            self.kind(comma) == "v" and self.low(comma).endswith("ed") and self.final > self.at
+        )
 
     def takes(self, preposition: str, *, bare: bool) -> bool:
         """Does the preposition here begin a phrase that belongs to the noun before it?"""
@@ -208,10 +230,20 @@ class Phrases(Cursor, ABC):
         if word in _SUBJECT and self.kind() in "avgx":
             self.puzzle.clues.append(self.clause(1, Clue([index])))
         elif word == "whose":
-            noun = self.premodifiers()
-            clue = Clue([index, *noun.words, *[text for text, _ in noun.own]], noun.names)
-            self.puzzle.clues.append(self.clause(1, clue))
+            self.whose(index)
         else:
             clue = self.clause(1, Clue())
             clue.items += ["in" if word in ("where", "when") else "" if word in _SUBJECT else word, index]
             self.puzzle.clues.append(clue)
+
+    def whose(self, index: int) -> None:
+        """ "whose director was born in X": one more unknown; "whose capital is X": a clue as it stands."""
+        noun = self.premodifiers()
+        clue = Clue([index, *noun.words, *[text for text, _ in noun.own]], noun.names)
+        said = self.clause(1, Clue())
+        rest = [item for item in said.items if item not in BE]
+        if noun.words and not noun.own and kind(noun.words[-1]) in ("person", "place", "org") and len(rest) > 1:
+            other = self.unknown(noun.words)
+            self.puzzle.clues += [Clue([other, "of", index]), Clue([other, *said.items], said.names)]
+            return
+        self.puzzle.clues.append(Clue([*clue.items, *said.items], [*clue.names, *said.names]))

@@ -4,6 +4,7 @@
 "1 was shot in Leland". `Cursor` is the place in the words of a sentence from which the parser makes it.
 """
 
+import re
 from dataclasses import dataclass, field
 
 from pipeline.embedded.solver_lexis import kind, singular
@@ -13,18 +14,24 @@ Item = str | int
 """A plain word or name, or the index of an unknown."""
 BE = ("is", "was", "are", "were")
 COMPOUND = (
-    "birth", "death", "origin", "water", "burial", "residence", "citizenship", "work", "office", "education", "formation",
-    "arts", "art",
+    "birth", "death", "origin", "water", "burial", "residence", "citizenship", "work", "office", "education",
+    "formation", "arts", "art",
 )  # fmt: skip
 """After "of": the noun is one with the noun before it ("date of birth")."""
 _VERB_LIKE = frozenset(
-    "form start end play name use work die study attend host win release open join move live claim debut rule serve meet air "
-    "premiere border borders shares share plays stars works rules hosts features covers flows lies means owns runs occur refuse "
-    "make produce graduate write record perform direct marry compose design found own train star run".split()
+    "form start end play name use work die study attend host win release open join move live claim debut rule serve "
+    "meet air premiere border borders shares share plays stars works rules hosts features covers flows lies means "
+    "owns runs occur refuse make produce graduate write record perform direct marry compose design found own train "
+    "star run".split()
 )
 _TRADES = frozenset(
-    "holding manufacturing publishing broadcasting recording mining shipping racing training building engineering".split()
+    "holding manufacturing publishing broadcasting recording mining shipping racing training building "
+    "engineering".split()
 )
+_PRONOUNS = {
+    **dict.fromkeys(("he", "she", "him", "her", "his"), "person"),
+    **dict.fromkeys(("it", "its"), "thing"),
+}
 
 
 @dataclass
@@ -65,6 +72,29 @@ class Cursor:
         """The main clause is asked with "did": a participle after its subject describes the subject."""
         self.inside = 0
         """Depth of prepositional phrases."""
+        self.later = bool(puzzle.clues)
+        """Sentences came before: pronouns may mean what they spoke of."""
+        self.final = self.stranded()
+        """Place of the main verb of "Where was the film that ... shot?", or -1."""
+
+    def stranded(self) -> int:
+        """An inverted question ends in its main verb, whatever stands between."""
+        kinds = "".join(word.kind for word in self.words)
+        aux = kinds.find("a")
+        asked = next((w.text.lower() for w in self.words[: max(aux, 0)] if w.kind == "r"), "")
+        did = aux >= 0 and self.words[aux].text.lower() in ("do", "does", "did")
+        fronted = asked in ("where", "when", "why", "how") or kinds[:1] == "p"
+        end = len(kinds.rstrip(".")) - 1
+        while end > aux and kinds[end] in "px":
+            end -= 1
+        verb = end > aux + 1 and (kinds[end] in "vg" or self.words[end].text.lower() in _VERB_LIKE)
+        if not (asked and aux >= 0 and verb and (did or fronted)) or kinds[aux + 1] in "vg":
+            return -1
+        # Each relative pronoun needs a verb of its own; what is left over is the main verb or a bare participle.
+        middle = kinds[aux + 1 : end]
+        runs, relatives = len(re.findall("[avg]+", middle)) + 1, middle.count("r")
+        opens_with_verb = bool(re.match("[^r]*[vg]", middle))
+        return end if runs > relatives + 1 or (runs == relatives + 1 and not opens_with_verb) else -1
 
     def kind(self, ahead: int = 0) -> str:
         place = self.at + ahead
@@ -87,7 +117,9 @@ class Cursor:
         found = Unknown(" ".join(phrase), singular(head.lower()), kind(head))
         if len(phrase) >= 3 and phrase[-2] == "of":
             head = phrase[-3]
-            sort = "date" if head in ("date", "year", "day") else "place" if head in ("place", "country") else kind(head)
+            sort = (
+                "date" if head in ("date", "year", "day") else "place" if head in ("place", "country") else kind(head)
+            )
             found.head, found.kind = ("body", "place") if phrase[-1] == "water" else (head, sort)
         self.puzzle.unknowns.append(found)
         if ask:
@@ -99,6 +131,16 @@ class Cursor:
         head = singular(phrase[-1].lower()) if phrase else ""
         matches = [i for i, u in enumerate(self.puzzle.unknowns) if u.head == head and i != self.puzzle.ask]
         return matches[-1] if matches else None
+
+    def meant(self, word: str) -> int | str | None:
+        """What a pronoun, or "this person", means of what the sentences before spoke of."""
+        if not self.later:
+            return None
+        wanted = _PRONOUNS.get(word) or kind(word)
+        tied = {i for clue in self.puzzle.clues for i in clue.unknowns} - {self.puzzle.ask}
+        found = [i for i in sorted(tied) if (self.puzzle.unknowns[i].kind == "person") == (wanted == "person")]
+        named = next((clue.names[0] for clue in self.puzzle.clues if clue.names), None)
+        return found[-1] if found else named if word in _PRONOUNS else None
 
     def compound(self) -> list[str]:
         """ "of birth", where it follows."""

@@ -1,7 +1,7 @@
 """Reading one hop: what in the seen passages may be the unknown of these clues, and how well does it fit?
 
-A candidate scores by its sentence (is it about the clue's names, does it say the clue's words), by its kind, by how near
-it stands to the clue's words and by whether its neighbours in the sentence are the unknown's neighbours in the clue.
+A candidate scores by its sentence (is it about the clue's names, does it say the clue's words), by its kind, by how
+near it stands to the clue's words and by whether its neighbours in the sentence are the unknown's in the clue.
 """
 
 import re
@@ -44,6 +44,8 @@ class Candidate:
     passage: str
     title: str
     line: str = ""
+    told: bool = False
+    """Its sentence says the clue's words, of the clue's names."""
 
 
 def read(query: Query, passages: tuple[Seen, ...]) -> list[Candidate]:
@@ -61,7 +63,6 @@ def read(query: Query, passages: tuple[Seen, ...]) -> list[Candidate]:
 
 def _candidates(query: Query, passage: Seen, kinds: dict[str, str], own: dict[str, float]) -> list[Candidate]:
     out: list[Candidate] = []
-    title = bare(passage.title)
     about = max((name_match(name, passage.title) for name in query.names), default=0.0)
     everywhere = {s for line in lines(passage) for s in line.stems if s} | set(stems(passage.title))
     text = " ".join(same(line.text) for line in lines(passage))
@@ -77,9 +78,13 @@ def _candidates(query: Query, passage: Seen, kinds: dict[str, str], own: dict[st
                 stated = pattern(query, found, line, about)
                 suits = max(suits, 0.85) if stated >= 0.2 and suits > 0.1 else suits
                 near = 0.15 * _near(found, hits) + _neighbours(query, found, line) + stated
-                near += 0.06 if line.index == 0 and about >= 0.9 else 0.0
+                near += 0.06 if line.number == 0 and about >= 0.9 else 0.0
                 score = base * (0.15 + 0.85 * suits) + near * (0.3 + 0.7 * suits)
-                out.append(Candidate(_full(found, passage, query), score, passage.id, passage.title, line.text))
+                whole = cover >= 0.75 and all(
+                    match >= 0.95 or _told(name, same(line.text)) == 1 for name, (match, _) in told.items()
+                )
+                text_ = _full(found, passage, query)
+                out.append(Candidate(text_, score, passage.id, passage.title, line.text, whole))
     if query.kind in ("person", "place", "org", "work", "thing") and about < 0.85:
         out += _title(query, passage, text, everywhere, about, own)
     return out
@@ -93,8 +98,10 @@ def _full(found: Found, passage: Seen, query: Query) -> str:
     return next((name for name in [bare(passage.title), *names] if name.split()[-1] == found.text), found.text)
 
 
-def _title(query: Query, passage: Seen, text: str, everywhere: set[str], about: float, own: dict[str, float]) -> list[Candidate]:
-    """The article's own subject as candidate: its text should tell all names of the clue, best in one sentence with its words."""
+def _title(
+    query: Query, passage: Seen, text: str, everywhere: set[str], about: float, own: dict[str, float]
+) -> list[Candidate]:
+    """The article's own subject as candidate: its text should tell all names of the clue, best with its words."""
     title = bare(passage.title)
     suits = fit(query.kind, query.head, Found(title, "title", 0, len(words(title)), 0), None, lead(passage), query)
     if suits <= 0:
@@ -124,8 +131,10 @@ def name_match(name: str, title: str) -> float:
     """Is the article of this title the one of this name? 1 for the same, less for a part."""
     one, full, short = same(name), same(title), same(bare(title))
     plain = same(bare(name))
-    if one in (full, short) or plain == short:
-        return 1.0 if one == full or one == short else 0.95
+    if one in {full, short}:
+        return 1.0
+    if plain == short:
+        return 0.95
     mine, other = set(plain.split()), set(short.split())
     shared = len(mine & other)
     if not shared or not mine or not other:
@@ -149,7 +158,7 @@ def _told(name: str, text: str) -> float:
 
 
 def _names_told(query: Query, passage: Seen, text: str, own: dict[str, float]) -> dict[str, tuple[float, float]]:
-    """Of each name: how far the article is its own (half, where another is so surely), and how far the passage names it."""
+    """Of each name: how far the article is its own (half, where another is), and how far the passage names it."""
     matches = {name: name_match(name, passage.title) for name in query.names}
     return {name: (m if m >= 0.95 or own[name] < 0.95 else m / 2, _told(name, text)) for name, m in matches.items()}
 
@@ -159,7 +168,8 @@ def _names_in(query: Query, line: Line, told: dict[str, tuple[float, float]]) ->
         return 0.7
     text, title = same(line.text), same(line.passage.title)
     scores = [
-        max(own, 0.75 * _told(name, text), 0.7 * _told(name, title), 0.35 * around) for name, (own, around) in told.items()
+        max(own, 0.75 * _told(name, text), 0.7 * _told(name, title), 0.35 * around)
+        for name, (own, around) in told.items()
     ]
     return sum(scores) / len(scores)
 
@@ -182,9 +192,9 @@ def _cover(query: Query, line: Line, everywhere: set[str], passage: Seen) -> tup
         if places:
             hits += places
             total += 1.0 if any(line.stems[i] == wanted for i in places) else 0.8
-        elif wanted in ("birth", "death") and line.index == 0 and _LIFE.search(line.text):
+        elif wanted in ("birth", "death") and line.number == 0 and _LIFE.search(line.text):
             total += 1.0
-        elif wanted == "locat" and line.index == 0:
+        elif wanted == "locat" and line.number == 0:
             total += 0.8
         elif accepted & titled:
             total += 0.7
@@ -232,7 +242,11 @@ def _neighbours(query: Query, found: Found, line: Line) -> float:
 
 
 def _alike(one: str, other: str) -> bool:
-    return one == other or (one not in STOP and stem(one) in meanings(stem(other))) or {one, other} <= {"is", "was", "are", "were"}
+    return (
+        one == other
+        or (one not in STOP and stem(one) in meanings(stem(other)))
+        or {one, other} <= {"is", "was", "are", "were"}
+    )
 
 
 _SEARCHED = {"birthplace": "born", "birthday": "born", "birthdate": "born", "birth": "born", "death": "died"}
@@ -248,5 +262,9 @@ def query_words(said: list[str], names: list[str]) -> str:
         if text in names:
             out += re.sub(r"[?\"]", " ", text).split()
         else:
-            out += [_SEARCHED.get(w.lower(), w) for w in text.split() if w.lower() not in STOP and not (silent and w.lower() in _SILENT)]
+            out += [
+                _SEARCHED.get(w.lower(), w)
+                for w in text.split()
+                if w.lower() not in STOP and not (silent and w.lower() in _SILENT)
+            ]
     return " ".join(dict.fromkeys(out))

@@ -1,6 +1,6 @@
 """How English Wikipedia states the commonest relations; a bonus for a candidate that stands where the fact is stated.
 
-Dates of life in brackets after the name, "directed by X", "son of X and Y", "born in X": what no clue says word for word.
+Dates of life in brackets after the name, "directed by X", "son of X and Y", "born in X": no clue says it so.
 """
 
 import re
@@ -11,20 +11,25 @@ from pipeline.embedded.solver_lines import Found, Line
 from pipeline.embedded.solver_nations import country
 
 _AGENT = {
-    "direct": r"direct(?:ed|orial debut)\b[^.;]*?\bby\s*(?:\w+ )?$|(?<!art )(?<!casting )director\s*$|film by\s*$|filmmaker\s*$",
-    "perform": r"(?:song|single|album|recorded|performed|released|sung|track|hit)\b[^.;]*?\bby\b[^.;,]*$|(?:singer|band|rapper|group|artist|duo|musician|songwriter|trio)\s*$",
+    "direct": r"direct(?:ed|orial debut)\b[^.;]*?\bby\s*(?:\w+ )?$"
+    r"|(?<!art )(?<!casting )director\s*$|film by\s*$|filmmaker\s*$",
+    "perform": r"(?:song|single|album|recorded|performed|released|sung|track|hit)\b[^.;]*?\bby\b[^.;,]*$"
+    r"|(?:singer|band|rapper|group|artist|duo|musician|songwriter|trio)\s*$",
     "compos": r"(?:compos\w+|music|score|written|scored|soundtrack)\b[^.;]*?\bby\b[^.;,]*$|composer\s*$",
     "produc": r"produc(?:ed|tion)\b[^.;]*?\bby\b[^.;,]*$|producer\s*$",
-    "author": r"(?:written|book|novel|authored|memoir|play|story|work|poem)\b[^.;]*?\bby\b[^.;,]*$|(?:author|writer|novelist)\s*$",
+    "author": r"(?:written|book|novel|authored|memoir|play|story|work|poem)\b[^.;]*?\bby\b[^.;,]*$"
+    r"|(?:author|writer|novelist)\s*$",
     "write": r"(?:written|book|novel|penned|wrote)\b[^.;]*?\bby\b[^.;,]*$|(?:author|writer|novelist)\s*$",
     "found": r"(?:founded|established|formed|created|started)\b[^.;]*?\bby\b[^.;,]*$|founder\s*$",
     "creat": r"(?:created|developed|invented)\b[^.;]*?\bby\b[^.;,]*$|creator\s*$",
     "publish": r"(?:published|released|issued)\b[^.;]*?\bby\b[^.;,]*$",
-    "spous": r"(?:married|marriage to|marriage with|wife of|husband of|spouse|wed)\s+(?:\w+ )?$|(?:wife|husband|widow|widower)(?: was|,| is)?\s*$",
+    "spous": r"(?:married|marriage to|marriage with|wife of|husband of|spouse|wed)\s+(?:\w+ )?$"
+    r"|(?:wife|husband|widow|widower)(?: was|,| is)?\s*$",
     "wife": r"(?:married|marriage to|marriage with|wed|husband of)\s+(?:\w+ )?$|(?:wife|widow)(?: was|,| is)?\s*$",
     "husband": r"(?:married|marriage to|marriage with|wed|wife of)\s+(?:\w+ )?$|husband(?: was|,| is)?\s*$",
     "father": r"(?:son|daughter|child|born) (?:of|to)\b[^.;]{0,45}$|father(?: was|,| is)?\s*(?:\w+ )?$",
-    "mother": r"(?:son|daughter|child|born) (?:of|to)\b[^.;]{0,90}?\b(?:and|by|with)\b[^.;]{0,30}$|mother(?: was|,| is)?\s*(?:\w+ )?$",
+    "mother": r"(?:son|daughter|child|born) (?:of|to)\b[^.;]{0,90}?\b(?:and|by|with)\b[^.;]{0,30}$"
+    r"|mother(?: was|,| is)?\s*(?:\w+ )?$",
     "child": r"(?:father|mother|parent)s? of\b[^.;]{0,40}$|(?:son|daughter|child|children)(?: was|,| is|, named)?\s*$",
     "educat": r"(?:educated|studied|graduated|attended|degree|alumnus|student|enrolled|graduate)\b[^.;]*$",
     "attend": r"(?:educated|studied|graduated|attended|degree|alumnus|student|enrolled|graduate)\b[^.;]*$",
@@ -34,7 +39,10 @@ _AGENT = {
 }
 _AGENT_RE = {stem(name): re.compile(text, re.IGNORECASE) for name, text in _AGENT.items()}
 _OTHER = re.compile(r"\b(?:written|composed|penned|produced|designed)(?: and \w+)? by\s*$", re.IGNORECASE)
-_OWN = re.compile(r"\b(?:directed|performed|recorded|sung|released)(?:,? and \w+| \w+)? by\s*$|and (?:directed|performed|recorded) by\s*$")
+_OWN = re.compile(
+    r"\b(?:directed|performed|recorded|sung|released)(?:,? and \w+| \w+)? by\s*$"
+    r"|and (?:directed|performed|recorded) by\s*$"
+)
 _BORN = re.compile(r"\b(?:born|birth|native)\b[^.;]*$", re.IGNORECASE)
 _DIED = re.compile(r"\b(?:died|death|dying|killed|dead|d\.)\b[^.;]*$", re.IGNORECASE)
 _BRACKET = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
@@ -46,7 +54,11 @@ def pattern(query: Any, found: Found, line: Line, about: float) -> float:
     relations = set(query.content)
     if "birth" in relations or "death" in relations:
         return _life(query, relations, found, line, before, about)
-    if query.kind in ("place", "thing") and found.sort in ("nation", "name") and query.head in ("country", "nationality", "citizenship"):
+    if (
+        query.kind in ("place", "thing")
+        and found.sort in ("nation", "name")
+        and query.head in ("country", "nationality", "citizenship")
+    ):
         return _nation(found, line, about) if country(found.text) else 0.0
     for relation in dict.fromkeys(query.content):
         expression = _AGENT_RE.get(relation)
@@ -54,20 +66,29 @@ def pattern(query: Any, found: Found, line: Line, about: float) -> float:
             return 0.5
         if relation in ("perform", "direct") and _OTHER.search(before) and not _OWN.search(before):
             return -0.15
-        if expression and found.sort in ("name",) and (match := expression.search(before)):
-            gap = len(before) - match.start()
-            commas = before[match.start() :].count(",") + before[match.start() :].count(" and ") * (relation != stem("mother"))
-            commas += len(re.findall(r"\b(?:wife|mother)\b", before[match.start() :])) * (relation == stem("father"))
-            strength = 0.4 if re.search(r"\b(?:by|of|to|married)\b", match.group()) else 0.25
-            return max(0.08, strength - 0.1 * commas - gap * 0.0008) * max(about, 0.3)
+        if expression and found.sort == "name" and (match := expression.search(before)):
+            return _agent(relation, match.group(), before[match.start() :]) * max(about, 0.3)
     return 0.0
+
+
+def _agent(relation: str, stated: str, between: str) -> float:
+    """Less for every further name between the relation's words and the candidate."""
+    others = between.count(",")
+    others += between.count(" and ") if relation != stem("mother") else 0
+    others += len(re.findall(r"\b(?:wife|mother)\b", between)) if relation == stem("father") else 0
+    strength = 0.4 if re.search(r"\b(?:by|of|to|married)\b", stated) else 0.25
+    return max(0.08, strength - 0.1 * others - 0.0008 * len(between))
 
 
 def _life(query: Any, relations: set[str], found: Found, line: Line, before: str, about: float) -> float:
     """Dates and places of birth and death, in brackets after the name or in words."""
     wants_birth = "birth" in relations
     weight = max(about, 0.2)
-    bracket = next((m for m in _BRACKET.finditer(line.text) if re.search(r"\d{4}", m.group(1))), None) if line.index == 0 else None
+    bracket = (
+        next((m for m in _BRACKET.finditer(line.text) if re.search(r"\d{4}", m.group(1))), None)
+        if line.number == 0
+        else None
+    )
     if bracket and bracket.start() < found.start < bracket.end():
         inside = line.text[bracket.start() : found.start]
         dashed = bool(re.search(r"\s[–—-]\s*|[–—]|died|\bd\.", inside))
@@ -85,7 +106,7 @@ def _life(query: Any, relations: set[str], found: Found, line: Line, before: str
 
 def _nation(found: Found, line: Line, about: float) -> float:
     """The lead says the nation of its subject: "is an American film"; later sentences say others'."""
-    if line.index:
+    if line.number:
         return -0.05
     match = re.search(r"\b(?:is|was|were|are)\s+(?:a|an|the|one)\b", line.text)
     if match and 0 <= found.start - match.end() < 40:

@@ -1,5 +1,7 @@
 """From a puzzle to an answer: take the clue with one open unknown, search, read, fill it in, go on to the one asked."""
 
+from itertools import pairwise
+
 from pipeline.embedded.solver_clues import read as read_question
 from pipeline.embedded.solver_lexis import kind, plain, stem, stems
 from pipeline.embedded.solver_lines import same
@@ -8,7 +10,7 @@ from pipeline.embedded.solver_puzzle import Clue, Puzzle, Unknown
 from pipeline.embedded.solver_reader import Candidate, Query, query_words, read
 from pipeline.text import words
 
-SURE = 0.95
+SURE = 0.85
 """A candidate in passages already seen that scores this much needs no search."""
 WEAK = 0.4
 """Below this the hop is searched once more in other words."""
@@ -31,7 +33,7 @@ def pursue(question: str, mind: Mind) -> str:
 def hop(query: Query, mind: Mind) -> Candidate | None:
     """Fill in one unknown, with no search, one, or two."""
     found = read(query, mind.seen) if mind.seen else []
-    if found and found[0].score >= SURE:
+    if found and found[0].score >= SURE and found[0].told:
         return mind.pick(found)
     mind.search(query.text)
     found = read(query, mind.seen)
@@ -60,7 +62,7 @@ def _kin(puzzle: Puzzle) -> None:
 
 
 def _next(puzzle: Puzzle) -> int:
-    """The unknown to fill in now: one that a clue ties to known things only, the asked one where nothing else is needed."""
+    """The unknown to fill in now: one that a clue ties to known things; the asked one, where no other is needed."""
     open_ = {i for i, u in enumerate(puzzle.unknowns) if not u.value}
     ready = [c for c in puzzle.clues if len(c.unknowns & open_) == 1]
     asked = [c for c in puzzle.clues if puzzle.ask in c.unknowns]
@@ -116,8 +118,10 @@ def _query(puzzle: Puzzle, index: int) -> Query:
     return make_query(unknown, names, said, *_context(puzzle, clues[0] if clues else None, index))
 
 
-def make_query(unknown: Unknown, names: list[str], said: list[str], before: tuple[str, ...] = (), after: tuple[str, ...] = ()) -> Query:
-    tags = [text for text, name in zip(said, said[1:], strict=False) if name in names and plain(text.lower())]
+def make_query(
+    unknown: Unknown, names: list[str], said: list[str], before: tuple[str, ...] = (), after: tuple[str, ...] = ()
+) -> Query:
+    tags = [text for text, name in pairwise(said) if name in names and plain(text.lower())]
     content = [s for text in said if text not in names and text not in tags for s in stems(text)]
     phrase = [s for s in stems(unknown.phrase) if s not in ("kind", "many")]
     if content and plain(unknown.head):
@@ -133,7 +137,7 @@ def make_query(unknown: Unknown, names: list[str], said: list[str], before: tupl
         before=before,
         after=after,
         text=query_words(shown, names) or " ".join(shown),
-        banned=frozenset(form for name in names for form in (same(name), same(name).split()[-1:] and same(name).split()[-1])),
+        banned=frozenset(form for name in names for form in (same(name), *same(name).split()[-1:])),
     )
 
 
@@ -147,7 +151,11 @@ def _context(puzzle: Puzzle, clue: Clue | None, index: int) -> tuple[tuple[str, 
     after = [w for text in texts[place + 1 :] for w in words(text)]
     if index == puzzle.ask and after and after[0] in _INVERTED:  # "Where was X born" says "X was born in ..."
         unknown = puzzle.unknowns[index]
-        link = "in" if unknown.kind in ("place", "date", "year") and after[-1] not in ("in", "at", "on", "to", "from", "by") else ""
+        link = (
+            "in"
+            if unknown.kind in ("place", "date", "year") and after[-1] not in ("in", "at", "on", "to", "from", "by")
+            else ""
+        )
         return tuple([w for w in (*after[1:], link) if w]), ()
     return tuple(before), tuple(after)
 

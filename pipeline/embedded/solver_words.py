@@ -1,7 +1,8 @@
-"""The words of a question as the clue parser wants them: names in one piece, everything else with one letter for its class.
+"""The words of a question as the clue parser wants them: names in one piece, all else with one letter for its class.
 
-Classes: N name · n noun · j adjective or other premodifier · d determiner · v verb · g participle that may follow a noun · a auxiliary
-· p preposition · r relative or question word · o pronoun · s possessive mark · c conjunction · , comma · . end · x anything else.
+Classes: N name · n noun · j adjective or other premodifier · d determiner · v verb · g participle that may follow a
+noun · a auxiliary · p preposition · r relative or question word · o pronoun · s possessive mark · c conjunction ·
+, comma · . end · x anything else.
 """
 
 import re
@@ -15,10 +16,23 @@ _AUX = frozenset(
 _ASKS = frozenset("who whom whose what which where when why how".split())
 _JOINS = frozenset("with of the de la le von van der den del da di du al el bin ibn y & to for and a an in".split())
 _MAY_OPEN = frozenset(
-    "in on at from by for of to with during after before under the a an this that these are is was were do does did has have had "
-    "which what who whom whose where when why how besides if between out among as name give according since until".split()
+    "in on at from by for of to with during after before under the a an this that these are is was were do does did "
+    "has have had which what who whom whose where when why how besides if between out among as name give according "
+    "since until".split()
 )
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
+_DETERMINERS = frozenset("a an the this these those its his her their both all some any each same".split())
+_CLASSES = {**dict.fromkeys(_DETERMINERS, "d"), **dict.fromkeys(_ASKS, "r"), **dict.fromkeys(_AUX, "a")}
+_MARKS = {",": ",", ";": ",", ":": ",", ".": ".", "?": ".", "!": ".", "'": "s", "’": "s"}
+_TAGS = {
+    **dict.fromkeys(("VBN", "VBG"), "g"),
+    **dict.fromkeys(("IN", "TO"), "p"),
+    **dict.fromkeys(("JJ", "PD"), "j"),
+    "VB": "v",
+    "NN": "n",
+    "PR": "o",
+    "CC": "c",
+}
 _PARTICIPLES = frozenset("born set put built held made known won led sung written founded".split())
 
 
@@ -93,9 +107,23 @@ def _name_end(tokens: list[tuple[str, str]], index: int, *, first: bool) -> int:
             if close < 0:
                 break
             end = close + 1
-        elif (word in (",", "-", "–", ":", "!", "/", "&", "..", ".", "'", ";", "...") and _capital_at(tokens, end + 1) and not (
-            word == "." and len(tokens[end - 1][0]) > 3
-        )) or (word == "'s" and _capital_at(tokens, end + 1) and tokens[end + 1][0].lower() not in _MAY_OPEN) or (_ORDINAL.fullmatch(word) and _capital_at(tokens, end + 1)) or (word == "," and end + 2 < len(tokens) and _ORDINAL.fullmatch(tokens[end + 1][0]) and _capital_at(tokens, end + 2)) or (word == "and" and _capital_at(tokens, end + 2) and tokens[end + 1][0] == "the") or (word in _JOINS - {"and", "in"} and _next_capital(tokens, end)):
+        elif (
+            (
+                word in (",", "-", "–", ":", "!", "/", "&", "..", ".", "'", ";", "...")
+                and _capital_at(tokens, end + 1)
+                and not (word == "." and len(tokens[end - 1][0]) > 3)
+            )
+            or (word == "'s" and _capital_at(tokens, end + 1) and tokens[end + 1][0].lower() not in _MAY_OPEN)
+            or (_ORDINAL.fullmatch(word) and _capital_at(tokens, end + 1))
+            or (
+                word == ","
+                and end + 2 < len(tokens)
+                and _ORDINAL.fullmatch(tokens[end + 1][0])
+                and _capital_at(tokens, end + 2)
+            )
+            or (word == "and" and _capital_at(tokens, end + 2) and tokens[end + 1][0] == "the")
+            or (word in _JOINS - {"and", "in"} and _next_capital(tokens, end))
+        ):
             end += 1
         else:
             break
@@ -114,7 +142,12 @@ def _capital_at(tokens: list[tuple[str, str]], index: int) -> bool:
 
 
 def _capital(text: str) -> bool:
-    return (text[:1].isupper() or (text[:1].isdigit() and text[-1:].isalpha() and len(text) > 2 and text[-2:].lower() not in ("st", "nd", "rd", "th")))
+    return text[:1].isupper() or (
+        text[:1].isdigit()
+        and text[-1:].isalpha()
+        and len(text) > 2
+        and text[-2:].lower() not in ("st", "nd", "rd", "th")
+    )
 
 
 def _join(texts: list[str]) -> str:
@@ -126,32 +159,22 @@ def _join(texts: list[str]) -> str:
 def _class(tokens: list[tuple[str, str]], index: int) -> str:
     text, tag = tokens[index]
     low = text.lower()
-    if text == "," or text in (";", ":"):
-        return ","
-    if text in ".?!":
-        return "."
-    if tag == "POS" or text in ("'", "’"):
+    if tag == "POS":
         return "s"
     if low == "that":
-        nxt = tokens[index + 1][1] if index + 1 < len(tokens) else ""
-        before = tokens[index - 1][1] if index else ""
-        return "r" if before[:2] in ("NN", "CD", "VB", ",", "JJ", "RB") or nxt[:1] in ("V", "M") else "d"
-    if low in _ASKS:
-        return "r"
-    if low in _AUX:
-        return "a"
-    if low in ("a", "an", "the", "this", "these", "those", "its", "his", "her", "their", "both", "all", "some", "any", "each", "same"):
-        return "d"
-    if tag[:3] == "PRP":
-        return "o"
-    if tag in ("VBN", "VBG") or low in _PARTICIPLES:
+        return _that(tokens, index)
+    if text in _MARKS or low in _CLASSES:
+        return _MARKS.get(text) or _CLASSES[low]
+    by = index + 1 < len(tokens) and tokens[index + 1][0] == "by"
+    if low in _PARTICIPLES or (tag == "VBD" and by):
         return "g"
-    if tag[:2] == "VB":
-        return "v"
-    if tag in ("IN", "TO"):
-        return "p"
-    if tag == "CC":
-        return "c"
-    if tag[:2] == "NN" or (tag == "CD" and text.isdigit() and len(text) == 4):
-        return "n"
-    return "j" if tag in ("JJ", "JJR", "JJS", "CD", "PDT") else "x"
+    if tag == "CD":
+        return "n" if text.isdigit() and len(text) == 4 else "j"
+    return _TAGS.get(tag) or _TAGS.get(tag[:2], "x")
+
+
+def _that(tokens: list[tuple[str, str]], index: int) -> str:
+    """A relative pronoun after a noun or before a verb, else a determiner."""
+    after = tokens[index + 1][1] if index + 1 < len(tokens) else ""
+    before = tokens[index - 1][1] if index else ""
+    return "r" if before[:2] in ("NN", "CD", "VB", ",", "JJ", "RB") or after[:1] in ("V", "M") else "d"

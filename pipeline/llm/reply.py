@@ -15,7 +15,7 @@ from pipeline.llm.base import Completion, Finish
 from pipeline.llm.retry import Failure
 from pipeline.types import Message, ToolCall, Usage
 
-_NOISE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
 _TAGS = re.compile(r"<[^<>]{0,200}>")
 _FINISHES = {
     "stop": Finish.STOP,
@@ -119,7 +119,7 @@ def _text(value: Any) -> str:
     """A text, or a list of parts of which those of type text count."""
     if isinstance(value, list):
         value = "".join(str(_get(part, "text") or "") for part in value)
-    return _NOISE.sub("", value) if isinstance(value, str) else ""
+    return _SURROGATES.sub("\ufffd", value) if isinstance(value, str) else ""
 
 
 def _call(item: Any) -> ToolCall | None:
@@ -142,9 +142,9 @@ def _arguments(value: Any) -> str:
             # Some grammars let raw control characters into strings.
             value = json.loads(value, strict=False)
         except (ValueError, RecursionError):
-            return _NOISE.sub("", value)
+            return _SURROGATES.sub("\ufffd", value)
     try:
-        return _NOISE.sub("", json.dumps(value, ensure_ascii=False))
+        return _SURROGATES.sub("\ufffd", json.dumps(value, ensure_ascii=False))
     except (TypeError, RecursionError):
         return ""
 

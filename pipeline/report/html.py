@@ -86,7 +86,7 @@ def changed(old: str, new: str) -> Markup:
             continue
         out += Markup("<del>{}</del> ").format(gone.strip()) if gone else Markup()
         out += Markup("<ins>{}</ins> ").format(come.strip()) if come else Markup()
-    return out
+    return out.rstrip()
 
 
 def share(value: Share) -> str:

@@ -114,18 +114,23 @@ class Record(Data):
         return spent
 
     @property
+    def last(self) -> Round | None:
+        """The last round with a draft: a refiner that found nothing better ends a seed where it stood."""
+        return next((past for past in reversed(self.rounds) if past.draft), None)
+
+    @property
     def draft(self) -> Draft | None:
-        return self.rounds[-1].draft if self.rounds else None
+        return self.last.draft if self.last else None
 
     @property
     def measured(self) -> tuple[Verdict, ...]:
         """The verdicts that difficulty and solve rate rest on: the confirmation's, and the last round's without one."""
-        return self.confirmation_verdicts or (self.rounds[-1].verdicts if self.rounds else ())
+        return self.confirmation_verdicts or (self.last.verdicts if self.last else ())
 
     @property
     def measured_rollouts(self) -> tuple[Rollout, ...]:
         """The rollouts of `measured`, in the same order."""
-        return self.confirmation or (self.rounds[-1].rollouts if self.rounds else ())
+        return self.confirmation or (self.last.rollouts if self.last else ())
 
     @property
     def difficulty(self) -> int | None:

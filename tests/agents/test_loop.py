@@ -12,6 +12,7 @@ from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import AgentLimits
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.scripted import ScriptedLLM
+from pipeline.llm.settings import ModelConfig
 from pipeline.types import Message, Stop, ToolCall, Trajectory, Usage
 from tests.shelf import Shelf, passage
 

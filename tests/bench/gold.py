@@ -9,7 +9,6 @@ The questions are split in two by the sha256 of their ids. The solver was tuned 
 import argparse
 import asyncio
 import hashlib
-
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +82,17 @@ def duplicates(corpus_: corpus.Corpus, path: Path) -> dict[str, str]:
 
 def table(measurement: Measurement) -> str:
     head = "group                 n     EM     F1  solved  recall  one-shot  gain  steps  median  p90  seen  least"
-    return "\n".join([f"solver {measurement.solver_digest[:12]}, k = {measurement.k}", head, *map(_line, measurement.figures)])
+    return "\n".join(
+        [f"solver {measurement.solver_digest[:12]}, k = {measurement.k}", head, *map(_line, measurement.figures)]
+    )
 
 
 def _line(f: Figures) -> str:
     recall, baseline = f.recall or 0.0, f.baseline or 0.0
     return (
         f"{f.group:18} {f.questions:4} {f.exact:6.3f} {f.f1:6.3f} {f.solved:7.3f} {recall:7.3f} {baseline:9.3f} "
-        f"{100 * (recall - baseline):+5.1f} {f.steps:6.2f} {f.median_steps:7.1f} {f.p90_steps:4} {f.seen:5.1f} {f.least_steps or 0:6.2f}"
+        f"{100 * (recall - baseline):+5.1f} {f.steps:6.2f} {f.median_steps:7.1f} {f.p90_steps:4} {f.seen:5.1f} "
+        f"{f.least_steps or 0:6.2f}"
     )
 
 
@@ -105,7 +107,11 @@ def main() -> None:
     options.add_argument("--out", type=Path, default=Path("outputs"))
     given = options.parse_args()
     settings = config.build(
-        values={"corpus": {"name": str(given.corpus)}, "loop": {"rollouts": given.samples}, "how": {"out": str(given.out)}}
+        values={
+            "corpus": {"name": str(given.corpus)},
+            "loop": {"rollouts": given.samples},
+            "how": {"out": str(given.out)},
+        }
     )
     loaded = corpus.load(corpus.resolve(str(given.corpus)))
     kept = duplicates(loaded, given.corpus)

@@ -39,7 +39,12 @@ class Ended(NamedTuple):
     """Accepted, and still at its target on fresh rollouts."""
     accepted: bool
     relaxed: bool
-    calls: int
+    spent: dict[str, int]
+    """Calls by role."""
+
+    @property
+    def calls(self) -> int:
+        return sum(self.spent.values())
 
 
 def arms(ground: Ground) -> dict[str, Site]:
@@ -57,11 +62,11 @@ def arms(ground: Ground) -> dict[str, Site]:
 
 async def run(seed: Seed, site: Site) -> Ended:
     record = await episode.dig(seed, site)
-    calls = sum(usage.calls for usage in record.usage.values())
+    spent = {role: usage.calls for role, usage in record.usage.items()}
     relaxed = record.reason == "relaxed"
     accepted = record.status is Status.ACCEPTED and not relaxed
     held = accepted and (site.config.loop.confirm or await holds(record, site))
-    return Ended(held, accepted, relaxed, calls)
+    return Ended(held, accepted, relaxed, spent)
 
 
 async def holds(record: Record, site: Site) -> bool:
@@ -93,28 +98,20 @@ def ratio(ours: list[Ended], theirs: list[Ended], figure: Callable[[Sequence[End
 
 def report(ended: dict[str, list[Ended]], ground: Ground) -> bool:
     config, seeds = ground.config, len(ended["sage"])
+    model = config.models.of("solver").model
     print(
         f"loop: corpus {config.corpus.name}, {seeds} seeds of --seed {config.seed}, steps {config.steps}, "
-        f"K {config.loop.rollouts}, R {config.loop.rounds}, k {config.retrieval.k}, model {config.models.of('solver').model}, "
+        f"K {config.loop.rollouts}, R {config.loop.rounds}, k {config.retrieval.k}, model {model}, "
         f"solver {ground.site.lineage.solver_digest[:12]} (figures of the loop, not of the data)\n"
     )
+    roles = list(ended["sage"][0].spent)
     rows = []
     for name, of in ended.items():
         each = interval(of, lambda items: pairs(items) / len(items))
-        held, accepted = int(pairs(of)), sum(e.accepted for e in of)
-        rows.append(
-            (
-                name,
-                accepted,
-                held,
-                each,
-                sum(e.calls for e in of),
-                interval(of, calls_per_pair),
-                sum(e.relaxed for e in of),
-            )
-        )
-    head = ("arm", "accepted", "held", "held per seed", "calls", "calls per held pair", "relaxed, apart")
-    print(table(head, rows))
+        by_role = [sum(e.spent[role] for e in of) for role in roles]
+        counts = [sum(e.accepted for e in of), sum(e.held for e in of), sum(e.relaxed for e in of)]
+        rows.append((name, *counts, each, *by_role, sum(by_role), interval(of, calls_per_pair)))
+    print(table(("arm", "accepted", "held", "relaxed", "held per seed", *roles, "calls", "calls per held pair"), rows))
     more = ratio(ended["default"], ended["sage"], pairs)
     fewer = ratio(ended["default"], ended["sage"], calls_per_pair)
     good = more.value >= 1 and fewer.value <= MOST_CALLS

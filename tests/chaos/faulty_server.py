@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from pipeline.embedded.model import EmbeddedModel
-from pipeline.llm.base import LLM, Completion, Request, Schema, Tool
+from pipeline.errors import ProviderError
+from pipeline.llm.base import LLM, Completion, Request, Sampling, Schema, Tool
 from pipeline.llm.wire import wire_seed
 from pipeline.types import Message, ToolCall, sha256
 
@@ -98,7 +99,10 @@ class FaultyServer:
         self.counts[fault] += 1
         if fault and fault != "truncated":
             return _fault(fault)
-        answer = orjson.dumps(said(await self.model.complete(heard(body))))
+        try:
+            answer = orjson.dumps(said(await self.model.complete(heard(body))))
+        except ProviderError as error:
+            return Reply(500, orjson.dumps({"error": {"message": str(error)}}))
         if fault:
             return Reply(body=answer, cut=len(answer) // 2)
         self.answered(body)
@@ -142,6 +146,9 @@ def heard(body: dict[str, Any]) -> Request:
         tools=tuple(Tool(name=f["name"], description=f["description"], parameters=f["parameters"]) for f in functions),
         tool_choice=choice if isinstance(choice, str) else choice["function"]["name"],
         output=Schema(name=form["name"], body=form["schema"]) if form else None,
+        sampling=Sampling(
+            temperature=body["temperature"], top_p=body["top_p"], max_tokens=body["max_completion_tokens"]
+        ),
         sample=SAMPLES[body["seed"]],
     )
 

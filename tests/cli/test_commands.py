@@ -31,6 +31,7 @@ def test_generate_for_a_person_shows_a_pair_and_the_way_on(digsite: Digsite, out
     for needed in ("planned", "accepted", "report.html", "digsite inspect"):
         assert needed in said.out
     assert "8/8 seeds" in said.err
+    assert "figures of the loop, not of the data" in said.err
 
 
 def test_the_same_command_with_more_goes_on_in_the_same_folder(digsite: Digsite, out: Path, tmp_path: Path) -> None:
@@ -77,6 +78,14 @@ def test_inspect_lists_every_seed_and_shows_one_in_full(digsite: Digsite, out: P
     assert record["key"] == accepted["key"]
     for needed in ("round 0: generator", "rollout 0", "confirmation", record["rounds"][-1]["draft"]["answer"]):
         assert needed in page
+
+
+def test_resume_works_from_another_working_directory(
+    digsite: Digsite, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert digsite("resume", out / "tiny/latest", "--json").json["planned"] == 8
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_inspect_of_an_unknown_item_says_how_to_find_one(digsite: Digsite, out: Path) -> None:

@@ -43,6 +43,16 @@ def test_the_time_left_follows_from_the_speed_of_accepting() -> None:
     assert tally.seconds_left() == pytest.approx(12)
 
 
+def test_what_came_before_the_first_seed_does_not_count() -> None:
+    clock = Clock()
+    tally = Tally(pairs=10, seeds=None, clock=clock)
+    clock.now = tally.digging = 100.0
+    for n in range(5):
+        clock.now += 1
+        tally.add(finished(True, n))
+    assert tally.seconds_left() == pytest.approx(5)
+
+
 def test_a_changed_rate_counts_and_the_far_past_does_not() -> None:
     tally, clock = played("a" * 100, pairs=1000)
     for n in range(60):

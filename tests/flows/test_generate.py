@@ -2,9 +2,11 @@
 
 import os
 import re
+import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import orjson
@@ -22,48 +24,12 @@ def digsite(module: str, *arguments: str | Path) -> subprocess.CompletedProcess[
     return subprocess.run(command, capture_output=True, text=True, check=False, env=quiet, timeout=180)
 
 
-@pytest.fixture(scope="module")
-def flowed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    out = tmp_path_factory.mktemp("flow")
-    return out, digsite("flows.main", "generate", "tiny", *SMALL, "--seeds", "6", "--out", out, "--json")
-
-
 def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_flow_gives_the_same_bytes_as_no_flow(flowed: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
-    out, said = flowed
-    assert said.returncode == 0, said.stderr
-    straight = digsite("pipeline.cli", "generate", "tiny", *SMALL, "--seeds", "6", "--out", out / "straight", "--json")
-    assert straight.returncode == 0, straight.stderr
-    made = files(out / "tiny/latest/dataset")
-    assert any(name.endswith(".parquet") for name in made)
-    assert made == files(out / "straight/tiny/latest/dataset")
-
-
-def test_it_is_as_quiet_as_without(flowed: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
-    _, said = flowed
-    assert orjson.loads(said.stdout)["planned"] == 6
-    assert all(re.match(r"[a-zA-Z ]+: \d+/6 seeds", line) for line in said.stderr.splitlines()), said.stderr
-
-
-def test_prefect_keeps_a_path_and_artifacts_and_no_more(
-    flowed: tuple[Path, subprocess.CompletedProcess[str]],
-) -> None:
-    out, _ = flowed
-    with sqlite3.connect(f"file:{out}/.prefect/prefect.db?mode=ro", uri=True) as database:
-        ((parameters, state),) = database.execute("SELECT parameters, state_name FROM flow_run").fetchall()
-        keys = {key for (key,) in database.execute("SELECT key FROM artifact WHERE key IS NOT NULL")}
-    assert state == "Completed"
-    assert list(orjson.loads(parameters)) == ["config"]
-    assert config.RunConfig.model_validate_json(Path(orjson.loads(parameters)["config"]).read_bytes()).seed == 0
-    assert keys == {"digsite-progress", "digsite-funnel", "digsite-report"}
-
-
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
-def test_its_server_ends_with_it(flowed: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
-    out, _ = flowed
+def processes_of(out: Path) -> list[bytes]:
+    """The command lines of all processes whose PREFECT_HOME is in `out`."""
     alive = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -71,7 +37,34 @@ def test_its_server_ends_with_it(flowed: tuple[Path, subprocess.CompletedProcess
                 alive.append((process / "cmdline").read_bytes())
         except OSError:
             continue
-    assert alive == []
+    return alive
+
+
+def test_the_flow_gives_the_same_bytes_as_no_flow_and_leaves_no_server(tmp_path: Path) -> None:
+    """One test, because a flow of its own costs its server's start."""
+    flow = digsite("flows.main", "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "flow", "--json")
+    assert flow.returncode == 0, flow.stderr
+    assert processes_of(tmp_path) == []
+    lines = flow.stderr.splitlines()
+    assert all(re.match(r"[a-zA-Z ]+: \d+/6 seeds", line) for line in lines), "Prefect is not quiet"
+    prefect_keeps_a_path_and_artifacts(tmp_path / "flow/.prefect/prefect.db")
+    none = digsite("pipeline.cli", "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "none", "--json")
+    assert none.returncode == 0, none.stderr
+    runs = [Path(orjson.loads(said.stdout)["run"]).name for said in (flow, none)]
+    assert runs[0] == runs[1], "the embedded model's code was edited between the two"
+    made = files(tmp_path / "flow/tiny/latest/dataset")
+    assert any(name.endswith(".parquet") for name in made)
+    assert made == files(tmp_path / "none/tiny/latest/dataset")
+
+
+def prefect_keeps_a_path_and_artifacts(database: Path) -> None:
+    with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as opened:
+        ((parameters, state),) = opened.execute("SELECT parameters, state_name FROM flow_run").fetchall()
+        keys = {key for (key,) in opened.execute("SELECT key FROM artifact WHERE key IS NOT NULL")}
+    assert state == "Completed"
+    assert list(orjson.loads(parameters)) == ["config"]
+    assert config.RunConfig.model_validate_json(Path(orjson.loads(parameters)["config"]).read_bytes()).seed == 0
+    assert keys == {"digsite-progress", "digsite-funnel", "digsite-report"}
 
 
 def test_the_nightly_deployment_names_a_flow_and_settings_that_are_there() -> None:
@@ -81,3 +74,25 @@ def test_the_nightly_deployment_names_a_flow_and_settings_that_are_there() -> No
     assert f"async def {name}(config: str)" in (ROOT / file).read_text()
     for settings in re.findall(r"config: (\S+)", text):
         assert config.build(file=ROOT / settings).how.pairs == 1000
+
+
+@pytest.mark.slow
+def test_a_signal_ends_the_flow_in_time_without_its_tracebacks(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flows.main", "generate", "tiny", *SMALL, "--seeds", "2000", "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = tmp_path / "tiny/latest/journal/main.jsonl"
+    until = time.monotonic() + 150
+    while not (journal.exists() and journal.stat().st_size) and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    _, said = process.communicate(timeout=30)
+    assert time.monotonic() - sent < 5
+    assert process.returncode == 130
+    assert "digsite resume" in said
+    assert "Traceback" not in said
+    assert "ERROR" not in said

@@ -57,10 +57,14 @@ def test_it_dies_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     assert gone(pid)
 
 
-def test_who_has_a_server_keeps_it(tmp_path: Path) -> None:
-    process = parent(tmp_path, "go", PREFECT_API_URL="http://127.0.0.1:1/api")
+def test_who_has_a_server_keeps_it_and_hears_where_it_does_not_answer(tmp_path: Path) -> None:
+    process = parent(tmp_path / "home", "wait", PREFECT_API_URL="http://127.0.0.1:1/api")
     assert first_line(process) == ["0", "http://127.0.0.1:1/api"]
+    said = " ".join(first_line(process))
+    assert said.startswith("UsageError")
+    assert "PREFECT_API_URL" in said
     process.communicate()
+    assert not (tmp_path / "home").exists()
 
 
 @pytest.mark.slow

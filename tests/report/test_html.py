@@ -8,7 +8,7 @@ from pipeline.config import RunConfig
 from pipeline.report.figures import Outside
 from pipeline.report.html import SHOWN, changed, marked, page
 from tests.hostile import HOSTILE, MARKUP
-from tests.records import accepted, batch, hostile, rejected, world
+from tests.records import accepted, batch, hostile, no_draft, rejected, world
 
 TAGS = set(
     "html head meta title style body header div svg path h1 em p code b dl dt dd nav ul li a main section h2 h3 h4 rect"
@@ -139,3 +139,11 @@ def test_changed_shows_what_went_and_what_came():
     assert changed("Who built the <old> bridge?", "Who drew the bridge?") == (
         "Who <del>built</del> <ins>drew</ins> the <del>&lt;old&gt;</del> bridge?"
     )
+
+
+def test_a_refiner_that_gave_up_is_told_from_a_seed_without_a_question():
+    gave_up = rejected(reason="superficial")
+    last = gave_up.rounds[-1].model_copy(update={"draft": None, "rollouts": (), "verdicts": ()})
+    gave_up = gave_up.model_copy(update={"rounds": (*gave_up.rounds[:-1], last), "reason": "no_draft"})
+    assert "The refiner gave it up" in page([gave_up], RunConfig())
+    assert "No question came of it" in page([no_draft()], RunConfig())

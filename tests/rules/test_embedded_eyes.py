@@ -28,7 +28,7 @@ from pipeline.retrieval.bm25 import Bm25Retriever
 from pipeline.types import AnswerType, Draft, Lineage, Message, Seed, sha256
 
 ROLES = ("propose", "revise", "answer", "verdict")
-EACH = 8
+EACH = 4
 """Requests of one role that are asked again."""
 LOREM = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor."
 FENCED = re.compile(r"^<<<inputs ([0-9a-f]{16})>>>\n.*\n<<<end \1>>>$", re.MULTILINE)

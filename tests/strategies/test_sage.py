@@ -50,7 +50,7 @@ def test_the_generator_is_told_passage_type_and_target() -> None:
     told = prompts.unfence(record.rounds[0].agent.messages[1].content)
     assert told is not None
     assert told["passage"] == {"id": FILM.shown_id, "title": FILM.title, "text": FILM.text}
-    assert (told["answer_type"], told["target_steps"], told["search_budget"]) == ("date", 3, 20)
+    assert (told["answer_type"], told["target_steps"], told["search_budget"]) == ("date", 3, 40)
 
 
 def test_the_generator_sees_its_own_side_only() -> None:
@@ -93,10 +93,11 @@ def test_an_unknown_type_goes_back_to_the_model(change: dict[str, str]) -> None:
         to_draft(orjson.dumps(proposal(**change)).decode(), desk)
 
 
-def test_a_refiner_that_gives_up_ends_the_seed() -> None:
+def test_a_refiner_that_gives_up_ends_the_seed_where_it_stood() -> None:
     cast = Cast(lambda question, sample: 2, revisions=[proposal(question="", hops=[])])
     record = run(cast)
-    assert (record.reason, len(record.rounds)) == ("no_draft", 2)
+    assert (record.reason, len(record.rounds)) == ("superficial", 2)
+    assert record.draft == record.rounds[0].draft
 
 
 def test_revising_a_round_without_a_draft_is_a_mistake_of_the_caller() -> None:

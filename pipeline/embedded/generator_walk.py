@@ -1,0 +1,172 @@
+"""Where a generator or refiner is in its walk: what it has read, what the best chain is, and what to search for next."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from pipeline.embedded import lexicon
+from pipeline.embedded.facts import names_in
+from pipeline.embedded.facts_subject import plain
+from pipeline.embedded.generator_bridge import bridges
+from pipeline.embedded.generator_chain import Chain, chains, finals, paths, quality
+from pipeline.embedded.generator_graph import Graph, build, join, readings
+from pipeline.embedded.generator_wording import Style, hops, question
+from pipeline.embedded.observed import Seen
+from pipeline.text import words
+
+_FIRST_CALLS, _MOST_TURNS = 5, 9
+"""Every turn sends all that was read again: a prompt that starts long leaves fewer of them."""
+_TRIED = 3
+"""Chains that are tried out before the best is proposed as it is."""
+TYPES = ("entity", "date", "number")
+
+
+class Goal(NamedTuple):
+    """What is wanted: a chain of so many hops with that type of answer, within a budget of searches."""
+
+    steps: int
+    type: str
+    budget: int
+
+
+class Walk:
+    """One generator's view of where it is."""
+
+    def __init__(
+        self,
+        goal: Goal,
+        read: Iterable[Seen],
+        found: Mapping[str, list[Seen]],
+        rng: random.Random,
+        *,
+        turns: int = 0,
+        extra_cost: Callable[[Chain], float] = lambda chain: 0.0,
+    ) -> None:
+        """`read` are the passages known from the start, the seed first; `found` what each query has brought."""
+        first = list(read)
+        self.extra_cost, self.turns = extra_cost, turns
+        self.goal, self.found, self.rng, self.seed = goal, found, rng, first[0]
+        shown = [*first, *(passage for hits in found.values() for passage in hits)]
+        self.graph: Graph = build(shown, {query: [hit.id for hit in hits] for query, hits in self.found.items()})
+        join(self.graph, bridges(self.graph))
+        self.jitter = {title: rng.random() for title in sorted(self.graph.nodes)}
+        self.wording = rng.random()
+        self._known: dict[tuple[int, str], list[Chain]] = {}
+
+    def next_queries(self, at_once: int = 3) -> list[str]:
+        """What to search for now, so much at a time; nothing when the best chain is ready."""
+        if self.goal.steps == 1 or self.turns >= _MOST_TURNS:
+            return []
+        left = self.goal.budget - len(self.found)
+        trial = next((chain for chain in self.ranked(self.goal.steps, self.goal.type)[:_TRIED] if not self.failed(chain)), None)
+        if trial:
+            return self.untried(trial)[:left]
+        return self.frontier()[: min(left, at_once if self.found else max(at_once, _FIRST_CALLS))]
+
+    def ranked(self, length: int, answer_type: str) -> list[Chain]:
+        found = self._known.get((length, answer_type))
+        if found is None:
+            found = sorted(self._chains(length, answer_type), key=self._cost)
+            self._known[length, answer_type] = found
+        return found
+
+    def _chains(self, length: int, answer_type: str) -> list[Chain]:
+        if length > 1:
+            return chains(self.graph, length, answer_type)
+        return [Chain(self.seed.title, (), final) for final in finals(self.graph, self.seed.title, answer_type)]
+
+    def _cost(self, chain: Chain) -> float:
+        return (
+            quality(self.graph, chain)
+            + self.jitter[chain.titles[-1]]
+            + self._pick(chain)
+            + self.extra_cost(chain)
+            + 3 * (self.seed.title not in chain.titles)
+        )
+
+    def _pick(self, chain: Chain) -> float:
+        """Chance by the final fact, so that one thing is not always asked for the same."""
+        return random.Random(f"{self.wording}{chain.final.stated.fact.relation}").random() * 2
+
+    def trials(self, chain: Chain) -> list[str]:
+        return [hop["sub_question"] for hop in hops(self.graph, chain)] + [self.ask(chain)]
+
+    def untried(self, chain: Chain) -> list[str]:
+        return [query for query in self.trials(chain) if query not in self.found and words(query)]
+
+    def failed(self, chain: Chain) -> bool:
+        """Does a search that was made for it show that fewer would do?"""
+        homes = [stated.passage.id for stated in chain.evidence]
+        *single, whole = self.trials(chain)
+        for place, query in enumerate(single):
+            shown = {hit.id for hit in self.found.get(query, ())}
+            if shown & set(homes[place + 1 :]):
+                return True
+        shown = {hit.id for hit in self.found.get(whole, ())}
+        return len(homes) > 1 and homes[-1] in shown and bool(shown & set(homes[:-1]))
+
+    def ask(self, chain: Chain, style: Style | None = None) -> str:
+        return question(self.graph, chain, random.Random(f"{self.wording}"), style or Style())
+
+    def frontier(self) -> list[str]:
+        """Names to look up: those whose passage would make the longest chain, then those that the seed mentions."""
+        asked = {query.lower() for query in self.found}
+        known = {plain(title).lower() for title in self.graph.nodes}
+        into, out = self._reach()
+        worth: dict[str, float] = {}
+        heard = Counter(
+            names[0]
+            for told in self.graph.stated.values()
+            for stated in told
+            if stated.fact.kind == "link" and (names := readings(stated))
+        )
+
+        def offer(name: str, value: float) -> None:
+            if name.lower() not in asked and len(name) > 3:
+                worth[name] = max(worth.get(name, 0), value + 0.3 * self.rng.random())
+
+        for title, told in self.graph.stated.items():
+            near = 0.5 * (title == self.seed.title)
+            offer(plain(title), out.get(title, 0) + near - 0.3)
+            for stated in told:
+                if stated.fact.kind == "link" and (names := readings(stated)):
+                    seen_before = any(name.lower() in known for name in names)
+                    value = into.get(title, 0) + near - 0.4 * stated.fact.shared - 0.4 * stated.fact.named - 0.8 * seen_before
+                    offer(names[0], value + 0.3 * min(2, heard[names[0]] - 1))
+        for name in names_in(self.seed.text):
+            if name.lower() not in lexicon.HUBS:
+                offer(name, -0.2)
+        return sorted((name for name in worth), key=lambda name: -worth[name])
+
+    def _reach(self) -> tuple[dict[str, int], dict[str, int]]:
+        """How many edges lead to each title at most, and from it."""
+        into: dict[str, int] = {}
+        out: dict[str, int] = {}
+        for length in range(2, self.goal.steps + 1):
+            for run in paths(self.graph, length):
+                into[run[-1].target] = length - 1
+                out[run[0].source] = length - 1
+        return into, out
+
+    def best(self) -> Chain | None:
+        """The best there is: of the length and type asked for, else of another type, else shorter."""
+        for length in range(self.goal.steps, 0, -1):
+            for kind in (self.goal.type, *(kind for kind in TYPES if kind != self.goal.type)):
+                ranked = self.ranked(length, kind)
+                good = next((chain for chain in ranked if not self.failed(chain)), None) or next(iter(ranked), None)
+                if good:
+                    return good
+        return None
+
+    def arguments(self, chain: Chain, style: Style | None = None) -> dict[str, object]:
+        """The arguments of `propose` or `revise`."""
+        final = chain.final
+        return {
+            "question": self.ask(chain, style),
+            "answer": final.answer,
+            "answer_type": final.kind,
+            "answer_precision": final.stated.fact.precision if final.kind == "date" else "",
+            "hops": hops(self.graph, chain),
+            "family": "chain" if chain.edges else "control",
+        }

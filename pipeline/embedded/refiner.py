@@ -1,0 +1,163 @@
+"""The embedded refiner: acts on what was found out about a draft.
+
+Too easy: a longer chain, or one without the hops that a shortcut made needless, or a start that is described instead of
+named. Unsolved or unsound: the clues are told in full, or a doubtful hop, or the final fact, is replaced. It keeps as
+much of the draft's chain as it can, which it finds again by reading the passages.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pipeline.embedded import lexicon
+from pipeline.embedded.compose import described
+from pipeline.embedded.facts_subject import plain
+from pipeline.embedded.generator import chance, final, nothing, read_inputs, searched, searches, shown, turns
+from pipeline.embedded.generator_chain import Chain, finals, sound
+from pipeline.embedded.generator_graph import Stated
+from pipeline.embedded.generator_walk import TYPES, Goal, Walk
+from pipeline.embedded.generator_wording import Style
+from pipeline.llm.base import Request
+from pipeline.text import normalise
+from pipeline.types import Message
+
+_AT_ONCE, _MOST_TURNS = 7, 3
+"""Its prompt holds every passage read so far, and every turn sends it again."""
+_SAYS_NOTHING = frozenset("this that which what date day year whom".split())
+_SAID_TOO_LITTLE = ("retrieval_miss", "solver_error")
+
+
+def revise(request: Request) -> Message:
+    """The refiner's next turn."""
+    inputs = read_inputs(request)
+    may_search = request.tool_choice != "revise" and any(tool.name == "search" for tool in request.tools)
+    revision = Revision(inputs, request, budget=inputs["search_budget"] if may_search else 0)
+    queries = revision.next_queries() if may_search else []
+    return searches(request, queries) if queries else final(request, revision.arguments())
+
+
+class Revision:
+    """One refiner's view: the draft's chain, if it is found again, and the walk that could replace it."""
+
+    def __init__(self, inputs: dict[str, Any], request: Request, budget: int) -> None:
+        self.draft, self.feedback = inputs["draft"], inputs["feedback"]
+        self.easy = self.feedback["label"] == "too_easy"
+        self.steps: int = inputs["target_steps"]
+        read = {passage["id"]: shown(passage) for passage in inputs["seen"]}
+        homes = [hop["passage_id"] for hop in self.draft["hops"] if hop["passage_id"] in read]
+        ordered = [read[home] for home in dict.fromkeys([*homes, *read])]
+        goal = Goal(self.steps + self.easy, inputs["answer_type"], budget)
+        self.homes = set(homes)
+        self.doubtful = {
+            (hop["passage_id"], hop["answer"])
+            for place, hop in enumerate(self.draft["hops"])
+            if place in self.feedback["hops"] and place < len(self.draft["hops"]) - 1
+        }
+        found, asked = searched(request.messages), turns(request.messages)
+        self.walk = Walk(goal, ordered, found, chance(request, inputs), turns=asked, extra_cost=self._cost)
+        self.turns = asked
+        self.chain = self._recognised()
+
+    def _cost(self, chain: Chain) -> float:
+        """What a chain costs for being unlike the draft, and for keeping what was found wrong with it."""
+        homes = {stated.passage.id for stated in chain.evidence}
+        kept = len(homes & self.homes)
+        return 4.0 * self._keeps_doubt(chain) - kept
+
+    def _keeps_doubt(self, chain: Chain) -> bool:
+        pairs = zip(chain.evidence, chain.answers, strict=True)
+        return any((stated.passage.id, answer) in self.doubtful for stated, answer in pairs)
+
+    def _recognised(self) -> Chain | None:
+        """The draft's chain, read again from its passages."""
+        hops, answers = self.draft["hops"], [hop["answer"] for hop in self.draft["hops"]]
+        for chain in self.walk.ranked(len(hops), self.draft["answer_type"]) if hops else ():
+            homes = [stated.passage.id for stated in chain.evidence]
+            if homes == [hop["passage_id"] for hop in hops] and list(chain.answers) == answers:
+                return chain
+        return None
+
+    def next_queries(self) -> list[str]:
+        """Only a chain that must change is searched for."""
+        if not self.easy and any(self._differs(arguments) for arguments in self._told_more()):
+            return []
+        return self.walk.next_queries(_AT_ONCE) if self.turns < _MOST_TURNS else []
+
+    def arguments(self) -> dict[str, object]:
+        """The first option that differs from the draft and was not seen to fail."""
+        spare: dict[str, object] | None = None
+        for make in self._options():
+            for arguments in make():
+                if self._differs(arguments):
+                    return arguments
+                spare = spare or arguments
+        return spare or nothing(self.draft["answer_type"])
+
+    def _differs(self, arguments: dict[str, object]) -> bool:
+        return _core(str(arguments["question"])) != _core(self.draft["question"])
+
+    def _options(self) -> tuple[Callable[[], Iterator[dict[str, object]]], ...]:
+        if self.easy:
+            return self._longer, self._without_doubt, self._described, self._told_more, self._any
+        if self.feedback["cause"] in _SAID_TOO_LITTLE:
+            return self._told_more, self._other_final, self._without_doubt, self._any
+        return self._without_doubt, self._other_final, self._told_more, self._any
+
+    def _longer(self) -> Iterator[dict[str, object]]:
+        """One more hop than the target, so that a shortcut leaves enough."""
+        yield from self._chains(self.steps + 1)
+
+    def _without_doubt(self) -> Iterator[dict[str, object]]:
+        """Another chain of the length wanted, without the hops that were found wanting."""
+        yield from self._chains(self.steps)
+
+    def _chains(self, length: int) -> Iterator[dict[str, object]]:
+        kinds = dict.fromkeys((self.walk.goal.type, *TYPES))
+        for kind in kinds:
+            for chain in self.walk.ranked(length, kind):
+                if chain != self.chain and not self._keeps_doubt(chain) and not self.walk.failed(chain):
+                    yield self.walk.arguments(chain)
+
+    def _told_more(self) -> Iterator[dict[str, object]]:
+        """The same chain with the adjectives of every noun."""
+        if self.chain:
+            yield self.walk.arguments(self.chain, Style(full=True))
+
+    def _other_final(self) -> Iterator[dict[str, object]]:
+        """Another fact of the last thing."""
+        if not self.chain:
+            return
+        for kind in dict.fromkeys((self.walk.goal.type, *TYPES)):
+            for end in finals(self.walk.graph, self.chain.titles[-1], kind):
+                chain = self.chain._replace(final=end)
+                if end.stated != self.chain.final.stated and sound(self.walk.graph, chain):
+                    yield self.walk.arguments(chain)
+
+    def _described(self) -> Iterator[dict[str, object]]:
+        """The same chain, its start described by another fact instead of named."""
+        if not self.chain:
+            return
+        thing = self.walk.graph.nodes[self.chain.start]
+        used = {plain(self.chain.start), *self.chain.answers}
+        for stated in self.walk.graph.stated[self.chain.start]:
+            if self._describes(stated, used):
+                what = described(thing._replace(noun=thing.noun._replace(phrase=thing.noun.full)), stated.fact)
+                anchor = f"the {what.split(' ', 1)[1]} {stated.object}"
+                yield self.walk.arguments(self.chain, Style(anchor=anchor))
+
+    def _describes(self, stated: Stated, used: set[str]) -> bool:
+        fact = stated.fact
+        link = fact.kind == "link" and fact.form == "reduced" and not fact.shared and not fact.named
+        return link and stated.object not in used and stated.object.lower() not in lexicon.HUBS
+
+    def _any(self) -> Iterator[dict[str, object]]:
+        """Whatever else there is, the longest first."""
+        for length in range(self.steps + 1, 0, -1):
+            for kind in dict.fromkeys((self.walk.goal.type, *TYPES)):
+                for chain in self.walk.ranked(length, kind):
+                    yield self.walk.arguments(chain)
+                    yield self.walk.arguments(chain, Style(full=True))
+
+
+def _core(question: str) -> list[str]:
+    """The words in which two questions must differ to be different ones."""
+    return [word for word in normalise(question).split() if word not in _SAYS_NOTHING]
