@@ -7,7 +7,6 @@ when a client is made, and nothing that leaves this file holds it.
 
 import asyncio
 import logging
-import os
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -44,7 +43,7 @@ class OpenAIModel:
         self._patience = Patience(config.base_url, config.limits)
         self._without: Dialect = frozenset()
         self._told: set[str] = set()
-        self._answered = False
+        self._taken: Dialect = frozenset()
 
     async def complete(self, request: Request) -> Completion:
         """Raises ProviderError where the endpoint gave no answer in all tries, or refused for good."""
@@ -75,33 +74,33 @@ class OpenAIModel:
         """One try, or a few where the server refuses parameters: each of those is left out from then on."""
         while True:
             without = self._without
+            tree = body(request, self._seed, without)
             try:
                 async with asyncio.timeout(self.config.limits.timeout_seconds):
-                    raw = await _post(client, body(request, self._seed, without))
+                    raw = await _post(client, tree)
             except openai.APIStatusError as error:
-                verdict = judged(self._refusal(error), without, answered=self._answered)
+                verdict = judged(self._refusal(error), without, self._taken)
                 if verdict.lacks:
                     self._without |= {verdict.lacks}
                     self._tell(f"{self.config.model} is asked without '{verdict.lacks}', which the endpoint refuses")
                     continue
                 return self._settled(verdict)
-            except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException) as error:
-                raise Failure(f"no answer within {self.config.limits.timeout_seconds:.0f} s") from error
+            except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException):
+                raise Failure(f"no answer within {self.config.limits.timeout_seconds:.0f} s") from None
             except (openai.APIConnectionError, httpx2.HTTPError) as error:
-                raise Failure(f"the connection broke ({self._plain(error.__cause__ or error)})") from error
+                raise Failure(f"the connection broke ({self._plain(error.__cause__ or error)})") from None
             except (openai.OpenAIError, ValueError) as error:
-                raise Failure(f"the answer could not be read ({type(error).__name__})") from error
+                raise Failure(f"the answer could not be read ({type(error).__name__})") from None
             if raw is None:
                 return reply.refused(Finish.LENGTH)
             completion = reply.completion(raw)
-            self._answered = True
+            self._taken |= {*tree, *(("strict",) if "tools" in tree else ())}
             return completion
 
     def _settled(self, verdict: Verdict) -> Completion:
-        if verdict.failure is not None:
-            raise verdict.failure
         if verdict.finish is None:
-            raise Failure(verdict.said)
+            # Without its cause: the SDK's error holds the server's own words, and those may hold the key.
+            raise (verdict.failure or Failure(verdict.said)) from None
         self._tell(verdict.said)
         return reply.overflow() if verdict.finish is Finish.CONTEXT else reply.refused(verdict.finish)
 
@@ -119,8 +118,8 @@ class OpenAIModel:
 
     def _plain(self, error: object) -> str:
         """Text of a server or library for a user: one short line without escapes and without the key."""
-        text, key = str(error), _key(self.config)
-        if key != _NO_KEY:
+        text = str(error)
+        if key := self.config.key():
             text = text.replace(key, f"[{self.config.api_key_env}]")
         return " ".join(clean(text[:2000]).split())[:300]
 
@@ -137,7 +136,7 @@ class _Line:
         calls = config.limits.concurrency
         self.limiter = Limiter(config.limits)
         self.client = AsyncOpenAI(
-            api_key=_key(config),
+            api_key=config.key() or _NO_KEY,
             base_url=config.base_url,
             max_retries=0,
             http_client=httpx2.AsyncClient(
@@ -147,10 +146,6 @@ class _Line:
                 follow_redirects=False,
             ),
         )
-
-
-def _key(config: ModelConfig) -> str:
-    return os.environ.get(config.api_key_env, "").strip() or _NO_KEY
 
 
 async def _post(client: AsyncOpenAI, tree: dict[str, Any]) -> bytes | None:

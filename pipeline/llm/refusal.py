@@ -20,7 +20,7 @@ _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|cre
 _FILTER = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
 _ALIASES = {
     "tools": r"tool-call-parser|enable-auto-tool-choice|support (?:tools|tool use|function calling)|\btools\b",
-    "tool_choice": r"tool[_ ]choice",
+    "tool_choice": "tool_choice",
     "response_format": r"response_format|json_schema|structured output",
     "max_completion_tokens": r"max_completion_tokens|max_tokens",
     "temperature": r"\btemperature\b",
@@ -54,8 +54,9 @@ class Verdict(NamedTuple):
     """The parameter to leave out from now on."""
 
 
-def judged(refusal: Refusal, without: Dialect, *, answered: bool) -> Verdict:
-    """`answered`: the endpoint has answered requests of ours before, so that a bad one is that request's own fault."""
+def judged(refusal: Refusal, without: Dialect, taken: Dialect = frozenset()) -> Verdict:
+    """`taken` are the parameters of requests that the endpoint did answer: those it does not refuse as such, so that a
+    bad request is that request's own fault."""
     status, text = refusal.status, f"{refusal.code} {refusal.said}"
     if failure := _fatal(refusal, text):
         return Verdict(str(failure), failure)
@@ -68,10 +69,11 @@ def judged(refusal: Refusal, without: Dialect, *, answered: bool) -> Verdict:
     if _FILTER.search(text):
         return Verdict(f"{refusal.model} would not answer a request ({refusal.said})", finish=Finish.CONTENT_FILTER)
     for name in REFUSABLE:
-        if name not in without and re.search(_ALIASES[name], text):
+        # `auto` may be taken where the name of a tool is not.
+        if name not in without and (name not in taken or name == "tool_choice") and re.search(_ALIASES[name], text):
             return Verdict(refusal.said, lacks=name)
     said = f"{refusal.endpoint} takes no request of ours ({status}: {refusal.said})"
-    if answered:
+    if taken:
         return Verdict(said.replace("no request", "not every request"), finish=Finish.CONTENT_FILTER)
     return Verdict(said, Failure(said, fatal=True))
 

@@ -4,11 +4,14 @@ Provider, model and sampling say *what* answers and are digested. Address, key, 
 reached: they may change between two commands that go on with the same run.
 """
 
+import os
+import re
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
+from pipeline.errors import UsageError
 from pipeline.llm.base import Sampling
 from pipeline.types import Data, Usage
 
@@ -77,6 +80,15 @@ class ModelConfig(Data):
         if self.provider == "embedded" and self.model != "embedded":
             raise ValueError(f"the provider of '{self.model}' is not told; say provider = 'openai'")
         return self
+
+    def key(self) -> str:
+        """The key, or nothing where the variable is not set. Raises UsageError, without the value, on what is no key."""
+        key = os.environ.get(self.api_key_env, "").strip()
+        if not re.fullmatch(r"[!-~]*", key):
+            raise UsageError(
+                f"the environment variable {self.api_key_env} holds no key: it has blanks or odd characters"
+            )
+        return key
 
     def what(self) -> dict[str, Any]:
         """The digested part."""

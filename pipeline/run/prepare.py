@@ -1,6 +1,5 @@
 """Everything that a configuration names, opened: its corpus, its index, its model, and what its records say of them."""
 
-import os
 from typing import NamedTuple
 
 from pipeline import registry
@@ -54,7 +53,7 @@ def check_models(config: RunConfig) -> None:
     for one in config.models.all():
         if one.provider == "embedded":
             continue
-        if one.base_url == ModelConfig().base_url and not os.environ.get(one.api_key_env, "").strip():
+        if not one.key() and one.base_url == ModelConfig().base_url:
             raise UsageError(f"{one.base_url} wants a key: put it into the environment variable {one.api_key_env}")
         if config.how.budget_money is not None and one.prices is None:
             raise UsageError(f"a budget of money needs models.default.prices; those of '{one.model}' are not known")

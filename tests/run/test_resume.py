@@ -14,12 +14,8 @@ from pipeline.llm.settings import Limits, ModelConfig, Models, Prices
 from pipeline.run import Run, read, resumable
 from tests.run.fakes import FakeCorpus, config, corpus
 
-CHOICES = {
-    "models.default.provider": "openai",
-    "loop.feedback_rollouts": "one",
-    "answer_types": ["date"],
-    "steps": [3, 4],
-}
+CHOICES = {"loop.feedback_rollouts": "one", "answer_types": ["date"], "steps": [3, 4]}
+CHOICES |= {"models.default.provider": "openai"}
 
 
 def leaves(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
@@ -84,7 +80,7 @@ def test_a_setting_edited_in_the_file_is_refused_by_name(begun: Path, tmp_path: 
 
 def test_how_may_change(begun: Path, tmp_path: Path) -> None:
     others = {"pairs": 7, "seeds": 9, "max_seeds": 8, "concurrency": 2, "rollout_seconds": 1.0, "out": tmp_path / "new"}
-    others |= {"budget_tokens": 5, "budget_money": 1.5, "budget_seconds": 2.5}
+    others = {"budget_tokens": 5, "budget_money": 1.5, "budget_seconds": 2.5} | others
     assert set(others) == set(How.model_fields)
     for name, value in others.items():
         how = config(tmp_path).how.model_copy(update={name: value})
