@@ -82,7 +82,7 @@ class ModelConfig(Data):
         return self
 
     def key(self) -> str:
-        """The key, or nothing where the variable is not set. Raises UsageError, without the value, on what is no key."""
+        """The key, or nothing where the variable is not set. Raises UsageError on what cannot be a key."""
         key = os.environ.get(self.api_key_env, "").strip()
         if not re.fullmatch(r"[!-~]*", key):
             raise UsageError(

@@ -83,7 +83,7 @@ def _one(model: ModelConfig, shared: _Shared) -> LLM:
 
         asked = OpenAIModel(model, shared.config.seed)
     counted = Counted(Budgeted(asked, shared.budget, model.cost), model.cost)
-    return Cached(counted, shared.cache) if shared.cache and model.provider != "embedded" else counted
+    return counted if shared.cache is None or model.provider == "embedded" else Cached(counted, shared.cache)
 
 
 def site(config: RunConfig, corpus: Corpus) -> Site:

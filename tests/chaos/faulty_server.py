@@ -3,7 +3,7 @@
 Behind it stands the embedded model (or any other), which is given exactly the messages that came over the wire: so the
 whole loop can be run through HTTP and compared with the same loop in process. `python -m tests.chaos.faulty_server
 NOTES [RATE [SEED]]` serves in a process of its own, prints its address and appends the digest of every request that it
-answered to NOTES.
+answered to NOTES; a RATE of `echo` answers 401 to everything, with the key that it was sent.
 """
 
 import asyncio
@@ -54,7 +54,8 @@ class FaultyServer:
         self.counts: Counter[str] = Counter()
         self.answered: Callable[[dict[str, Any]], None] = lambda body: None
         self.busy = self.busiest = 0
-        self._rate, self._chance, self._script = rate, random.Random(seed), script
+        self.script = script
+        self._rate, self._chance = rate, random.Random(seed)
 
     async def __aenter__(self) -> "FaultyServer":
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=1 << 24)
@@ -92,7 +93,7 @@ class FaultyServer:
             self.busy -= 1
 
     async def _reply(self, body: dict[str, Any]) -> Reply:
-        scripted = self._script(len(self.asked) - 1, body) if self._script else None
+        scripted = self.script(len(self.asked) - 1, body) if self.script else None
         if scripted is not None:
             return scripted if isinstance(scripted, Reply) else Reply(body=orjson.dumps(scripted))
         fault = self._chance.choice(FAULTS) if self._chance.random() < self._rate else ""
@@ -187,12 +188,27 @@ def said(completion: Completion) -> dict[str, Any]:
     }
 
 
-async def serve(notes: Path, rate: float = 0.0, seed: int = 0) -> None:
+def echo(server: FaultyServer) -> Script:
+    """A server that tells the world what it was sent."""
+
+    def script(number: int, body: dict[str, Any]) -> Reply:
+        key = server.headers[-1]["authorization"]
+        return Reply(401, orjson.dumps({"error": {"message": f"no such key: {key}"}}), (("X-Key", key),))
+
+    return script
+
+
+async def serve(notes: Path, rate: str = "0", seed: str = "0") -> None:
     file = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    async with FaultyServer(rate=rate, seed=seed) as server:
-        server.answered = lambda body: void(os.write(file, sha256(orjson.dumps(body).decode()).encode() + b"\n"))
+    async with FaultyServer(rate=0 if rate == "echo" else float(rate), seed=int(seed)) as server:
+        server.answered = lambda body: void(os.write(file, digest(body).encode() + b"\n"))
+        server.script = echo(server) if rate == "echo" else None
         print(server.url, flush=True)
         await asyncio.Event().wait()
+
+
+def digest(body: dict[str, Any]) -> str:
+    return sha256(orjson.dumps(body).decode())
 
 
 def void(_: object) -> None:
@@ -200,4 +216,4 @@ def void(_: object) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(Path(sys.argv[1]), *map(float, sys.argv[2:3]), *map(int, sys.argv[3:4])))
+    asyncio.run(serve(Path(sys.argv[1]), *sys.argv[2:4]))
