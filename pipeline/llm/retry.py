@@ -48,7 +48,7 @@ class Patience:
         self._first = 0.0
 
     def answered(self) -> None:
-        if self._failures >= self.attempts:
+        if self._failures > self.attempts:
             logger.warning("%s answers again", self.name)
         self._failures = 0
 
@@ -59,7 +59,7 @@ class Patience:
         if not self._failures:
             self._first = time.monotonic()
         self._failures += 1
-        if self._failures == self.attempts:
+        if self._failures == self.attempts + 1:
             logger.warning("%s: %s; asking again for up to %.0f s", self.name, failure, self._most)
         silent = time.monotonic() - self._first
         if silent > self._most and self._failures >= self.attempts:

@@ -23,10 +23,10 @@ from pipeline.llm import retry
 from pipeline.run import Run, prepare
 from pipeline.run.plan import Order
 from pipeline.types import Record, Seed, Status
-from tests.chaos.faulty_server import FAULTS, FaultyServer
+from tests.chaos.faulty_server import FAULTS, FaultyServer, Reply
 from tests.run.fakes import Watch
 
-SEEDS = 12
+SEEDS = 9
 SETTINGS: dict[str, Any] = {
     "corpus": {"name": "tiny"},
     "retrieval": {"retriever": "bm25"},
@@ -106,7 +106,7 @@ async def run(config: RunConfig, ground: Ground) -> tuple[Watch, list[Record]]:
         return watch, list(under_way.kept())
 
 
-@pytest.mark.parametrize("chance", [1, 2, 3])
+@pytest.mark.parametrize("chance", [0, 1, 2])
 async def test_a_third_of_all_answers_broken_changes_no_record(
     ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chance: int
 ) -> None:
@@ -142,18 +142,16 @@ async def test_an_outage_pauses_the_run_and_drops_nothing(
     until = time.monotonic() + 1.5
     async with FaultyServer() as server:
         server.script = lambda number, body: _unavailable() if time.monotonic() < until else None
-        config = wired(server, tmp_path, seeds=6)
+        config = wired(server, tmp_path, seeds=5)
         place, watch = prepare.site(config, ground.corpus), Watch()
         with Run(config, ground.corpus) as under_way:
             under_way.pauses = (0.1,)
             result = await under_way.execute(lambda seed: dig(seed, place), watch)
-    assert len(watch.troubles) > 6
-    assert (result.planned, result.failed, result.complete) == (6, 0, True)
+    assert len(watch.troubles) > 5
+    assert (result.planned, result.failed, result.complete) == (5, 0, True)
 
 
 def _unavailable() -> Any:
-    from tests.chaos.faulty_server import Reply
-
     return Reply(503, b'{"error": {"message": "overloaded"}}')
 
 
@@ -163,7 +161,7 @@ async def test_an_outage_that_lasts_stops_the_run_and_can_be_resumed(
     monkeypatch.setattr(retry, "BASE", 0.001)
     async with FaultyServer() as server:
         server.script = lambda number, body: None if number < 20 else _unavailable()
-        config = wired(server, tmp_path, seeds=6)
+        config = wired(server, tmp_path, seeds=5)
         model = config.models.default
         limits = model.limits.model_copy(update={"patience_seconds": 0.3})
         impatient = model.model_copy(update={"limits": limits})
@@ -176,7 +174,7 @@ async def test_an_outage_that_lasts_stops_the_run_and_can_be_resumed(
         server.script = None
         asked = len(server.asked)
         watch, records = await run(config, ground)
-    assert len(records) == 6
+    assert len(records) == 5
     assert not watch.troubles
     assert all(body not in server.asked[:20] for body in server.asked[asked:])
 
@@ -186,7 +184,7 @@ async def test_a_budget_stops_within_the_calls_in_flight_and_a_higher_one_goes_o
     ground: Ground, tmp_path: Path, name: str, first: float, second: float
 ) -> None:
     async with FaultyServer() as server:
-        config = wired(server, tmp_path / "thrifty", seeds=6, **{f"budget_{name}": first})
+        config = wired(server, tmp_path / "thrifty", seeds=5, **{f"budget_{name}": first})
         with pytest.raises(BudgetExceeded, match=rf"the budget is used up.*--budget-{name}; what had finished is kept"):
             await run(config, ground)
         paid = len(server.asked)
@@ -196,7 +194,7 @@ async def test_a_budget_stops_within_the_calls_in_flight_and_a_higher_one_goes_o
         how = config.how.model_copy(update={f"budget_{name}": second})
         _, records = await run(config.model_copy(update={"how": how}), ground)
     async with FaultyServer() as other:
-        _, straight = await run(wired(other, tmp_path / "rich", seeds=6), ground)
+        _, straight = await run(wired(other, tmp_path / "rich", seeds=5), ground)
     assert records == straight
     assert paid < len(server.asked) <= len(other.asked) + 1
     assert paid > 8
