@@ -92,6 +92,7 @@ def _too_easy(draft: Draft, rollout: Rollout, found: Verdict) -> Feedback:
     first = set(calls[0].passage_ids) if calls else set()
     together = _hops_in_one_block(draft, rollout)
     message = f"solved in {found.steps} steps"
+    hops: tuple[int, ...]
     if len(homes) > 1 and homes[-1] in first:
         cause, hops, why = Cause.OVER_SPECIFIED, (len(homes) - 1,), "the first search already found the last passage"
     elif together:
@@ -130,6 +131,7 @@ def _unsolved(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]]) -> Feedbac
     rivals = Counter(normalise(rollout.answer) for rollout, v in tried if rollout.answer and not v.right)
     rival, votes = rivals.most_common(1)[0] if rivals else ("", 0)
     broken = tuple(i for i in range(1, len(draft.hops)) if not contains(_context(draft, i), draft.hops[i - 1].answer))
+    hops: tuple[int, ...]
     if broken:
         cause, hops, why = Cause.GENERATOR_ERROR, broken, "the quotes of these hops do not name what they are about"
     elif missed:
@@ -137,7 +139,7 @@ def _unsolved(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]]) -> Feedbac
     elif votes * 2 > len(tried):
         cause, hops, why = Cause.AMBIGUOUS, (len(draft.hops) - 1,), f"most agents answered '{rival}'"
     else:
-        cause, hops, why = Cause.SOLVER_ERROR, tuple[int, ...](), "the passages were found and not understood"
+        cause, hops, why = Cause.SOLVER_ERROR, (), "the passages were found and not understood"
     return Feedback(label=Label.UNSOLVED, cause=cause, message=f"no rollout was correct: {why}", hops=hops)
 
 

@@ -106,7 +106,9 @@ async def confirm(draft: Draft, site: Site) -> Tried:
 async def one(draft: Draft, sample: int, site: Site) -> tuple[Rollout, Verdict]:
     agent = solver(site.config, site.llm, site.retriever)
     rollout = await _in_time(partial(attempt, agent, draft.question, sample), site)
-    return rollout, assess.verdict(draft, rollout, await rule(draft, rollout.answer, site))
+    # Without its support an answer is not correct whatever the judge says, so the judge need not be paid.
+    ask = assess.supported(draft, rollout) or not site.config.loop.early_stop
+    return rollout, assess.verdict(draft, rollout, await rule(draft, rollout.answer, site, ask=ask))
 
 
 def outcome(rounds: Sequence[Round], confirmed: Tried, target: int, site: Site) -> tuple[Status, str]:

@@ -41,7 +41,7 @@ class Prompt:
             raise ValueError(f"prompt {self.name} takes {sorted(self.inputs)}, got {sorted(inputs)}")
         variables = {"inputs": fence(inputs, boundary), **inputs}
         return tuple(
-            Message(role=role, content=_JINJA.from_string(text).render(variables))  # type: ignore[arg-type]
+            Message(role=role, content=_JINJA.from_string(text).render(variables))
             for role, text in self._parts
         )
 

@@ -21,6 +21,7 @@ TOWN = passage("town", "Vessby", "Vessby lies on the Tarn. Vessby was founded by
 SHELF = Shelf(FILM, HOLM, TOWN)
 QUESTION = "When was the home town of the person who directed Lantern Bay settled?"
 PATHS = {  # what a solver searches, one query a step
+    -1: ["Lantern Bay"],
     1: ["Vessby"],
     2: ["Lantern Bay", "Vessby"],
     3: ["Lantern Bay", "Ada Holm painter", "Vessby Tarn"],
@@ -62,7 +63,7 @@ def call(name: str, **arguments: Any) -> Message:
 
 
 class Cast:
-    """Plays all roles. `paths(question, sample)` gives the solver's number of steps, or 0 for a wrong answer."""
+    """Plays all roles. `paths(question, sample)` gives the solver's number of steps, or 0 or less for a wrong answer."""
 
     def __init__(self, paths: Callable[[str, int], int], revisions: list[dict[str, Any]] = []) -> None:  # noqa: B006
         self.paths, self.revisions, self.feedback = paths, list(revisions), list[dict[str, Any]]()
@@ -87,7 +88,7 @@ class Cast:
         queries = PATHS[self.paths(question, sample) or 3]
         if turn < len(queries):
             return call("search", query=queries[turn])
-        return call("answer", answer="1641" if self.paths(question, sample) else "1999")
+        return call("answer", answer="1641" if self.paths(question, sample) > 0 else "1999")
 
 
 def seeded(target: int = 3) -> Seed:
@@ -204,6 +205,13 @@ def test_a_slow_model_fails_the_seed_after_a_second_try() -> None:
     site = Site(config=settings, llm=slow, retriever=SHELF, lineage=LINEAGE)
     record = asyncio.run(dig(seeded(), site))
     assert (record.status, record.reason, slow.calls) == (Status.FAILED, "deadline", 2)
+
+
+@pytest.mark.parametrize(("path", "judged"), [(0, 4), (-1, 0)])
+def test_no_judge_is_paid_for_an_answer_without_support(path: int, judged: int) -> None:
+    record = run(Cast(lambda question, sample: path), "loop.rounds=0")
+    assert record.usage["judge"].calls == judged == len([v for v in record.rounds[0].verdicts if v.method == "judge"])
+    assert record.status is Status.REJECTED
 
 
 def test_a_judge_that_cannot_be_read_gives_no_verdict() -> None:

@@ -34,7 +34,11 @@ def follows(request: Request) -> Message:
     """Two searches, then an answer that only the even samples get right."""
     turn = sum(message.role == "assistant" for message in request.messages)
     queries = ["Lantern Bay silent", "Ada Holm painter"]
-    return call("search", query=queries[turn]) if turn < 2 else call("answer", answer=("Vessby", "Oslo")[request.sample % 2])
+    return (
+        call("search", query=queries[turn])
+        if turn < 2
+        else call("answer", answer=("Vessby", "Oslo")[request.sample % 2])
+    )
 
 
 def settings(k: int) -> config.RunConfig:
@@ -58,7 +62,12 @@ async def test_recall_is_unknown_without_supporting_documents() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "gold", "score"),
-    [("the Lantern Bay", "Lantern Bay", 1.0), ("Lantern", "Lantern Bay", 2 / 3), ("Oslo", "Vessby", 0.0), ("", "Vessby", 0.0)],
+    [
+        ("the Lantern Bay", "Lantern Bay", 1.0),
+        ("Lantern", "Lantern Bay", 2 / 3),
+        ("Oslo", "Vessby", 0.0),
+        ("", "Vessby", 0.0),
+    ],
 )
 def test_f1(answer: str, gold: str, score: float) -> None:
     assert f1(answer, gold) == pytest.approx(score)

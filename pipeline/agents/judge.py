@@ -26,13 +26,18 @@ class Ruling(Data):
     usage: Usage = Usage()
 
 
-async def rule(draft: Draft, response: str, site: Site) -> Ruling:
-    """The ruling on one answer. Raises FormatError when the judge gives no readable verdict: that is no "wrong"."""
+async def rule(draft: Draft, response: str, site: Site, *, ask: bool = True) -> Ruling:
+    """The ruling on one answer; without `ask` by exact match alone.
+
+    Raises FormatError when the judge gives no readable verdict: that is no "wrong".
+    """
     if not response:
         return Ruling(right=False, method="none")
     known = (draft.answer, *draft.answer_aliases)
     if normalise(response) in {normalise(answer) for answer in known}:
         return Ruling(right=True, method="exact")
+    if not ask:
+        return Ruling(right=False, method="none")
     messages = site.prompt(
         "judge/verdict",
         question=draft.question,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from pipeline import prompts
 from pipeline.config import RunConfig
@@ -26,7 +26,7 @@ class Site:
         """Closes the fences around corpus text: no text that is older than the run can hold it."""
         return sha256(f"{self.lineage.corpus_fingerprint}:{self.config.seed}")[:16]
 
-    def side(self, name: str) -> Retriever:
+    def side(self, name: Literal["train", "eval"]) -> Retriever:
         """The corpus as the generator of that side sees it: only the documents of its own split."""
         return Sided(self.retriever, name)
 

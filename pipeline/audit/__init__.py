@@ -7,17 +7,26 @@ hops that it makes needless, and is fatal when fewer hops remain than the target
 from pipeline.audit import shortcuts, soundness
 from pipeline.audit.evidence import gather
 from pipeline.retrieval.base import Retriever
-from pipeline.types import Draft, Finding
+from pipeline.types import Cause, Draft, Finding
 
 
 async def audit(draft: Draft, target: int, retriever: Retriever, k: int) -> tuple[Finding, ...]:
-    """All findings, soundness first, each with `fatal` set. Shortcut checks run only on a sound draft."""
+    """All findings, soundness first, each with `fatal` set.
+
+    Shortcut checks run only on a sound draft that is long enough: one with fewer hops than the target could meet it
+    only by a solver's detours.
+    """
     evidence = await gather(draft, retriever)
     findings = [finding for check in soundness.CHECKS for finding in check(draft, evidence)]
-    if findings:
-        return tuple(findings)
+    if findings or len(draft.hops) < target:
+        return tuple(findings) or (_too_few_hops(draft, target),)
     for check in shortcuts.CHECKS:
         findings += await check(draft, evidence, retriever, k)
     needless = {hop for finding in findings for hop in finding.hops}
     fatal = len(draft.hops) - len(needless) < target
     return tuple(finding.model_copy(update={"fatal": fatal}) for finding in findings)
+
+
+def _too_few_hops(draft: Draft, target: int) -> Finding:
+    detail = f"it has {len(draft.hops)} hops and is to take {target} steps"
+    return Finding(check="too_few_hops", cause=Cause.SUPERFICIAL, fatal=True, detail=detail)

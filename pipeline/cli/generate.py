@@ -48,7 +48,7 @@ def generate(  # noqa: PLR0913, PLR0917 - options of the user
     """Make pairs out of CORPUS until so many are accepted. The same command again goes on where it stopped."""
     given = {name: value for name, value in locals().items() if name in options.KEYS}
     settings = options.settings(given, preset=preset, file=config, sets=sets)
-    return _run(settings, settings.folder(), way=None if no_flow else ctx.obj, json=json)
+    return _run(settings, None, way=None if no_flow else ctx.obj, json=json)
 
 
 def resume(
@@ -103,7 +103,7 @@ def preview(  # noqa: PLR0913, PLR0917 - options of the user
     return 0 if len(found) == PREVIEWED else SHORT
 
 
-def _run(config: RunConfig, folder: Path, *, way: options.Way | None, json: bool) -> int:
+def _run(config: RunConfig, folder: Path | None, *, way: options.Way | None, json: bool) -> int:
     """All stages, with progress on stderr, then what came of it."""
     from pipeline.cli.stages import Job, straight
     from pipeline.run import prepare

@@ -28,7 +28,7 @@ class Job:
     run: Run
 
     def __init__(self, config: RunConfig, watch: Watch, folder: Path | None = None) -> None:
-        self.config, self.watch = config, watch
+        self.config, self.watch, self._given = config, watch, folder
         self.folder = folder or config.folder()
 
     def read(self) -> None:
@@ -38,6 +38,10 @@ class Job:
     def index(self) -> None:
         self.watch.stage("opening the index")
         self.site = prepare.site(self.config, self.corpus)
+        if self.site.config != self.config:
+            # Without Java another engine stands in, and what it finds is another run. A run that is resumed refuses it.
+            self.config = self.site.config
+            self.folder = self._given or self.config.folder()
 
     def open(self) -> Run:
         """The run, to be entered around all that follows."""

@@ -15,7 +15,7 @@ _PLACING = ("in", "at", "near", "on", "within", "from")
 
 
 class Thing(NamedTuple):
-    """Something that a question speaks of: its name, its noun and whether its own sentence says "the" before the name."""
+    """Something that a question speaks of: its name, its noun, and whether "the" goes before the name."""
 
     title: str
     noun: Noun
@@ -58,8 +58,8 @@ def _plural(noun: str) -> bool:
 
 
 def statement(subject: str, fact: Fact) -> str:
-    """"<subject> was directed by", to be followed by a description of the object."""
-    owner = f"{_possessive(subject)} {fact.of}" if fact.of else subject
+    """ "<subject> was directed by", to be followed by a description of the object."""
+    owner = owned(subject, fact.of)
     return f"{owner} {said(fact)}"
 
 
@@ -71,12 +71,17 @@ def restatement(subject: str, fact: Fact) -> str:
     return statement(subject, fact)
 
 
-def _possessive(owner: str) -> str:
-    return f"{owner}'" if owner.endswith("s") else f"{owner}'s"
+def owned(owner: str, what: str) -> str:
+    """ "that studio's headquarters"; "the headquarters of the studio that ..."."""
+    if not what:
+        return owner
+    if len(owner.split()) > 4 and owner.startswith("the "):
+        return f"the {what} of {owner}"
+    return f"{owner}' {what}" if owner.endswith("s") else f"{owner}'s {what}"
 
 
 def described(thing: Thing, fact: Fact, clue: str = "") -> str:
-    """A description of the thing by its fact, to be followed by one of the fact's object; `clue` tells it from others."""
+    """A description of the thing by its fact, to be followed by one of the object; `clue` tells it from others."""
     if fact.form == "definition" and not fact.of and not clue:
         return fact.middle
     noun = article(thing.noun.phrase)
@@ -102,8 +107,8 @@ def ask_date(subject: str, fact: Fact, pick: int) -> str:
 
 
 def inverted(subject: str, fact: Fact, middle: str | None = None) -> str:
-    """"was that film released"; "did that station open"."""
-    owner = f"{_possessive(subject)} {fact.of}" if fact.of else subject
+    """ "was that film released"; "did that station open"."""
+    owner = owned(subject, fact.of)
     middle = fact.middle if middle is None else middle
     verb = fact.verb
     if verb.auxiliary:
@@ -137,6 +142,8 @@ def ask_entity(subject: str, fact: Fact, sort: str, kind: str) -> str:
 
 def _ask_definition(subject: str, fact: Fact, which: str, preposition: str) -> str:
     indefinite = fact.middle.split()[0] in ("a", "an")
+    if which == "what" and indefinite and preposition in ("in", "at"):
+        return f"Where {fact.verb.auxiliary} {subject} located?"
     if indefinite and preposition == "by" and which.startswith("which"):
         return f"{start(which)} {fact.verb.auxiliary} {subject} by?"
     if indefinite and preposition in ("in", "near", "at"):
@@ -144,14 +151,12 @@ def _ask_definition(subject: str, fact: Fact, which: str, preposition: str) -> s
     return f"{start(subject)} {fact.verb.auxiliary} {fact.middle} {which}?"
 
 
-
-
 def ask_number(subject: str, fact: Fact) -> str:
     sort, be = fact.hint, "was" if fact.verb.tense == "past" else "is"
     after = f" {fact.after}" if fact.after else ""
     if sort == "measure":
-        whose = f"{_possessive(subject)} {fact.of}" if fact.of else subject
-        return f"What {be} the {fact.tail} of {whose}{after}?"
+        asked = f"what {be} the {fact.tail} of {owned(subject, fact.of)}?"
+        return f"{start(fact.after)}, {asked}" if fact.after else start(asked)
     if sort == "rank":
         return f"At what number {inverted(subject, fact)}?"
     if sort == "age":
@@ -169,14 +174,14 @@ _MADE = {
 
 
 class Turn(NamedTuple):
-    """How the object of a fact is described by its subject: `before` and `after` go round a description of the subject."""
+    """How the object of a fact is described by its subject: `before` and `after` go round one of the subject."""
 
     before: str
     after: str = ""
 
 
 def inverse(fact: Fact, noun: Noun, kind: str, *, also: bool) -> Turn | None:
-    """"was written and directed by" → "who also wrote and directed ..."; "is based in" → "in which ... is based"."""
+    """ "was written and directed by" → "who also wrote and directed ..."; "is based in" → "in which ... is based"."""
     who = "who" if kind == lexicon.PERSON else "that"
     too = "also " if also else ""
     if fact.of or fact.named:
@@ -197,11 +202,15 @@ def inverse(fact: Fact, noun: Noun, kind: str, *, also: bool) -> Turn | None:
 
 
 def _placed(fact: Fact) -> Turn | None:
-    """"is a football club in" → "in which ... is located"."""
+    """ "is a football club in" → "in which ... is located"."""
     determiner, *words = fact.middle.split()
     if words[-1] in ("in", "at", "near") and determiner in ("a", "an"):
         return Turn(f"{words[-1]} which", f"{fact.verb.auxiliary} located")
-    return Turn("of which", f"{fact.verb.auxiliary} {' '.join([determiner, *words[:-1]])}") if words[-1] == "of" and len(words) < 5 and determiner == "the" else None
+    return (
+        Turn("of which", f"{fact.verb.auxiliary} {' '.join([determiner, *words[:-1]])}")
+        if words[-1] == "of" and len(words) < 5 and determiner == "the"
+        else None
+    )
 
 
 def _piped(fact: Fact, kind: str) -> Turn | None:
@@ -214,3 +223,9 @@ def _piped(fact: Fact, kind: str) -> Turn | None:
 
 
 _PIPED = frozenset("in at on for with by to from after near against into of".split())
+
+
+def nested(inner: str, fact: Fact, subject: Noun, thing: str, kind: str) -> str:
+    """ "the <thing> in which <inner> is located"; nothing where English is unsure."""
+    turn = inverse(fact, subject, kind, also=False)
+    return " ".join(part for part in ("the", thing, turn.before, inner, turn.after) if part) if turn else ""

@@ -11,18 +11,20 @@ from typing import NamedTuple
 
 from pipeline.embedded import lexicon
 from pipeline.embedded.facts_clause import Clause, Element, Verb, clauses
-from pipeline.embedded.facts_subject import Noun, Sentence, phrase, plain, split, subject
+from pipeline.embedded.facts_subject import Noun, Sentence, phrase, split, subject
 from pipeline.embedded.facts_value import Measured, counted, population, told
 from pipeline.text import Date, Span, Token, dates
 
 _DROPPABLE = frozenset("in on by at from for during since with under through between until".split())
 _NAMING = frozenset("as like than and or called named titled entitled dubbed known nicknamed being".split())
-_ALONE = frozenset("open die premiere debut begin start close air retire marry disband dissolve form end launch".split())
+_ALONE = frozenset(
+    "open die premiere debut begin start close air retire marry disband dissolve form end launch".split()
+)
 _MOST_WORDS = 12
 
 
 class Fact(NamedTuple):
-    """"<subject> <verb> <middle> <object>", where the middle holds the preposition before the object."""
+    """ "<subject> <verb> <middle> <object>", where the middle holds the preposition before the object."""
 
     kind: str
     """`link`, `date` or `number`."""
@@ -67,6 +69,7 @@ def facts(title: str, text: str, noun: Noun) -> tuple[Fact, ...]:
         found += [_measured(measured, "clause", sentence) for measured in loose]
         if place == 0 and noun.kind == lexicon.PERSON:
             found += life(text, sentence.span)
+
     def saying(fact: Fact) -> tuple[str, ...]:
         return fact.kind, fact.of, fact.verb.main, fact.middle
 
@@ -101,7 +104,9 @@ def _part(sentence: Sentence, start: int, end: int) -> Sentence:
     if not start and end == len(sentence.tokens):
         return sentence
     tokens = sentence.tokens[start:end]
-    return Sentence(sentence.span, (tokens[0]._replace(text=tokens[0].text[:1].upper() + tokens[0].text[1:]), *tokens[1:]))
+    return Sentence(
+        sentence.span, (tokens[0]._replace(text=tokens[0].text[:1].upper() + tokens[0].text[1:]), *tokens[1:])
+    )
 
 
 def _facts(sentence: Sentence, text: str, clause: Clause) -> list[Fact]:
@@ -111,7 +116,9 @@ def _facts(sentence: Sentence, text: str, clause: Clause) -> list[Fact]:
 
 
 def _measured(it: Measured, form: str, sentence: Sentence) -> Fact:
-    return Fact("number", form, it.verb, it.middle, it.number, it.what, it.sort, sentence.span, it.relation, "", it.after)
+    return Fact(
+        "number", form, it.verb, it.middle, it.number, it.what, it.sort, sentence.span, it.relation, "", it.after
+    )
 
 
 def _fact(sentence: Sentence, text: str, clause: Clause, index: int, element: Element) -> Fact | None:
@@ -141,7 +148,14 @@ def _middle(tokens: tuple[Token, ...], text: str, clause: Clause, index: int, *,
     for before in clause.elements[:index]:
         piece = tokens[before.start : before.end]
         names_it = before.name >= 0 or any(t.tag == "CD" or t.text[0].isupper() for t in piece)
-        droppable = not deep and clause.verb.main != "base" and tokens[before.end].text != "of" and before.noun > before.start and piece[0].text in _DROPPABLE and clause.form != "definition"
+        droppable = (
+            not deep
+            and clause.verb.main != "base"
+            and tokens[before.end].text != "of"
+            and before.noun > before.start
+            and piece[0].text in _DROPPABLE
+            and clause.form != "definition"
+        )
         if before.start == element.start or (names_it and droppable):
             continue
         pieces.append(piece)
@@ -174,10 +188,12 @@ def _broken(clause: Clause, middle: str) -> bool:
 
 
 _NAMES_IT = frozenset("name award appoint elect crown declare".split())
-_OUTSIDE = re.compile(r"\b(?:both|either|neither|respectively|former|latter|others?|these|those|such|between|have|same|respective)\b|[\"“”]")
+_OUTSIDE = re.compile(
+    r"\b(?:both|either|neither|respectively|former|latter|others?|these|those|such|between|have|same|respective)\b|[\"“”]"
+)
 _PREPOSITIONS = frozenset(
-    """in on at by for with from to of after near into through under against over between within across around behind beside
-    along upon via during outside inside alongside opposite towards toward off""".split()
+    """in on at by for with from to of after near into through under against over between within across around behind
+    beside along upon via during outside inside alongside opposite towards toward off""".split()
 )
 
 
@@ -187,9 +203,20 @@ def _date_fact(sentence: Sentence, clause: Clause, middle: str, date: Date, noun
     cut = len(words) < len(whole)
     if cut and (len(words) > 1 or not (clause.verb.passive or clause.verb.main in _ALONE)):
         return None
-    if not cut and len(words) == 1 and clause.verb.main in ("play", "serve", "work", "be", "have", "win", "go", "come", "compete"):
+    if (
+        clause.verb.main in ("occur", "happen", "take", "appear", "be")
+        or not cut
+        and len(words) == 1
+        and clause.verb.main in ("play", "serve", "work", "be", "have", "win", "go", "come", "compete")
+    ):
         return None
-    if clause.form == "definition" or clause.verb.tense != "past" or not words or words[-1] not in ("in", "on") or date.span.start != noun[0].start:
+    if (
+        clause.form == "definition"
+        or clause.verb.tense != "past"
+        or not words
+        or words[-1] not in ("in", "on")
+        or date.span.start != noun[0].start
+    ):
         return None
     return Fact(
         "date", clause.form, clause.verb, " ".join(words[:-1]), date.span, "", "", sentence.span,
@@ -248,49 +275,3 @@ def life(text: str, span: Span) -> list[Fact]:
         end = offset + where.end() + len(re.match(r"[^,;()]*", inside[where.end() :]).group())  # type: ignore[union-attr]
         facts.append(Fact("link", "clause", verb, "in", Span(start, end), "", "", span, "bear in"))
     return facts
-
-
-_WORD = r"(?:[A-Z]\.)+|(?:St|Jr|Sr|Mt|Dr|Ft)\.|[A-Z0-9][^\W_]*(?:['’\-][^\W_]+)*"
-_NAME = re.compile(rf"(?:The |the )?(?:{_WORD})(?:(?: (?:of|the|de|la|le|du|di|da|von|van|der|and|&|for|in|on|to))* ?[:–-]? ?(?:{_WORD}))*")
-_REGION = re.compile(r", [A-Z][\w\-]+(?: [A-Z][\w\-]+)?")
-
-
-def names_in(text: str) -> list[str]:
-    """All names of two words or more."""
-    found: dict[str, None] = {}
-    for run in _NAME.finditer(text):
-        name = re.split(r" (?:and|in|for|on|to) ", run.group())[0]
-        if " " in name.removeprefix("The "):
-            found[name] = None
-    return list(found)
-
-
-def names(text: str, start: int) -> list[str]:
-    """Readings of the name that starts there, the likeliest first: whole, with its region, without "of ...", "and ..."."""
-    run = _NAME.match(text, start)
-    if not run:
-        return []
-    whole = run.group()
-    parts = [re.split(r" (?:and|in|for|on|to) ", whole)[0], whole, whole.split(" of ")[0]]
-    region = _REGION.match(text, start + len(parts[0]))
-    readings = [parts[0] + region.group()] if region else []
-    return list(dict.fromkeys([*readings, *parts]))
-
-
-def title_at(text: str, start: int, title: str) -> int:
-    """Where the title ends if it stands there as a whole noun phrase of its own, not coordinated; otherwise 0."""
-    name = plain(title)
-    for reading in (title, name):
-        if text.startswith(reading, start) and _closes(text[start + len(reading) :]):
-            return start + len(reading)
-    return 0
-
-
-_CLOSES = re.compile(
-    r"$|[.;:),]| (?:in|on|at|by|for|with|from|to|as|and|or|but|when|where|which|who|that|while|during|since|until|after|"
-    r"before|between|under|alongside|featuring|starring|through|via|against|near|of the|of [A-Z])\b| \("
-)
-
-
-def _closes(rest: str) -> bool:
-    return bool(_CLOSES.match(rest))

@@ -1,30 +1,41 @@
 """Clauses whose subject is the passage's own: a verb group and what follows it, cut into elements.
 
-An element is a noun phrase with the preposition before it. What a clause says is kept in the sentence's own words, voice
-and tense, so that a question made of it stays English.
+An element is a noun phrase with the preposition before it. What a clause says is kept in the sentence's own words,
+voice and tense, so that a question made of it stays English.
 """
 
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.facts_subject import Sentence, is_name, noun_end
+from pipeline.embedded.facts_noun import noun_end
+from pipeline.embedded.facts_subject import Sentence, is_name
 from pipeline.text import Token
 
 _BE = ("is", "was", "are", "were")
 _HAVE = ("has", "have", "had")
 _IDLE = frozenset(
-    "also then later still subsequently however eventually thus therefore finally now currently first since too both recently "
-    "previously initially afterwards instead even once again already soon".split()
+    "also then later still subsequently however eventually thus therefore finally now currently first since too both "
+    "recently previously initially afterwards instead even once again already soon".split()
 )
 _REFUSED = frozenset("not never no n't hardly rarely being".split())
-_ONGOING = frozenset("located situated based headquartered known named found used owned operated bordered drained home".split())
-_STARRING = {"starring": "stars", "featuring": "features", "serving": "serves", "comprising": "comprises", "containing": "contains"}
-_STARTS_ANEW = frozenset("because while although though if when whether where after before until unless as-well whose than not n't".split())
+_ONGOING = frozenset(
+    "located situated based headquartered known named found used owned operated bordered drained home".split()
+)
+_STARRING = {
+    "starring": "stars",
+    "featuring": "features",
+    "serving": "serves",
+    "comprising": "comprises",
+    "containing": "contains",
+}
+_STARTS_ANEW = frozenset(
+    "because while although though if when whether where after before until unless as-well whose than not n't".split()
+)
 _NAME_GLUE = frozenset("of the de la le du di da del von van der den & ' ’ – - : el al y and ! on".split())
 
 
 class Verb(NamedTuple):
-    """"was written" = auxiliary "was", rest "written"; a verb without auxiliary has only a rest."""
+    """ "was written" = auxiliary "was", rest "written"; a verb without auxiliary has only a rest."""
 
     auxiliary: str
     rest: str
@@ -66,7 +77,8 @@ class Clause(NamedTuple):
 
 def clauses(sentence: Sentence, subject_end: int, singular: bool = True) -> list[Clause]:
     """The clauses of a sentence after its subject."""
-    tokens, found = sentence.tokens, []
+    tokens = sentence.tokens
+    found: list[Clause] = []
     at, form, shared = subject_end, "clause", ""
     while at < len(tokens):
         group = verb_group(tokens, at, form, shared)
@@ -79,7 +91,9 @@ def clauses(sentence: Sentence, subject_end: int, singular: bool = True) -> list
             elements = _elements(tokens, start)
             found.append(Clause(form, verb, start, elements))
             at, form = _next(
-                tokens, elements[-1].end if elements else start, participles=form != "clause" and _only_by(tokens, elements)
+                tokens,
+                elements[-1].end if elements else start,
+                participles=form != "clause" and _only_by(tokens, elements),
             )
         shared = verb.auxiliary
         if not form:
@@ -142,7 +156,7 @@ def verb_group(tokens: tuple[Token, ...], at: int, form: str, shared: str) -> tu
             said += [] if word in _IDLE else [word]
         elif word == "born" or (token.tag in ("VBN", "VBD") and (auxiliary or form in ("reduced", "shared"))):
             twin = _twin(tokens, i)
-            said += [t.text.lower() for t in tokens[i : twin]]
+            said += [t.text.lower() for t in tokens[i:twin]]
             word = tokens[twin].text.lower()
             return _participle(said, word, auxiliary, tense, form, shared), twin + 1
         elif word in _STARRING and form in ("reduced", "shared"):
@@ -158,7 +172,7 @@ def verb_group(tokens: tuple[Token, ...], at: int, form: str, shared: str) -> tu
 
 
 def _twin(tokens: tuple[Token, ...], at: int) -> int:
-    """"written and directed by": the place of the second participle, else of the first."""
+    """ "written and directed by": the place of the second participle, else of the first."""
     joined = [t.tag for t in tokens[at + 1 : at + 4]]
     follows = joined[:2] in (["CC", "VBN"], ["CC", "VBD"]) and joined[2:] in (["IN"], ["TO"])
     return at + 2 if follows else at
@@ -216,12 +230,19 @@ def _verb_follows(tokens: tuple[Token, ...], at: int) -> bool:
 
 
 def _list(tokens: tuple[Token, ...], found: list[Element]) -> int:
-    """Adds the names that the last one is listed with ("A, B and C"), with its preposition; returns where the list ends."""
-    first, items, at = found[-1], [], found[-1].end
+    """Adds the names that the last one is listed with ("A, B and C"), with its preposition; returns the end."""
+    first, at = found[-1], found[-1].end
+    items: list[Element] = []
     while at < len(tokens) and (tokens[at].text in (",", "and", "or", "&")) and len(items) < 12:
         after = at + 1 + (tokens[at].text == "," and at + 1 < len(tokens) and tokens[at + 1].text in ("and", "or"))
         end, name = _noun_phrase(tokens, after)
-        if end == after or name < 0 or tokens[after].tag.startswith("VB") and tokens[after].text.islower() or (end < len(tokens) and tokens[end].tag.startswith("VB") and tokens[end].tag != "VBN"):
+        if (
+            end == after
+            or name < 0
+            or tokens[after].tag.startswith("VB")
+            and tokens[after].text.islower()
+            or (end < len(tokens) and tokens[end].tag.startswith("VB") and tokens[end].tag != "VBN")
+        ):
             break
         items.append(Element(first.start, after, end, name, listed=True))
         at = end
@@ -243,7 +264,9 @@ def _noun_phrase(tokens: tuple[Token, ...], start: int) -> tuple[int, int]:
             name = at if name < 0 else name
         elif glued or (name >= 0 and token.tag == "CD" and at > name):
             pass
-        elif token.tag.startswith(("NN", "JJ", "CD", "DT", "PRP$", "VBG", "POS")) and (at == start or token.tag != "DT"):
+        elif token.tag.startswith(("NN", "JJ", "CD", "DT", "PRP$", "VBG", "POS")) and (
+            at == start or token.tag != "DT"
+        ):
             name = -1
         else:
             break

@@ -8,12 +8,10 @@ from typing import NamedTuple
 from pipeline.embedded import lexicon
 from pipeline.text import Span, Token, sentences, tagged
 
-_BE = ("is", "was", "are", "were")
-_NAMING = frozenset("also or commonly formerly known officially nicknamed better usually often sometimes abbreviated née born".split())
-_ENDS_NOUN = frozenset("shot set based starring featuring produced directed aired held located".split())
-_MISTAGGED = frozenset("console record match show film hit cover remake display".split())
-_NEVER_HEADS = frozenset("former th st nd rd seat then late retired double".split())
-_LIKE_ADJECTIVES = frozenset("retired computer-animated animated unincorporated listed planned abandoned fox-affiliated".split())
+BE = ("is", "was", "are", "were")
+_NAMING = frozenset(
+    "also or commonly formerly known officially nicknamed better usually often sometimes abbreviated née born".split()
+)
 _OWN = {"person": ("his", "her"), "group": ("its", "their")}
 
 
@@ -95,19 +93,24 @@ def subject(sentence: Sentence, text: str, title: str, noun: Noun | None, *, ope
 
 
 def _owned(tokens: tuple[Token, ...], text: str, start: int) -> Subject:
-    """"Its county seat is ...": common nouns, then a verb."""
+    """ "Its county seat is ...": common nouns, then a verb."""
     end = start
-    while end < len(tokens) and tokens[end].tag.startswith(("NN", "JJ", "CC")) and tokens[end].text.islower() and end < start + 5:
+    while (
+        end < len(tokens)
+        and tokens[end].tag.startswith(("NN", "JJ", "CC"))
+        and tokens[end].text.islower()
+        and end < start + 5
+    ):
         end += 1
     verb = tokens[end] if end < len(tokens) else None
     plain_noun = end > start and tokens[end - 1].tag in ("NN", "NNS")
-    if not plain_noun or verb is None or verb.text not in (*_BE, "has", "had", "include", "includes", "included"):
+    if not plain_noun or verb is None or verb.text not in (*BE, "has", "had", "include", "includes", "included"):
         return Subject(0)
     return Subject(end, phrase(tokens[start:end], text))
 
 
 def _possessive(tokens: tuple[Token, ...], noun: Noun | None) -> int:
-    """"The film's" as the tagger leaves it: one token with its apostrophe."""
+    """ "The film's" as the tagger leaves it: one token with its apostrophe."""
     if noun and tokens[0].text == "The" and len(tokens) > 2 and tokens[1].text.endswith(("'s", "’s")):
         return 2 if lexicon.same_thing(tokens[1].text[:-2], noun.head) else 0
     return 0
@@ -122,7 +125,7 @@ def _pronoun(tokens: tuple[Token, ...], noun: Noun | None) -> int:
 
 
 def _described(tokens: tuple[Token, ...], noun: Noun | None) -> int:
-    """"The film", "The English band" """
+    """ "The film", "The English band" """
     if not noun or tokens[0].text not in ("The", "This"):
         return 0
     end = 1
@@ -172,114 +175,33 @@ def _surname(tokens: tuple[Token, ...], name: str, opening: bool) -> int:
 
 
 def _other_spelling(tokens: tuple[Token, ...], text: str, name: str) -> int:
-    """The opening names it in another way ("Richard Samuel Attenborough, Baron Attenborough, CBE, was"): the place of the
-    verb, if what stands before it is a name that shares a word with the title or is spelt much like it."""
-    verb = next((i for i, t in enumerate(tokens[:26]) if t.text in _BE), 0)
-    run = next((i for i, t in enumerate(tokens[: verb + 1]) if t.text in (*_BE, ",")), 0)
-    if not run or not (is_name(tokens[0]) or tokens[0].text == "The") or any(t.tag in ("VBZ", "MD") for t in tokens[:verb]):
+    """The opening names it in another way ("Richard Samuel Attenborough, Baron Attenborough, was"): the place
+    of the verb, if what stands before it is a name that shares a word with the title or is spelt much like it."""
+    verb = next((i for i, t in enumerate(tokens[:26]) if t.text in BE), 0)
+    run = next((i for i, t in enumerate(tokens[: verb + 1]) if t.text in (*BE, ",")), 0)
+    if (
+        not run
+        or not (is_name(tokens[0]) or tokens[0].text == "The")
+        or any(t.tag in ("VBZ", "MD") for t in tokens[:verb])
+    ):
         return 0
     said = text[tokens[0].start : tokens[verb - 1].end].lower()
-    shared = {w for w in re.findall(r"\w{3,}", name)} & set(re.findall(r"\w{3,}", said)) - {"the", "and", "for"}
+    shared = set(re.findall(r"\w{3,}", name)) & set(re.findall(r"\w{3,}", said)) - {"the", "and", "for"}
     alike = SequenceMatcher(None, text[tokens[0].start : tokens[run - 1].end].lower(), name).ratio() > 0.75
     return verb if shared or alike else 0
 
 
 def _past_naming(tokens: tuple[Token, ...], end: int, opening: bool) -> int:
     """Skips ", also known as Al-Ahli Wad Medani,"; in the opening, whatever stands before its "is"."""
-    if end >= len(tokens) or tokens[end].text in _BE:
+    if end >= len(tokens) or tokens[end].text in BE:
         return end
     insert = tokens[end].text in (",", ".") or tokens[end].text in _NAMING
     if not insert:
         return end
     for i in range(end, min(len(tokens), end + 20)):
         word, before = tokens[i].text, tokens[i - 1].text
-        if word in _BE and (opening or before == ","):
+        if word in BE and (opening or before == ","):
             return i
         if not opening and before == "," and i > end + 1 and tokens[i].tag in ("VBD", "VBZ"):
             return i
     return 0 if tokens[end].text == "," else end
-
-
-@lru_cache(maxsize=4096)
-def definition(title: str, text: str) -> Noun | None:
-    """The noun of "<title> is a <noun> ..."; none where the passage does not open so, or says nothing by it."""
-    parts = split(text)
-    if not parts:
-        return None
-    sentence = parts[0]
-    end = subject(sentence, text, title, None, opening=True).end
-    tokens = sentence.tokens
-    if not end:
-        return None
-    while end + 1 < len(tokens) and tokens[end + 1].tag == "RB" and tokens[end + 1].text != "one":
-        end += 1
-    determiner = tokens[end + 1].text.lower() if end + 2 < len(tokens) else ""
-    if tokens[0].text and determiner in ("a", "an", "the") and any(t.text in _BE for t in tokens[end - 1 : end + 1]):
-        noun = _noun(tokens[end + 2 : noun_end(tokens, end + 2)], text, determiner)
-        if noun:
-            return noun
-    return _named_so(title)
-
-
-def _named_so(title: str) -> Noun | None:
-    """The noun that a name ends in: "Holbrooke Hotel"."""
-    head = plain(title).split(", ")[0].split()[-1:]
-    last = head[0].lower() if head else ""
-    if len(plain(title).split()) < 2 or last not in lexicon.KIND or lexicon.kind(last) in ("person", "work", "event"):
-        return None
-    return Noun(last, last, last, lexicon.kind(last), "a")
-
-
-def noun_end(tokens: tuple[Token, ...], start: int) -> int:
-    """Where the noun phrase that starts there ends; of coordinated people only the first counts."""
-    head = 0
-    for i in range(start, len(tokens)):
-        token, after = tokens[i], tokens[i + 1] if i + 1 < len(tokens) else None
-        if token.text.lower() in _NEVER_HEADS:
-            continue
-        if head and token.text in _ENDS_NOUN:
-            break
-        known = token.text.islower() and lexicon.kind(token.text) != lexicon.OTHER
-        if token.tag.startswith("NN") or token.text in _MISTAGGED or (known and token.tag in ("VBG", "JJ", "VB")):
-            head = i + 1
-            if known and lexicon.kind(token.text) == lexicon.PERSON and after and not after.tag.startswith("NN"):
-                break
-        elif token.text == "," or token.tag == "CC":
-            joins_adjectives = after is not None and (not head or _modifies(tokens, i + 1))
-            if not joins_adjectives:
-                break
-        elif token.text == "of" and i > start and after and tokens[i - 1].text[0].isupper() and after.text[0].isupper():
-            continue
-        elif not token.tag.startswith(("JJ", "CD", "VBG", "RB", "POS")) and token.text not in ("-", "/") and not _participle_before_noun(token, after):
-            break
-    return head or start
-
-
-def _modifies(tokens: tuple[Token, ...], start: int) -> bool:
-    """"art and design school": is the word after the conjunction followed by one more noun?"""
-    return (
-        start + 1 < len(tokens)
-        and tokens[start].text.islower()
-        and tokens[start + 1].tag in ("NN", "NNS")
-        and tokens[start].tag in ("NN", "JJ")
-    )
-
-
-def _participle_before_noun(token: Token, after: Token | None) -> bool:
-    return token.tag in ("VBN", "VBD") and after is not None and (after.tag in ("NN", "JJ") or token.text in _LIKE_ADJECTIVES)
-
-
-def _compounds(word: str) -> bool:
-    return word.islower() and word not in _NEVER_HEADS and word.isascii()
-
-
-def _noun(tokens: tuple[Token, ...], text: str, determiner: str) -> Noun | None:
-    if not tokens or not re.fullmatch(r"[a-z][a-z\-]+", tokens[-1].text):
-        return None
-    head = tokens[-1].text
-    if head in lexicon.VAGUE or (head.endswith("est") and lexicon.kind(head) == lexicon.OTHER) or head in ("'s", "km", "miles"):
-        return None
-    first = len(tokens) - 1
-    while first and len(tokens) - first < 4 and tokens[first - 1].tag == "NN" and _compounds(tokens[first - 1].text):
-        first -= 1
-    return Noun(head, phrase(tokens[first:], text), phrase(tokens, text), lexicon.kind(head), determiner)

@@ -10,28 +10,42 @@ from pipeline.text import Span, Token, dates, numbers
 
 _MEASURES = frozenset(
     """population area length height elevation capacity enrollment enrolment depth width circulation budget altitude
-    attendance diameter weight membership density wingspan displacement prominence fleet audience readership endowment""".split()
+    attendance diameter weight membership density wingspan displacement prominence fleet audience readership
+    endowment""".split()
 )
-_HEDGES = frozenset("about approximately around over nearly almost roughly some exactly only more less than at least up to estimated total".split())
+_HEDGES = frozenset(
+    """about approximately around over nearly almost roughly some exactly only more less than at least up to
+    estimated total""".split()
+)
 _HEDGED = re.compile(r"\s*\b(?:about|over|around|nearly|almost|approximately|under|roughly|more than|up to)$")
-_NO_UNIT = frozenset("years months weeks days hours minutes percent time times th st nd rd points ones more others".split())
-_SPELT = frozenset("five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split())
+_NO_UNIT = frozenset(
+    """million billion thousand hundred years months weeks days hours minutes percent time times th st nd rd points
+    ones more others""".split()
+)
+_SPELT = frozenset(
+    """five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen
+    twenty""".split()
+)
 _DIGITS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 _UNIT = re.compile(
-    r"\s*(?:million|billion|thousand)?\s*(?:square (?:kilomet(?:re|er)s|miles|feet|met(?:re|er)s)|km²|km2|km|kilomet(?:re|er)s|miles|"
+    r"\s*(?:million|billion|thousand)?\s*(?:square (?:kilomet(?:re|er)s|miles|feet|met(?:re|er)s)|km²|km2|km|"
+    r"kilomet(?:re|er)s|miles|"
     r"met(?:re|er)s|feet|ft|m\b|acres|hectares|ha\b|people|inhabitants|residents|seats|spectators|students|kg|tons|tonnes|copies)?"
 )
 _POPULATION = re.compile(
-    r"\bpopulation (?:was|is|of|stood at)\b(?: about| approximately| around| over| nearly| estimated at)? (\d{1,3}(?:,\d{3})+|\d{3,4})(?![\d.,]*\d|%)"
+    r"\bpopulation (?:was|is|of|stood at)\b(?: about| approximately| around| over| nearly| estimated at)? "
+    r"(\d{1,3}(?:,\d{3})+|\d{3,4})(?![\d.,]*\d|%)"
 )
 _CENSUS = re.compile(r"(?:the )?(\d{4}) (?:[A-Z][\w.]* ){0,3}[Cc]ensus")
 _AGE = re.compile(r"\b(?:died|was killed)\b[^.;]*?\b(?:at (?:the )?age (?:of )?|aged )(\d{2,3})\b")
 _SEATS = re.compile(r"\b(\d{1,3}(?:,\d{3})+|\d{3,6})[- ]seat\b")
-_SIZE = re.compile(r"^(\d[\d,.]*) ((?:kilomet(?:re|er)s|km|miles|met(?:re|er)s|feet|ft|m)) (long|tall|high|wide|deep)\b")
+_SIZE = re.compile(
+    r"^(\d[\d,.]*) ((?:kilomet(?:re|er)s|km|miles|met(?:re|er)s|feet|ft|m)) (long|tall|high|wide|deep)\b"
+)
 
 
 class Measured(NamedTuple):
-    """`sort`: `count` ("how many <what>"), `measure` ("what is the <what>"), `rank` ("at what number") or a size word."""
+    """`sort`: `count` ("how many <what>"), `measure` ("what is the <what>"), `rank` ("at what number") or a size."""
 
     sort: str
     verb: Verb
@@ -66,7 +80,7 @@ def _number(noun: tuple[Token, ...]) -> tuple[int, Token] | None:
 
 
 def _count(sentence: Sentence, text: str, clause: Clause, index: int) -> Measured | None:
-    """"made 112 appearances in the league"; hedges before the number go, what follows the noun stays."""
+    """ "made 112 appearances in the league"; hedges before the number go, what follows the noun stays."""
     element = clause.elements[index]
     noun = sentence.tokens[element.noun : element.end]
     found = _number(noun)
@@ -75,7 +89,9 @@ def _count(sentence: Sentence, text: str, clause: Clause, index: int) -> Measure
     place, token = found
     what = phrase(noun[place + 1 :], text)
     hedged = all(t.text.lower() in _HEDGES for t in noun[:place])
-    clean = re.fullmatch(r"[a-z\-]+(?: [a-z\-]+){0,3}", what) and what.endswith("s") and what.split()[-1] not in _NO_UNIT
+    clean = (
+        re.fullmatch(r"[a-z\-]+(?: [a-z\-]+){0,3}", what) and what.endswith("s") and not _NO_UNIT & set(what.split())
+    )
     if not clean or not hedged or dates(token.text) or numbers(token.text)[0].value < 4:
         return None
     before = [sentence.tokens[clause.start : clause.elements[0].start]]
@@ -85,7 +101,15 @@ def _count(sentence: Sentence, text: str, clause: Clause, index: int) -> Measure
     if any(c.isdigit() or c.isupper() for c in middle) or numbers(middle) or (clause.verb.passive and not middle):
         return None
     relation = f"{clause.verb.main} {what.split()[-1]}"
-    return Measured("count", clause.verb, middle, what, _after(sentence, text, clause, index), Span(token.start, token.end), relation)
+    return Measured(
+        "count",
+        clause.verb,
+        middle,
+        what,
+        _after(sentence, text, clause, index),
+        Span(token.start, token.end),
+        relation,
+    )
 
 
 def _after(sentence: Sentence, text: str, clause: Clause, index: int) -> str:
@@ -94,21 +118,34 @@ def _after(sentence: Sentence, text: str, clause: Clause, index: int) -> str:
         return ""
     following = clause.elements[index + 1]
     tokens = sentence.tokens[following.start : following.end]
-    good = not following.deep and not following.listed and following.noun > following.start and tokens[0].text in ("in", "for", "at", "of", "with", "on")
+    good = (
+        not following.deep
+        and not following.listed
+        and following.noun > following.start
+        and tokens[0].text in ("in", "for", "at", "of", "with", "on")
+    )
     return phrase(tokens, text) if good and len(tokens) <= 7 else ""
 
 
 def _measure(sentence: Sentence, text: str, clause: Clause, index: int) -> Measured | None:
-    """"has a population of 4,205", "with a capacity of 20,000"."""
+    """ "has a population of 4,205", "with a capacity of 20,000"."""
     if not index:
         return None
     element, before = clause.elements[index], clause.elements[index - 1]
     owner = sentence.tokens[before.noun : before.end]
     found = _number(sentence.tokens[element.noun : element.end])
     of = phrase(sentence.tokens[element.start : element.noun], text) == "of"
-    if not found or not of or not owner or owner[-1].text not in _MEASURES or clause.verb.main not in ("have", "cover", "reach"):
+    if (
+        not found
+        or not of
+        or not owner
+        or owner[-1].text not in _MEASURES
+        or clause.verb.main not in ("have", "cover", "reach")
+    ):
         return None
-    what = " ".join(t.text for t in owner if t.tag.startswith(("NN", "JJ", "VBG")) and t.text not in ("estimated", "current"))
+    what = " ".join(
+        t.text for t in owner if t.tag.startswith(("NN", "JJ", "VBG")) and t.text not in ("estimated", "current")
+    )
     return Measured("measure", clause.verb, "", what, "", _with_unit(text, found[1]), f"{owner[-1].text} of")
 
 
@@ -118,7 +155,7 @@ def _with_unit(text: str, token: Token) -> Span:
 
 
 def _rank(sentence: Sentence, text: str, clause: Clause, index: int) -> Measured | None:
-    """"peaked at number 23 on the Billboard Hot 100"."""
+    """ "peaked at number 23 on the Billboard Hot 100"."""
     element = clause.elements[index]
     tokens = sentence.tokens[element.start : element.end]
     if index or [t.text for t in tokens[:2]] != ["at", "number"] or len(tokens) < 3 or not tokens[2].text.isdigit():
@@ -126,7 +163,9 @@ def _rank(sentence: Sentence, text: str, clause: Clause, index: int) -> Measured
     after = _after(sentence, text, clause, index)
     if not after or clause.verb.auxiliary:
         return None
-    return Measured("rank", clause.verb, after, "", "", Span(tokens[2].start, tokens[2].end), f"{clause.verb.main} at number")
+    return Measured(
+        "rank", clause.verb, after, "", "", Span(tokens[2].start, tokens[2].end), f"{clause.verb.main} at number"
+    )
 
 
 def _size(sentence: Sentence, text: str, clause: Clause) -> list[Measured]:

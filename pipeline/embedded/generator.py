@@ -1,7 +1,7 @@
 """The embedded generator: reads a seed passage, walks to others by searching, and asks about the end of the walk.
 
-Each turn it reads again all it was shown and either searches on, or tries out its best question with the searches that a
-solver would make, or proposes it. Nothing is remembered between turns but the messages.
+Each turn it reads again all it was shown and either searches on, or tries out its best question with the searches that
+a solver would make, or proposes it. Nothing is remembered between turns but the messages.
 """
 
 import random
@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from pipeline import prompts
+from pipeline.embedded.generator_cloze import cloze
 from pipeline.embedded.generator_walk import Goal, Walk
 from pipeline.embedded.observed import Seen, seen
 from pipeline.llm.base import Request
@@ -26,8 +27,18 @@ def propose(request: Request) -> Message:
     queries = [] if request.tool_choice == "propose" else walk.next_queries()
     if queries:
         return searches(request, queries)
+    return final(request, _proposal(walk, inputs["passage"]["text"]))
+
+
+def _proposal(walk: Walk, lines: str) -> dict[str, object]:
+    """A chain; where there is none, a gap to fill, if that takes more steps than the seed's own facts."""
     chain = walk.best()
-    return final(request, walk.arguments(chain) if chain else nothing(goal.type))
+    if chain and len(chain.edges) >= min(1, walk.goal.steps - 1):
+        return walk.arguments(chain)
+    gap = cloze(walk.seed, lines, walk.graph.passages.values(), walk.goal.type, walk.rng)
+    if gap and (not chain or len(gap["hops"]) > 1):  # type: ignore[arg-type]
+        return gap
+    return walk.arguments(chain) if chain else nothing(walk.goal.type)
 
 
 def nothing(answer_type: str) -> dict[str, object]:

@@ -8,18 +8,29 @@ import re
 
 from pipeline.embedded import lexicon
 from pipeline.embedded.compose import inverse
+from pipeline.embedded.facts_name import title_at
 from pipeline.embedded.generator_graph import Edge, Graph, Stated, readings
-from pipeline.embedded.facts import title_at
 from pipeline.text import MONTHS, dates
 
 _MOST_SHARING = 8
-_FOUNDED = frozenset("found establish open form incorporate build complete charter launch create construct release publish".split())
+_FOUNDED = frozenset(
+    "found establish open form incorporate build complete charter launch create construct release publish".split()
+)
 _BY_VERB = {
     "direct": "director", "co-direct": "director", "write": "writer", "co-write": "writer", "produce": "producer",
     "compose": "composer", "star": "actor", "feature": "actor", "design": "designer", "develop": "company",
-    "publish": "company", "distribute": "company", "bear": "place", "locate": "place", "situate": "place", "base": "place",
+    "publish": "company", "distribute": "company", "bear": "place", "locate": "place", "situate": "place",
+    "base": "place",
 }  # fmt: skip
-_BY_HEAD = {"album": "artist", "song": "artist", "single": "artist", "novel": "writer", "book": "writer", "play": "writer", "film": "filmmaker"}
+_BY_HEAD = {
+    "album": "artist",
+    "song": "artist",
+    "single": "artist",
+    "novel": "writer",
+    "book": "writer",
+    "play": "writer",
+    "film": "filmmaker",
+}
 _BY_NAME = {
     "records": "record label", "pictures": "film company", "films": "film company", "productions": "production company",
     "entertainment": "company", "f.c.": "football club", "fc": "football club", "studios": "studio", "school": "school",
@@ -32,7 +43,9 @@ def bridges(graph: Graph) -> list[Edge]:
         for stated in told_of:
             if stated.fact.kind == "link":
                 for reading in readings(stated)[:1]:
-                    if " " in reading and title_at(stated.passage.text, stated.fact.object.start, reading):
+                    if (" " in reading or reading in graph.nodes) and title_at(
+                        stated.passage.text, stated.fact.object.start, reading
+                    ):
                         sharing.setdefault(reading, []).append((title, stated))
     found = []
     for reading, users in sharing.items():
@@ -92,7 +105,12 @@ def clue(graph: Graph, title: str) -> str:
             return f"a {date.year} {noun.phrase}"
         elif fact.verb.main in _FOUNDED and fact.verb.passive and not fact.middle:
             return f"{said} {fact.verb.rest} in {date.year}"
-    return ""
+    telling = (
+        noun.kind in (lexicon.PLACE, lexicon.GROUP, lexicon.EVENT)
+        and len(noun.full.split()) > 2
+        and noun.article != "the"
+    )
+    return f"{lexicon.article(noun.full)} {noun.full}" if telling else ""
 
 
 def clue_relation(graph: Graph, title: str) -> str:
@@ -101,4 +119,11 @@ def clue_relation(graph: Graph, title: str) -> str:
     if noun.kind == lexicon.PERSON:
         return "born date"
     told = clue(graph, title)
-    return next((s.fact.relation for s in graph.stated.get(title, ()) if s.fact.kind == "date" and told.endswith(f"{s.fact.verb.rest} in {s.object[-4:]}")), "")
+    return next(
+        (
+            s.fact.relation
+            for s in graph.stated.get(title, ())
+            if s.fact.kind == "date" and told.endswith(f"{s.fact.verb.rest} in {s.object[-4:]}")
+        ),
+        "",
+    )

@@ -1,14 +1,17 @@
 """Chains of passages through what was read: which of them make a sound question, and which is the best."""
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.facts import Fact, title_at
+from pipeline.embedded.facts import Fact
+from pipeline.embedded.facts_clause import Verb
+from pipeline.embedded.facts_name import title_at
 from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.generator_bridge import clue, clue_relation
 from pipeline.embedded.generator_graph import Edge, Graph, Stated, readings, tells
-from pipeline.text import contains, normalise
+from pipeline.text import Span, contains, dates, normalise, sentences
 
 
 class Final(NamedTuple):
@@ -42,9 +45,13 @@ class Chain(NamedTuple):
 
 def paths(graph: Graph, length: int) -> Iterator[tuple[Edge, ...]]:
     """All runs of `length - 1` edges, each from the target of the one before, without a title twice."""
-    runs: list[tuple[Edge, ...]] = [(edge,) for edge in graph.edges if usable(graph, edge, first=True)] if length > 1 else []
+    runs: list[tuple[Edge, ...]] = (
+        [(edge,) for edge in graph.edges if usable(graph, edge, first=True)] if length > 1 else []
+    )
     for _ in range(length - 2):
-        runs = [(*run, edge) for run in runs for edge in graph.outward.get(run[-1].target, ()) if _follows(graph, run, edge)]
+        runs = [
+            (*run, edge) for run in runs for edge in graph.outward.get(run[-1].target, ()) if _follows(graph, run, edge)
+        ]
         runs = runs[:_MOST_RUNS]
     yield from runs
 
@@ -53,9 +60,15 @@ _MOST_RUNS = 4000
 
 
 def _follows(graph: Graph, run: tuple[Edge, ...], edge: Edge) -> bool:
-    back = run[-1].back
+    back, home = run[-1].back, run[-1].stated.passage
+    if tells(home, edge.mention) or home.id == edge.stated.passage.id:
+        return False
     passed = {run[0].source, *(before.target for before in run)}
-    return edge.target not in passed and usable(graph, edge, first=False) and (not back or back.passage.id == edge.stated.passage.id)
+    return (
+        edge.target not in passed
+        and usable(graph, edge, first=False)
+        and (not back or back.passage.id == edge.stated.passage.id)
+    )
 
 
 def usable(graph: Graph, edge: Edge, *, first: bool) -> bool:
@@ -91,7 +104,7 @@ _MOST_CHAINS = 300
 
 def finals(graph: Graph, title: str, answer_type: str) -> list[Final]:
     """What can be asked of a thing."""
-    found = []
+    found = _dated(graph, title) if answer_type == "date" else []
     for stated in graph.stated.get(title, ()):
         fact = stated.fact
         if fact.kind != ("link" if answer_type == "entity" else answer_type) or fact.named or fact.shared:
@@ -103,19 +116,41 @@ def finals(graph: Graph, title: str, answer_type: str) -> list[Final]:
     return found
 
 
+def _dated(graph: Graph, title: str) -> list[Final]:
+    """The year of a work from its definition, "a 2004 comedy film"."""
+    if title not in graph.nodes:
+        return []
+    noun = graph.nodes[title].noun
+    year = re.match(r"((?:1[89]|20)\d\d) ", noun.full)
+    first = next(iter(graph.stated.get(title, ())), None)
+    if noun.kind != lexicon.WORK or not year or first is None:
+        return []
+    passage = first.passage
+    opening = sentences(passage.text)[0]
+    place = passage.text.find(year.group(1), opening.start, opening.end)
+    if place < 0 or dates(passage.text[place : place + 4]) == []:
+        return []
+    verb = Verb("was", "released", "release", "past")
+    span = Span(place, place + 4)
+    fact = Fact("date", "clause", verb, "", span, "", "", opening, "release date", "year")
+    return [Final(Stated(passage, fact), "date", year.group(1))]
+
+
 def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     fact = stated.fact
     edge = next((e for e in graph.outward.get(title, ()) if e.stated is stated and not e.back), None)
     if edge:
         noun = graph.nodes[edge.target].noun
         return [Final(stated, "entity", edge.mention, noun.phrase, noun.kind)]
-    if fact.form == "definition" or len(fact.middle.split()) > 4 or stated.object.lower() in lexicon.HUBS:
+    name = min(readings(stated), key=lambda reading: ("," in reading, -len(reading)), default="")
+    if not name or not title_at(stated.passage.text, fact.object.start, name):
         return []
+    if fact.form == "definition":
+        sited = fact.middle.startswith(("a ", "an ")) and fact.middle.endswith((" in", " at"))
+        return [Final(stated, "entity", name, "", lexicon.PLACE)] if sited else []
     sort = fact.hint if fact.hint and lexicon.kind(fact.hint) != lexicon.OTHER else ""
     kind = _object_kind(fact)
-    answer = readings(stated)[-1:] and min(readings(stated), key=lambda r: ("," in r, -len(r)))
-    whole = answer and title_at(stated.passage.text, fact.object.start, answer)
-    return [Final(stated, "entity", answer, sort, kind)] if whole and (sort or kind) else []
+    return [Final(stated, "entity", name, sort, kind)] if (sort or kind) and len(fact.middle.split()) <= 4 else []
 
 
 def _object_kind(fact: Fact) -> str:
@@ -123,7 +158,15 @@ def _object_kind(fact: Fact) -> str:
     preposition = fact.middle.split()[-1] if fact.middle else ""
     if preposition == "by" and fact.verb.main in ("direct", "write", "compose", "design", "invent", "paint"):
         return lexicon.PERSON
-    if preposition in ("in", "at") and fact.verb.main in ("bear", "locate", "base", "situate", "headquarter", "die", "bury"):
+    if preposition in ("in", "at") and fact.verb.main in (
+        "bear",
+        "locate",
+        "base",
+        "situate",
+        "headquarter",
+        "die",
+        "bury",
+    ):
         return lexicon.PLACE
     return ""
 
@@ -142,8 +185,11 @@ def sound(graph: Graph, chain: Chain) -> bool:
         return False
     if any(contains(chain.start, answer) or contains(answer, plain(chain.start)) for answer in answers):
         return False
-    if any(clued(edge) for edge in chain.edges[-1:]) and chain.final.stated.fact.relation == clue_relation(graph, chain.titles[-1]):
-        return False
+    if any(clued(edge) for edge in chain.edges[-1:]):
+        told = clue_relation(graph, chain.titles[-1])
+        year = dates(chain.answers[-1])[:1] if chain.final.kind == "date" else []
+        if chain.final.stated.fact.relation == told or (year and str(year[0].year) in clue(graph, chain.titles[-1])):
+            return False
     return not any(contains(edge.stated.fact.middle, answer) for edge in chain.edges for answer in answers)
 
 
@@ -151,9 +197,18 @@ def quality(graph: Graph, chain: Chain) -> float:
     """Lower is better: what is long, shared, told in both passages or asked all the time costs."""
     cost, told = 0.0, [tells(stated.passage, answer) for stated in chain.evidence for answer in chain.answers]
     cost += 0.7 * (sum(told) - len(chain.answers))
-    for edge in chain.edges:
+    for place, edge in enumerate(chain.edges):
         fact = edge.stated.fact
-        cost += (fact.shared and not edge.back) + 0.5 * bool(edge.back) + fact.named + max(0, len(fact.middle.split()) - 5) / 4
+        inner = place < len(chain.edges) - 1
+        cost += 2.0 * (inner and edge.turn is not None and edge.turn.after != "") + 0.5 * (
+            inner and edge.back is not None
+        )
+        cost += (
+            (fact.shared and not edge.back)
+            + 0.5 * bool(edge.back)
+            + fact.named
+            + max(0, len(fact.middle.split()) - 5) / 4
+        )
         cost += tells(_home(graph, chain, edge.target), plain(edge.source))
         cost += 0.5 * (edge.stated.fact.verb.main in ("star", "direct"))
         cost += 0.5 * (graph.nodes[edge.target].noun.kind == lexicon.OTHER)

@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 from pipeline.embedded import lexicon
 from pipeline.embedded.compose import Thing, Turn
-from pipeline.embedded.facts import Fact, facts, names, title_at
-from pipeline.embedded.facts_subject import Noun, definition, plain
+from pipeline.embedded.facts import Fact, facts
+from pipeline.embedded.facts_name import names, title_at
+from pipeline.embedded.facts_noun import definition
+from pipeline.embedded.facts_subject import Noun, plain
 from pipeline.embedded.observed import Seen
-from pipeline.text import contains
+from pipeline.text import normalise
 
 _LISTS = re.compile(r"^(?:List of|Lists of|Index of|Outline of)|\(disambiguation\)$|may refer to:?$", re.IGNORECASE)
 
@@ -70,7 +72,9 @@ def build(passages: Iterable[Seen], found_by: dict[str, list[str]]) -> Graph:
     for passage in graph.passages.values():
         noun = read_noun(passage)
         if noun and passage.title not in graph.nodes:
-            the = passage.text.startswith("The ") and not passage.title.startswith("The ")
+            the = (
+                noun.kind != lexicon.PERSON and passage.text.startswith("The ") and not passage.title.startswith("The ")
+            )
             graph.nodes[passage.title] = Thing(passage.title, noun, the)
     for passage in graph.passages.values():
         if passage.title in graph.nodes:
@@ -116,7 +120,9 @@ def readings(stated: Stated) -> list[str]:
     """Names that the object may have, the likeliest first, without those that everything leads to."""
     guess = stated.object
     found = dict.fromkeys([*_readings(stated.passage.text, stated.fact.object.start), guess])
-    return [reading for reading in found if reading.lower().removeprefix("the ") not in lexicon.HUBS and len(reading) > 2]
+    return [
+        reading for reading in found if reading.lower().removeprefix("the ") not in lexicon.HUBS and len(reading) > 2
+    ]
 
 
 def fits(fact: Fact, target: Thing, exact: bool) -> bool:
@@ -124,7 +130,11 @@ def fits(fact: Fact, target: Thing, exact: bool) -> bool:
     words = fact.middle.split()
     preposition = words[-1] if words else ""
     kind = target.noun.kind
-    if kind == lexicon.OTHER and not (exact and " " in target.title and preposition not in ("by", "in", "at")) and not fact.hint:
+    if (
+        kind == lexicon.OTHER
+        and not (exact and " " in target.title and preposition not in ("by", "in", "at"))
+        and not fact.hint
+    ):
         return False
     if fact.hint and fact.hint not in (target.noun.head,):
         if lexicon.kind(fact.hint) not in (kind, lexicon.OTHER):
@@ -132,7 +142,9 @@ def fits(fact: Fact, target: Thing, exact: bool) -> bool:
         exact = exact or lexicon.same_thing(fact.hint, target.noun.head)
     if not words and kind == lexicon.PERSON and fact.verb.main not in _TO_PEOPLE:
         return False
-    if (preposition == "on" and kind == lexicon.GROUP) or (preposition == "for" and kind == lexicon.PLACE and fact.verb.main != "name"):
+    if (preposition == "on" and kind == lexicon.GROUP) or (
+        preposition == "for" and kind == lexicon.PLACE and fact.verb.main != "name"
+    ):
         return False
     expected = _EXPECTED.get(fact.verb.main) if preposition in _WHERE else None
     if expected:
@@ -149,15 +161,26 @@ _WHERE = ("in", "at", "near", "on", "from", "within", "into")
 _PLACES = (lexicon.PLACE,)
 _SITES = (lexicon.PLACE, lexicon.GROUP)
 _EXPECTED = {
-    **dict.fromkeys("bear raise die bury locate situate base headquarter live reside lie grow settle move return".split(), _PLACES),
+    **dict.fromkeys(
+        "bear raise die bury locate situate base headquarter live reside lie grow settle move return".split(), _PLACES
+    ),
     **dict.fromkeys("study educate graduate teach enroll attend work train".split(), _SITES),
 }
-_TO_PEOPLE = frozenset("marry succeed replace feature star defeat portray include comprise teach mentor beat precede join".split())
+_TO_PEOPLE = frozenset(
+    "marry succeed replace feature star defeat portray include comprise teach mentor beat precede join".split()
+)
 _APPEARING = frozenset(
-    "star appear feature perform act debut portray play role roles character record include sing known contain part cast "
-    "narrate guest voice co-star".split()
+    "star appear feature perform act debut portray play role roles character record include sing known contain part "
+    "cast narrate guest voice co-star".split()
 )
 
 
+@lru_cache(maxsize=65536)
 def tells(passage: Seen, name: str) -> bool:
-    return contains(f"{passage.title} {passage.text}", name)
+    """Does the passage name it, in its title or text?"""
+    return f" {normalise(name)} " in _plain(passage)
+
+
+@lru_cache(maxsize=8192)
+def _plain(passage: Seen) -> str:
+    return f" {normalise(f'{passage.title} {passage.text}')} "

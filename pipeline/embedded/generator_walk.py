@@ -1,4 +1,4 @@
-"""Where a generator or refiner is in its walk: what it has read, what the best chain is, and what to search for next."""
+"""Where a generator or refiner is in its walk: what it has read, the best chain, and what to search next."""
 
 import random
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.facts import names_in
+from pipeline.embedded.facts_name import names_in
 from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.generator_bridge import bridges
 from pipeline.embedded.generator_chain import Chain, chains, finals, paths, quality
@@ -15,10 +15,16 @@ from pipeline.embedded.generator_wording import Style, hops, question
 from pipeline.embedded.observed import Seen
 from pipeline.text import words
 
-_FIRST_CALLS, _MOST_TURNS = 5, 9
+_FIRST_CALLS, _MOST_TURNS = 5, 10
 """Every turn sends all that was read again: a prompt that starts long leaves fewer of them."""
+_KEPT = 3
+"""Searches kept for trying out a chain that is shorter than asked for."""
+_TOP = 3
+"""How far down a result a passage counts as found."""
 _TRIED = 3
 """Chains that are tried out before the best is proposed as it is."""
+_PROSE = "became established after during century"
+"""Words that bring the passages about a title that tell a story, where its own is a table."""
 TYPES = ("entity", "date", "number")
 
 
@@ -54,15 +60,20 @@ class Walk:
         self.wording = rng.random()
         self._known: dict[tuple[int, str], list[Chain]] = {}
 
-    def next_queries(self, at_once: int = 3) -> list[str]:
+    def next_queries(self, at_once: int = 0) -> list[str]:
         """What to search for now, so much at a time; nothing when the best chain is ready."""
         if self.goal.steps == 1 or self.turns >= _MOST_TURNS:
             return []
+        at_once = at_once or max(3, self.goal.budget // (_MOST_TURNS - 2))
         left = self.goal.budget - len(self.found)
-        trial = next((chain for chain in self.ranked(self.goal.steps, self.goal.type)[:_TRIED] if not self.failed(chain)), None)
+        trial = next(
+            (chain for chain in self.ranked(self.goal.steps, self.goal.type)[:_TRIED] if not self.failed(chain)), None
+        )
+        if not trial and left <= _KEPT:
+            trial = self.best()
         if trial:
             return self.untried(trial)[:left]
-        return self.frontier()[: min(left, at_once if self.found else max(at_once, _FIRST_CALLS))]
+        return self.frontier()[: min(left - _KEPT, at_once if self.found else max(at_once, _FIRST_CALLS))]
 
     def ranked(self, length: int, answer_type: str) -> list[Chain]:
         found = self._known.get((length, answer_type))
@@ -100,11 +111,10 @@ class Walk:
         homes = [stated.passage.id for stated in chain.evidence]
         *single, whole = self.trials(chain)
         for place, query in enumerate(single):
-            shown = {hit.id for hit in self.found.get(query, ())}
+            shown = {hit.id for hit in self.found.get(query, ())[:_TOP]}
             if shown & set(homes[place + 1 :]):
                 return True
-        shown = {hit.id for hit in self.found.get(whole, ())}
-        return len(homes) > 1 and homes[-1] in shown and bool(shown & set(homes[:-1]))
+        return len(homes) > 1 and set(homes) <= {hit.id for hit in self.found.get(whole, ())[:_TOP]}
 
     def ask(self, chain: Chain, style: Style | None = None) -> str:
         return question(self.graph, chain, random.Random(f"{self.wording}"), style or Style())
@@ -132,8 +142,17 @@ class Walk:
             for stated in told:
                 if stated.fact.kind == "link" and (names := readings(stated)):
                     seen_before = any(name.lower() in known for name in names)
-                    value = into.get(title, 0) + near - 0.4 * stated.fact.shared - 0.4 * stated.fact.named - 0.8 * seen_before
+                    value = (
+                        into.get(title, 0)
+                        + near
+                        - 0.4 * stated.fact.shared
+                        - 0.4 * stated.fact.named
+                        - 0.8 * seen_before
+                    )
                     offer(names[0], value + 0.3 * min(2, heard[names[0]] - 1))
+        offer(plain(self.seed.title), -0.1)
+        if self.seed.title not in self.graph.nodes:
+            offer(f"{plain(self.seed.title)} {_PROSE}", -0.3)
         for name in names_in(self.seed.text):
             if name.lower() not in lexicon.HUBS:
                 offer(name, -0.2)

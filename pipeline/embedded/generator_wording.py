@@ -1,10 +1,23 @@
 """A chain as a question with its hops."""
 
 import random
+from itertools import pairwise
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.compose import Thing, article, ask_date, ask_entity, ask_number, described, name, restatement, start, statement
+from pipeline.embedded.compose import (
+    Thing,
+    article,
+    ask_date,
+    ask_entity,
+    ask_number,
+    described,
+    name,
+    nested,
+    restatement,
+    start,
+    statement,
+)
 from pipeline.embedded.generator_bridge import clue
 from pipeline.embedded.generator_chain import Chain, Final, clued
 from pipeline.embedded.generator_graph import Edge, Graph, Stated
@@ -18,17 +31,70 @@ class Style(NamedTuple):
 
 
 def question(graph: Graph, chain: Chain, rng: random.Random, style: Style) -> str:
-    """One or more right-branching statements from the named start, then what is asked of the last thing."""
-    things = [graph.nodes[title] for title in chain.titles]
-    pick, pronoun, typed = rng.randrange(3), rng.choice(("that", "this")), rng.random() < 0.4 or style.full
+    """Statements from the named start up to the last thing but one, and a question about the last, told by that one.
+
+    With two things it is one sentence: "On what date was the director who directed X born?".
+    """
+    pick, pronoun, typed = rng.randrange(3), rng.choice(("that", "this")), rng.random() < 0.6 or style.full
+    anchor = style.anchor or name(graph.nodes[chain.start], typed=typed or not chain.edges)
     if not chain.edges:
-        return start(ask(style.anchor or name(things[0], typed=True), chain.final, pick))
-    breaks = _breaks(chain, rng)
-    first = chain.edges[0].stated.fact
-    said = start(statement(style.anchor or name(things[0], typed=typed and first.form != "definition"), first))
+        return start(ask(anchor, chain.final, pick))
+    plain = style.anchor or name(
+        graph.nodes[chain.start], typed=typed and chain.edges[0].stated.fact.form != "definition"
+    )
+    *before, last = chain.edges
+    said, inner = "", anchor
+    if last.back:
+        said = _statements(graph, chain, plain, pronoun, style, upto_pivot=True) + " "
+        inner = f"{pronoun} {last.pivot}"
+    elif before:
+        said = _statements(graph, chain._replace(edges=tuple(before)), plain, pronoun, style) + " "
+        inner = refer([graph.nodes[title] for title in chain.titles[1:-1]], pronoun)
+    subject = _nested(graph, last, inner, style)
+    asked = start(ask(subject, chain.final, pick)) if subject else ""
+    if subject and not _stutters(asked):
+        return said + asked
+    said = _statements(graph, chain, plain, pronoun, style)
+    return f"{said} {start(ask(refer([graph.nodes[t] for t in chain.titles[1:]], pronoun), chain.final, pick))}"
+
+
+def _nested(graph: Graph, edge: Edge, inner: str, style: Style) -> str:
+    """The edge's target, described by its source or, over a name between, by that."""
+    source, target = graph.nodes[edge.source].noun, graph.nodes[edge.target]
+    sort = target.noun.full if style.full else target.noun.phrase
+    told = clue(graph, edge.target).split(" ", 1)[1] if clued(edge) else sort
+    if not edge.back:
+        return nested(inner, edge.stated.fact, source, told, target.noun.kind)
+    fact = edge.back.fact
+    if fact.form == "reduced" and fact.verb.passive and not fact.of:
+        return f"the {told} {fact.verb.rest} {fact.middle} {inner}"
+    return f"the {described(target, fact, told)} {inner}"
+
+
+def _stutters(text: str) -> bool:
+    """ "... is located located?"""
+    words = text.lower().strip("?").split()
+    return any(one == other for one, other in pairwise(words))
+
+
+def _statements(
+    graph: Graph,
+    chain: Chain,
+    anchor: str,
+    pronoun: str,
+    style: Style,
+    *,
+    upto_pivot: bool = False,
+) -> str:
+    """Right-branching sentences that lead from the start to the chain's last thing."""
+    things = [graph.nodes[title] for title in chain.titles]
+    breaks = _breaks(chain)
+    said = start(statement(anchor, chain.edges[0].stated.fact))
     for place, edge in enumerate(chain.edges):
         thing = things[place + 1]
         telling = clue(graph, edge.target) if clued(edge) else ""
+        if upto_pivot and place == len(chain.edges) - 1:
+            return f"{said} {article(edge.pivot)}."
         if edge.turn:
             said += f" {article(edge.pivot)} {edge.turn.before}"
         tail = f" {edge.turn.after}" if edge.turn and edge.turn.after else ""
@@ -40,21 +106,19 @@ def question(graph: Graph, chain: Chain, rng: random.Random, style: Style) -> st
             said += f" {noun}{tail}. {start(restatement(refer(things[1 : place + 2], pronoun), following))}"
         else:
             said += f" {described(thing, following, telling or (noun if style.full else ''))}"
-    return f"{said} {start(ask(refer(things[1:], pronoun), chain.final, pick))}"
+    return said
 
 
 def refer(things: list[Thing], pronoun: str) -> str:
-    """"that town"; "the latter town" where an earlier one was named alike."""
+    """ "that town"; "the latter town" where an earlier one was named alike."""
     last = things[-1].noun
     alike = any(thing.noun.head == last.head for thing in things[:-1])
     return f"the latter {last.head}" if alike else f"{pronoun} {last.phrase}"
 
 
-def _breaks(chain: Chain, rng: random.Random) -> set[int]:
-    """After which edges a new sentence starts: where the description would be too long, and now and then."""
-    inner = range(len(chain.edges) - 1)
-    long = {i for i in inner if len(chain.edges[i + 1].stated.fact.middle.split()) > 6}
-    return long | {i for i in inner if rng.random() < 0.25 and chain.edges[i + 1].stated.fact.form == "clause"}
+def _breaks(chain: Chain) -> set[int]:
+    """After which edges a new sentence starts, as the description would be too long."""
+    return {i for i in range(len(chain.edges) - 1) if len(chain.edges[i + 1].stated.fact.middle.split()) > 7}
 
 
 def ask(subject: str, final: Final, pick: int) -> str:

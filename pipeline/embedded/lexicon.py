@@ -9,15 +9,18 @@ from functools import cache, lru_cache
 PERSON, PLACE, GROUP, WORK, EVENT, OTHER = "person", "place", "group", "work", "event", "other"
 
 _NOUNS = {
-    PERSON: """person man woman boy girl actor actress singer footballer politician coach golfer writer filmmaker novelist
+    PERSON: """person man woman boy girl actor actress singer footballer politician coach golfer writer
+        filmmaker novelist
         composer driver pitcher racer musician rapper cyclist comedian wrestler author businessman businesswoman
         executive playwright architect artist skier outfielder runner drummer athlete linebacker quarterback lawyer poet
-        cricketer receiver attorney soldier vocalist sculptor official pianist jurist defenceman defenseman skater engineer
+        cricketer receiver attorney soldier vocalist sculptor official pianist jurist defenceman defenseman
+        skater engineer
         bassist swimmer songwriter statesman sprinter guitarist bishop judge cartoonist wife dancer journalist boxer
         clergyman critic professor referee fielder illustrator trumpeter entrepreneur defender mobster goaltender tenor
         chef presenter striker chemist activist physicist brother editor socialite founder king queen emperor prince
         princess duke model philosopher mathematician historian economist priest general admiral officer scientist
-        midfielder goalkeeper forward catcher baseman shortstop lineman player personality celebrity host anchor saxophonist
+        midfielder goalkeeper forward catcher baseman shortstop lineman player personality celebrity host
+        anchor saxophonist
         screenwriter director producer senator governor president mayor diplomat explorer painter photographer biologist
         rower fencer gymnast diver jockey sailor umpire manager businessperson martial theologian monarch ruler noble
         nobleman aristocrat heiress pope saint missionary spy aviator astronaut pilot inventor nurse physician surgeon
@@ -25,13 +28,17 @@ _NOUNS = {
         philanthropist activist suffragist reformer revolutionary dictator warlord commander settler cornerback
         fullback halfback tackle guard kicker punter infielder winger centre-back speedskater biathlete snowboarder
         surfer bowler batsman all-rounder wicket-keeper disc-jockey dj deejay animator puppeteer magician impressionist
-        broadcaster sportscaster anchorman reporter columnist blogger youtuber developer programmer designer investor banker
-        financier industrialist merchant sociologist psychologist anthropologist archaeologist linguist astronomer geologist
+        broadcaster sportscaster anchorman reporter columnist blogger youtuber developer programmer designer
+        investor banker
+        financier industrialist merchant sociologist psychologist anthropologist archaeologist linguist
+        astronomer geologist
         botanist zoologist naturalist rabbi imam monk nun abbot cardinal archbishop preacher pastor evangelist cleric
         barrister solicitor prosecutor criminal outlaw gangster pirate murderer racing-driver wrestler strongman
-        weightlifter bodybuilder triathlete marathoner pole-vaulter hurdler jumper thrower lyricist arranger multi-instrumentalist
+        weightlifter bodybuilder triathlete marathoner pole-vaulter hurdler jumper thrower lyricist arranger
+        multi-instrumentalist
         bandleader crooner violist harpist flautist percussionist keyboardist""",
-    PLACE: """city town village hamlet county district region province state country island river lake mountain hill valley
+    PLACE: """city town village hamlet county district region province state country island river lake mountain
+        hill valley
         suburb borough neighborhood neighbourhood municipality commune township prefecture territory area archipelago
         peninsula bay strait sea ocean desert forest park stadium arena ground venue building house castle palace
         church cathedral temple mosque monastery abbey museum theatre theater hall hospital hotel airport station
@@ -41,8 +48,10 @@ _NOUNS = {
         ballpark racecourse racetrack course reservoir inlet estuary creek stream tributary plateau subregion arm
         emirate kingdom empire oblast voivodeship department governorate seat barony locality ward constituency
         manor mansion estate farm ranch mill lighthouse observatory prison jail crater pass landform metropolis""",
-    GROUP: """band group team club company corporation university college school institute academy organization organisation
-        agency association league conference party label duo trio quartet orchestra choir ensemble studio network channel
+    GROUP: """band group team club company corporation university college school institute academy organization
+        organisation
+        agency association league conference party label duo trio quartet orchestra choir ensemble studio
+        network channel
         airline conglomerate publisher body union federation council committee ministry regiment battalion squadron
         unit wing corps army navy force division brigade fleet court church-body foundation society charity bank
         brand manufacturer retailer chain firm business institution seminary franchise dynasty family tribe people
@@ -64,7 +73,8 @@ _NOT_PEOPLE = frozenset(
     """character river theater theatre center number chapter tower order cover tour container coaster newspaper computer
     cruiser carrier destroyer bomber fighter thriller chamber quarter border water power liner steamer order matter
     super computer trailer speaker cancer disorder fiber sensor motor tractor reactor factor sector error mirror color
-    flavor monitor indicator list twist assist woman's processor operator-system sister-ship master semester manuscript""".split()
+    flavor monitor indicator list twist assist woman's processor operator-system sister-ship master semester
+        manuscript""".split()
 )
 
 SAME = tuple(
@@ -95,33 +105,46 @@ VAGUE = frozenset(
 """Heads that do not tell what the subject is."""
 
 HUBS = frozenset(
-    """united states|united kingdom|england|scotland|wales|ireland|great britain|canada|australia|new zealand|india|china|japan|
-    france|germany|italy|spain|russia|soviet union|brazil|mexico|argentina|europe|asia|africa|north america|south america|
-    america|earth|world war i|world war ii|english|french|german|spanish|hollywood|the beatles|netherlands|belgium|poland|
-    sweden|norway|denmark|finland|turkey|greece|portugal|switzerland|austria|south korea|north korea|pakistan|israel|iran|
-    egypt|south africa|nigeria|philippines|indonesia|thailand|vietnam|new york city|london|los angeles|new york|california|
+    """united states|united kingdom|england|scotland|wales|ireland|great britain|canada|australia|new zealand|
+india|china|japan|
+    france|germany|italy|spain|russia|soviet union|brazil|mexico|argentina|europe|asia|africa|north america|
+south america|
+    america|earth|world war i|world war ii|english|french|german|spanish|hollywood|the beatles|netherlands|
+belgium|poland|
+    sweden|norway|denmark|finland|turkey|greece|portugal|switzerland|austria|south korea|north korea|pakistan|
+israel|iran|
+    egypt|south africa|nigeria|philippines|indonesia|thailand|vietnam|new york city|london|los angeles|new york|
+california|
     texas|florida|illinois|ohio|pennsylvania|georgia|michigan|north carolina|new jersey|virginia|washington|arizona|
-    massachusetts|tennessee|indiana|missouri|maryland|wisconsin|colorado|minnesota|south carolina|alabama|louisiana|kentucky|
+    massachusetts|tennessee|indiana|missouri|maryland|wisconsin|colorado|minnesota|south carolina|alabama|
+louisiana|kentucky|
     oregon|oklahoma|connecticut|utah|iowa|nevada|arkansas|mississippi|kansas|new mexico|nebraska|idaho|hawaii|paris|
-    internet|jesus|god|christianity|islam|latin|roman empire|cold war|chicago|european union|northern ireland|hong kong""".replace(
-        "\n", ""
-    ).split("|")
+    internet|jesus|god|christianity|islam|latin|roman empire|cold war|chicago|european union|northern ireland|
+hong kong""".replace("\n", "").split("|")
 )
 HUBS = frozenset(name.strip() for name in HUBS)
 """Names that half of any encyclopaedia leads to: no link and no answer."""
 
-_PAST = """be was been|have had had|do did done|go went gone|write wrote written|win won won|lose lost lost|sing sang sung|
-begin began begun|become became become|lie lay lain|lead led led|leave left left|make made made|meet met met|take took taken|
+_PAST = """be was been|have had had|do did done|go went gone|write wrote written|win won won|lose lost lost|
+sing sang sung|
+begin began begun|become became become|lie lay lain|lead led led|leave left left|make made made|meet met met|
+take took taken|
 give gave given|get got got|hold held held|run ran run|see saw seen|speak spoke spoken|sell sold sold|send sent sent|
 fight fought fought|find found found|fall fell fallen|rise rose risen|grow grew grown|draw drew drawn|fly flew flown|
 break broke broken|bring brought brought|build built built|buy bought bought|teach taught taught|come came come|
 choose chose chosen|drive drove driven|know knew known|feel felt felt|hear heard heard|keep kept kept|pay paid paid|
 say said said|set set set|shoot shot shot|sit sat sat|spend spent spent|stand stood stood|swim swam swum|tell told told|
-think thought thought|wear wore worn|beat beat beaten|bear bore born|cut cut cut|put put put|hit hit hit|split split split|
+think thought thought|wear wore worn|beat beat beaten|bear bore born|cut cut cut|put put put|hit hit hit|
+split split split|
 undergo underwent undergone|undertake undertook undertaken|overcome overcame overcome|withdraw withdrew withdrawn|
-rebuild rebuilt rebuilt|star starred starred|found founded founded|steal stole stolen|strike struck struck|forbid forbade forbidden""".replace("\n", "")
+rebuild rebuilt rebuilt|star starred starred|found founded founded|steal stole stolen|strike struck struck|
+forbid forbade forbidden""".replace("\n", "")
 _FORMS = [tuple(entry.split()) for entry in _PAST.split("|")]
-_BASE = {form: forms[0] for forms in reversed(_FORMS) for form in forms} | {"found": "find", "founded": "found", "lay": "lie"}
+_BASE = {form: forms[0] for forms in reversed(_FORMS) for form in forms} | {
+    "found": "find",
+    "founded": "found",
+    "lay": "lie",
+}
 _PRETERITE = {forms[2]: forms[1] for forms in _FORMS}
 _BE = {"is": "is", "are": "is", "was": "was", "were": "was"}
 
@@ -151,7 +174,7 @@ def base(verb: str) -> str:
 
 
 def preterite(participle: str) -> str:
-    """"written" → "wrote"; regular participles are their own preterites."""
+    """ "written" → "wrote"; regular participles are their own preterites."""
     return _PRETERITE.get(participle.lower(), participle.lower())
 
 
@@ -178,8 +201,12 @@ def same_thing(one: str, other: str) -> bool:
 def article(phrase: str) -> str:
     """`a` or `an`, by the first letter and the few words that sound otherwise."""
     word = phrase.lower().lstrip("\"'“‘")
-    if word.startswith(("uni", "eu", "use", "usu", "one", "ut", "uk", "us ", "u.")) and not word.startswith(("unin", "unim")):
+    if word.startswith(("uni", "eu", "use", "usu", "one", "ut", "uk", "us ", "u.")) and not word.startswith(
+        ("unin", "unim")
+    ):
         return "a"
-    if word.startswith(("hour", "honor", "honour", "heir", "8", "11", "18", "mp", "nba", "nfl", "nhl", "fm", "ncaa", "mtv", "lp", "ep")):
+    if word.startswith(
+        ("hour", "honor", "honour", "heir", "8", "11", "18", "mp", "nba", "nfl", "nhl", "fm", "ncaa", "mtv", "lp", "ep")
+    ):
         return "an"
     return "an" if word[:1] in "aeiouáéíóäöü" else "a"

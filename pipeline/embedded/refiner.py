@@ -13,6 +13,7 @@ from pipeline.embedded.compose import described
 from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.generator import chance, final, nothing, read_inputs, searched, searches, shown, turns
 from pipeline.embedded.generator_chain import Chain, finals, sound
+from pipeline.embedded.generator_cloze import cloze
 from pipeline.embedded.generator_graph import Stated
 from pipeline.embedded.generator_walk import TYPES, Goal, Walk
 from pipeline.embedded.generator_wording import Style
@@ -20,6 +21,7 @@ from pipeline.llm.base import Request
 from pipeline.text import normalise
 from pipeline.types import Message
 
+_EASIEST = ("number", "date", "entity")
 _AT_ONCE, _MOST_TURNS = 7, 3
 """Its prompt holds every passage read so far, and every turn sends it again."""
 _SAYS_NOTHING = frozenset("this that which what date day year whom".split())
@@ -45,7 +47,8 @@ class Revision:
         read = {passage["id"]: shown(passage) for passage in inputs["seen"]}
         homes = [hop["passage_id"] for hop in self.draft["hops"] if hop["passage_id"] in read]
         ordered = [read[home] for home in dict.fromkeys([*homes, *read])]
-        goal = Goal(self.steps + self.easy, inputs["answer_type"], budget)
+        self.longer = self.steps + (self.easy and len(self.draft["hops"]) >= self.steps)
+        goal = Goal(self.longer, inputs["answer_type"], budget)
         self.homes = set(homes)
         self.doubtful = {
             (hop["passage_id"], hop["answer"])
@@ -85,12 +88,23 @@ class Revision:
     def arguments(self) -> dict[str, object]:
         """The first option that differs from the draft and was not seen to fail."""
         spare: dict[str, object] | None = None
+        if self.draft["family"] == "cloze":
+            return self._other_gap()
         for make in self._options():
             for arguments in make():
                 if self._differs(arguments):
                     return arguments
                 spare = spare or arguments
         return spare or nothing(self.draft["answer_type"])
+
+    def _other_gap(self) -> dict[str, object]:
+        """Another statement about the same subject."""
+        seed = self.walk.seed
+        for _ in range(8):
+            made = cloze(seed, seed.text, self.walk.graph.passages.values(), self.walk.goal.type, self.walk.rng)
+            if made and self._differs(made):
+                return made
+        return nothing(self.draft["answer_type"])
 
     def _differs(self, arguments: dict[str, object]) -> bool:
         return _core(str(arguments["question"])) != _core(self.draft["question"])
@@ -104,7 +118,7 @@ class Revision:
 
     def _longer(self) -> Iterator[dict[str, object]]:
         """One more hop than the target, so that a shortcut leaves enough."""
-        yield from self._chains(self.steps + 1)
+        yield from self._chains(self.longer)
 
     def _without_doubt(self) -> Iterator[dict[str, object]]:
         """Another chain of the length wanted, without the hops that were found wanting."""
@@ -126,7 +140,7 @@ class Revision:
         """Another fact of the last thing."""
         if not self.chain:
             return
-        for kind in dict.fromkeys((self.walk.goal.type, *TYPES)):
+        for kind in _EASIEST:
             for end in finals(self.walk.graph, self.chain.titles[-1], kind):
                 chain = self.chain._replace(final=end)
                 if end.stated != self.chain.final.stated and sound(self.walk.graph, chain):

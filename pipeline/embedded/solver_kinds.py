@@ -89,7 +89,10 @@ def _by_form(kind: str, head: str, found: Found, line: Line | None) -> float:
     before = line.words[found.place - 1] if line and found.place else ""
     last = tokens[-1] if tokens else ""
     if kind == "person":
-        return max(_person(tokens, before, found, line), 0.6 if head == "who" and set(tokens) & _ORG_WORDS else 0.0)
+        return max(
+            _person(tokens, before, found, line),
+            0.6 if head == "who" and set(tokens) & _ORG_WORDS and not country(found.text) else 0.0,
+        )
     if kind == "place":
         return _place(head, tokens, last, before, found, line)
     if kind == "org":
@@ -163,10 +166,15 @@ def _date(kind: str, found: Found) -> float:
 def _number(head: str, found: Found, line: Line | None, query: Any) -> float:
     if found.sort != "number" or line is None:
         return 0.0
+    yearly = re.compile(r"1[89]\d\d|20[0-2]\d")
+    if yearly.fullmatch(found.text) and any(f.sort == "number" and not yearly.fullmatch(f.text) for f in line.found):
+        return 0.05
     after = line.words[found.place + found.size : found.place + found.size + 4]
     wanted = [stem(w) for w in words(query.phrase) if w not in ("how", "many", "much")]
     if wanted and {stem(w) for w in after} & set(wanted):
         return 1.0
-    if re.fullmatch(r"1[89]\d\d|20[0-2]\d", found.text):
+    if yearly.fullmatch(found.text):
         return 0.15
+    if wanted and {stem(w) for w in line.words[max(0, found.place - 3) : found.place]} & set(wanted):
+        return 0.9
     return 0.5 if len(found.text) > 1 else 0.35

@@ -78,7 +78,9 @@ def _line(passage: Seen, index: int, text: str) -> Line:
 def _found(text: str) -> list[Found]:
     found = []
     for match in _NAME.finditer(text):
-        found += _names(text, match.start(), match.end())
+        opens = match.start() == 0 and " " not in match.group()
+        if not (opens and tagged(text)[0].tag[:3] != "NNP"):  # "Due to ..." names nothing
+            found += _names(text, match.start(), match.end())
     for date in dates(text):
         found.append(_at(text, date.span.start, date.span.end, "date"))
     for number in numbers(text):

@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Sequence
 
 from pipeline.embedded.observed import Seen
 from pipeline.embedded.solver_reader import Candidate
@@ -50,7 +51,7 @@ class Mind:
     def seen(self) -> tuple[Seen, ...]:
         return tuple(self.passages.values())
 
-    def pick(self, candidates: list[Candidate]) -> Candidate:
+    def pick(self, candidates: Sequence[Candidate]) -> Candidate:
         """The best candidate, or by chance one that is close to it."""
         if self._temperature <= 0 or len(candidates) == 1:
             return candidates[0]

@@ -48,7 +48,8 @@ class Candidate:
     """Its sentence says the clue's words, of the clue's names."""
 
 
-def read(query: Query, passages: tuple[Seen, ...]) -> list[Candidate]:
+@lru_cache(maxsize=512)  # every turn replays the turns before it
+def read(query: Query, passages: tuple[Seen, ...]) -> tuple[Candidate, ...]:
     """Candidates, best first, one per name."""
     best: dict[str, Candidate] = {}
     kinds = {same(bare(p.title)): lead(p) for p in passages if lead(p)}
@@ -58,7 +59,7 @@ def read(query: Query, passages: tuple[Seen, ...]) -> list[Candidate]:
             key = same(candidate.text)
             if key and key not in query.banned and (key not in best or best[key].score < candidate.score):
                 best[key] = candidate
-    return sorted(best.values(), key=lambda c: (-c.score, c.text))
+    return tuple(sorted(best.values(), key=lambda c: (-c.score, c.text)))
 
 
 def _candidates(query: Query, passage: Seen, kinds: dict[str, str], own: dict[str, float]) -> list[Candidate]:
@@ -114,7 +115,7 @@ def _title(
         best = max(best, named * (0.45 + 0.55 * cover))
     side = 0.08 if not query.before and query.after else -0.08
     if max(own.values(), default=0.0) >= 0.95:
-        side -= (0.08 if around < 1 else 0.0) + (0.12 if query.before else 0.0)
+        side -= (0.08 if around < 1 else 0.0) + (0.18 if query.before else 0.0)
     return [Candidate(title, best * (0.15 + 0.85 * suits) * (1 - 0.5 * about) + side, passage.id, passage.title)]
 
 

@@ -1,5 +1,6 @@
 """From a puzzle to an answer: take the clue with one open unknown, search, read, fill it in, go on to the one asked."""
 
+import re
 from itertools import pairwise
 
 from pipeline.embedded.solver_clues import read as read_question
@@ -26,13 +27,20 @@ def pursue(question: str, mind: Mind) -> str:
         best = hop(_query(puzzle, index), mind)
         if index == puzzle.ask:
             return best.text if best else ""
-        puzzle.unknowns[index].value = best.text if best else puzzle.unknowns[index].phrase
+        unknown = puzzle.unknowns[index]
+        unknown.value = unknown.phrase if best is None else _placed(best) if unknown.kind == "place" else best.text
     return ""
+
+
+def _placed(found: Candidate) -> str:
+    """A place with what it lies in, as its sentence has it: there is more than one Cambridge."""
+    within = re.search(rf"\b{re.escape(found.text)}(, [A-Z][\w'-]+(?: [A-Z][\w'-]+)?)", found.line)
+    return found.text + within[1] if within else found.text
 
 
 def hop(query: Query, mind: Mind) -> Candidate | None:
     """Fill in one unknown, with no search, one, or two."""
-    found = read(query, mind.seen) if mind.seen else []
+    found = read(query, mind.seen)
     if found and found[0].score >= SURE and found[0].told:
         return mind.pick(found)
     mind.search(query.text)
@@ -128,6 +136,7 @@ def make_query(
         phrase = [s for s in phrase if s != stem(unknown.head)]
     content = list(dict.fromkeys([*content, *phrase]))
     shown = [unknown.phrase, *said]
+    told = [word for text in shown for word in words(text) if word.isdigit()]
     return Query(
         kind=unknown.kind,
         head=unknown.head,
@@ -137,7 +146,7 @@ def make_query(
         before=before,
         after=after,
         text=query_words(shown, names) or " ".join(shown),
-        banned=frozenset(form for name in names for form in (same(name), *same(name).split()[-1:])),
+        banned=frozenset([*told, *(form for name in names for form in (same(name), *same(name).split()[-1:]))]),
     )
 
 

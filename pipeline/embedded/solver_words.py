@@ -177,4 +177,6 @@ def _that(tokens: list[tuple[str, str]], index: int) -> str:
     """A relative pronoun after a noun or before a verb, else a determiner."""
     after = tokens[index + 1][1] if index + 1 < len(tokens) else ""
     before = tokens[index - 1][1] if index else ""
+    if index and _CLASSES.get(tokens[index - 1][0].lower()) == "a" and after[:2] in ("NN", "JJ"):
+        return "d"  # "When did that town ...?"
     return "r" if before[:2] in ("NN", "CD", "VB", ",", "JJ", "RB") or after[:1] in ("V", "M") else "d"

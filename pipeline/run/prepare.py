@@ -87,11 +87,17 @@ def _one(model: ModelConfig, shared: _Shared) -> LLM:
 
 
 def site(config: RunConfig, corpus: Corpus) -> Site:
-    """What the episodes of a run work with; builds the index where there is none. Raises RetrievalError."""
+    """What the episodes of a run work with; builds the index where there is none. Raises RetrievalError.
+
+    Its configuration names the engine that really opened: without Java that is not the one asked for.
+    """
     from pipeline.embedded import solver
 
     llm = model(config)
     retriever = open_retriever(config.retrieval.retriever, corpus, config.how.out)
+    engine = getattr(retriever, "name", config.retrieval.retriever)
+    if engine != config.retrieval.retriever:
+        config = config.model_copy(update={"retrieval": config.retrieval.model_copy(update={"retriever": engine})})
     lineage = Lineage(
         run=config.digest()[:12],
         preset=config.preset,
@@ -102,6 +108,6 @@ def site(config: RunConfig, corpus: Corpus) -> Site:
         corpus_fingerprint=corpus.fingerprint,
         licence=corpus.manifest.licence,
         attribution=corpus.manifest.attribution,
-        retriever=getattr(retriever, "name", config.retrieval.retriever),
+        retriever=engine,
     )
     return Site(config=config, llm=llm, retriever=retriever, lineage=lineage)

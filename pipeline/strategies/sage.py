@@ -41,6 +41,7 @@ async def revise(seed: Seed, site: Site, rounds: Sequence[Round], feedback: Feed
         answer_type=seed.answer_type.value,
         target_steps=seed.target_steps,
         feedback=feedback.model_dump(mode="json"),
+        earlier=[_draft(past.draft, shown) for past in rounds[:-1] if past.draft],
         rollouts=[_rollout(rollout, verdict, shown) for rollout, verdict in pairs],
         seen=[_shown(passage) for passage in read],
         search_budget=searches,
@@ -48,10 +49,12 @@ async def revise(seed: Seed, site: Site, rounds: Sequence[Round], feedback: Feed
     desk = Desk(passages={passage.shown_id: passage for passage in read})
     tools = REFINER_TOOLS if searches else (REVISE,)
 
+    tried = {normalise(past.draft.question) for past in rounds if past.draft}
+
     def accept(arguments: str, desk: Desk) -> Draft | None:
         draft = to_draft(arguments, desk)
-        if draft and normalise(draft.question) == normalise(last.draft.question):
-            raise FormatError("The question must differ from the draft.")
+        if draft and normalise(draft.question) in tried:
+            raise FormatError("The question must differ from the draft and from the earlier ones.")
         return draft
 
     agent = replace(_agent(seed, site, tools, searches), accept=accept)

@@ -94,7 +94,7 @@ class Verdict(Data):
     supported: bool
     """The rollout's own observations hold the support of the answer."""
     method: Literal["exact", "judge", "none"]
-    """How `right` was found; `none` = there was no answer to judge."""
+    """How `right` was found; `none` = no judge was asked: there was no answer, or none that was supported."""
     steps: int
     calls: int
     hit_step: int | None

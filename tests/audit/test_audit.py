@@ -123,6 +123,11 @@ def test_a_question_that_finds_its_answer_with_the_clues_is_over_specified() -> 
     assert "over_specified" in {finding.check for finding in found}
 
 
+def test_a_chain_shorter_than_its_target_is_sent_back() -> None:
+    (finding,) = findings(DRAFT, target=4)
+    assert (finding.check, finding.cause, finding.fatal) == ("too_few_hops", Cause.SUPERFICIAL, True)
+
+
 def test_every_check_is_listed() -> None:
     for module in (soundness, shortcuts):
         public = {

@@ -141,9 +141,9 @@ def test_changed_shows_what_went_and_what_came():
     )
 
 
-def test_a_refiner_that_gave_up_is_told_from_a_seed_without_a_question():
+def test_a_refiner_that_gave_up_leaves_the_draft_before_it_to_be_read():
     gave_up = rejected(reason="superficial")
-    last = gave_up.rounds[-1].model_copy(update={"draft": None, "rollouts": (), "verdicts": ()})
-    gave_up = gave_up.model_copy(update={"rounds": (*gave_up.rounds[:-1], last), "reason": "no_draft"})
-    assert "The refiner gave it up" in page([gave_up], RunConfig())
+    last = gave_up.rounds[-1].model_copy(update={"index": 1, "draft": None, "rollouts": (), "verdicts": ()})
+    gave_up = gave_up.model_copy(update={"rounds": (gave_up.rounds[0], last)})
+    assert "No question came of it" not in page([gave_up], RunConfig())
     assert "No question came of it" in page([no_draft()], RunConfig())

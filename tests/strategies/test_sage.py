@@ -106,3 +106,15 @@ def test_revising_a_round_without_a_draft_is_a_mistake_of_the_caller() -> None:
     empty = Round(index=0, agent=run(Cast(lambda question, sample: 3)).rounds[0].agent, draft=None)
     with pytest.raises(ValueError, match="without a draft"):
         asyncio.run(sage.revise(seeded(), site, [empty], feedback))
+
+
+def test_the_refiner_is_told_what_failed_before_and_may_not_say_it_again() -> None:
+    again = [proposal(f"{QUESTION[:-1]}, roughly?"), proposal(), proposal(f"{QUESTION[:-1]}, in years?")]
+    cast = Cast(lambda question, sample: 3 if "years" in question else 2, revisions=again)
+    record = run(cast)
+    told = prompts.unfence(record.rounds[2].agent.messages[1].content)
+    assert told is not None
+    assert [draft["question"] for draft in told["earlier"]] == [QUESTION]
+    assert record.rounds[2].agent.format_errors == 1
+    assert record.draft is not None
+    assert record.draft.question == again[2]["question"]

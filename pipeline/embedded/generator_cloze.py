@@ -1,0 +1,191 @@
+"""The last resort where no sentence can be read as a fact: a statement with a gap, so that any English text
+yields something.
+
+With two passages about one subject it takes two steps: in one statement X stands for its name, the other, from another
+passage, has the gap.
+"""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pipeline.embedded import lexicon
+from pipeline.embedded.facts_subject import plain
+from pipeline.embedded.observed import Seen
+from pipeline.text import MONTHS, Span, contains, dates, normalise, numbers, sentences
+
+_GAP = "____"
+_LINE = re.compile(r"[^\n]+")
+_NAME = re.compile(r"(?<=[a-z,:] )(?:[A-Z][\w’'\-]+)(?: (?:of (?:the )?)?[A-Z][\w’'\-]+)*")
+_WHAT = {"number": "number", "date": "date", "entity": "name"}
+
+
+class Statement(NamedTuple):
+    passage: Seen
+    text: str
+    """A verbatim slice of the passage."""
+
+
+class Gap(NamedTuple):
+    statement: Statement
+    span: Span
+    kind: str
+
+    @property
+    def answer(self) -> str:
+        return self.statement.text[self.span.start : self.span.end]
+
+    @property
+    def masked(self) -> str:
+        text = self.statement.text
+        return f"{text[: self.span.start]}{_GAP}{text[self.span.end :]}".rstrip(".;, ")
+
+
+def cloze(seed: Seen, lines: str, read: Iterable[Seen], kind: str, rng: random.Random) -> dict[str, object] | None:
+    """The arguments of a proposal; `lines` is the seed's text with its line ends, which observations lack."""
+    own = _statements(seed, lines)
+    title = plain(seed.title)
+    others = [p for p in read if plain(p.title) == title and p.id != seed.id]
+    same = [statement for p in others for statement in _statements(p, p.text) if _prose(statement)]
+    gaps = [gap for gap in _gaps(own, kind, rng) + _gaps(same, kind, rng) if not contains(title, gap.answer)]
+    tellers = [s for s in (*own, *same) if title in s.text and len(s.text.split()) > 7]
+    sort = _sort([seed, *others])
+    plainest = sorted(
+        ((not _under_label(t, g, title, sort), n, t, g) for n, g in enumerate(gaps) for t in tellers),
+        key=lambda it: it[:2],
+    )
+    for _, _, teller, gap in plainest:
+        apart = teller.passage.id != gap.statement.passage.id and not contains(teller.text, gap.answer)
+        if apart:
+            return _two_steps(teller, gap, title, sort)
+    return _one_step(gaps[0], title) if gaps else None
+
+
+def _statements(passage: Seen, text: str) -> list[Statement]:
+    """Lines, or the sentences of long ones, of 4 to 40 words."""
+    found = []
+    for line in _LINE.finditer(text):
+        piece = line.group()
+        spans = sentences(piece) if len(piece.split()) > 30 else [Span(0, len(piece))]
+        found += [piece[span.start : span.end].strip() for span in spans]
+    return [Statement(passage, said) for said in found if 4 <= len(said.split()) <= 40 and '"' not in said]
+
+
+def _prose(statement: Statement) -> bool:
+    return statement.text.endswith(".") and statement.text[0].isupper() and ":" not in statement.text
+
+
+def _gaps(statements: list[Statement], kind: str, rng: random.Random) -> list[Gap]:
+    """What can be left out, of the kind asked for first."""
+    found = [gap for statement in statements for gap in _in(statement)]
+    rng.shuffle(found)
+    return sorted(found, key=lambda gap: gap.kind != kind)
+
+
+def _in(statement: Statement) -> list[Gap]:
+    text = statement.text
+    dated = dates(text)
+    found = [Gap(statement, date.span, "date") for date in dated if date.precision != "year"]
+    for number in numbers(text):
+        years = any(d.span.start <= number.span.start < d.span.end for d in dated)
+        if not years and number.value > 12 and text[number.span.start].isdigit():
+            found.append(Gap(statement, number.span, "number"))
+    for name in _NAME.finditer(text):
+        if (
+            not set(name.group().split()) & set(MONTHS)
+            and name.group().lower() not in lexicon.HUBS
+            and len(name.group()) > 4
+            and normalise(name.group())
+        ):
+            found.append(Gap(statement, Span(*name.span()), "entity"))
+    return [gap for gap in found if not contains(gap.masked, gap.answer) and _clean(text, gap.span)]
+
+
+def _clean(text: str, span: Span) -> bool:
+    """Of "label: value" the value's start, of a sentence a whole word that is no part of a fraction, rate or name."""
+    before, after = text[: span.start], text[span.end :]
+    if re.match(r"[A-Z][^.]{1,60}: ", text):
+        return re.search(r": [-$]{0,2}$", before) is not None
+    return not before.endswith(("/", "-", "$")) and not re.match(r"[-/’']|,\d| [A-Z]", after)
+
+
+def _ask(gap: Gap, about: str) -> str:
+    return f"What {_WHAT[gap.kind]} fills the gap in “{gap.masked}”, said of {about}?"
+
+
+def _one_step(gap: Gap, title: str) -> dict[str, object]:
+    return _arguments(_ask(gap, title), gap, [_hop(_ask(gap, title), gap.answer, gap.statement)])
+
+
+_LABEL = re.compile(r"([A-Z][^.:]{2,70}): [-$]{0,2}$")
+_TELLS = re.compile(r" (?:is|was|has|had|became|gained|[a-z]+ed)\b")
+_PARTS = frozenset(
+    "center centre court capital region area north south coast world sea house building border port".split()
+)
+_SORT = re.compile(r"\b[Tt]he ([a-z]+)\b")
+
+
+def _under_label(teller: Statement, gap: Gap, title: str, sort: str) -> str:
+    """Of a table's line and a sentence about its subject: "What is stated under “Coastline” for the country that"."""
+    label = _LABEL.fullmatch(gap.statement.text[: gap.span.start])
+    told = re.match(rf"(?:The )?{re.escape(title)}(?= )", teller.text)
+    if (
+        gap.kind == "entity"
+        or not label
+        or not told
+        or not _TELLS.match(teller.text, told.end())
+        or title in teller.text[told.end() :]
+    ):
+        return ""
+    named = f"What {_WHAT[gap.kind]} is stated under “{label.group(1)}” for the {sort}"
+    return f"{named} that{teller.text[told.end() :].rstrip('.;, ')}?"
+
+
+def _sort(passages: Iterable[Seen]) -> str:
+    """What the passages call their subject most often: "the country"."""
+    said = Counter(
+        word
+        for p in passages
+        for word in _SORT.findall(p.text)
+        if lexicon.kind(word) == lexicon.PLACE and word not in _PARTS
+    )
+    return said.most_common(1)[0][0] if said else "subject"
+
+
+def _two_steps(teller: Statement, gap: Gap, title: str, sort: str) -> dict[str, object]:
+    plainly = _under_label(teller, gap, title, sort)
+    if plainly:
+        told = teller.text[len(title) :].lstrip() if teller.text.startswith(title) else teller.text
+        first = _hop(f"Which {sort} {told.rstrip('.;, ')}?", title, teller)
+        label = gap.statement.text[: gap.span.start].rstrip(" :-$")
+        second = _hop(f"What {_WHAT[gap.kind]} is stated under “{label}” for {title}?", gap.answer, gap.statement)
+        return _arguments(plainly, gap, [first, second])
+    said, masked = (re.sub(rf"\b{re.escape(title)}\b", "X", text) for text in (teller.text.rstrip(".;, "), gap.masked))
+    first = _hop(f"What name does X stand for in “{said}”?", title, teller)
+    second = _hop(_ask(gap, title), gap.answer, gap.statement)
+    asked = f"What {_WHAT[gap.kind]} fills the gap?"
+    return _arguments(f"X stands for one name in “{said}” and in “{masked}”. {asked}", gap, [first, second])
+
+
+def _hop(sub_question: str, answer: str, statement: Statement) -> dict[str, str]:
+    return {
+        "sub_question": sub_question,
+        "answer": answer,
+        "passage_id": statement.passage.id,
+        "quote": statement.text,
+        "relation": "gap",
+    }
+
+
+def _arguments(question: str, gap: Gap, hops: list[dict[str, str]]) -> dict[str, object]:
+    found = dates(gap.answer)
+    return {
+        "question": question,
+        "answer": gap.answer,
+        "answer_type": gap.kind,
+        "answer_precision": found[0].precision if gap.kind == "date" and found else "",
+        "hops": hops,
+        "family": "cloze",
+    }
