@@ -82,8 +82,8 @@ def _one(model: ModelConfig, shared: _Shared) -> LLM:
         from pipeline.llm.openai import OpenAIModel
 
         asked = OpenAIModel(model, shared.config.seed)
-    counted = Counted(Budgeted(asked, shared.budget, model.cost), model.cost)
-    return counted if shared.cache is None or model.provider == "embedded" else Cached(counted, shared.cache)
+    made = Budgeted(Counted(asked, model.cost), shared.budget, model.cost)
+    return made if shared.cache is None or model.provider == "embedded" else Cached(made, shared.cache)
 
 
 def site(config: RunConfig, corpus: Corpus) -> Site:

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 KEY = "sk-canary-4b1d0f9e7c"
 CONCURRENCY = 4
 SETTINGS = (
-    "--retriever bm25 --steps 1-2 --seeds 5 --no-flow --set loop.rollouts=2 --set loop.rounds=1 "
+    "--retriever bm25 --steps 1-2 --seeds 4 --no-flow --set loop.rollouts=2 --set loop.rounds=1 "
     f"--concurrency {CONCURRENCY} --set models.default.limits.concurrency={CONCURRENCY} "
     "--set models.default.api_key_env=CANARY_KEY --set models.default.limits.timeout_seconds=30"
 ).split()
@@ -94,7 +94,8 @@ def everything(folder: Path) -> Iterator[tuple[Path, str]]:
 
 def test_the_key_is_in_no_file_and_no_line(tmp_path: Path) -> None:
     with serving(tmp_path / "notes", "0.1") as url:
-        code, said = finished(start(url, tmp_path / "out", "--debug"))
+        more = ("--debug", "--seeds", "3", "--set", "models.default.limits.timeout_seconds=3")
+        code, said = finished(start(url, tmp_path / "out", *more))
     assert code == 0, said
     assert KEY not in said
     seen = [path.name for path, text in everything(tmp_path / "out") if KEY not in text]
