@@ -21,7 +21,7 @@ _MILLION = 1_000_000
 
 
 class Limits(Data):
-    """What one endpoint is asked for at most; models at one address share the limits of the first of them."""
+    """What one model is asked for at most, over all roles that it plays."""
 
     concurrency: int = Field(64, ge=1, le=4096)
     """Calls in flight. The endpoint may lower it by answering 429, never raise it."""
