@@ -13,7 +13,7 @@ from pipeline.embedded import lexicon
 from pipeline.embedded.facts_clause import Clause, Element, Verb, clauses
 from pipeline.embedded.facts_subject import Noun, Sentence, phrase, split, subject
 from pipeline.embedded.facts_value import Measured, counted, population, told
-from pipeline.text import Date, Span, Token, dates
+from pipeline.text import MONTHS, Date, Span, Token, dates
 
 _DROPPABLE = frozenset("in on by at from for during since with under through between until".split())
 _NAMING = frozenset("as like than and or called named titled entitled dubbed known nicknamed being".split())
@@ -125,14 +125,14 @@ def _fact(sentence: Sentence, text: str, clause: Clause, index: int, element: El
     tokens = sentence.tokens
     noun = tokens[element.noun : element.end]
     date = _date(noun, text)
-    if date and date.span.start > noun[0].start and not element.name < 0:
-        return None
+    if date and (date.span.start > noun[0].start or noun[0].text == "The"):
+        date = None
     middle = _middle(tokens, text, clause, index, upto=element.noun)
     if middle is None or _broken(clause, middle[0]):
         return None
     if date:
         return _date_fact(sentence, clause, middle[0], date, noun)
-    if element.name >= 0:
+    if element.name >= 0 and tokens[element.name].text not in MONTHS:
         hint = _hint(tokens[element.noun : element.name])
         span = Span(tokens[element.name].start, noun[-1].end)
         fact = None if hint is None else _link(sentence, clause, middle[0], span, hint)

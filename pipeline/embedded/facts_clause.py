@@ -128,12 +128,13 @@ def _next(tokens: tuple[Token, ...], at: int, *, participles: bool) -> tuple[int
     comma = at < len(tokens) and tokens[at].text == ","
     joined = at + comma < len(tokens) and tokens[at + comma].text in ("and", "but")
     at += comma + joined
+    first = at
     while at < len(tokens) and tokens[at].tag == "RB":
         at += 1
     if not (comma or joined) or at >= len(tokens):
         return len(tokens), ""
     if tokens[at].tag == "VBN" or tokens[at].text in _STARRING:
-        return (at, "shared") if participles or (joined and tokens[at].tag == "VBN") else (len(tokens), "")
+        return (first, "shared") if participles or (joined and tokens[at].tag == "VBN") else (len(tokens), "")
     if (joined and tokens[at].tag in ("VBD", "VBZ")) or (joined and tokens[at].text in _BE):
         return at, "clause"
     return len(tokens), ""
@@ -161,8 +162,8 @@ def verb_group(tokens: tuple[Token, ...], at: int, form: str, shared: str) -> tu
             return _participle(said, word, auxiliary, tense, form, shared), twin + 1
         elif word in _STARRING and form in ("reduced", "shared"):
             return Verb("", _STARRING[word], lexicon.base(_STARRING[word]), "present"), i + 1
-        elif token.tag in ("VBD", "VBZ", "VBP") and not auxiliary:
-            tense = {"VBD": "past", "VBZ": "present"}.get(token.tag, "plural")
+        elif (token.tag in ("VBD", "VBZ", "VBP") or word in _STARRING.values()) and not auxiliary:
+            tense = {"VBD": "past", "VBP": "plural"}.get(token.tag, "present")
             return Verb("", " ".join([*said, word]), lexicon.base(word), tense), i + 1
         elif auxiliary and token.tag != "VBG" and form in ("clause", "definition"):
             return Verb(auxiliary, " ".join(said), "be", tense), i
@@ -183,7 +184,16 @@ def _perfect(tokens: tuple[Token, ...], at: int) -> bool:
     return bool(after) and (after[0].text == "been" or after[0].tag in ("VBN", "VBD"))
 
 
+_ACTIVE = frozenset(
+    """study reach peak sell receive win debut premiere serve play live work grow attend graduate move die begin become
+    star appear go join earn spend perform compete return settle remain last run contain feature open close""".split()
+)
+"""After "was born in ... and", these are preterites, whatever the tagger says."""
+
+
 def _participle(said: list[str], word: str, auxiliary: str, tense: str, form: str, shared: str) -> Verb:
+    if form == "shared" and not auxiliary and lexicon.base(word) in _ACTIVE:
+        return Verb("", " ".join([*said, word]), lexicon.base(word), "past")
     if not auxiliary:
         auxiliary = shared if form == "shared" and shared else "is" if word in _ONGOING else "was"
         tense = "past" if auxiliary == "was" else "present"
@@ -260,8 +270,8 @@ def _noun_phrase(tokens: tuple[Token, ...], start: int) -> tuple[int, int]:
     while at < len(tokens):
         token = tokens[at]
         glued = name >= 0 and token.text in _NAME_GLUE and _name_goes_on(tokens, at)
-        if is_name(token) and not token.text.isdigit():
-            name = at if name < 0 else name
+        if (is_name(token) and not token.text.isdigit()) or (token.text == "The" and at > start):
+            name = _with_year(tokens, start, at) if name < 0 else name
         elif glued or (name >= 0 and token.tag == "CD" and at > name):
             pass
         elif token.tag.startswith(("NN", "JJ", "CD", "DT", "PRP$", "VBG", "POS")) and (
@@ -272,6 +282,12 @@ def _noun_phrase(tokens: tuple[Token, ...], start: int) -> tuple[int, int]:
             break
         at += 1
     return at, name
+
+
+def _with_year(tokens: tuple[Token, ...], start: int, at: int) -> int:
+    """A year right before a name is part of it: "2001 Sundance Film Festival"."""
+    year = at > start and tokens[at - 1].tag == "CD" and len(tokens[at - 1].text) == 4
+    return at - 1 if year else at
 
 
 def _name_goes_on(tokens: tuple[Token, ...], at: int) -> bool:

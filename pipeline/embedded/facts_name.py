@@ -16,7 +16,7 @@ def names_in(text: str) -> list[str]:
     """All names of two words or more."""
     found: dict[str, None] = {}
     for run in _NAME.finditer(text):
-        name = re.split(r" (?:and|in|for|on|to) ", run.group())[0]
+        name = re.split(r" (?:and|in|for|on|to) ", run.group())[0].removeprefix("the ")
         if " " in name.removeprefix("The "):
             found[name] = None
     return list(found)

@@ -12,6 +12,8 @@ BE = ("is", "was", "are", "were")
 _NAMING = frozenset(
     "also or commonly formerly known officially nicknamed better usually often sometimes abbreviated née born".split()
 )
+_STARS = ("stars", "features", "serves", "comprises", "contains")
+"""Verbs that the tagger takes for nouns after a noun."""
 _OWN = {"person": ("his", "her"), "group": ("its", "their")}
 
 
@@ -129,12 +131,14 @@ def _described(tokens: tuple[Token, ...], noun: Noun | None) -> int:
     if not noun or tokens[0].text not in ("The", "This"):
         return 0
     end = 1
-    while end < len(tokens) and tokens[end].tag.startswith(("JJ", "NN")) and end < 5:
+    while end < len(tokens) and tokens[end].tag.startswith(("JJ", "NN", "CD")) and end < 5:
         end += 1
-    following = tokens[end].tag if end < len(tokens) else "."
-    head = tokens[end - 1].text
-    good = end > 1 and head.islower() and lexicon.same_thing(head, noun.head) and following != "POS"
-    return end if good and not any(t.tag == "NNP" for t in tokens[1:end]) else 0
+        following = tokens[end] if end < len(tokens) else None
+        head = tokens[end - 1].text
+        verb = following is not None and (following.tag.startswith(("VB", "MD", "RB")) or following.text in _STARS)
+        if verb and head.islower() and lexicon.same_thing(head, noun.head):
+            return end if not any(t.tag == "NNP" for t in tokens[1:end]) else 0
+    return 0
 
 
 def _named(tokens: tuple[Token, ...], text: str, title: str, noun: Noun | None, opening: bool) -> int:

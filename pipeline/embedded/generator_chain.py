@@ -210,9 +210,10 @@ def quality(graph: Graph, chain: Chain) -> float:
             + max(0, len(fact.middle.split()) - 5) / 4
         )
         cost += tells(_home(graph, chain, edge.target), plain(edge.source))
-        cost += 0.5 * (edge.stated.fact.verb.main in ("star", "direct"))
+        cost += 0.9 * (edge.stated.fact.verb.main in ("star", "direct"))
+        cost += 3.0 * (edge.pivot == "place")
         cost += 0.5 * (graph.nodes[edge.target].noun.kind == lexicon.OTHER)
-    return cost + 1.5 * (chain.final.stated.fact.relation == "born date")
+    return cost + 1.5 * (chain.final.stated.fact.relation in ("born date", "population of"))
 
 
 def _home(graph: Graph, chain: Chain, title: str) -> object:

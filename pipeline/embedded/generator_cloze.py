@@ -64,11 +64,12 @@ def cloze(seed: Seen, lines: str, read: Iterable[Seen], kind: str, rng: random.R
 
 
 def _statements(passage: Seen, text: str) -> list[Statement]:
-    """Lines, or the sentences of long ones, of 4 to 40 words."""
+    """Lines of tables, and sentences, of 4 to 40 words."""
     found = []
     for line in _LINE.finditer(text):
         piece = line.group()
-        spans = sentences(piece) if len(piece.split()) > 30 else [Span(0, len(piece))]
+        table = len(piece.split()) <= 30 and re.match(r"[A-Z][^.]{1,70}: ", piece)
+        spans = [Span(0, len(piece))] if table else sentences(piece)
         found += [piece[span.start : span.end].strip() for span in spans]
     return [Statement(passage, said) for said in found if 4 <= len(said.split()) <= 40 and '"' not in said]
 

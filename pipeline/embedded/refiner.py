@@ -25,7 +25,7 @@ _EASIEST = ("number", "date", "entity")
 _AT_ONCE, _MOST_TURNS = 7, 3
 """Its prompt holds every passage read so far, and every turn sends it again."""
 _SAYS_NOTHING = frozenset("this that which what date day year whom".split())
-_SAID_TOO_LITTLE = ("retrieval_miss", "solver_error")
+_NOT_FOUND = ("retrieval_miss", "solver_error")
 
 
 def revise(request: Request) -> Message:
@@ -42,6 +42,7 @@ class Revision:
 
     def __init__(self, inputs: dict[str, Any], request: Request, budget: int) -> None:
         self.draft, self.feedback = inputs["draft"], inputs["feedback"]
+        self.said = [_core(draft["question"]) for draft in [self.draft, *inputs["earlier"]]]
         self.easy = self.feedback["label"] == "too_easy"
         self.steps: int = inputs["target_steps"]
         read = {passage["id"]: shown(passage) for passage in inputs["seen"]}
@@ -81,21 +82,19 @@ class Revision:
 
     def next_queries(self) -> list[str]:
         """Only a chain that must change is searched for."""
-        if not self.easy and any(self._differs(arguments) for arguments in self._told_more()):
+        if not self.easy and any(self._differs(arguments) for arguments in self._options()[0]()):
             return []
         return self.walk.next_queries(_AT_ONCE) if self.turns < _MOST_TURNS else []
 
     def arguments(self) -> dict[str, object]:
-        """The first option that differs from the draft and was not seen to fail."""
-        spare: dict[str, object] | None = None
+        """The first option that no draft has said yet; nothing where only what failed could be said again."""
         if self.draft["family"] == "cloze":
             return self._other_gap()
         for make in self._options():
             for arguments in make():
                 if self._differs(arguments):
                     return arguments
-                spare = spare or arguments
-        return spare or nothing(self.draft["answer_type"])
+        return nothing(self.draft["answer_type"])
 
     def _other_gap(self) -> dict[str, object]:
         """Another statement about the same subject."""
@@ -107,14 +106,15 @@ class Revision:
         return nothing(self.draft["answer_type"])
 
     def _differs(self, arguments: dict[str, object]) -> bool:
-        return _core(str(arguments["question"])) != _core(self.draft["question"])
+        return _core(str(arguments["question"])) not in self.said
 
     def _options(self) -> tuple[Callable[[], Iterator[dict[str, object]]], ...]:
         if self.easy:
-            return self._longer, self._without_doubt, self._described, self._told_more, self._any
-        if self.feedback["cause"] in _SAID_TOO_LITTLE:
-            return self._told_more, self._other_final, self._without_doubt, self._any
-        return self._without_doubt, self._other_final, self._told_more, self._any
+            named = self.feedback["cause"] in ("over_specified", "superficial")
+            return self._longer, self._without_doubt, *((self._described,) if named else ())
+        if self.feedback["cause"] in _NOT_FOUND:
+            return self._other_final, self._without_doubt, self._told_more
+        return self._without_doubt, self._other_final, self._told_more
 
     def _longer(self) -> Iterator[dict[str, object]]:
         """One more hop than the target, so that a shortcut leaves enough."""
@@ -162,14 +162,6 @@ class Revision:
         fact = stated.fact
         link = fact.kind == "link" and fact.form == "reduced" and not fact.shared and not fact.named
         return link and stated.object not in used and stated.object.lower() not in lexicon.HUBS
-
-    def _any(self) -> Iterator[dict[str, object]]:
-        """Whatever else there is, the longest first."""
-        for length in range(self.steps + 1, 0, -1):
-            for kind in dict.fromkeys((self.walk.goal.type, *TYPES)):
-                for chain in self.walk.ranked(length, kind):
-                    yield self.walk.arguments(chain)
-                    yield self.walk.arguments(chain, Style(full=True))
 
 
 def _core(question: str) -> list[str]:

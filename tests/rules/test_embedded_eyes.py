@@ -85,6 +85,8 @@ async def play(corpus: Corpus, model: Recorder) -> None:
 
 
 async def near_misses(draft: Draft, site: Site) -> None:
+    counted = draft.model_copy(update={"answer": "7", "answer_type": AnswerType.NUMBER})
+    await rule(counted, "seven", site)
     for response in (f"{draft.answer}, roughly", f"not {draft.answer}", "about 1,000"):
         await rule(draft, response, site)
 
@@ -98,7 +100,8 @@ def requests(tiny: Corpus) -> list[Request]:
     for name in ROLES:
         asked = model.asked[name]
         assert asked, f"nobody asked for '{name}'"
-        chosen += [*asked[: EACH // 2], *sorted(asked, key=lambda r: len(r.messages))[-EACH // 2 :]]
+        longest = sorted(asked, key=lambda r: len(r.messages))[-EACH // 2 :]
+        chosen += [*asked[: EACH // 2], *(asked[-EACH:] if name == "verdict" else longest)]
     return chosen
 
 
