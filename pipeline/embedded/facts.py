@@ -182,6 +182,8 @@ def _date(noun: tuple[Token, ...], text: str) -> Date | None:
 def _broken(clause: Clause, middle: str) -> bool:
     """Signs that the tagger misread the sentence, or that its words stand for something outside it."""
     first, *_ = clause.elements
+    if not clause.verb.auxiliary and clause.form == "clause" and middle.startswith("by"):
+        return True
     bare = clause.verb.passive and first.noun == first.start and clause.verb.main not in _NAMES_IT
     last = middle.split()[-1] if middle else ""
     return bare or (last != "" and last not in _PREPOSITIONS) or bool(_OUTSIDE.search(middle))
@@ -231,7 +233,7 @@ def _hint(before: tuple[Token, ...]) -> str | None:
     return next((t.text for t in reversed(before) if t.tag.startswith("NN") and t.text.islower()), "")
 
 
-_THE_TOWN_OF = re.compile(r"\b(in|at|near|to|from|by|on|for) the (?:[a-z]+ )?([a-z]+) of$")
+_THE_TOWN_OF = re.compile(r"\b(in|at|near|to|from|by|on|for) the (?:[A-Za-z]+ ){0,2}([a-z]+) of$")
 """"near the town of Oxford": the noun tells what Oxford is."""
 
 

@@ -9,7 +9,7 @@ from pipeline.text import Token
 
 _ENDS_NOUN = frozenset("shot set based starring featuring produced directed aired held located".split())
 _MISTAGGED = frozenset("console record match show film hit cover remake display".split())
-_NEVER_HEADS = frozenset("mile km metre meter foot former th st nd rd seat then late retired double".split())
+_NEVER_HEADS = frozenset("acre mile km metre meter foot former th st nd rd seat then late retired double".split())
 _LIKE_ADJECTIVES = frozenset(
     "retired computer-animated animated unincorporated listed planned abandoned fox-affiliated".split()
 )

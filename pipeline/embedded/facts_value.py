@@ -17,7 +17,7 @@ _HEDGES = frozenset(
     """about approximately around over nearly almost roughly some exactly only more less than at least up to
     estimated total""".split()
 )
-_HEDGED = re.compile(r"\s*\b(?:about|over|around|nearly|almost|approximately|under|roughly|more than|up to)$")
+_HEDGED = re.compile(r"\s*\b(?:about|over|around|nearly|almost|approximately|under|roughly|more than|up to|a total of)$")
 _NO_UNIT = frozenset(
     """million billion thousand hundred years months weeks days hours minutes percent time times th st nd rd points
     ones more others""".split()

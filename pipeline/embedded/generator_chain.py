@@ -142,7 +142,7 @@ def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     if edge:
         noun = graph.nodes[edge.target].noun
         return [Final(stated, "entity", edge.mention, noun.phrase, noun.kind)]
-    name = min(readings(stated), key=lambda reading: ("," in reading, -len(reading)), default="")
+    name = next((reading for reading in readings(stated) if "," not in reading), "")
     if not name or not title_at(stated.passage.text, fact.object.start, name):
         return []
     if fact.form == "definition":

@@ -13,10 +13,12 @@ from pipeline.embedded.generator_chain import Chain, chains, finals, paths, qual
 from pipeline.embedded.generator_graph import Graph, build, join, readings
 from pipeline.embedded.generator_wording import Style, hops, question
 from pipeline.embedded.observed import Seen
-from pipeline.text import words
+from pipeline.text import contains, words
 
 _FIRST_CALLS, _MOST_TURNS = 5, 10
 """Every turn sends all that was read again: a prompt that starts long leaves fewer of them."""
+_OWN = 1.2
+"""What it is worth to stay with the seed, in edges."""
 _KEPT = 3
 """Searches kept for trying out a chain that is shorter than asked for."""
 _TOP = 3
@@ -90,7 +92,7 @@ class Walk:
     def _cost(self, chain: Chain) -> float:
         return (
             quality(self.graph, chain)
-            + self.jitter[chain.titles[-1]]
+            + 1.5 * (self.jitter[chain.start] + self.jitter[chain.titles[-1]])
             + self._pick(chain)
             + self.extra_cost(chain)
             + 3 * (self.seed.title not in chain.titles)
@@ -109,6 +111,8 @@ class Walk:
     def failed(self, chain: Chain) -> bool:
         """Does a search that was made for it show that fewer would do?"""
         homes = [stated.passage.id for stated in chain.evidence]
+        if any(contains(self.ask(chain), answer) for answer in chain.answers):
+            return True
         *single, whole = self.trials(chain)
         for place, query in enumerate(single):
             shown = {hit.id for hit in self.found.get(query, ())[:_TOP]}
@@ -137,18 +141,12 @@ class Walk:
                 worth[name] = max(worth.get(name, 0), value + 0.3 * self.rng.random())
 
         for title, told in self.graph.stated.items():
-            near = 0.5 * (title == self.seed.title)
-            offer(plain(title), out.get(title, 0) + near - 0.3)
+            offer(plain(title), out.get(title, 0) - 0.3)
             for stated in told:
                 if stated.fact.kind == "link" and (names := readings(stated)):
                     seen_before = any(name.lower() in known for name in names)
-                    value = (
-                        into.get(title, 0)
-                        + near
-                        - 0.4 * stated.fact.shared
-                        - 0.4 * stated.fact.named
-                        - 0.8 * seen_before
-                    )
+                    costs = 0.4 * stated.fact.shared + 0.4 * stated.fact.named + 0.8 * seen_before
+                    value = into.get(title, 0) - costs
                     offer(names[0], value + 0.3 * min(2, heard[names[0]] - 1))
         offer(plain(self.seed.title), -0.1)
         if self.seed.title not in self.graph.nodes:
@@ -158,14 +156,16 @@ class Walk:
                 offer(name, -0.2)
         return sorted((name for name in worth), key=lambda name: -worth[name])
 
-    def _reach(self) -> tuple[dict[str, int], dict[str, int]]:
-        """How many edges lead to each title at most, and from it."""
-        into: dict[str, int] = {}
-        out: dict[str, int] = {}
+    def _reach(self) -> tuple[dict[str, float], dict[str, float]]:
+        """How many edges lead to each title at most, and from it; a run through the seed counts for more."""
+        into = {self.seed.title: _OWN}
+        out = {self.seed.title: _OWN}
         for length in range(2, self.goal.steps + 1):
             for run in paths(self.graph, length):
-                into[run[-1].target] = length - 1
-                out[run[0].source] = length - 1
+                own = _OWN * any(self.seed.title in (edge.source, edge.target) for edge in run)
+                last, first = run[-1].target, run[0].source
+                into[last] = max(into.get(last, 0), length - 1 + own)
+                out[first] = max(out.get(first, 0), length - 1 + own)
         return into, out
 
     def best(self) -> Chain | None:
@@ -180,10 +180,14 @@ class Walk:
 
     def arguments(self, chain: Chain, style: Style | None = None) -> dict[str, object]:
         """The arguments of `propose` or `revise`."""
-        final = chain.final
+        final, asked = chain.final, self.ask(chain, style)
+        short = final.answer.split(", ")[0]
         return {
-            "question": self.ask(chain, style),
+            "question": asked,
             "answer": final.answer,
+            "answer_aliases": [short]
+            if short != final.answer and final.kind == "entity" and not contains(asked, short)
+            else [],
             "answer_type": final.kind,
             "answer_precision": final.stated.fact.precision if final.kind == "date" else "",
             "hops": hops(self.graph, chain),
