@@ -8,14 +8,14 @@ import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import orjson
 from pydantic import Field, ValidationError, model_validator
 
 from pipeline import prompts
 from pipeline.errors import UsageError
-from pipeline.llm.base import Sampling
+from pipeline.llm.settings import Models
 from pipeline.types import AnswerType, Data, sha256
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -35,12 +35,6 @@ class RetrievalConfig(Data):
     retriever: str = "lucene"
     k: int = Field(5, ge=1, le=100)
     """Passages per search, for every agent."""
-
-
-class ModelConfig(Data):
-    provider: str = "embedded"
-    model: str = "embedded"
-    sampling: Sampling = Sampling()
 
 
 class AgentLimits(Data):
@@ -86,6 +80,12 @@ class How(Data):
     concurrency: int = Field(8, ge=1, le=1024)
     out: Path = Path("outputs")
     rollout_seconds: float = Field(300.0, gt=0)
+    """Of one agent; waiting for an endpoint that is busy or down does not count."""
+    budget_tokens: int | None = Field(None, ge=1)
+    """Prompt and completion tokens that were paid for, over all commands that went on with the run."""
+    budget_money: float | None = Field(None, gt=0)
+    budget_seconds: float | None = Field(None, gt=0)
+    """Of one command."""
 
 
 class RunConfig(Data):
@@ -94,7 +94,7 @@ class RunConfig(Data):
     preset: str = "default"
     corpus: CorpusConfig = CorpusConfig()
     retrieval: RetrievalConfig = RetrievalConfig()
-    model: ModelConfig = ModelConfig()
+    models: Models = Models()
     strategy: str = "sage"
     seed: int = Field(0, ge=0)
     steps: tuple[int, int] = (2, 4)
@@ -116,9 +116,10 @@ class RunConfig(Data):
         """The digested part, with the digests of all prompts and of the embedded model's code where it is used."""
         from pipeline.embedded import digest
 
-        tree = self.model_dump(mode="json", exclude={"how"})
+        tree = self.model_dump(mode="json", exclude={"how", "models"})
+        tree["models"] = self.models.what()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names()}
-        if self.model.provider == "embedded":
+        if any(model.provider == "embedded" for model in self.models.all()):
             tree["embedded_code"] = digest()
         return tree
 
@@ -219,5 +220,6 @@ def _setting(text: str) -> dict[str, Any]:
 def _known(path: tuple[str | int, ...]) -> list[str]:
     model: Any = RunConfig
     for part in path:
-        model = model.model_fields[part].annotation
+        kind = model.model_fields[part].annotation
+        model = next((k for k in get_args(kind) if hasattr(k, "model_fields")), kind)
     return sorted(model.model_fields)

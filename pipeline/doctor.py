@@ -1,5 +1,6 @@
 """What this machine lacks for what, and how to get it. Every check ends in an answer, never in an exception."""
 
+import asyncio
 import os
 import platform
 import shutil
@@ -9,14 +10,18 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from pipeline.agents.probe import probe
+from pipeline.config import RunConfig
 from pipeline.corpus import manifest
 from pipeline.corpus.loading import checksum
 from pipeline.errors import DigsiteError
 from pipeline.retrieval import index, jvm
+from pipeline.run import prepare
 from pipeline.types import Data
 
 _GIB = 1 << 30
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
+_PROBES, _PROBE_SECONDS = 3, 120.0
 _MEMORY, _DISK = 2.0, 2.0
 """GiB that a run over a corpus of some ten thousand documents asks for, with room."""
 
@@ -36,6 +41,21 @@ class _Missing(DigsiteError):
     def __init__(self, detail: str, remedy: str) -> None:
         super().__init__(detail)
         self.remedy = remedy
+
+
+def endpoint(config: RunConfig) -> list[Check]:
+    """What each model of the configuration can do: some short calls, which are paid and not kept. Raises UsageError."""
+    from pipeline.llm.openai import OpenAIModel
+
+    prepare.check_models(config)
+    found = []
+    for model in {one.model: one for one in config.models.all() if one.provider == "openai"}.values():
+        limits = model.limits.model_copy(update={"attempts": _PROBES, "timeout_seconds": _PROBE_SECONDS})
+        hasty = model.model_copy(update={"limits": limits})
+        for finding in asyncio.run(probe(hasty, OpenAIModel(hasty, config.seed))):
+            named = {**finding.model_dump(), "name": f"{model.model}: {finding.name}"}
+            found.append(Check.model_validate(named))
+    return found or [Check(name="endpoint", ok=True, detail=_endpoint())]
 
 
 def checks(out: Path = Path("outputs")) -> list[Check]:

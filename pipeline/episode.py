@@ -13,6 +13,8 @@ from pipeline.agents.judge import rule
 from pipeline.agents.site import Site
 from pipeline.agents.solver import attempt, solver
 from pipeline.audit import audit
+from pipeline.errors import FormatError
+from pipeline.llm.deadline import deadline
 from pipeline.registry import load
 from pipeline.strategies.base import Proposal, Strategy
 from pipeline.types import Cause, Draft, Feedback, Label, Record, Rollout, Round, Seed, Status, Verdict, sha256
@@ -41,6 +43,8 @@ async def dig(seed: Seed, site: Site) -> Record:
         status, reason = outcome(rounds, confirmed, seed.target_steps, site)
     except TimeoutError:
         status, reason = Status.FAILED, "deadline"
+    except FormatError:
+        status, reason = Status.FAILED, "no_verdict"
     return Record(
         key=seed.key,
         seed=seed,
@@ -137,7 +141,7 @@ async def _in_time(start: Callable[[], Awaitable[T]], site: Site) -> T:
     """What a clock ended is tried once more, then raises TimeoutError: a slow server says nothing about a question."""
     for left in reversed(range(DEADLINE_TRIES)):
         try:
-            async with asyncio.timeout(site.config.how.rollout_seconds):
+            async with deadline(site.config.how.rollout_seconds):
                 return await start()
         except TimeoutError:
             if not left:

@@ -3,6 +3,8 @@
 A bad rollout, an unusable draft or an unsolved question is data and never one of these.
 """
 
+from typing import Literal
+
 
 class DigsiteError(Exception):
     """Base of all. The message is one line that says what to do; the command line prints it and exits `exit_code`."""
@@ -25,7 +27,21 @@ class RetrievalError(DigsiteError):
 
 
 class ProviderError(DigsiteError):
-    """A model's endpoint failed after all retries; the seed goes back to the queue."""
+    """A model's endpoint failed after all retries; the seed goes back to the queue.
+
+    `then` is how the run goes on: `pause` some times and then stop; `requeue` as long as it takes, since the endpoint's
+    client watches the clock; `stop` at once, since no waiting will help.
+    """
+
+    def __init__(self, line: str, *, then: Literal["pause", "requeue", "stop"] = "pause") -> None:
+        super().__init__(line)
+        self.then = then
+
+
+class BudgetExceeded(DigsiteError):
+    """A budget of the run is used up; what had finished is kept."""
+
+    exit_code = 3
 
 
 class FormatError(DigsiteError):

@@ -124,8 +124,8 @@ async def measure(questions: Sequence[Question], llm: LLM, retriever: Retriever,
     pairs = [(index, sample) for index in range(len(questions)) for sample in range(config.loop.rollouts)]
     scored = await asyncio.gather(*(one(index, sample) for index, sample in pairs))
     return Measurement(
-        model=config.model.model,
-        solver_digest=embedded.digest() if config.model.provider == "embedded" else "",
+        model=config.models.of("solver").model,
+        solver_digest=embedded.digest() if config.models.of("solver").provider == "embedded" else "",
         k=config.retrieval.k,
         figures=tuple(_groups(questions, scored)),
         scored=tuple(scored),

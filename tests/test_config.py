@@ -56,7 +56,9 @@ def test_how_a_run_is_made_is_not_digested() -> None:
     assert base.folder() != config.build(sets=["how.out=elsewhere"]).folder()
 
 
-@pytest.mark.parametrize("change", ["seed=1", "steps=[2, 2]", "loop.rounds=1", "retrieval.k=3", "model.model=other"])
+@pytest.mark.parametrize(
+    "change", ["seed=1", "steps=[2, 2]", "loop.rounds=1", "retrieval.k=3", "models.default.sampling.top_p=0.5"]
+)
 def test_what_a_run_makes_is_digested(change: str) -> None:
     base, other = config.build(), config.build(sets=[change])
     assert base.digest() != other.digest()

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pipeline.agents.parse import parse
 from pipeline.agents.site import Site
-from pipeline.errors import FormatError, ProviderError
+from pipeline.errors import FormatError
 from pipeline.llm.base import Request, Schema
 from pipeline.text import normalise
 from pipeline.types import Data, Draft, Usage
@@ -29,7 +29,7 @@ class Ruling(Data):
 async def rule(draft: Draft, response: str, site: Site, *, ask: bool = True) -> Ruling:
     """The ruling on one answer; without `ask` by exact match alone.
 
-    Raises ProviderError when the judge gives no readable verdict: that is no "wrong".
+    Raises FormatError when the judge gives no readable verdict: that is no "wrong".
     """
     if not response:
         return Ruling(right=False, method="none")
@@ -47,13 +47,13 @@ async def rule(draft: Draft, response: str, site: Site, *, ask: bool = True) -> 
         answer_precision=draft.answer_precision,
         response=response,
     )
-    usage = Usage()
+    usage, model = Usage(), site.config.models.of("judge")
     for sample in range(ATTEMPTS):
         request = Request(
-            model=site.config.model.model,
+            model=model.model,
             messages=messages,
             output=VERDICT,
-            sampling=site.config.model.sampling.model_copy(update={"temperature": 0.0}),
+            sampling=model.sampling.model_copy(update={"temperature": 0.0}),
             sample=sample,
         )
         completion = await site.llm.complete(request)
@@ -63,4 +63,4 @@ async def rule(draft: Draft, response: str, site: Site, *, ask: bool = True) -> 
         except FormatError:
             continue
         return Ruling(right=output.correct, method="judge", usage=usage)
-    raise ProviderError(f"the judge gave no readable verdict in {ATTEMPTS} tries")
+    raise FormatError(f"the judge gave no readable verdict in {ATTEMPTS} tries")

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import OpenArguments, SearchArguments, render
-from pipeline.config import AgentLimits, ModelConfig
+from pipeline.config import AgentLimits
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Finish, Request, Tool
+from pipeline.llm.settings import ModelConfig
 from pipeline.retrieval.base import Retriever
 from pipeline.text import words
 from pipeline.types import Call, Message, Passage, Stop, ToolCall, Trajectory, Usage
@@ -52,7 +53,9 @@ async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, 
     stop = Stop.MAX_TURNS
     for _ in range(agent.limits.turns):
         forced = len(desk.calls) >= agent.limits.searches
-        await _turn(agent, desk, sample=sample, forced=forced)
+        if not await _turn(agent, desk, sample=sample, forced=forced):
+            stop = Stop.CONTEXT
+            break
         if desk.final:
             stop = Stop.SEARCH_BUDGET if forced and agent.limits.searches else Stop.ANSWERED
             break
@@ -72,8 +75,8 @@ async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, 
     )
 
 
-async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> None:
-    """One completion and the tool messages that answer it."""
+async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> bool:
+    """One completion and the tool messages that answer it; False where the conversation has outgrown the model."""
     request = Request(
         model=agent.model.model,
         messages=tuple(desk.messages),
@@ -84,6 +87,8 @@ async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> None:
     )
     completion = await agent.llm.complete(request)
     desk.usage += completion.usage
+    if completion.finish is Finish.CONTEXT:
+        return False
     calls = _numbered(completion.message.tool_calls, desk)
     desk.messages.append(completion.message.model_copy(update={"tool_calls": calls}))
     if not calls:
@@ -93,13 +98,14 @@ async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> None:
     for place, call in enumerate(calls):
         content, good = await _answer(agent, desk, call, late=place >= agent.limits.calls_per_turn)
         if desk.final:
-            return
+            return True
         message = Message(role="tool", content=content, tool_call_id=call.id, name=call.name)
         if good:
             desk.errors_in_a_row = 0
             desk.messages.append(message)
         else:
             _error(desk, message)
+    return True
 
 
 def _numbered(calls: tuple[ToolCall, ...], desk: Desk) -> tuple[ToolCall, ...]:

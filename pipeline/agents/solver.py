@@ -13,7 +13,7 @@ from pipeline.types import Rollout
 def solver(config: RunConfig, llm: LLM, retriever: Retriever) -> Agent:
     return Agent(
         llm=llm,
-        model=config.model,
+        model=config.models.of("solver"),
         tools=SOLVER_TOOLS,
         limits=config.solver,
         retriever=retriever,

@@ -94,6 +94,7 @@ def measure(  # noqa: PLR0913, PLR0917 - options of the user
     rollouts: Annotated[int | None, typer.Option(min=1, help="Rollouts of each question.  [4]")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="The first questions only.")] = None,
     model: options.Model = None,
+    base_url: options.BaseUrl = None,
     retriever: options.Engine = None,
     config: options.Config = None,
     sets: options.Sets = None,
@@ -135,11 +136,22 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-def doctor(out: options.Out = None, json: options.Json = False) -> int:
-    """What is missing on this machine for what, and how to get it. Exit 1 where something is."""
-    from pipeline.doctor import checks
+def doctor(
+    model: options.Model = None,
+    base_url: options.BaseUrl = None,
+    config: options.Config = None,
+    sets: options.Sets = None,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> int:
+    """What is missing on this machine, or what a model can do (--model, --config). Exit 1 where something is amiss."""
+    from pipeline import doctor as doctors
 
-    found = checks(out or Path("outputs"))
+    if model or base_url or config or sets:
+        settings = options.settings({"model": model, "base_url": base_url}, file=config, sets=sets)
+        found = doctors.endpoint(settings)
+    else:
+        found = doctors.checks(out or Path("outputs"))
     if json:
         tell.json([check.model_dump() for check in found])
     else:

@@ -27,6 +27,7 @@ def generate(  # noqa: PLR0913, PLR0917 - options of the user
     steps: options.Steps = None,
     seed: options.Seed = None,
     model: options.Model = None,
+    base_url: options.BaseUrl = None,
     retriever: options.Engine = None,
     preset: options.Preset = None,
     config: options.Config = None,
@@ -38,6 +39,9 @@ def generate(  # noqa: PLR0913, PLR0917 - options of the user
     max_seeds: options.MaxSeeds = None,
     seeds: options.Seeds = None,
     concurrency: options.Concurrency = None,
+    budget_tokens: options.BudgetTokens = None,
+    budget_money: options.BudgetMoney = None,
+    budget_seconds: options.BudgetSeconds = None,
     no_flow: NoFlow = False,
     json: options.Json = False,
 ) -> int:
@@ -69,6 +73,7 @@ def preview(  # noqa: PLR0913, PLR0917 - options of the user
     steps: options.Steps = None,
     seed: options.Seed = None,
     model: options.Model = None,
+    base_url: options.BaseUrl = None,
     retriever: options.Engine = None,
     preset: options.Preset = None,
     config: options.Config = None,
@@ -92,7 +97,7 @@ def preview(  # noqa: PLR0913, PLR0917 - options of the user
     else:
         for record in found:
             tell.show(*pages.item(record), "")
-        tell.note(settings.model.model)
+        tell.note(settings.models.of("solver").model)
     if len(found) < PREVIEWED:
         tell.say(f"digsite: {progress.tally.done} seeds gave {len(found)} of {PREVIEWED} pairs")
     return 0 if len(found) == PREVIEWED else SHORT
@@ -108,7 +113,7 @@ def _run(config: RunConfig, folder: Path | None, *, way: options.Way | None, jso
         job = Job(config, progress, folder)
         result: RunResult = way.through(job, debug=way.debug) if way and way.through else asyncio.run(straight(job))
     if json:
-        tell.json({"model": config.model.model, **summary(result)})
+        tell.json({"model": config.models.of("solver").model, **summary(result)})
     else:
         _close(result, config)
     return SHORT if result.exhausted else 0
@@ -131,7 +136,7 @@ def _close(result: "RunResult", config: RunConfig) -> None:
     rows = [("planned", result.planned), ("accepted", result.accepted)]
     rows += [(f"not accepted: {reason}", count) for reason, count in result.reasons.items()]
     tell.show(tell.table("seeds", "", rows=rows), "")
-    tell.note(config.model.model)
+    tell.note(config.models.of("solver").model)
     tell.show(tell.words(f"data set  {folder / 'dataset'}"), tell.words(f"report    {folder / 'report.html'}"))
     if result.exhausted:
         tell.say(

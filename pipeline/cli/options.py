@@ -12,6 +12,7 @@ import typer
 
 from pipeline.config import RunConfig, build
 from pipeline.errors import UsageError
+from pipeline.llm.settings import PROVIDERS
 
 Through: TypeAlias = Callable[..., Any]
 """Runs a `stages.Job` and returns its `RunResult`; `debug` says whether it may be talkative."""
@@ -29,7 +30,19 @@ Steps = Annotated[str | None, typer.Option(metavar="S|A-B", help="Target: search
 Seed = Annotated[int | None, typer.Option(min=0, help="Another seed, another data set.  [0]")]
 Seeds = Annotated[int | None, typer.Option(min=1, help="Run exactly so many seeds, whatever they yield.")]
 MaxSeeds = Annotated[int | None, typer.Option(min=1, help="Give up after so many seeds (exit 3).  [10 a pair]")]
-Model = Annotated[str | None, typer.Option(help="Model of all roles.  [embedded]")]
+Model = Annotated[
+    str | None,
+    typer.Option(metavar="embedded|openai:NAME", help="Model of all roles that have none of their own.  [embedded]"),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Where an OpenAI-compatible model is served: http://localhost:8000/v1."),
+]
+BudgetTokens = Annotated[int | None, typer.Option(min=1, help="Stop (exit 3) when so many tokens are paid for.")]
+BudgetMoney = Annotated[
+    float | None, typer.Option(help="Stop (exit 3) when so much is spent; needs models.default.prices.")
+]
+BudgetSeconds = Annotated[float | None, typer.Option(help="Stop (exit 3) after so many seconds.")]
 Engine = Annotated[str | None, typer.Option("--retriever", help="lucene, or bm25 (no Java; small corpora).  [lucene]")]
 Preset = Annotated[str | None, typer.Option(help="default, or sage: the paper's own loop.")]
 Config = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.")]
@@ -49,7 +62,8 @@ KEYS = {
     "title_field": "corpus.title_field",
     "id_field": "corpus.id_field",
     "retriever": "retrieval.retriever",
-    "model": "model.model",
+    "model": "models.default",
+    "base_url": "models.default.base_url",
     "rollouts": "loop.rollouts",
     "steps": "steps",
     "seed": "seed",
@@ -57,6 +71,9 @@ KEYS = {
     "seeds": "how.seeds",
     "max_seeds": "how.max_seeds",
     "concurrency": "how.concurrency",
+    "budget_tokens": "how.budget_tokens",
+    "budget_money": "how.budget_money",
+    "budget_seconds": "how.budget_seconds",
     "out": "how.out",
 }
 
@@ -68,7 +85,7 @@ def settings(
     tree: dict[str, Any] = {"preset": preset} if preset else {}
     for option, value in given.items():
         if value is not None:
-            _put(tree, KEYS[option], steps(value) if option == "steps" else value)
+            _put(tree, KEYS[option], _READ[option](value) if option in _READ else value)
     return build(file=file, values=tree, sets=sets or [])
 
 
@@ -81,8 +98,19 @@ def steps(text: str) -> tuple[int, int]:
     return low, high
 
 
+def model(text: str) -> dict[str, str]:
+    """`embedded`, or `openai:NAME` for every server that speaks OpenAI's protocol."""
+    provider, _, name = text.strip().partition(":")
+    if provider not in PROVIDERS or (provider == "embedded") == bool(name):
+        raise UsageError(f"no model '{text}'; known: embedded, or openai:NAME with --base-url URL")
+    return {"provider": provider, "model": name or provider}
+
+
+_READ: dict[str, Callable[[str], Any]] = {"steps": steps, "model": model}
+
+
 def _put(tree: dict[str, Any], key: str, value: Any) -> None:
     *path, last = key.split(".")
     for part in path:
         tree = tree.setdefault(part, {})
-    tree[last] = value
+    tree[last] = {**tree.get(last, {}), **value} if isinstance(value, dict) else value

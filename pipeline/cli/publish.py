@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
-from pydantic import ValidationError
 
 from pipeline.config import RunConfig
 from pipeline.export import Manifest, Selection, export
-from pipeline.llm.ledger import Spent
 from pipeline.report.figures import Outside
 from pipeline.report.html import page
-from pipeline.run import Attempt, planned
+from pipeline.run import planned
+from pipeline.run.attempts import spent
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
 from pipeline.types import Record
@@ -38,24 +37,6 @@ def report(folder: Path, config: RunConfig) -> Path:
 
 def outside(folder: Path) -> Outside:
     """What all attempts took, those that were interrupted too, and what the seed filter passed over."""
-    spent: dict[str, Spent] = {}
-    for line in _lines(folder / "attempts.jsonl"):
-        for role, more in _attempt(line).items():
-            spent[role] = spent.get(role, Spent()) + more
     result = folder / "result.json"
     dropped = orjson.loads(result.read_bytes())["dropped"] if result.exists() else {}
-    return Outside(spent=spent, dropped=dropped)
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    if path.exists():
-        with path.open("rb") as file:
-            yield from file
-
-
-def _attempt(line: bytes) -> dict[str, Spent]:
-    """Nothing for a line that a kill has torn: it is told in no figure that anything rests on."""
-    try:
-        return Attempt.model_validate_json(line).spent
-    except ValidationError:
-        return {}
+    return Outside(spent=spent(folder), dropped=dropped)

@@ -15,6 +15,14 @@ class Finish(StrEnum):
     TOOL_CALLS = "tool_calls"
     LENGTH = "length"
     CONTENT_FILTER = "content_filter"
+    EMPTY = "empty"
+    """Thoughts, and then neither text nor a call: some servers file the answer under the reasoning."""
+    CONTEXT = "context"
+    """The request did not fit the model's context; the message is empty."""
+
+
+UNFINISHED = frozenset({Finish.LENGTH, Finish.CONTENT_FILTER, Finish.EMPTY, Finish.CONTEXT})
+"""What asking again may better; such an answer is not kept."""
 
 
 class Tool(Data):

@@ -10,11 +10,9 @@ import hashlib
 import orjson
 from pydantic import ValidationError
 
-from pipeline.llm.base import LLM, Completion, Finish, Request
+from pipeline.llm.base import LLM, UNFINISHED, Completion, Request
 from pipeline.llm.ledger import note_cached
 from pipeline.store.cache import Cache
-
-_UNFINISHED = (Finish.LENGTH, Finish.CONTENT_FILTER)
 
 
 class Cached:
@@ -48,7 +46,7 @@ class Cached:
 
     async def _fetch(self, digest: bytes, request: Request) -> Completion:
         completion = await self._llm.complete(request)
-        if completion.finish in _UNFINISHED:
+        if completion.finish in UNFINISHED:
             return completion
         stands = self._cache.put(digest, completion.model_dump_json().encode())
         return _parsed(stands) or completion

@@ -6,7 +6,7 @@ episode makes, in whatever child task, lands on its own ledger. Nothing here rea
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -23,6 +23,8 @@ class Spent(Data):
     errors: int = 0
     seconds: float = 0.0
     """Of the paid calls and the failed ones, added up; concurrent calls count each."""
+    money: float | None = 0.0
+    """Of the paid calls, at the configured prices; None where one of them has no price."""
 
     def __add__(self, other: "Spent") -> "Spent":
         return Spent(
@@ -30,6 +32,7 @@ class Spent(Data):
             cached=self.cached + other.cached,
             errors=self.errors + other.errors,
             seconds=self.seconds + other.seconds,
+            money=None if self.money is None or other.money is None else self.money + other.money,
         )
 
 
@@ -72,8 +75,9 @@ def role(request: Request) -> str:
 class Counted:
     """Wraps the model that is paid; the cache goes around it: `Cached(Counted(model), cache)`."""
 
-    def __init__(self, llm: LLM) -> None:
+    def __init__(self, llm: LLM, cost: Callable[[Usage], float | None] = lambda usage: 0.0) -> None:
         self._llm = llm
+        self._cost = cost
 
     async def complete(self, request: Request) -> Completion:
         started = time.monotonic()
@@ -87,4 +91,5 @@ class Counted:
                 if completion is None:
                     ledger.add(role(request), Spent(errors=1, seconds=seconds))
                 else:
-                    ledger.add(role(request), Spent(paid=completion.usage, seconds=seconds))
+                    paid = completion.usage
+                    ledger.add(role(request), Spent(paid=paid, seconds=seconds, money=self._cost(paid)))

@@ -1,19 +1,27 @@
 """Everything that a configuration names, opened: its corpus, its index, its model, and what its records say of them."""
 
+from typing import NamedTuple
+
 from pipeline import registry
 from pipeline.agents.site import Site
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus, Manifest, load, resolve
 from pipeline.errors import UsageError
 from pipeline.llm.base import LLM
-from pipeline.llm.ledger import Counted
+from pipeline.llm.budget import Budget, Budgeted
+from pipeline.llm.cached import Cached
+from pipeline.llm.ledger import Counted, Spent
+from pipeline.llm.routed import Routed
+from pipeline.llm.settings import ModelConfig
 from pipeline.retrieval.opening import KINDS, open_retriever
+from pipeline.run.attempts import spent
+from pipeline.store.cache import Cache
 from pipeline.types import Lineage
 
 
 def check(config: RunConfig) -> Manifest:
     """The manifest of the corpus. Raises UsageError, listing the known ones, for every name that is not known."""
-    model(config)
+    check_models(config)
     registry.load("strategies", config.strategy)
     if config.retrieval.retriever not in KINDS:
         raise UsageError(f"no retriever '{config.retrieval.retriever}'; known: {', '.join(KINDS)}")
@@ -28,12 +36,54 @@ def corpus(config: RunConfig) -> Corpus:
 
 
 def model(config: RunConfig) -> LLM:
-    """The model of all roles. The embedded one is not cached: asking it again is cheaper than looking it up."""
+    """The models of all roles behind one door. The embedded one is not cached: asking it again costs less.
+
+    Answers that were paid for are kept in `cache.sqlite` of the output folder. Raises UsageError.
+    """
+    check_models(config)
+    models = {one.model: one for one in config.models.all()}
+    paid = any(one.provider != "embedded" for one in models.values())
+    shared = _Shared(config, _budget(config), Cache(config.how.out / "cache.sqlite") if paid else None)
+    made = {name: _one(one, shared) for name, one in models.items()}
+    return next(iter(made.values())) if len(made) == 1 else Routed(made)
+
+
+def check_models(config: RunConfig) -> None:
+    """Raises UsageError where a model cannot be asked as it is configured."""
+    for one in config.models.all():
+        if one.provider == "embedded":
+            continue
+        if not one.key() and one.base_url == ModelConfig().base_url:
+            raise UsageError(f"{one.base_url} wants a key: put it into the environment variable {one.api_key_env}")
+        if config.how.budget_money is not None and one.prices is None:
+            raise UsageError(f"a budget of money needs models.default.prices; those of '{one.model}' are not known")
+
+
+def _budget(config: RunConfig) -> Budget:
+    how = config.how
+    limited = (how.budget_tokens, how.budget_money) != (None, None)
+    before = sum(spent(config.folder()).values(), Spent()) if limited else Spent()
+    return Budget(tokens=how.budget_tokens, money=how.budget_money, seconds=how.budget_seconds, before=before)
+
+
+class _Shared(NamedTuple):
+    """What all models of a run have in common."""
+
+    config: RunConfig
+    budget: Budget
+    cache: Cache | None
+
+
+def _one(model: ModelConfig, shared: _Shared) -> LLM:
     from pipeline.embedded.model import EmbeddedModel
 
-    if config.model.model != "embedded":
-        raise UsageError(f"no model '{config.model.model}'; known: embedded")
-    return Counted(EmbeddedModel())
+    asked: LLM = EmbeddedModel()
+    if model.provider == "openai":
+        from pipeline.llm.openai import OpenAIModel
+
+        asked = OpenAIModel(model, shared.config.seed)
+    made = Budgeted(Counted(asked, model.cost), shared.budget, model.cost)
+    return made if shared.cache is None or model.provider == "embedded" else Cached(made, shared.cache)
 
 
 def site(config: RunConfig, corpus: Corpus) -> Site:
@@ -52,8 +102,8 @@ def site(config: RunConfig, corpus: Corpus) -> Site:
         run=config.digest()[:12],
         preset=config.preset,
         strategy=config.strategy,
-        model=config.model.model,
-        solver_digest=solver.digest(),
+        model=config.models.of("solver").model,
+        solver_digest=solver.digest() if config.models.of("solver").provider == "embedded" else "",
         corpus=corpus.manifest.name,
         corpus_fingerprint=corpus.fingerprint,
         licence=corpus.manifest.licence,

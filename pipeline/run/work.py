@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from pipeline.config import RunConfig
-from pipeline.errors import Interrupted, ProviderError, RetrievalError, StoreError
-from pipeline.llm.ledger import Ledger, Spent, counting
-from pipeline.run import resume
+from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError
+from pipeline.llm.ledger import counting
+from pipeline.run import attempts, resume
+from pipeline.run.attempts import Attempt, attempt
 from pipeline.run.interrupt import cancelling
 from pipeline.run.plan import Frontier, Order, Passages, Planned, askable, planned
 from pipeline.store.files import Appender, link, sweep, write_json
@@ -28,19 +29,6 @@ from pipeline.types import Data, Record, Seed, Status
 Dig = Callable[[Seed], Awaitable[Record]]
 PAUSES = (2.0, 15.0, 60.0)
 """Seconds before a seed is tried again that the endpoint or the index failed; the model's own retries come first."""
-
-
-class Attempt(Data):
-    """A row of `attempts.jsonl`: one try at one seed, with what the promise of equal bytes leaves out."""
-
-    key: str
-    ended: str
-    """The record's status, or the name of the error."""
-    reason: str
-    began: str
-    seconds: float
-    spent: dict[str, Spent]
-    """By role."""
 
 
 class RunResult(Data):
@@ -105,7 +93,7 @@ class Run:
             resume.begin(self.folder, self.config, self._corpus.fingerprint)
             self.journal = Journal(self.folder / "journal", self._writer)
             stack.callback(self.journal.close)
-            self._attempts = Appender(self.folder / "attempts.jsonl")
+            self._attempts = Appender(self.folder / attempts.NAME)
             stack.callback(self._attempts.close)
             link(self.folder.parent / "latest", self.folder.name)
             self._order = Order(self.config, self._corpus, self.journal.entries)
@@ -181,6 +169,8 @@ class Run:
             task.result()
         except (ProviderError, RetrievalError) as error:
             raise type(error)(f"{error}; {way_on}") from error
+        except BudgetExceeded as error:
+            raise BudgetExceeded(f"{error}; what had finished is kept in {self.folder}") from error
         finally:
             with suppress(StoreError):
                 write_json(self.folder / "result.json", self.result().model_dump(mode="json", exclude={"folder"}))
@@ -199,14 +189,21 @@ class Run:
 
     async def _work(self, owed: Iterator[tuple[int, Planned]], dig: Dig, observer: Observer) -> None:
         flying: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]] = {}
+        spent: BaseException | None = None
         try:
             while True:
                 for index, planned in islice(owed, self.config.how.concurrency - len(flying)):
                     flying[asyncio.create_task(self._dug(planned.seed, dig, observer))] = index, planned
                 if not flying:
+                    if spent:
+                        raise spent
                     return
                 done, _ = await asyncio.wait(flying, return_when=asyncio.FIRST_COMPLETED)
-                if error := self._settle(done, flying, observer):
+                error = self._settle(done, flying, observer)
+                if isinstance(error, BudgetExceeded):
+                    # The others go on to their own next paid call, so that what is in flight is not lost.
+                    spent, owed = error, iter(())
+                elif error:
                     raise error
                 for task, (index, _) in flying.items():
                     if index >= self._frontier.horizon():
@@ -241,33 +238,31 @@ class Run:
 
     async def _dug(self, seed: Seed, dig: Dig, observer: Observer) -> tuple[Record, Attempt]:
         """One seed to its record, with pauses where the outside fails."""
-        for pause in (*self.pauses, None):
+        pauses = iter(self.pauses)
+        while True:
             began, clock = datetime.now(UTC), time.monotonic()
             with counting() as ledger:
                 try:
                     record = await dig(seed)
                 except (Exception, asyncio.CancelledError) as error:
-                    self._note(_attempt(seed, type(error).__name__, "", (began, clock), ledger))
-                    if pause is None or not isinstance(error, ProviderError | RetrievalError):
+                    self._note(attempt(seed, type(error).__name__, "", (began, clock), ledger))
+                    pause = self._pause(error, pauses)
+                    if pause is None or not isinstance(error, Exception):
                         error.add_note(f"while digging seed {seed.key}")
                         raise
                     observer.trouble(seed, error, pause)
                 else:
-                    return record, _attempt(seed, record.status.value, record.reason, (began, clock), ledger)
+                    return record, attempt(seed, record.status.value, record.reason, (began, clock), ledger)
             await asyncio.sleep(pause)
-        raise AssertionError("unreachable")
+
+    def _pause(self, error: BaseException, left: Iterator[float]) -> float | None:
+        """Seconds until the seed is tried again; None where it is not."""
+        if not isinstance(error, ProviderError | RetrievalError):
+            return None
+        then = error.then if isinstance(error, ProviderError) else "pause"
+        if then == "stop":
+            return None
+        return next(left, self.pauses[-1] if then == "requeue" and self.pauses else None)
 
     def _note(self, attempt: Attempt) -> None:
         self._attempts.append(attempt.model_dump_json().encode())
-
-
-def _attempt(seed: Seed, ended: str, reason: str, since: tuple[datetime, float], ledger: Ledger) -> Attempt:
-    began, clock = since
-    return Attempt(
-        key=seed.key,
-        ended=ended,
-        reason=reason,
-        began=began.isoformat(timespec="seconds"),
-        seconds=time.monotonic() - clock,
-        spent=ledger.roles,
-    )

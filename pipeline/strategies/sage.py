@@ -64,7 +64,7 @@ async def revise(seed: Seed, site: Site, rounds: Sequence[Round], feedback: Feed
 def _agent(seed: Seed, site: Site, tools: tuple[Tool, ...], searches: int) -> Agent:
     return Agent(
         llm=site.llm,
-        model=site.config.model,
+        model=site.config.models.of("refiner" if tools[-1] is REVISE else "generator"),
         tools=tools,
         limits=site.config.generator.model_copy(update={"searches": searches}),
         retriever=site.side(seed.side),

@@ -44,6 +44,8 @@ class Stop(StrEnum):
     MAX_TURNS = "max_turns"
     MAX_TOKENS = "max_tokens"
     FORMAT_ERRORS = "format_errors"
+    CONTEXT = "context"
+    """The conversation no longer fitted the model's context."""
 
 
 class Call(Data):

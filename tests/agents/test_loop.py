@@ -9,9 +9,10 @@ import pytest
 from pipeline.agents.loop import OPENED, Agent, Desk, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
-from pipeline.config import AgentLimits, ModelConfig
+from pipeline.config import AgentLimits
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.scripted import ScriptedLLM
+from pipeline.llm.settings import ModelConfig
 from pipeline.types import Message, Stop, ToolCall, Trajectory, Usage
 from tests.shelf import Shelf, passage
 

@@ -98,9 +98,10 @@ def ratio(ours: list[Ended], theirs: list[Ended], figure: Callable[[Sequence[End
 
 def report(ended: dict[str, list[Ended]], ground: Ground) -> bool:
     config, seeds = ground.config, len(ended["sage"])
+    model = config.models.of("solver").model
     print(
         f"loop: corpus {config.corpus.name}, {seeds} seeds of --seed {config.seed}, steps {config.steps}, "
-        f"K {config.loop.rollouts}, R {config.loop.rounds}, k {config.retrieval.k}, model {config.model.model}, "
+        f"K {config.loop.rollouts}, R {config.loop.rounds}, k {config.retrieval.k}, model {model}, "
         f"solver {ground.site.lineage.solver_digest[:12]} (figures of the loop, not of the data)\n"
     )
     roles = list(ended["sage"][0].spent)

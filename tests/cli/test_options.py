@@ -25,8 +25,9 @@ def test_a_flag_wins_over_the_file_and_set_over_the_flag(tmp_path: Path) -> None
 
 def test_every_flag_has_a_key_of_the_configuration() -> None:
     for option in options.KEYS:
+        texts = {"steps": "3", "model": "openai:m", "base_url": "http://localhost:8000/v1"}
         numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts")
-        value = "3" if option == "steps" else 3 if option in numbers else "bm25"
+        value = texts.get(option) or (3 if option in numbers or option.startswith("budget") else "bm25")
         before, after = options.settings({}), options.settings({option: value})
         assert before != after, option
 
@@ -40,6 +41,21 @@ def test_steps_that_cannot_be_are_refused_with_an_example(text: str) -> None:
 @pytest.mark.parametrize(("text", "steps"), [("3", (3, 3)), ("2-5", (2, 5)), ("20", (20, 20))])
 def test_steps(text: str, steps: tuple[int, int]) -> None:
     assert options.steps(text) == steps
+
+
+def test_a_model_at_an_address() -> None:
+    config = options.settings({"base_url": "http://localhost:8000/v1/", "model": "openai:Qwen/Qwen3:8b"})
+    assert {role.model_dump_json() for role in config.models.all()} == {config.models.default.model_dump_json()}
+    default = config.models.default
+    assert (default.provider, default.model, default.base_url) == (
+        "openai", "Qwen/Qwen3:8b", "http://localhost:8000/v1",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["gpt-5", "openai:", "embedded:x", "anthropic:x", ""])
+def test_a_model_that_is_not_known_names_those_that_are(text: str) -> None:
+    with pytest.raises(UsageError, match="known: embedded, or openai:NAME with --base-url URL"):
+        options.model(text)
 
 
 @pytest.mark.parametrize(

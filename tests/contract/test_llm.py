@@ -12,18 +12,46 @@ import pytest
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request
+from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.cached import Cached
-from pipeline.llm.ledger import Counted
+from pipeline.llm.ledger import Counted, Spent
+from pipeline.llm.openai import OpenAIModel
+from pipeline.llm.routed import Routed
 from pipeline.llm.scripted import ScriptedLLM
+from pipeline.llm.settings import Limits, ModelConfig
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Usage
+from tests.chaos.faulty_server import FaultyServer
 from tests.contract.enrolment import plugins
 
 REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
 HOSTILE = 'quote " backslash \\ nul \x00 line\u2028 emoji 🧭'
+
+
+class Wired:
+    """A model behind a server and our client of it."""
+
+    def __init__(self, inner: LLM) -> None:
+        self._inner = inner
+        self._starting = asyncio.Lock()
+        self._client: OpenAIModel | None = None
+
+    async def complete(self, request: Request) -> Completion:
+        async with self._starting:
+            if self._client is None:
+                server = await FaultyServer(model=self._inner).__aenter__()
+                limits = Limits(attempts=1)
+                config = ModelConfig(provider="openai", model="m", base_url=server.url, limits=limits)
+                self._client = OpenAIModel(config, 0)
+        return await self._client.complete(request)
+
+
 MODELS: dict[str, Callable[[LLM, Path], LLM]] = {
+    "budget": lambda inner, folder: Budgeted(inner, Budget(before=Spent()), lambda usage: None),
     "cached": lambda inner, folder: Cached(inner, Cache(folder / "cache.sqlite")),
     "ledger": lambda inner, folder: Counted(inner),
+    "openai": lambda inner, folder: Wired(inner),
+    "routed": lambda inner, folder: Routed({"m": inner}),
     "scripted": lambda inner, folder: inner,
 }
 

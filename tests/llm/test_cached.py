@@ -68,7 +68,7 @@ async def test_another_request_is_another_call(tmp_path: Path, change: dict[str,
     assert (await cached.complete(ASK.model_copy(update=change))).message.content == "two"
 
 
-@pytest.mark.parametrize("finish", [Finish.LENGTH, Finish.CONTENT_FILTER])
+@pytest.mark.parametrize("finish", [Finish.LENGTH, Finish.CONTENT_FILTER, Finish.EMPTY, Finish.CONTEXT])
 async def test_a_cut_or_filtered_answer_is_asked_for_again(tmp_path: Path, finish: Finish) -> None:
     cached = Cached(ScriptedLLM([completion("cut", finish), completion("whole")]), Cache(tmp_path / "c"))
     assert (await cached.complete(ASK)).finish is finish

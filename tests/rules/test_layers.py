@@ -6,7 +6,18 @@ from tests.rules.source import Source, check, tree
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     # Contracts stand below what implements them; `embedded/__init__` is the digest of its own code and nothing else.
-    ("types", "errors", "text", "store", "redact", "llm.base", "retrieval.base", "readers.base", "embedded.__init__"),
+    (
+        "types",
+        "errors",
+        "text",
+        "store",
+        "redact",
+        "llm.base",
+        "llm.settings",
+        "retrieval.base",
+        "readers.base",
+        "embedded.__init__",
+    ),
     ("config", "registry", "prompts", "agents.parse"),
     ("corpus", "readers", "retrieval", "llm", "embedded"),
     ("agents", "audit", "answers", "assess"),
@@ -26,6 +37,7 @@ NETWORK = (
     "http.server",
     "aiohttp",
     "openai",
+    "httpx2",
 )
 
 

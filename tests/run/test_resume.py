@@ -10,10 +10,12 @@ import pytest
 from pipeline import embedded, prompts
 from pipeline.config import How, RunConfig
 from pipeline.errors import StoreError, UsageError
+from pipeline.llm.settings import Limits, ModelConfig, Models, Prices
 from pipeline.run import Run, read, resumable
 from tests.run.fakes import FakeCorpus, config, corpus
 
 CHOICES = {"loop.feedback_rollouts": "one", "answer_types": ["date"], "steps": [3, 4]}
+CHOICES |= {"models.default.provider": "openai"}
 
 
 def leaves(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
@@ -41,11 +43,13 @@ def changed(base: RunConfig, name: str) -> RunConfig:
     for parent in parents:
         node = node[parent]
     node[last] = another(name, node[last])
+    if name == "models.default.model":
+        node["provider"] = "openai"
     return RunConfig.model_validate(tree)
 
 
 BASE = RunConfig()
-WHAT = sorted(leaves(BASE.model_dump(mode="json", exclude={"how"})))
+WHAT = sorted(name for name in leaves(BASE.what()) if not name.startswith(("prompts.", "embedded_code")))
 
 
 @pytest.fixture
@@ -76,12 +80,25 @@ def test_a_setting_edited_in_the_file_is_refused_by_name(begun: Path, tmp_path: 
 
 def test_how_may_change(begun: Path, tmp_path: Path) -> None:
     others = {"pairs": 7, "seeds": 9, "max_seeds": 8, "concurrency": 2, "rollout_seconds": 1.0, "out": tmp_path / "new"}
-    assert set(others) >= set(How.model_fields) - {"provider", "endpoint"}
+    others = {"budget_tokens": 5, "budget_money": 1.5, "budget_seconds": 2.5} | others
+    assert set(others) == set(How.model_fields)
     for name, value in others.items():
         how = config(tmp_path).how.model_copy(update={name: value})
         with Run(config(tmp_path).model_copy(update={"how": how}), corpus(), folder=begun):
             assert getattr(read(begun).config.how, name) == value
     assert resumable(begun).how.out == tmp_path / "new"
+
+
+def test_where_and_for_how_much_a_model_is_asked_may_change(begun: Path, tmp_path: Path) -> None:
+    other = ModelConfig(
+        base_url="http://localhost:1/v1",
+        api_key_env="OTHER",
+        limits=Limits(concurrency=2, attempts=3, timeout_seconds=1, patience_seconds=2, requests_per_minute=3),
+        prices=Prices(prompt=1, completion=2),
+    )
+    settings = config(tmp_path).model_copy(update={"models": Models(default=other)})
+    with Run(settings, corpus(), folder=begun):
+        assert read(begun).config.models.default == other
 
 
 def test_another_corpus_is_refused(begun: Path, tmp_path: Path) -> None:

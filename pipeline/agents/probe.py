@@ -1,0 +1,116 @@
+"""What a model can do, asked in three short conversations and told in words: before a run, not in the middle of it.
+
+Field trouble is nearly always of these kinds: calls that the server does not parse, answers that it files under the
+reasoning, structured output that it ignores, a context that is too short.
+"""
+
+from pipeline.agents.judge import VERDICT, VerdictOutput
+from pipeline.agents.parse import parse
+from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, OpenArguments, SearchArguments
+from pipeline.errors import FormatError, ProviderError
+from pipeline.llm.base import LLM, Completion, Finish, Request
+from pipeline.llm.settings import ModelConfig
+from pipeline.types import Data, Message, ToolCall
+
+_SYSTEM = "You answer questions by searching a small corpus. Call `search` first, then `answer` with a short answer."
+_QUESTION = "In which year was the lighthouse of Ostrava Point first lit?"
+_FOUND = "Doc 1 [p0123456789ab] Ostrava Point\nThe lighthouse of Ostrava Point was first lit in 1874 by Ada Brannick."
+_SHAPES: dict[str, type[Data]] = {"search": SearchArguments, "open": OpenArguments, "answer": AnswerArguments}
+_TURNS = 3
+_BIG = "a bigger model, or the server's tool parser for it (vLLM: --enable-auto-tool-choice --tool-call-parser ...)"
+
+
+class Finding(Data):
+    """One thing that was tried."""
+
+    name: str
+    ok: bool
+    detail: str
+    remedy: str = ""
+
+
+async def probe(model: ModelConfig, llm: LLM) -> list[Finding]:
+    """At most five calls. What the endpoint refuses for good ends it; nothing is raised but for bugs."""
+    findings: list[Finding] = []
+    thought = False
+    for name, tried in (("tool calls", _tools), ("structured output", _structured)):
+        try:
+            finding, completions = await tried(model, llm)
+        except ProviderError as error:
+            line = str(error)
+            return [*findings, Finding(name=name, ok=False, detail=line, remedy="put right what the message names")]
+        findings.append(finding)
+        thought = thought or any(completion.message.reasoning for completion in completions)
+    told = "told apart from what it says, and not sent back" if thought else "none, or told within the answer"
+    return [*findings, Finding(name="reasoning", ok=True, detail=told)]
+
+
+async def _tools(model: ModelConfig, llm: LLM) -> tuple[Finding, list[Completion]]:
+    """Search, read, answer: with a turn that is forced in the end."""
+    messages = [Message(role="system", content=_SYSTEM), Message(role="user", content=_QUESTION)]
+    made: list[Completion] = []
+    called: list[str] = []
+    for turn in range(_TURNS):
+        request = Request(
+            model=model.model,
+            messages=tuple(messages),
+            tools=SOLVER_TOOLS,
+            tool_choice="answer" if turn == _TURNS - 1 else "auto",
+            sampling=model.sampling,
+        )
+        made.append(completion := await llm.complete(request))
+        problem = _problem(completion)
+        if problem:
+            detail = f"turn {turn + 1}: {problem}"
+            return Finding(name="tool calls", ok=False, detail=detail, remedy=f"try {_BIG}"), made
+        call = completion.message.tool_calls[0].model_copy(update={"id": f"call{turn:05d}"})
+        called.append(call.name)
+        if call.name == "answer":
+            break
+        messages += _observed(completion, call)
+    said = parse(AnswerArguments, call.arguments).answer if call.name == "answer" else ""
+    right = "the right answer" if "1874" in said else "a wrong answer" if said else "no answer"
+    tokens = sum(completion.usage.prompt_tokens for completion in made)
+    cached = sum(completion.usage.cached_tokens for completion in made)
+    detail = f"{' → '.join(called)}, {right}; {cached} of {tokens} prompt tokens were cached"
+    remedy = "" if said else f"it never answered, though told to; try {_BIG}"
+    return Finding(name="tool calls", ok=bool(said), detail=detail, remedy=remedy), made
+
+
+def _observed(completion: Completion, call: ToolCall) -> list[Message]:
+    said = completion.message.model_copy(update={"tool_calls": (call,)})
+    return [said, Message(role="tool", content=_FOUND, tool_call_id=call.id, name=call.name)]
+
+
+def _problem(completion: Completion) -> str:
+    """What is wrong with a turn that should hold a call, in words; nothing where all is well."""
+    if completion.finish is Finish.EMPTY:
+        return "it thought, and then said nothing; the server may file calls under the reasoning"
+    if completion.finish is Finish.CONTEXT:
+        return "even this short conversation does not fit its context together with max_tokens"
+    if not completion.message.tool_calls:
+        cut = ", cut off at the token limit" if completion.finish is Finish.LENGTH else ""
+        return f"it called no tool{cut}"
+    call = completion.message.tool_calls[0]
+    if call.name not in _SHAPES:
+        return f"it called '{call.name[:40]}', which was not offered"
+    try:
+        parse(_SHAPES[call.name], call.arguments)
+    except FormatError as error:
+        return f"the arguments of '{call.name}' cannot be read ({error})"
+    return ""
+
+
+async def _structured(model: ModelConfig, llm: LLM) -> tuple[Finding, list[Completion]]:
+    asked = "Question: what is 2 + 2? Known answer: 4. Given answer: four. Is the given answer correct?"
+    message = Message(role="user", content=asked)
+    request = Request(model=model.model, messages=(message,), output=VERDICT, sampling=model.sampling)
+    completion = await llm.complete(request)
+    try:
+        said = parse(VerdictOutput, completion.message.content)
+    except FormatError as error:
+        remedy = "name another model for [models.judge], or a server that honours response_format"
+        detail = f"what it answered does not fit the schema ({error})"
+        return Finding(name="structured output", ok=False, detail=detail, remedy=remedy), [completion]
+    detail = "fits the schema" + ("" if said.correct else ", though the verdict on an easy case is wrong")
+    return Finding(name="structured output", ok=True, detail=detail), [completion]

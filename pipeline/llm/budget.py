@@ -1,0 +1,60 @@
+"""What a run may cost at most: tokens, money, seconds.
+
+A call that finds the budget used up is not made, and answers that are kept still come for nothing. So the overshoot is
+what was in flight, and a run with a higher budget goes on where this one stopped.
+"""
+
+import time
+from collections.abc import Callable
+
+from pipeline.errors import BudgetExceeded
+from pipeline.llm.base import LLM, Completion, Request
+from pipeline.llm.ledger import Spent
+from pipeline.types import Usage
+
+
+class Budget:
+    """Shared by all models of a run. `before` is what earlier commands paid for the same run."""
+
+    def __init__(
+        self, *, tokens: int | None = None, money: float | None = None, seconds: float | None = None, before: Spent
+    ) -> None:
+        self._tokens, self._money, self._seconds = tokens, money, seconds
+        self._began = time.monotonic()
+        self.used = _tokens(before.paid)
+        self.paid = before.money or 0.0
+
+    def check(self) -> None:
+        """Raises BudgetExceeded."""
+        seconds = time.monotonic() - self._began
+        if self._tokens is not None and self.used >= self._tokens:
+            raise _exceeded("tokens", f"{self.used:,} of {self._tokens:,} tokens are used")
+        if self._money is not None and self.paid >= self._money:
+            raise _exceeded("money", f"{self.paid:.4f} of {self._money:.4f} is spent")
+        if self._seconds is not None and seconds >= self._seconds:
+            raise _exceeded("seconds", f"{seconds:.0f} of {self._seconds:.0f} seconds are over")
+
+    def add(self, usage: Usage, cost: float | None) -> None:
+        self.used += _tokens(usage)
+        self.paid += cost or 0.0
+
+
+class Budgeted:
+    """Wraps the model that is paid."""
+
+    def __init__(self, llm: LLM, budget: Budget, cost: Callable[[Usage], float | None]) -> None:
+        self._llm, self._budget, self._cost = llm, budget, cost
+
+    async def complete(self, request: Request) -> Completion:
+        self._budget.check()
+        completion = await self._llm.complete(request)
+        self._budget.add(completion.usage, self._cost(completion.usage))
+        return completion
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.prompt_tokens + usage.completion_tokens
+
+
+def _exceeded(name: str, line: str) -> BudgetExceeded:
+    return BudgetExceeded(f"the budget is used up: {line}; to go on, repeat the command with a higher --budget-{name}")

@@ -1,0 +1,111 @@
+"""How much one endpoint is asked at once: calls in flight, requests and tokens a minute.
+
+Concurrency follows the endpoint: a 429 cuts it by a quarter, once per burst (calls that were already under way say
+nothing new), and successes let it grow by one at a time, up to the configured limit. Rates are buckets that fill on the
+monotonic clock; tokens are guessed before a call and put right after it.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from pipeline.llm.settings import Limits
+
+CUT = 0.75
+GROW_AFTER = 25
+"""Successes for one more call in flight; fewer where fewer are in flight."""
+_MINUTE = 60.0
+_BURST = 5.0
+"""Seconds of a rate that may be taken at once."""
+
+
+class Bucket:
+    """`rate` units a minute. What turns out to be more than was taken is owed, and waited for by the next."""
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate / _MINUTE
+        self._most = max(self._rate * _BURST, 1.0)
+        self._level, self._at = self._most, time.monotonic()
+
+    def take(self, amount: float) -> float:
+        """Take the amount at once; the seconds to wait before using it."""
+        now = time.monotonic()
+        self._level = min(self._most, self._level + (now - self._at) * self._rate) - amount
+        self._at = now
+        return max(0.0, -self._level / self._rate)
+
+
+class Slot:
+    """One call under way. `tokens` is set once the answer has told them."""
+
+    def __init__(self, epoch: int, tokens: int) -> None:
+        self.epoch = epoch
+        self.tokens = tokens
+
+
+class Limiter:
+    """Belongs to one event loop. Who waits is served in order."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._most = limits.concurrency
+        self.concurrency = float(limits.concurrency)
+        self.cuts = 0
+        self._active, self._good = 0, 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._requests = Bucket(limits.requests_per_minute) if limits.requests_per_minute else None
+        self._tokens = Bucket(limits.tokens_per_minute) if limits.tokens_per_minute else None
+
+    @asynccontextmanager
+    async def slot(self, tokens: int) -> AsyncIterator[Slot]:
+        """Room for one call of about so many tokens."""
+        await self._enter()
+        try:
+            waits = [self._requests.take(1) if self._requests else 0, self._tokens.take(tokens) if self._tokens else 0]
+            if wait := max(waits):
+                await asyncio.sleep(wait)
+            slot = Slot(self.cuts, tokens)
+            yield slot
+            if self._tokens and slot.tokens != tokens:
+                self._tokens.take(slot.tokens - tokens)
+        finally:
+            self._leave()
+
+    def throttled(self, slot: Slot) -> None:
+        """The call of the slot was answered 429."""
+        if slot.epoch == self.cuts:
+            self.cuts += 1
+            self.concurrency = max(1.0, self.concurrency * CUT)
+            self._good = 0
+
+    def succeeded(self) -> None:
+        self._good += 1
+        if self._good >= min(GROW_AFTER, int(self.concurrency)) and self.concurrency < self._most:
+            self._good = 0
+            self.concurrency = min(float(self._most), int(self.concurrency) + 1.0)
+            self._wake()
+
+    async def _enter(self) -> None:
+        if self._active < int(self.concurrency) and not self._waiting:
+            self._active += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._leave()
+            raise
+
+    def _leave(self) -> None:
+        self._active -= 1
+        self._wake()
+
+    def _wake(self) -> None:
+        while self._waiting and self._active < int(self.concurrency):
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self._active += 1
+                turn.set_result(None)

@@ -1,0 +1,178 @@
+"""The body of an answer as a completion, whatever the server made of it.
+
+Nothing here trusts a field to be there or of its type: what can be read is read, and only an answer without a message
+is a `Failure`, which is asked for again.
+"""
+
+import json
+import re
+from typing import Any
+
+import orjson
+
+from pipeline.llm import text_tools
+from pipeline.llm.base import Completion, Finish
+from pipeline.llm.retry import Failure
+from pipeline.types import Message, ToolCall, Usage
+
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
+_TAGS = re.compile(r"<[^<>]{0,200}>")
+_FINISHES = {
+    "stop": Finish.STOP,
+    "tool_calls": Finish.TOOL_CALLS,
+    "function_call": Finish.TOOL_CALLS,
+    "length": Finish.LENGTH,
+    "max_tokens": Finish.LENGTH,
+    "content_filter": Finish.CONTENT_FILTER,
+}
+_BROKEN = ("abort", "error", "cancelled")
+
+
+def load(raw: bytes) -> Any:
+    """JSON as lax as servers write it: raw control characters and lone surrogates pass. Raises ValueError."""
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        try:
+            return json.loads(raw.decode(errors="replace"), strict=False)
+        except RecursionError as error:
+            raise ValueError("nested too deep") from error
+
+
+def completion(raw: bytes) -> Completion:
+    """Raises Failure where the body holds no answer."""
+    try:
+        tree = load(raw)
+    except ValueError as error:
+        raise Failure("the answer is no JSON, or was cut off") from error
+    choices = _get(tree, "choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    said = _get(choice, "message")
+    reason = _get(choice, "finish_reason")
+    if not isinstance(said, dict) or reason in _BROKEN:
+        raise Failure("the answer holds no message")
+    usage = _usage(_get(tree, "usage"))
+    message = _message(said)
+    return Completion(message=message, finish=_finish(reason, message, _get(said, "refusal")), usage=usage)
+
+
+def overflow() -> Completion:
+    """The answer to a request that was too long for the model."""
+    return Completion(message=Message(role="assistant"), finish=Finish.CONTEXT, usage=Usage())
+
+
+def refused(finish: Finish) -> Completion:
+    """The answer of an endpoint that would not give one."""
+    return Completion(message=Message(role="assistant"), finish=finish, usage=Usage(calls=1))
+
+
+def complaint(body: object, raw: str) -> str:
+    """What an error answer says: `error` may be an object or a text, or the whole may be `detail` or a page of HTML."""
+    if isinstance(body, str) and body:
+        return _TAGS.sub(" ", body[:2000])
+    inner = _get(body, "error")
+    said = _get(inner if isinstance(inner, dict) else body, "message") or inner or _get(body, "detail")
+    return str(said) if said else _TAGS.sub(" ", raw[:2000])
+
+
+def complaint_code(body: object) -> str:
+    """The codes and kinds of an error answer, in one text; OpenAI's are texts, vLLM's and llama.cpp's are numbers."""
+    inner = _get(body, "error")
+    tree = inner if isinstance(inner, dict) else body
+    return " ".join(str(value) for key in ("code", "type", "param") if (value := _get(tree, key)) is not None)
+
+
+def _get(tree: Any, key: str) -> Any:
+    return tree.get(key) if isinstance(tree, dict) else None
+
+
+def _message(said: dict[str, Any]) -> Message:
+    content = _text(said.get("content"))
+    reasoning = _text(said.get("reasoning")) or _text(said.get("reasoning_content"))
+    if not reasoning:
+        reasoning, content = _thoughts(content)
+    listed = said.get("tool_calls")
+    calls = tuple(call for item in (listed if isinstance(listed, list) else []) if (call := _call(item)))
+    if "<tool_call>" in content:
+        content, written = text_tools.found(content)
+        calls = calls or written
+    return Message(role="assistant", content=_unfenced(content), reasoning=reasoning, tool_calls=calls)
+
+
+def _thoughts(content: str) -> tuple[str, str]:
+    """What a server without a reasoning parser leaves in the text; the opening tag is often part of the prompt."""
+    thoughts, closed, rest = content.partition("</think>")
+    if closed:
+        return thoughts.strip().removeprefix("<think>").strip(), rest.strip()
+    opened = content.lstrip().startswith("<think>")
+    return (content.strip().removeprefix("<think>").strip(), "") if opened else ("", content)
+
+
+def _unfenced(content: str) -> str:
+    """A JSON object that stands in a Markdown block, without the block."""
+    bare = content.strip()
+    inner = bare.removeprefix("```").removeprefix("json").removesuffix("```").strip()
+    return inner if bare.startswith("```") and inner.startswith("{") and inner.endswith("}") else content
+
+
+def _text(value: Any) -> str:
+    """A text, or a list of parts of which those of type text count."""
+    if isinstance(value, list):
+        value = "".join(str(_get(part, "text") or "") for part in value)
+    return _SURROGATES.sub("\ufffd", value) if isinstance(value, str) else ""
+
+
+def _call(item: Any) -> ToolCall | None:
+    function = _get(item, "function")
+    name = _get(function, "name")
+    if not isinstance(name, str):
+        return None
+    return ToolCall(id=_text(_get(item, "id")), name=_text(name), arguments=_arguments(_get(function, "arguments")))
+
+
+def _arguments(value: Any) -> str:
+    """A JSON object as text where it can be read as one; otherwise what the model wrote."""
+    if isinstance(value, str):
+        try:
+            orjson.loads(value)
+            return value
+        except (orjson.JSONDecodeError, UnicodeEncodeError):
+            pass
+        try:
+            # Some grammars let raw control characters into strings.
+            value = json.loads(value, strict=False)
+        except (ValueError, RecursionError):
+            return _SURROGATES.sub("\ufffd", value)
+    try:
+        return _SURROGATES.sub("\ufffd", json.dumps(value, ensure_ascii=False))
+    except (TypeError, RecursionError):
+        return ""
+
+
+def _finish(reason: Any, message: Message, refusal: Any) -> Finish:
+    """Named tool choices end in `stop` with a call, lost calls in `tool_calls` without one, some answers in nothing."""
+    finish = _FINISHES.get(reason) if isinstance(reason, str) else None
+    if finish in (Finish.LENGTH, Finish.CONTENT_FILTER):
+        return finish
+    if message.tool_calls:
+        return Finish.TOOL_CALLS
+    if refusal and not message.content:
+        return Finish.CONTENT_FILTER
+    return Finish.STOP if message.content or not message.reasoning else Finish.EMPTY
+
+
+def _usage(tree: Any) -> Usage:
+    """Missing figures are 0; no part is greater than its whole, and none negative."""
+    prompt, completion = _count(tree, "prompt_tokens"), _count(tree, "completion_tokens")
+    return Usage(
+        calls=1,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cached_tokens=min(prompt, _count(_get(tree, "prompt_tokens_details"), "cached_tokens")),
+        reasoning_tokens=min(completion, _count(_get(tree, "completion_tokens_details"), "reasoning_tokens")),
+    )
+
+
+def _count(tree: Any, key: str) -> int:
+    value = _get(tree, key)
+    return max(0, int(value)) if isinstance(value, int | float) and abs(value) < 1e12 else 0

@@ -1,0 +1,111 @@
+"""The one owner of retries: which failures of one try are worth another, how long to wait, and when to give up.
+
+Waits are drawn from all of [0, base * 2^n] (full jitter) on the monotonic clock, or are what the server asks for,
+within a minute. A call gives up after so many tries and its seed goes back to the queue; the run stops where the
+endpoint has not answered anything for the configured patience.
+"""
+
+import asyncio
+import logging
+import math
+import random
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+from pipeline.errors import ProviderError
+from pipeline.llm.deadline import held
+from pipeline.llm.limiter import Limiter, Slot
+from pipeline.llm.settings import Limits
+
+logger = logging.getLogger(__name__)
+BASE, CAP = 0.5, 30.0
+LONGEST = 60.0
+"""Seconds of a Retry-After that are honoured."""
+T = TypeVar("T")
+
+
+class Failure(Exception):
+    """One try that got no answer. The text is for the user: no key, no escapes, one line."""
+
+    def __init__(self, line: str, *, after: float | None = None, throttled: bool = False, fatal: bool = False) -> None:
+        super().__init__(line)
+        self.after = after
+        self.throttled = throttled
+        self.fatal = fatal
+
+
+class Patience:
+    """How one endpoint has been doing, over all calls and roles."""
+
+    def __init__(self, name: str, limits: Limits) -> None:
+        self.name = name
+        self.attempts = limits.attempts
+        self._most = limits.patience_seconds
+        self._failures = 0
+        self._first = 0.0
+
+    def answered(self) -> None:
+        if self._failures > self.attempts:
+            logger.warning("%s answers again", self.name)
+        self._failures = 0
+
+    def failed(self, failure: Failure) -> None:
+        """Raises ProviderError where no more waiting makes sense."""
+        if failure.fatal:
+            raise ProviderError(str(failure), then="stop") from failure
+        if not self._failures:
+            self._first = time.monotonic()
+        self._failures += 1
+        if self._failures == self.attempts + 1:
+            logger.warning("%s: %s; asking again for up to %.0f s", self.name, failure, self._most)
+        silent = time.monotonic() - self._first
+        if silent > self._most and self._failures >= self.attempts:
+            raise ProviderError(f"no answer for {silent:.0f} s: {failure}", then="stop") from failure
+
+
+async def persist(once: Callable[[Slot], Awaitable[T]], limiter: Limiter, patience: Patience, *, tokens: int) -> T:
+    """`once` until it answers. Raises ProviderError."""
+    failure = Failure("never tried")
+    with held() as clock:
+        for number in range(patience.attempts):
+            async with limiter.slot(tokens) as slot:
+                began = time.monotonic()
+                try:
+                    answer = await once(slot)
+                except Failure as error:
+                    failure = error
+                    if error.throttled:
+                        limiter.throttled(slot)
+                else:
+                    clock.used = time.monotonic() - began
+                    limiter.succeeded()
+                    patience.answered()
+                    return answer
+            patience.failed(failure)
+            if number + 1 < patience.attempts:
+                await asyncio.sleep(pause(number, failure.after))
+    raise ProviderError(f"{failure}, {patience.attempts} times in a row", then="requeue") from failure
+
+
+def pause(number: int, after: float | None) -> float:
+    """Seconds before the next try. A server that asks for none gets the jitter all the same."""
+    return after or random.random() * min(CAP, BASE * 2**number)
+
+
+def retry_after(value: str | None, now: datetime | None = None) -> float | None:
+    """The seconds of a Retry-After header (a number or a date) within [0, 60]; None where it says nothing."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        date = date if date.tzinfo else date.replace(tzinfo=UTC)
+        seconds = (date - (now or datetime.now(UTC))).total_seconds()
+    return None if math.isnan(seconds) else min(max(seconds, 0.0), LONGEST)

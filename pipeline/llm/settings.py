@@ -1,0 +1,140 @@
+"""Which model plays which role, and where it is asked.
+
+Provider, model and sampling say *what* answers and are digested. Address, key, limits and prices say *how* it is
+reached: they may change between two commands that go on with the same run.
+"""
+
+import os
+import re
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator, model_validator
+
+from pipeline.errors import UsageError
+from pipeline.llm.base import Sampling
+from pipeline.types import Data, Usage
+
+PROVIDERS = ("embedded", "openai")
+ROLES = ("generator", "refiner", "solver", "judge")
+_MILLION = 1_000_000
+
+
+class Limits(Data):
+    """What one model is asked for at most, over all roles that it plays."""
+
+    concurrency: int = Field(64, ge=1, le=4096)
+    """Calls in flight. The endpoint may lower it by answering 429, never raise it."""
+    requests_per_minute: int | None = Field(None, ge=1)
+    tokens_per_minute: int | None = Field(None, ge=1)
+    timeout_seconds: float = Field(300.0, gt=0)
+    """Of one try, from the request to the end of the answer."""
+    attempts: int = Field(10, ge=1)
+    """Tries of one call before its seed goes back to the queue."""
+    patience_seconds: float = Field(600.0, gt=0)
+    """Without one answer for so long, the run stops; it can be resumed."""
+
+
+class Prices(Data):
+    """Money for a million tokens, in whatever currency the budget is meant in."""
+
+    prompt: float = Field(ge=0)
+    completion: float = Field(ge=0)
+    cached: float | None = Field(None, ge=0)
+    """Of prompt tokens that the server had cached; left out: the price of all others."""
+
+    def of(self, usage: Usage) -> float:
+        cached = self.prompt if self.cached is None else self.cached
+        fresh = usage.prompt_tokens - usage.cached_tokens
+        return (
+            fresh * self.prompt + usage.cached_tokens * cached + usage.completion_tokens * self.completion
+        ) / _MILLION
+
+
+class ModelConfig(Data):
+    """One model. The embedded one needs no more than its name."""
+
+    provider: Literal["embedded", "openai"] = "embedded"
+    """`openai` is every server that speaks Chat Completions: OpenAI, vLLM, SGLang, llama.cpp, ..."""
+    model: str = Field("embedded", min_length=1)
+    sampling: Sampling = Sampling()
+    base_url: str = "https://api.openai.com/v1"
+    api_key_env: str = Field("OPENAI_API_KEY", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """The name of the environment variable that holds the key. The key itself is written nowhere."""
+    limits: Limits = Limits()
+    prices: Prices | None = None
+    """Unknown prices make unknown costs, never a guess."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _plain_address(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("must be an address such as http://localhost:8000/v1")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("must hold no key, query or fragment: put the key into the variable of api_key_env")
+        return url.rstrip("/")
+
+    @model_validator(mode="after")
+    def _embedded_is_one(self) -> "ModelConfig":
+        if self.provider == "embedded" and self.model != "embedded":
+            raise ValueError(f"the provider of '{self.model}' is not told; say provider = 'openai'")
+        return self
+
+    def key(self) -> str:
+        """The key, or nothing where the variable is not set. Raises UsageError on what cannot be a key."""
+        key = os.environ.get(self.api_key_env, "").strip()
+        if not re.fullmatch(r"[!-~]*", key):
+            raise UsageError(
+                f"the environment variable {self.api_key_env} holds no key: it has blanks or odd characters"
+            )
+        return key
+
+    def what(self) -> dict[str, Any]:
+        """The digested part."""
+        return self.model_dump(mode="json", include={"provider", "model", "sampling"})
+
+    def cost(self, usage: Usage) -> float | None:
+        """Money for the usage; None where no price is known. The embedded model is free."""
+        if self.provider == "embedded":
+            return 0.0
+        return self.prices.of(usage) if self.prices else None
+
+
+class Models(Data):
+    """The model of every role; a role that is left out is played by the default's, and so is every key left out."""
+
+    default: ModelConfig = ModelConfig()
+    generator: ModelConfig | None = None
+    refiner: ModelConfig | None = None
+    solver: ModelConfig | None = None
+    judge: ModelConfig | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, tree: Any) -> Any:
+        if not isinstance(tree, dict) or not isinstance(base := tree.get("default", {}), dict):
+            return tree
+        return {name: {**base, **role} if isinstance(role, dict) else role for name, role in tree.items()}
+
+    @model_validator(mode="after")
+    def _one_address(self) -> "Models":
+        """Answers are kept under the model's name, so that one name must mean one model."""
+        known: dict[str, ModelConfig] = {}
+        for model in self.all():
+            other = known.setdefault(model.model, model)
+            if (other.provider, other.base_url) != (model.provider, model.base_url):
+                raise ValueError(f"two roles have a model '{model.model}' at different addresses")
+        return self
+
+    def of(self, role: str) -> ModelConfig:
+        return getattr(self, role) or self.default
+
+    def all(self) -> list[ModelConfig]:
+        """One for each role, the default's too."""
+        return [self.default, *map(self.of, ROLES)]
+
+    def what(self) -> dict[str, Any]:
+        """The digested part: the default and the roles that differ from it."""
+        base = self.default.what()
+        return {"default": base} | {role: mine for role in ROLES if (mine := self.of(role).what()) != base}

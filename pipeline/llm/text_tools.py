@@ -1,0 +1,60 @@
+"""Tool calls as text, for servers that take no tools and for models that write their calls out.
+
+The form is that of Qwen and Hermes, which most open models have seen: `<tool_call>{"name": ..., "arguments": {...}}
+</tool_call>`. Messages stay append-only in it, so that prefixes are kept here too.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import orjson
+
+from pipeline.llm.base import Tool
+from pipeline.types import Message, ToolCall
+
+_TOLD = """You have these tools:
+{tools}
+
+To call one, write exactly this and nothing after it:
+<tool_call>{{"name": "NAME", "arguments": {{...}}}}</tool_call>"""
+
+
+def told(messages: Sequence[Message], tools: Iterable[Tool], choice: str) -> list[Message]:
+    """The conversation without tools in it: they are told in the system prompt, calls and results are text."""
+    schemas = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools]
+    guide = _TOLD.format(tools="\n".join(orjson.dumps(schema).decode() for schema in schemas))
+    plain = [_plain(message) for message in messages]
+    if plain and plain[0].role == "system":
+        plain[0] = plain[0].model_copy(update={"content": f"{plain[0].content}\n\n{guide}"})
+    else:
+        plain.insert(0, Message(role="system", content=guide))
+    if choice not in ("auto", "none"):
+        which = "a tool" if choice == "required" else f"`{choice}`"
+        plain[-1] = plain[-1].model_copy(update={"content": f"{plain[-1].content}\n\nNow call {which}."})
+    return plain
+
+
+def _plain(message: Message) -> Message:
+    if message.role == "tool":
+        return Message(role="user", content=f"<tool_response>\n{message.content}\n</tool_response>")
+    if not message.tool_calls:
+        return message
+    calls = [
+        f'<tool_call>{{"name": "{c.name}", "arguments": {c.arguments or "{}"}}}</tool_call>' for c in message.tool_calls
+    ]
+    return Message(role="assistant", content="\n".join(filter(None, [message.content, *calls])))
+
+
+def found(content: str) -> tuple[str, tuple[ToolCall, ...]]:
+    """The text before the first tag and the calls that are whole; a call that was cut off goes."""
+    text, *pieces = content.split("<tool_call>")
+    calls = []
+    for number, piece in enumerate(pieces):
+        written, closed, _ = piece.partition("</tool_call>")
+        try:
+            tree = orjson.loads(written.strip()) if closed else None
+        except orjson.JSONDecodeError:
+            continue
+        if isinstance(tree, dict) and isinstance(name := tree.get("name"), str):
+            arguments = orjson.dumps(tree.get("arguments") or {}).decode()
+            calls.append(ToolCall(id=f"text{number}", name=name, arguments=arguments))
+    return text.rstrip(), tuple(calls)

@@ -1,0 +1,131 @@
+"""A request as the body of a Chat Completions call.
+
+The system prompt and the tools stand first and never change within a conversation, and messages are only added, so that
+a server can keep what it has read. A server that refuses a parameter is asked without it: `Dialect` says which.
+"""
+
+from typing import Any
+
+import orjson
+
+from pipeline.llm import text_tools
+from pipeline.llm.base import Request, Schema, Tool
+from pipeline.types import Message, ToolCall, sha256
+
+_UNSTRICT = ("title", "default", "description", "maxLength", "minLength", "pattern", "format")
+REFUSABLE = (
+    "parallel_tool_calls",
+    "max_completion_tokens",
+    "response_format",
+    "temperature",
+    "top_p",
+    "seed",
+    "strict",
+    "tool_choice",
+    "tools",
+)
+"""What a server may refuse, more telling names first: `tool_choice` before `tools`."""
+Dialect = frozenset[str]
+
+
+def wire_seed(run_seed: int, sample: int) -> int:
+    """The same for all turns and retries of one rollout; 31 bits, which every server takes."""
+    return int(sha256(f"{run_seed}:{sample}")[:8], 16) & 0x7FFFFFFF
+
+
+def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dict[str, Any]:
+    """The JSON of the call. What is `without` is left out, or said in plain text where the answer needs it."""
+    tree: dict[str, Any] = {
+        "model": request.model,
+        "messages": _messages(request, without),
+        "temperature": request.sampling.temperature,
+        "top_p": request.sampling.top_p,
+        "max_completion_tokens": request.sampling.max_tokens,
+        "seed": wire_seed(run_seed, request.sample),
+    }
+    if request.tools and "tools" not in without:
+        tree["tools"] = [_tool(tool, strict="strict" not in without) for tool in request.tools]
+        tree["tool_choice"] = _choice(request.tool_choice)
+        tree["parallel_tool_calls"] = False
+    if request.output:
+        tree["response_format"] = _format(request.output)
+    if "max_completion_tokens" in without:
+        tree["max_tokens"] = request.sampling.max_tokens
+    return {key: value for key, value in tree.items() if key not in without}
+
+
+def _messages(request: Request, without: Dialect) -> list[dict[str, Any]]:
+    messages = list(request.messages)
+    if request.tools and "tools" in without:
+        messages = text_tools.told(messages, request.tools, request.tool_choice)
+    if request.output and "response_format" in without:
+        schema = orjson.dumps(request.output.body).decode()
+        last = messages[-1]
+        asked = f"{last.content}\n\nAnswer with one JSON object of this schema and nothing else:\n{schema}"
+        messages[-1] = last.model_copy(update={"content": asked})
+    return [_message(message) for message in messages]
+
+
+def _message(message: Message) -> dict[str, Any]:
+    """Reasoning is not sent back: servers differ in what they make of it, and templates drop it."""
+    tree: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        tree["tool_calls"] = [_call(call) for call in message.tool_calls]
+    if message.role == "tool":
+        tree["tool_call_id"] = message.tool_call_id
+    return tree
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    """llama.cpp answers 500 to a history whose arguments are no JSON, whoever wrote them."""
+    try:
+        good = isinstance(orjson.loads(call.arguments), dict)
+    except orjson.JSONDecodeError:
+        good = False
+    arguments = call.arguments if good else orjson.dumps({"unreadable": call.arguments}).decode()
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+def _tool(tool: Tool, *, strict: bool) -> dict[str, Any]:
+    function: dict[str, Any] = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": strictly(tool.parameters),
+    }
+    if strict:
+        # Without it vLLM takes any JSON for arguments, even where a call is required.
+        function["strict"] = True
+    return {"type": "function", "function": function}
+
+
+def _choice(choice: str) -> str | dict[str, Any]:
+    if choice in ("auto", "required", "none"):
+        return choice
+    return {"type": "function", "function": {"name": choice}}
+
+
+def _format(output: Schema) -> dict[str, Any]:
+    schema = {"name": output.name, "schema": strictly(output.body), "strict": True}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def strictly(schema: Any) -> Any:
+    """The schema as strict mode wants it: closed objects, all properties required, no defaults and no lengths.
+
+    Lengths are left out since xgrammar lets control characters into strings that have one.
+    """
+    if isinstance(schema, list):
+        return [strictly(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    properties = schema.get("properties")
+    tree = {
+        key: {name: strictly(item) for name, item in value.items()}
+        if key in ("properties", "$defs")
+        else strictly(value)
+        for key, value in schema.items()
+        if key not in _UNSTRICT
+    }
+    if isinstance(properties, dict):
+        tree |= {"required": list(properties), "additionalProperties": False}
+    return tree

@@ -1,0 +1,86 @@
+"""The probe says in words what a model can do, whatever it does."""
+
+import pytest
+
+from pipeline.agents.probe import Finding, probe
+from pipeline.errors import ProviderError
+from pipeline.llm.base import Completion, Finish, Request
+from pipeline.llm.scripted import Output, ScriptedLLM
+from pipeline.llm.settings import ModelConfig
+from pipeline.types import Message, ToolCall, Usage
+
+YES = '{"correct": true, "reason": "same"}'
+
+
+def call(name: str, arguments: str, reasoning: str = "") -> Message:
+    return Message(
+        role="assistant", reasoning=reasoning, tool_calls=(ToolCall(id="x", name=name, arguments=arguments),)
+    )
+
+
+SEARCH, ANSWER = call("search", '{"query": "lighthouse"}', "I search"), call("answer", '{"answer": "1874"}')
+
+
+def nothing(finish: Finish) -> Completion:
+    return Completion(message=Message(role="assistant", reasoning="hm"), finish=finish, usage=Usage(calls=1))
+
+
+async def findings(*outputs: Output | Exception) -> dict[str, Finding]:
+    found = await probe(ModelConfig(), ScriptedLLM(outputs))
+    assert all(finding.ok or finding.remedy for finding in found)
+    return {finding.name: finding for finding in found}
+
+
+async def test_a_good_model() -> None:
+    found = await findings(SEARCH, ANSWER, YES)
+    assert all(finding.ok for finding in found.values())
+    assert "search → answer, the right answer" in found["tool calls"].detail
+    assert "told apart" in found["reasoning"].detail
+
+
+async def test_three_turns_and_the_last_is_forced() -> None:
+    llm = ScriptedLLM([SEARCH, SEARCH, ANSWER, YES])
+    await probe(ModelConfig(), llm)
+    assert [request.tool_choice for request in llm.requests[:3]] == ["auto", "auto", "answer"]
+    assert [len(request.messages) for request in llm.requests[:3]] == [2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("I do not know.", "called no tool"),
+        (nothing(Finish.EMPTY), "thought, and then said nothing"),
+        (nothing(Finish.CONTEXT), "does not fit its context"),
+        (nothing(Finish.LENGTH), "cut off at the token limit"),
+        (call("shell", "{}"), "'shell', which was not offered"),
+        (call("search", "574"), "arguments of 'search' cannot be read"),
+    ],
+)
+async def test_what_is_wrong_is_said(output: Output, said: str) -> None:
+    found = await findings(output, YES)
+    assert not found["tool calls"].ok
+    assert said in found["tool calls"].detail
+    assert found["structured output"].ok
+
+
+async def test_a_model_that_never_answers_and_one_that_ignores_the_schema() -> None:
+    found = await findings(SEARCH, SEARCH, SEARCH, "yes, it is")
+    assert (found["tool calls"].ok, found["structured output"].ok) == (False, False)
+    assert "[models.judge]" in found["structured output"].remedy
+
+
+async def test_an_endpoint_that_is_not_there_ends_it() -> None:
+    found = await findings(ProviderError("nobody there"))
+    assert [finding.detail for finding in found.values()] == ["nobody there"]
+
+
+async def test_it_asks_for_what_it_says() -> None:
+    asked: list[Request] = []
+
+    def model(request: Request) -> Output:
+        asked.append(request)
+        return YES if request.output else SEARCH if len(request.messages) == 2 else ANSWER
+
+    await probe(ModelConfig(provider="openai", model="m"), ScriptedLLM(model))
+    assert [request.model for request in asked] == ["m"] * 3
+    assert asked[-1].output is not None

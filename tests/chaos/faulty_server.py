@@ -1,0 +1,219 @@
+"""A loopback server that speaks Chat Completions and breaks as real ones do, by a seeded schedule.
+
+Behind it stands the embedded model (or any other), which is given exactly the messages that came over the wire: so the
+whole loop can be run through HTTP and compared with the same loop in process. `python -m tests.chaos.faulty_server
+NOTES [RATE [SEED]]` serves in a process of its own, prints its address and appends the digest of every request that it
+answered to NOTES; a RATE of `echo` answers 401 to everything, with the key that it was sent.
+"""
+
+import asyncio
+import os
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from pipeline.embedded.model import EmbeddedModel
+from pipeline.errors import ProviderError
+from pipeline.llm.base import LLM, Completion, Request, Sampling, Schema, Tool
+from pipeline.llm.wire import wire_seed
+from pipeline.types import Message, ToolCall, sha256
+
+FAULTS = ("429", "429-after", "500", "502", "reset", "hang", "truncated", "html", "shape")
+SAMPLES = {wire_seed(0, sample): sample for sample in range(256)}
+"""The embedded model draws its chance from the sample, which is not on the wire but can be told from the seed."""
+PAGE = b"<!DOCTYPE html><html><body><h1>Bad gateway</h1><script>alert(1)</script></body></html>"
+
+
+class Reply(NamedTuple):
+    status: int = 200
+    body: bytes = b"{}"
+    headers: tuple[tuple[str, str], ...] = ()
+    cut: int | None = None
+    """Close the connection after so many bytes of the body."""
+    wait: float = 0.0
+
+
+Script = Callable[[int, dict[str, Any]], Reply | dict[str, Any] | None]
+"""The number of the request and its body → what to answer; None: what the model says."""
+
+
+class FaultyServer:
+    """`async with FaultyServer(...) as server`: then `server.url`. `asked` holds the bodies that came."""
+
+    def __init__(
+        self, *, model: LLM | None = None, rate: float = 0.0, seed: int = 0, script: Script | None = None
+    ) -> None:
+        self.model = model or EmbeddedModel()
+        self.asked: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.counts: Counter[str] = Counter()
+        self.answered: Callable[[dict[str, Any]], None] = lambda body: None
+        self.busy = self.busiest = 0
+        self.script = script
+        self._rate, self._chance = rate, random.Random(seed)
+
+    async def __aenter__(self) -> "FaultyServer":
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=1 << 24)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while (head := await reader.readuntil(b"\r\n\r\n")) and await self._served(head, reader, writer):
+                pass
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+
+    async def _served(self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        lines = head.decode().split("\r\n")
+        headers = {
+            name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:] if line)
+        }
+        raw = await reader.readexactly(int(headers.get("content-length", 0)))
+        if lines[0].startswith("GET"):
+            return await _sent(Reply(body=orjson.dumps({"data": [{"id": "embedded", "max_model_len": 4096}]})), writer)
+        body = orjson.loads(raw)
+        self.asked.append(body)
+        self.headers.append(headers)
+        self.busy += 1
+        self.busiest = max(self.busiest, self.busy)
+        try:
+            return await _sent(await self._reply(body), writer)
+        finally:
+            self.busy -= 1
+
+    async def _reply(self, body: dict[str, Any]) -> Reply:
+        scripted = self.script(len(self.asked) - 1, body) if self.script else None
+        if scripted is not None:
+            return scripted if isinstance(scripted, Reply) else Reply(body=orjson.dumps(scripted))
+        fault = self._chance.choice(FAULTS) if self._chance.random() < self._rate else ""
+        self.counts[fault] += 1
+        if fault and fault != "truncated":
+            return _fault(fault)
+        try:
+            answer = orjson.dumps(said(await self.model.complete(heard(body))))
+        except ProviderError as error:
+            return Reply(500, orjson.dumps({"error": {"message": str(error)}}))
+        if fault:
+            return Reply(body=answer, cut=len(answer) // 2)
+        self.answered(body)
+        return Reply(body=answer)
+
+
+def _fault(name: str) -> Reply:
+    return {
+        "429": Reply(429, b'{"error": {"message": "slow down", "type": "rate_limit", "code": null}}'),
+        "429-after": Reply(429, b'{"error": {"message": "slow down"}}', (("Retry-After", "0.05"),)),
+        "500": Reply(500, b"Internal Server Error"),
+        "502": Reply(502, PAGE),
+        "reset": Reply(cut=-1),
+        "hang": Reply(wait=20.0, cut=-1),
+        "html": Reply(200, PAGE),
+        "shape": Reply(200, b'{"choices": [{"message": null}], "usage": 7}'),
+    }[name]
+
+
+async def _sent(reply: Reply, writer: asyncio.StreamWriter) -> bool:
+    """False where the connection is to be closed, by the plan of the reply."""
+    await asyncio.sleep(reply.wait)
+    if reply.cut is not None and reply.cut < 0:
+        writer.transport.abort()
+        return False
+    extra = "".join(f"{name}: {value}\r\n" for name, value in reply.headers)
+    kind = "Content-Type: application/json\r\n"
+    head = f"HTTP/1.1 {reply.status} X\r\n{kind}Content-Length: {len(reply.body)}\r\n{extra}\r\n"
+    writer.write(head.encode() + reply.body[: reply.cut])
+    await writer.drain()
+    return reply.cut is None
+
+
+def heard(body: dict[str, Any]) -> Request:
+    """The request that came over the wire, as a model of ours would have been asked it."""
+    choice, form = body.get("tool_choice", "auto"), body.get("response_format", {}).get("json_schema")
+    functions = [tool["function"] for tool in body.get("tools", [])]
+    return Request(
+        model=body["model"],
+        messages=tuple(map(_message, body["messages"])),
+        tools=tuple(Tool(name=f["name"], description=f["description"], parameters=f["parameters"]) for f in functions),
+        tool_choice=choice if isinstance(choice, str) else choice["function"]["name"],
+        output=Schema(name=form["name"], body=form["schema"]) if form else None,
+        sampling=Sampling(
+            temperature=body["temperature"], top_p=body["top_p"], max_tokens=body["max_completion_tokens"]
+        ),
+        sample=SAMPLES[body["seed"]],
+    )
+
+
+def _message(tree: dict[str, Any]) -> Message:
+    calls = [ToolCall(id=call["id"], **call["function"]) for call in tree.get("tool_calls", [])]
+    return Message(
+        role=tree["role"],
+        content=tree["content"],
+        tool_calls=tuple(calls),
+        tool_call_id=tree.get("tool_call_id", ""),
+    )
+
+
+def said(completion: Completion) -> dict[str, Any]:
+    """A completion as OpenAI's servers write it."""
+    message: dict[str, Any] = {"role": "assistant", "content": completion.message.content or None}
+    if completion.message.tool_calls:
+        calls = completion.message.tool_calls
+        functions = [{"name": call.name, "arguments": call.arguments} for call in calls]
+        message["tool_calls"] = [
+            {"id": c.id, "type": "function", "function": f} for c, f in zip(calls, functions, strict=True)
+        ]
+    usage = completion.usage
+    return {
+        "id": "chatcmpl-0",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "embedded",
+        "choices": [{"index": 0, "message": message, "finish_reason": completion.finish.value, "logprobs": None}],
+        "usage": {
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        },
+    }
+
+
+def echo(server: FaultyServer) -> Script:
+    """A server that tells the world what it was sent."""
+
+    def script(number: int, body: dict[str, Any]) -> Reply:
+        key = server.headers[-1]["authorization"]
+        return Reply(401, orjson.dumps({"error": {"message": f"no such key: {key}"}}), (("X-Key", key),))
+
+    return script
+
+
+async def serve(notes: Path, rate: str = "0", seed: str = "0") -> None:
+    file = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    async with FaultyServer(rate=0 if rate == "echo" else float(rate), seed=int(seed)) as server:
+        server.answered = lambda body: void(os.write(file, digest(body).encode() + b"\n"))
+        server.script = echo(server) if rate == "echo" else None
+        print(server.url, flush=True)
+        await asyncio.Event().wait()
+
+
+def digest(body: dict[str, Any]) -> str:
+    return sha256(orjson.dumps(body).decode())
+
+
+def void(_: object) -> None:
+    """For callbacks whose result nobody wants."""
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(Path(sys.argv[1]), *sys.argv[2:4]))

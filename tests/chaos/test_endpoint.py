@@ -1,0 +1,200 @@
+"""The whole loop over a real wire: the same records as in process, whatever the endpoint does in between.
+
+The model behind the server is the embedded one, which sees what came over the wire and nothing else. A record that
+differs in one byte of one message would show that the client changed what was said.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.agents.site import Site
+from pipeline.config import RunConfig, build
+from pipeline.corpus import Corpus
+from pipeline.episode import dig
+from pipeline.errors import BudgetExceeded, ProviderError
+from pipeline.llm import retry
+from pipeline.run import Run, prepare
+from pipeline.run.plan import Order
+from pipeline.types import Record, Seed, Status
+from tests.chaos.faulty_server import FAULTS, FaultyServer, Reply
+from tests.run.fakes import Watch
+
+SEEDS = 9
+SETTINGS: dict[str, Any] = {
+    "corpus": {"name": "tiny"},
+    "retrieval": {"retriever": "bm25"},
+    "loop": {"rounds": 1, "rollouts": 2},
+    "steps": [1, 2],
+}
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The seeds, and what the embedded model makes of them in this process."""
+
+    site: Site
+    corpus: Corpus
+    seeds: tuple[Seed, ...]
+    records: list[Record]
+    seconds: float
+
+
+@pytest.fixture(scope="module")
+def ground(tiny: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    config = build(values={**SETTINGS, "how": {"out": tmp_path_factory.mktemp("here")}})
+    site, order = prepare.site(config, tiny), Order(config, tiny)
+    seeds = tuple(order[index].seed for index in range(SEEDS))
+    began = time.monotonic()
+    records = asyncio.run(_dug(seeds, site))
+    assert {Status.ACCEPTED, Status.REJECTED} == {record.status for record in records}
+    return Ground(site, tiny, seeds, records, time.monotonic() - began)
+
+
+async def _dug(seeds: Iterable[Seed], site: Site) -> list[Record]:
+    return list(await asyncio.gather(*(dig(seed, site) for seed in seeds)))
+
+
+def wired(server: FaultyServer, out: Path, **how: Any) -> RunConfig:
+    limits = {"timeout_seconds": 2.0, "concurrency": 8}
+    model = {"provider": "openai", "model": "embedded", "base_url": server.url, "limits": limits}
+    prices = {"prompt": 1.0, "completion": 2.0}
+    return build(values={**SETTINGS, "models": {"default": {**model, "prices": prices}}, "how": {"out": out, **how}})
+
+
+def site(server: FaultyServer, ground: Ground, out: Path) -> Site:
+    """Where the same seeds are dug over the wire; the lineage is that of the records they are compared with."""
+    return replace(prepare.site(wired(server, out), ground.corpus), lineage=ground.site.lineage)
+
+
+async def test_the_whole_loop_over_the_wire_gives_the_same_records(ground: Ground, tmp_path: Path) -> None:
+    async with FaultyServer() as server:
+        assert await _dug(ground.seeds, site(server, ground, tmp_path)) == ground.records
+        paid = len(server.asked)
+        assert await _dug(ground.seeds, site(server, ground, tmp_path)) == ground.records
+        assert len(server.asked) == paid
+    prefixes_stand(server.asked)
+
+
+def prefixes_stand(asked: list[dict[str, Any]]) -> None:
+    """Every conversation begins with the bytes of the turn before it: system prompt, tools and all messages."""
+    openings = {(_bytes(body.get("tools")), _bytes(body["messages"])) for body in asked}
+    later = [body for body in asked if len(body["messages"]) > 2]
+    assert later
+    for body in later:
+        assert body["messages"][0]["role"] == "system"
+        tools = _bytes(body["tools"])
+        assert any((tools, _bytes(body["messages"][:n])) in openings for n in range(2, len(body["messages"])))
+    assert len({_bytes(body["messages"][0]) for body in asked}) <= 4
+    assert len({_bytes(body.get("tools")) for body in asked}) <= 4
+
+
+def _bytes(tree: Any) -> bytes:
+    return orjson.dumps(tree)
+
+
+async def run(config: RunConfig, ground: Ground) -> tuple[Watch, list[Record]]:
+    watch, place = Watch(), prepare.site(config, ground.corpus)
+    with Run(config, ground.corpus) as under_way:
+        await under_way.execute(lambda seed: dig(seed, place), watch)
+        return watch, list(under_way.kept())
+
+
+@pytest.mark.parametrize("chance", [0, 1, 2])
+async def test_a_third_of_all_answers_broken_changes_no_record(
+    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chance: int
+) -> None:
+    monkeypatch.setattr(retry, "BASE", 0.05)
+    seeds = ground.seeds[chance::3]
+    async with FaultyServer(rate=0.3, seed=chance) as server:
+        found = await _dug(seeds, site(server, ground, tmp_path))
+    assert found == ground.records[chance::3]
+    assert sum(server.counts[fault] for fault in FAULTS) >= 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chance", [1, 2, 3])
+async def test_a_hundred_pairs_through_mixed_faults(ground: Ground, tmp_path: Path, chance: int) -> None:
+    async with FaultyServer() as calm:
+        began = time.monotonic()
+        _, clean = await run(wired(calm, tmp_path / "calm", pairs=100), ground)
+        clean_seconds = time.monotonic() - began
+    async with FaultyServer(rate=0.3, seed=chance) as server:
+        began = time.monotonic()
+        _, found = await run(wired(server, tmp_path / "faulty", pairs=100), ground)
+        seconds = time.monotonic() - began
+    print(f"chance {chance}: {seconds:.0f} s against {clean_seconds:.0f} s; {dict(server.counts)}")
+    assert found == clean
+    assert not [record.reason for record in found if record.status is Status.FAILED]
+    assert seconds <= 4 * clean_seconds
+
+
+async def test_an_outage_pauses_the_run_and_drops_nothing(
+    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "BASE", 0.001)
+    until = time.monotonic() + 1.5
+    async with FaultyServer() as server:
+        server.script = lambda number, body: _unavailable() if time.monotonic() < until else None
+        config = wired(server, tmp_path, seeds=5)
+        place, watch = prepare.site(config, ground.corpus), Watch()
+        with Run(config, ground.corpus) as under_way:
+            under_way.pauses = (0.1,)
+            result = await under_way.execute(lambda seed: dig(seed, place), watch)
+    assert len(watch.troubles) > 5
+    assert (result.planned, result.failed, result.complete) == (5, 0, True)
+
+
+def _unavailable() -> Any:
+    return Reply(503, b'{"error": {"message": "overloaded"}}')
+
+
+async def test_an_outage_that_lasts_stops_the_run_and_can_be_resumed(
+    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "BASE", 0.001)
+    async with FaultyServer() as server:
+        server.script = lambda number, body: None if number < 20 else _unavailable()
+        config = wired(server, tmp_path, seeds=5)
+        model = config.models.default
+        limits = model.limits.model_copy(update={"patience_seconds": 0.3})
+        impatient = model.model_copy(update={"limits": limits})
+        config = config.model_copy(update={"models": config.models.model_copy(update={"default": impatient})})
+        place = prepare.site(config, ground.corpus)
+        with Run(config, ground.corpus) as under_way:
+            under_way.pauses = (0.05,)
+            with pytest.raises(ProviderError, match=r"no answer for .* answered 503 \(overloaded\); what had .*resume"):
+                await under_way.execute(lambda seed: dig(seed, place), Watch())
+        server.script = None
+        asked = len(server.asked)
+        watch, records = await run(config, ground)
+    assert len(records) == 5
+    assert not watch.troubles
+    assert all(body not in server.asked[:20] for body in server.asked[asked:])
+
+
+@pytest.mark.parametrize(("name", "first", "second"), [("tokens", 30_000, 10**9), ("money", 0.02, 1000.0)])
+async def test_a_budget_stops_within_the_calls_in_flight_and_a_higher_one_goes_on(
+    ground: Ground, tmp_path: Path, name: str, first: float, second: float
+) -> None:
+    async with FaultyServer() as server:
+        config = wired(server, tmp_path / "thrifty", seeds=5, **{f"budget_{name}": first})
+        with pytest.raises(BudgetExceeded, match=rf"the budget is used up.*--budget-{name}; what had finished is kept"):
+            await run(config, ground)
+        paid = len(server.asked)
+        with pytest.raises(BudgetExceeded):
+            await run(config, ground)
+        assert len(server.asked) == paid
+        how = config.how.model_copy(update={f"budget_{name}": second})
+        _, records = await run(config.model_copy(update={"how": how}), ground)
+    async with FaultyServer() as other:
+        _, straight = await run(wired(other, tmp_path / "rich", seeds=5), ground)
+    assert records == straight
+    assert paid < len(server.asked) <= len(other.asked) + 1
+    assert paid > 8

@@ -1,0 +1,158 @@
+"""The command against an endpoint in a process of its own: killed, refused, broken; and no key anywhere after it."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from pipeline.store.journal import Journal, encode
+
+ROOT = Path(__file__).parents[2]
+KEY = "sk-canary-4b1d0f9e7c"
+CONCURRENCY = 4
+SETTINGS = (
+    "--retriever bm25 --steps 1-2 --seeds 4 --no-flow --set loop.rollouts=2 --set loop.rounds=1 "
+    f"--concurrency {CONCURRENCY} --set models.default.limits.concurrency={CONCURRENCY} "
+    "--set models.default.api_key_env=CANARY_KEY --set models.default.limits.timeout_seconds=30"
+).split()
+
+
+@contextmanager
+def serving(notes: Path, *how: str) -> Iterator[str]:
+    """The address of a server like `python -m tests.chaos.faulty_server NOTES ...`."""
+    command = [sys.executable, "-m", "tests.chaos.faulty_server", str(notes), *how]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def start(url: str, out: Path, *more: str) -> subprocess.Popen[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "pipeline.cli",
+        "generate",
+        "tiny",
+        "--model",
+        "openai:embedded",
+        "--base-url",
+        url,
+    ]
+    environment = {**os.environ, "CANARY_KEY": KEY}
+    return subprocess.Popen(
+        [*command, *SETTINGS, "--base-url", url, "--out", str(out), *more],
+        cwd=ROOT,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[int, str]:
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out + err
+
+
+def lines(out: Path) -> dict[str, bytes]:
+    journal = Journal((out / "tiny" / "latest").resolve() / "journal")
+    return {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
+
+
+def asked(notes: Path) -> list[str]:
+    return notes.read_text().split() if notes.exists() else []
+
+
+def everything(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The text of every file below, decompressed."""
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
+        text = path.read_bytes().decode(errors="replace")
+        if path.suffix == ".parquet":
+            text += str(pq.read_table(path).to_pylist())
+        if path.name == "cache.sqlite":
+            with sqlite3.connect(path) as database:
+                kept = [value[8:] for (value,) in database.execute("SELECT value FROM answers")]
+            assert kept
+            text += "".join(zstandard.ZstdDecompressor().decompress(value).decode() for value in kept)
+        yield path, text
+
+
+def test_the_key_is_in_no_file_and_no_line(tmp_path: Path) -> None:
+    with serving(tmp_path / "notes", "0.1") as url:
+        more = ("--debug", "--seeds", "3", "--set", "models.default.limits.timeout_seconds=3")
+        code, said = finished(start(url, tmp_path / "out", *more))
+    assert code == 0, said
+    assert KEY not in said
+    seen = [path.name for path, text in everything(tmp_path / "out") if KEY not in text]
+    assert {"cache.sqlite", "run.json", "report.html", "attempts.jsonl"} <= set(seen)
+    assert [path for path, text in everything(tmp_path / "out") if KEY in text] == []
+
+
+def test_a_server_that_shows_the_key_to_everybody_does_not_make_us_show_it(tmp_path: Path) -> None:
+    with serving(tmp_path / "notes", "echo") as url:
+        code, said = finished(start(url, tmp_path / "out", "--debug"))
+    assert code == 1
+    assert KEY not in said
+    assert "CANARY_KEY" in said.splitlines()[-1]
+    assert [path for path, text in everything_but_cache(tmp_path / "out") if KEY in text] == []
+
+
+def everything_but_cache(folder: Path) -> Iterator[tuple[Path, str]]:
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        yield path, path.read_bytes().decode(errors="replace")
+
+
+def killed(folder: Path, kills: int, chance: int, *more: str) -> None:
+    """Kill the command again and again while it is asking; then the answers paid for twice are those in flight."""
+    draw, notes, done = random.Random(chance), folder / "notes", 0
+    with serving(folder / "calm") as url:
+        assert finished(start(url, folder / "whole", *more))[0] == 0
+    whole = len(asked(folder / "calm"))
+    assert whole == len(set(asked(folder / "calm")))
+    with serving(notes) as url:
+        while done < kills:
+            enough = len(asked(notes)) + draw.randrange(1, max(2, whole // kills))
+            process = start(url, folder / "out", *more)
+            until(enough, notes, process)
+            if process.poll() is not None:
+                break
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            done += 1
+        assert finished(start(url, folder / "out", *more))[0] == 0
+    twice = sum(count - 1 for count in Counter(asked(notes)).values())
+    print(f"{done} kills, {len(asked(notes))} answers, {twice} of them paid for twice")
+    assert done >= kills // 2
+    assert twice <= done * CONCURRENCY
+    assert set(asked(notes)) == set(asked(folder / "calm"))
+    assert lines(folder / "out") == lines(folder / "whole")
+
+
+def until(enough: int, notes: Path, process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + 60
+    while len(asked(notes)) < enough and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.002)
+
+
+def test_two_kills_pay_for_nothing_twice_but_what_was_in_flight(tmp_path: Path) -> None:
+    killed(tmp_path, 2, 1)
+
+
+@pytest.mark.slow
+def test_twenty_kills_pay_for_nothing_twice_but_what_was_in_flight(tmp_path: Path) -> None:
+    killed(tmp_path, 20, 2, "--seeds", "30")

@@ -1,0 +1,95 @@
+"""Concurrency falls once per burst of 429 and grows with success; rates hold over time."""
+
+import asyncio
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.llm.limiter import CUT, GROW_AFTER, Bucket, Limiter
+from pipeline.llm.settings import Limits
+
+
+async def test_no_more_calls_are_under_way_than_allowed() -> None:
+    limiter, active, most = Limiter(Limits(concurrency=7)), 0, 0
+
+    async def call() -> None:
+        nonlocal active, most
+        async with limiter.slot(1):
+            active += 1
+            most = max(most, active)
+            await asyncio.sleep(0.001)
+            active -= 1
+
+    await asyncio.gather(*(call() for _ in range(100)))
+    assert most == 7
+
+
+async def test_a_burst_of_429_cuts_once() -> None:
+    limiter = Limiter(Limits(concurrency=64))
+    async with limiter.slot(1) as one, limiter.slot(1) as two, limiter.slot(1) as three:
+        for slot in (one, two, three):
+            limiter.throttled(slot)
+    assert (limiter.cuts, limiter.concurrency) == (1, 64 * CUT)
+    async with limiter.slot(1) as later:
+        limiter.throttled(later)
+    assert (limiter.cuts, limiter.concurrency) == (2, 64 * CUT * CUT)
+
+
+async def test_success_grows_it_again_up_to_the_limit() -> None:
+    limiter = Limiter(Limits(concurrency=64))
+    async with limiter.slot(1) as slot:
+        limiter.throttled(slot)
+    for _ in range(GROW_AFTER):
+        limiter.succeeded()
+    assert limiter.concurrency == 64 * CUT + 1
+    for _ in range(GROW_AFTER * 100):
+        limiter.succeeded()
+    assert limiter.concurrency == 64
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.booleans(), max_size=300), st.integers(1, 50))
+def test_it_never_leaves_its_bounds(events: list[bool], most: int) -> None:
+    async def run() -> None:
+        limiter = Limiter(Limits(concurrency=most))
+        for good in events:
+            async with asyncio.timeout(5), limiter.slot(1) as slot:
+                limiter.succeeded() if good else limiter.throttled(slot)
+            assert 1 <= int(limiter.concurrency) <= most
+
+    asyncio.run(run())
+
+
+async def test_who_gives_up_waiting_takes_no_place() -> None:
+    limiter = Limiter(Limits(concurrency=1))
+
+    async def call() -> None:
+        async with limiter.slot(1):
+            await asyncio.sleep(0.01)
+
+    tasks = [asyncio.create_task(call()) for _ in range(6)]
+    await asyncio.sleep(0)
+    for task in tasks[1:5]:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    async with asyncio.timeout(1), limiter.slot(1):
+        pass
+
+
+async def test_requests_a_minute_hold() -> None:
+    """600 a minute are ten a second, of which five seconds' worth may come at once: 50, then one in 0.1 s."""
+    limiter, began = Limiter(Limits(requests_per_minute=600)), time.monotonic()
+    for _ in range(53):
+        async with limiter.slot(1):
+            pass
+    assert 0.25 <= time.monotonic() - began < 1.5
+
+
+def test_a_wrong_guess_of_tokens_is_put_right() -> None:
+    bucket = Bucket(600)
+    assert bucket.take(50) == 0
+    assert bucket.take(100) == pytest.approx(10, abs=0.1)
+    bucket.take(-90)
+    assert bucket.take(0) == pytest.approx(1, abs=0.1)

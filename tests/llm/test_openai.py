@@ -1,0 +1,215 @@
+"""The client against a server on the loopback that answers as it is told to."""
+
+import asyncio
+import logging
+import traceback
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.agents.judge import VERDICT
+from pipeline.agents.tools import SOLVER_TOOLS
+from pipeline.errors import ProviderError, UsageError
+from pipeline.llm import openai, retry
+from pipeline.llm.base import Completion, Finish, Request
+from pipeline.llm.openai import OpenAIModel
+from pipeline.llm.settings import Limits, ModelConfig
+from pipeline.types import Message
+from tests.chaos.faulty_server import PAGE, FaultyServer, Reply, Script
+
+KEY = "sk-canary-8f3a61"
+REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
+WITH_TOOLS = REQUEST.model_copy(update={"tools": SOLVER_TOOLS})
+GOOD: dict[str, Any] = {"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "BASE", 0.002)
+    monkeypatch.setenv("THE_KEY", KEY)
+
+
+def client(server: FaultyServer, **limits: Any) -> OpenAIModel:
+    told = Limits(**{"timeout_seconds": 0.5, **limits})
+    return OpenAIModel(
+        ModelConfig(provider="openai", model="m", base_url=server.url, api_key_env="THE_KEY", limits=told), 0
+    )
+
+
+async def ask(script: Script, request: Request = REQUEST, **limits: Any) -> tuple[Completion, FaultyServer]:
+    async with FaultyServer(script=script) as server:
+        model = client(server, **limits)
+        completion = await model.complete(request)
+        await model.close()
+        return completion, server
+
+
+def error(status: int, **tree: Any) -> Reply:
+    return Reply(status, orjson.dumps({"error": tree}))
+
+
+async def test_an_answer_and_the_key_where_it_belongs() -> None:
+    completion, server = await ask(lambda number, body: GOOD)
+    assert (completion.message.content, completion.usage.calls) == ("yes", 1)
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert server.asked[0]["messages"] == [{"role": "user", "content": "Who?"}]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Reply(429), Reply(429, b"", (("Retry-After", "0.01"),)), Reply(500, PAGE), Reply(502, PAGE), Reply(503),
+        Reply(cut=-1), Reply(cut=0, body=b"x" * 50), Reply(200, PAGE), Reply(200, b'{"choices": [{"mess'),
+        Reply(200, b"{}"), Reply(200, b'{"error": "out of memory"}'), Reply(200, b"null"), Reply(wait=5),
+        Reply(500, b'{"error": "text"}'), Reply(500, b'{"detail": [{"msg": "x"}]}'), Reply(500, b'"text"'),
+        Reply(500, b"\xff\xfe"), Reply(408), Reply(409),
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_what_passes_is_tried_again(bad: Reply) -> None:
+    completion, server = await ask(lambda number, body: bad if number < 2 else GOOD)
+    assert completion.message.content == "yes"
+    assert len(server.asked) == 3
+    assert server.asked[0] == server.asked[2]
+
+
+@pytest.mark.parametrize(
+    ("bad", "named"),
+    [
+        (error(401, message=f"bad key {KEY}"), "environment variable THE_KEY"),
+        (Reply(401, b'{"error": "Unauthorized"}'), "environment variable THE_KEY"),
+        (Reply(403, KEY.encode()), "environment variable THE_KEY"),
+        (error(404, message="The model `m` does not exist"), "The model `m` does not exist"),
+        (Reply(404, PAGE), "no such address"),
+        (error(429, code="insufficient_quota"), "THE_KEY"),
+        (Reply(308, b"", (("Location", "http://127.0.0.1:1/elsewhere"),)), "base_url"),
+        (error(400, message=f"nonsense {KEY}"), r"nonsense \[THE_KEY\]"),
+    ],
+)
+async def test_what_no_waiting_mends_stops_with_one_line_and_one_call(bad: Reply, named: str) -> None:
+    async with FaultyServer(script=lambda number, body: bad) as server:
+        with pytest.raises(ProviderError, match=named) as caught:
+            await client(server).complete(REQUEST)
+    assert caught.value.then == "stop"
+    assert len(server.asked) == 1
+    assert "\n" not in str(caught.value)
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_a_key_that_cannot_be_sent_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("sk-can\nary", "sk-canäry"):
+        monkeypatch.setenv("THE_KEY", key)
+        async with FaultyServer() as server:
+            with pytest.raises(UsageError, match="THE_KEY holds no key") as caught:
+                await client(server, attempts=1).complete(REQUEST)
+        assert "sk-can" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        error(400, message="This model's maximum context length is 4096 tokens", type="BadRequestError", code=400),
+        error(400, message="too long", type="exceed_context_size_error", n_prompt_tokens=9000, n_ctx=4096),
+        error(400, message="too long", code="context_length_exceeded"),
+    ],
+)
+async def test_an_overflow_is_an_answer_of_its_own(bad: Reply) -> None:
+    completion, server = await ask(lambda number, body: bad)
+    assert (completion.finish, completion.message, len(server.asked)) == (
+        Finish.CONTEXT, Message(role="assistant"), 1,
+    )  # fmt: skip
+
+
+async def test_refused_parameters_are_left_out_from_then_on_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    def picky(number: int, body: dict[str, Any]) -> Reply | dict[str, Any]:
+        for name in ("parallel_tool_calls", "temperature", "max_completion_tokens"):
+            if name in body:
+                return error(400, message=f"Unsupported parameter: '{name}'", param=name)
+        return GOOD
+
+    async with FaultyServer(script=picky) as server:
+        model = client(server)
+        with caplog.at_level(logging.WARNING):
+            for _ in range(3):
+                await model.complete(WITH_TOOLS)
+    assert len(server.asked) == 3 + 3
+    assert server.asked[-1]["max_tokens"] == 4096
+    assert len(caplog.records) == 3
+
+
+async def test_a_server_without_structured_output_is_told_the_schema() -> None:
+    def plain(number: int, body: dict[str, Any]) -> Reply | dict[str, Any]:
+        if "response_format" in body:
+            return error(400, message="response_format is not supported")
+        said = '```json\n{"correct": true, "reason": ""}\n```'
+        return {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
+
+    completion, _ = await ask(plain, REQUEST.model_copy(update={"output": VERDICT}))
+    assert completion.message.content == '{"correct": true, "reason": ""}'
+
+
+async def test_a_server_without_tools_is_asked_in_text() -> None:
+    def textual(number: int, body: dict[str, Any]) -> Reply | dict[str, Any]:
+        if "tools" in body:
+            return error(400, message='"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser')
+        said = '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>'
+        return {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
+
+    completion, server = await ask(textual, WITH_TOOLS)
+    assert completion.finish is Finish.TOOL_CALLS
+    assert completion.message.tool_calls[0].name == "search"
+    assert '"search"' in server.asked[1]["messages"][0]["content"]
+
+
+async def test_a_bad_request_among_good_ones_ends_itself_only() -> None:
+    async with FaultyServer(script=lambda n, body: GOOD if n != 1 else error(400, message="bad tools")) as server:
+        model = client(server)
+        finishes = [(await model.complete(WITH_TOOLS)).finish for _ in range(3)]
+    assert finishes == [Finish.STOP, Finish.CONTENT_FILTER, Finish.STOP]
+    assert all("tools" in body for body in server.asked)
+
+
+async def test_an_answer_of_ten_megabytes_counts_as_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "MOST_BYTES", 100_000)
+    completion, _ = await ask(lambda number, body: Reply(body=b" " * 10_000_000), timeout_seconds=10)
+    assert (completion.finish, completion.message.content) == (Finish.LENGTH, "")
+
+
+async def test_nobody_there_is_a_failure_of_the_endpoint() -> None:
+    async with FaultyServer() as server:
+        pass
+    with pytest.raises(ProviderError, match=r"the connection broke .*, 2 times in a row") as caught:
+        await client(server, attempts=2).complete(REQUEST)
+    assert caught.value.then == "requeue"
+
+
+async def test_calls_in_flight_are_those_allowed_and_429_lowers_them() -> None:
+    def slow(number: int, body: dict[str, Any]) -> Reply:
+        return Reply(429) if number == 20 else Reply(wait=0.02, body=orjson.dumps(GOOD))
+
+    async with FaultyServer(script=slow) as server:
+        model = client(server, concurrency=8)
+        await asyncio.gather(*(model.complete(REQUEST) for _ in range(60)))
+        assert server.busiest == 8
+        assert len(server.asked) == 61
+        (line,) = model._lines.values()
+        assert line.limiter.cuts == 1
+
+
+def test_each_event_loop_has_a_client_of_its_own() -> None:
+    async def once() -> int:
+        async with FaultyServer(script=lambda number, body: GOOD) as server:
+            made.config = made.config.model_copy(update={"base_url": server.url})
+            await made.complete(REQUEST)
+            return id(made._line().client)
+
+    made = OpenAIModel(ModelConfig(provider="openai", model="m"), 0)
+    assert asyncio.run(once()) != 0
+    assert asyncio.run(once()) != 0
+
+
+async def test_without_a_key_servers_that_want_none_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("THE_KEY")
+    _, server = await ask(lambda number, body: GOOD)
+    assert server.headers[0]["authorization"] == "Bearer none"

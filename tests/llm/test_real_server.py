@@ -1,0 +1,108 @@
+"""A wire that nobody here wrote: llama.cpp's own server, over a tiny model that calls tools but knows nothing."""
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from pipeline.agents.judge import VERDICT, VerdictOutput
+from pipeline.agents.parse import parse
+from pipeline.agents.probe import probe
+from pipeline.config import RunConfig, build
+from pipeline.corpus import Corpus
+from pipeline.episode import dig
+from pipeline.llm.base import Finish, Request, Sampling, Tool
+from pipeline.llm.openai import OpenAIModel
+from pipeline.run import Run, prepare
+from pipeline.types import Message, Status
+from tests.run.fakes import Watch
+
+ROOT = Path(__file__).parents[2]
+FILE = Path(__file__).parent / "tiny-tool-caller.gguf"
+pytestmark = pytest.mark.skipif(find_spec("xllamacpp") is None, reason="xllamacpp is not installed here")
+STRING = {"type": "string"}
+TRAINED = tuple(
+    Tool(name=name, description=name, parameters={"type": "object", "properties": dict.fromkeys(arguments, STRING)})
+    for name, arguments in (("search", ("query",)), ("finish", ("answer", "evidence")))
+)
+"""The tools that its training had."""
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "tests.llm.serve_gguf", str(FILE), str(port)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout
+    try:
+        yield f"{process.stdout.readline().strip()}/v1"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def settings(url: str, out: Path, tokens: int = 200) -> RunConfig:
+    sampling = {"max_tokens": tokens}
+    model = {"provider": "openai", "model": "tiny", "base_url": url, "sampling": sampling}
+    return build(
+        values={
+            "corpus": {"name": "tiny"},
+            "retrieval": {"retriever": "bm25"},
+            "models": {"default": model},
+            "how": {"out": out, "seeds": 3},
+        }
+    )
+
+
+def ask(messages: tuple[Message, ...], **more: object) -> Request:
+    return Request.model_validate({"model": "tiny", "messages": messages, "sampling": Sampling(max_tokens=200), **more})
+
+
+async def test_tool_calls_and_cached_tokens_come_over(url: str, tmp_path: Path) -> None:
+    model = OpenAIModel(settings(url, tmp_path).models.default, 0)
+    messages = (Message(role="user", content="Who wrote Selandor?"),)
+    found = [await model.complete(ask(messages, tools=TRAINED, sample=sample)) for sample in range(6)]
+    called = [completion for completion in found if completion.finish is Finish.TOOL_CALLS]
+    assert called
+    assert {call.name for completion in called for call in completion.message.tool_calls} <= {"search", "finish"}
+    assert all(c.usage.prompt_tokens > 0 and c.usage.completion_tokens > 0 for c in found)
+    assert found[-1].usage.cached_tokens > 0
+
+
+async def test_structured_output_fits_its_schema(url: str, tmp_path: Path) -> None:
+    model = OpenAIModel(settings(url, tmp_path).models.default, 0)
+    messages = (Message(role="user", content="Is it so?"),)
+    found = [await model.complete(ask(messages, output=VERDICT, sample=sample)) for sample in range(4)]
+    whole = [completion for completion in found if completion.finish is Finish.STOP]
+    assert [parse(VerdictOutput, completion.message.content) for completion in whole]
+
+
+async def test_an_overflow_is_an_answer_of_its_own(url: str, tmp_path: Path) -> None:
+    model = OpenAIModel(settings(url, tmp_path).models.default, 0)
+    completion = await model.complete(ask((Message(role="user", content="word " * 20_000),)))
+    assert completion.finish is Finish.CONTEXT
+
+
+async def test_the_probe_says_in_words_what_it_can_do(url: str, tmp_path: Path) -> None:
+    default = settings(url, tmp_path).models.default
+    found = {finding.name: finding for finding in await probe(default, OpenAIModel(default, 0))}
+    assert set(found) == {"tool calls", "structured output", "reasoning"}
+    assert all(finding.detail and (finding.ok or finding.remedy) for finding in found.values())
+
+
+async def test_a_whole_run_ends_with_true_reasons_and_no_crash(url: str, tmp_path: Path, tiny: Corpus) -> None:
+    config = settings(url, tmp_path)
+    site = prepare.site(config, tiny)
+    with Run(config, tiny) as run:
+        result = await run.execute(lambda seed: dig(seed, site), Watch())
+        records = list(run.kept())
+    assert (result.planned, result.accepted) == (3, 0)
+    assert {record.status for record in records} <= {Status.REJECTED, Status.FAILED}
+    assert all(record.reason for record in records)
+    assert sum(record.usage["generator"].calls for record in records) >= 3

@@ -1,0 +1,86 @@
+"""Error answers as real servers write them, and what each of them means."""
+
+import pytest
+
+from pipeline.llm.base import Finish
+from pipeline.llm.refusal import Refusal, Verdict, judged
+
+
+def of(status: int, said: str = "", code: str = "", *, answered: bool = False, after: float | None = None) -> Verdict:
+    refusal = Refusal(status, said, code, after, "http://there/v1", "m", "THE_KEY")
+    return judged(refusal, frozenset(), frozenset({"model", "seed"}) if answered else frozenset())
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "code", "named"),
+    [
+        (401, "Incorrect API key provided: sk-abc", "invalid_api_key", "THE_KEY"),
+        (401, "Unauthorized", "", "THE_KEY"),
+        (403, "Forbidden", "", "THE_KEY"),
+        (404, "The model `m` does not exist.", "404 NotFoundError", "'m'"),
+        (402, "", "", "THE_KEY"),
+        (429, "You exceeded your current quota", "insufficient_quota", "THE_KEY"),
+        (307, "", "", "base_url"),
+        (400, "Something we have never heard of", "", "takes no request"),
+    ],
+)
+def test_what_no_waiting_mends(status: int, said: str, code: str, named: str) -> None:
+    failure = of(status, said, code).failure
+    assert failure is not None
+    assert failure.fatal
+    assert named in str(failure)
+    assert "sk-" not in str(failure)
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
+def test_what_passes(status: int) -> None:
+    failure = of(status, "Loading model", after=3.0, answered=True).failure
+    assert failure is not None
+    assert (failure.fatal, failure.throttled, failure.after) == (False, status == 429, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "code"),
+    [
+        (400, "This model's maximum context length is 4096 tokens. However, you requested 5000", "400 BadRequestError"),
+        (400, "the request exceeds the available context size", "400 exceed_context_size_error"),
+        (400, "too long", "context_length_exceeded invalid_request_error"),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum", "invalid_request_error"),
+        (413, "Please reduce the length of the messages", ""),
+        (500, "the input does not fit the context window", ""),
+    ],
+)
+def test_a_conversation_that_outgrew_the_model_is_an_end_of_its_own(status: int, said: str, code: str) -> None:
+    assert of(status, said, code).finish is Finish.CONTEXT
+
+
+@pytest.mark.parametrize(
+    ("said", "lacks"),
+    [
+        ('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', "tools"),
+        ("registry.ollama.ai/x does not support tools", "tools"),
+        ("Invalid value for `tool_choice`", "tool_choice"),
+        ("Grammar error: json_schema is not supported", "response_format"),
+        ("Unsupported parameter: 'max_completion_tokens'", "max_completion_tokens"),
+        ("Unsupported value: 'temperature' does not support 0.7 with this model.", "temperature"),
+        ("Unknown parameter: 'parallel_tool_calls'", "parallel_tool_calls"),
+        ("Unrecognized request argument supplied: seed", "seed"),
+        ("tools.0.function.strict: Extra inputs are not permitted", "strict"),
+    ],
+)
+def test_a_parameter_that_is_refused_is_named(said: str, lacks: str) -> None:
+    assert of(400, said).lacks == lacks
+
+
+def test_what_is_left_out_already_is_not_named_again() -> None:
+    refusal = Refusal(400, "seed", "", None, "http://there/v1", "m", "K")
+    assert judged(refusal, frozenset({"seed"})).failure is not None
+
+
+def test_what_was_taken_before_is_not_to_blame_now() -> None:
+    assert of(400, "bad seed", answered=True).finish is Finish.CONTENT_FILTER
+
+
+def test_a_request_that_the_endpoint_will_not_answer_ends_that_request_only() -> None:
+    assert of(400, "blocked by the content management policy").finish is Finish.CONTENT_FILTER
+    assert of(422, "Something we have never heard of", answered=True).finish is Finish.CONTENT_FILTER

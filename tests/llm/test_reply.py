@@ -1,0 +1,166 @@
+"""What real servers answer, and what nobody should: all of it is a completion or a `Failure`."""
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.llm import reply
+from pipeline.llm.base import Completion, Finish
+from pipeline.llm.retry import Failure
+from pipeline.types import Usage
+
+
+def read(message: Any, finish: Any = "stop", usage: Any = None) -> Completion:
+    tree = {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
+    return reply.completion(orjson.dumps(tree))
+
+
+def call(arguments: Any, name: str = "search") -> dict[str, Any]:
+    return {"tool_calls": [{"id": "x", "type": "function", "function": {"name": name, "arguments": arguments}}]}
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "finish"),
+    [
+        ("stop", {"content": "yes"}, Finish.STOP),
+        ("tool_calls", call("{}"), Finish.TOOL_CALLS),
+        ("function_call", call("{}"), Finish.TOOL_CALLS),
+        ("stop", call("{}"), Finish.TOOL_CALLS),
+        (None, call("{}"), Finish.TOOL_CALLS),
+        (None, {"content": "yes"}, Finish.STOP),
+        ("unheard_of", {"content": "yes"}, Finish.STOP),
+        (7, {"content": "yes"}, Finish.STOP),
+        ("tool_calls", {"content": ""}, Finish.STOP),
+        ("length", {"content": "ye"}, Finish.LENGTH),
+        ("length", call('{"query": "a'), Finish.LENGTH),
+        ("content_filter", {"content": None}, Finish.CONTENT_FILTER),
+        ("stop", {"content": None, "refusal": "I will not"}, Finish.CONTENT_FILTER),
+        ("stop", {"content": "", "reasoning": "hm"}, Finish.EMPTY),
+        ("stop", {"content": None, "reasoning_content": "hm"}, Finish.EMPTY),
+    ],
+)
+def test_every_finish_is_one_of_ours(reason: Any, message: dict[str, Any], finish: Finish) -> None:
+    assert read(message, reason).finish is finish
+
+
+@pytest.mark.parametrize(
+    ("message", "content", "reasoning"),
+    [
+        ({"content": "a", "reasoning": "b", "reasoning_content": "b"}, "a", "b"),
+        ({"content": "a", "reasoning_content": "b"}, "a", "b"),
+        ({"content": "<think>\nb\n</think>\n\na"}, "a", "b"),
+        ({"content": "b\n</think>\na"}, "a", "b"),
+        ({"content": "<think>b and then cut"}, "", "b and then cut"),
+        ({"content": [{"type": "thinking", "thinking": "b"}, {"type": "text", "text": "a"}]}, "a", ""),
+        ({"content": '```json\n{"correct": true}\n```'}, '{"correct": true}', ""),
+        ({"content": "```python\nx\n```"}, "```python\nx\n```", ""),
+        ({"content": 7, "reasoning": {}}, "", ""),
+    ],
+)
+def test_thoughts_are_kept_apart_from_what_is_said(message: dict[str, Any], content: str, reasoning: str) -> None:
+    said = read(message).message
+    assert (said.content, said.reasoning) == (content, reasoning)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ('{"query":"a"}', '{"query":"a"}'),
+        ({"query": "é"}, '{"query": "é"}'),
+        ('{"query": "a\nb\x01"}', '{"query": "a\\nb\\u0001"}'),
+        ('{"query": "a', '{"query": "a'),
+        ("574", "574"),
+        (None, "null"),
+    ],
+)
+def test_arguments_are_json_where_they_can_be_read_as_such(arguments: Any, text: str) -> None:
+    (made,) = read(call(arguments)).message.tool_calls
+    assert made.arguments == text
+
+
+def test_calls_written_as_text_are_calls_and_those_cut_off_are_none() -> None:
+    whole = 'Let me see.\n<tool_call>\n{"name": "search", "arguments": {"query": "a"}}\n</tool_call>'
+    said = read({"content": whole}).message
+    assert (said.content, said.tool_calls[0].name, said.tool_calls[0].arguments) == (
+        "Let me see.", "search", '{"query":"a"}',
+    )  # fmt: skip
+    cut = read({"content": 'Hm. <tool_call>{"name": "search", "argum'}, "length")
+    assert (cut.message.content, cut.message.tool_calls, cut.finish) == ("Hm.", (), Finish.LENGTH)
+
+
+def test_lone_surrogates_and_raw_control_characters_do_not_break_it() -> None:
+    raw = b'{"choices": [{"message": {"content": "a\\ud800b\nc"}, "finish_reason": "stop"}]}'
+    completion = reply.completion(raw)
+    assert completion.message.content == "a\ufffdb\nc"
+    assert Completion.model_validate_json(completion.model_dump_json()) == completion
+
+
+@pytest.mark.parametrize(
+    ("usage", "read_as"),
+    [
+        (None, Usage(calls=1)),
+        ([], Usage(calls=1)),
+        ({"prompt_tokens": 5, "completion_tokens": 2}, Usage(calls=1, prompt_tokens=5, completion_tokens=2)),
+        ({"prompt_tokens": -5, "completion_tokens": "2"}, Usage(calls=1)),
+        (
+            {
+                "prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 9},
+                "completion_tokens": 3, "completion_tokens_details": {"reasoning_tokens": 1},
+            },
+            Usage(calls=1, prompt_tokens=5, cached_tokens=5, completion_tokens=3, reasoning_tokens=1),
+        ),
+        ({"prompt_tokens": 5, "prompt_tokens_details": None}, Usage(calls=1, prompt_tokens=5)),
+        ({"prompt_tokens": 1e300}, Usage(calls=1)),
+    ],
+)  # fmt: skip
+def test_usage_is_what_can_be_believed(usage: Any, read_as: Usage) -> None:
+    assert read({"content": "a"}, usage=usage).usage == read_as
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"", b"null", b"[]", b"7", b'"x"', b"{}", b"<html></html>", b'{"choices": []}', b'{"choices": [null]}',
+        b'{"choices": {"0": 1}}', b'{"choices": [{"message": null}]}', b'{"choices": [{"message": "hi"}]}',
+        b'{"choices": [{"message": {"content": "a"}, "finish_reason": "abort"}]}', b'{"error": "down"}',
+        b'{"choices": [{"message": {"content": "a', b"\xff\xfe", b"[" * 100_000, b'{"a":' * 100_000,
+    ],
+)  # fmt: skip
+def test_what_holds_no_message_is_a_failure_and_nothing_else(raw: bytes) -> None:
+    with pytest.raises(Failure):
+        reply.completion(raw)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                "choices message content tool_calls function name arguments finish_reason usage prompt_tokens id text "
+                "reasoning prompt_tokens_details cached_tokens refusal".split()
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(JSON, JSON, JSON)
+def test_no_shape_breaks_it(message: Any, reason: Any, usage: Any) -> None:
+    try:
+        completion = read(message, reason, usage)
+    except Failure:
+        return
+    assert Completion.model_validate_json(completion.model_dump_json()) == completion
+
+
+def test_long_hostile_texts_are_read_in_linear_time() -> None:
+    for content in ("<tool_call>{" * 200_000, " \n" * 1_000_000 + "x", "</think>" * 200_000, "```{" * 300_000):
+        read({"content": content}, "length")

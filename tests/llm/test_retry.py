@@ -1,0 +1,162 @@
+"""Which failures are tried again, when, and for how long."""
+
+import asyncio
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from pipeline.errors import ProviderError
+from pipeline.llm import retry
+from pipeline.llm.deadline import deadline
+from pipeline.llm.limiter import Limiter, Slot
+from pipeline.llm.retry import Failure, Patience, pause, persist, retry_after
+from pipeline.llm.settings import Limits
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "BASE", 0.002)
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, None), ("", None), ("0", 0.0), ("0.5", 0.5), ("7", 7.0), (" 7 ", 7.0), ("60", 60.0), ("61", 60.0),
+        ("-1", 0.0), ("1e9", 60.0), ("inf", 60.0), ("-inf", 0.0), ("nan", None), ("soon", None), ("7 seconds", None),
+        ("Fri, 20 Nov 2026 12:00:09 GMT", 9.0), ("Fri, 20 Nov 2026 11:00:00 GMT", 0.0),
+        ("Sat, 20 Nov 2027 12:00:00 GMT", 60.0), ("Fri, 20 Nov 2026 12:00:09", 9.0), ("Fri, 99 Foo 2026", None),
+        ("\u0667", 7.0), ("1" * 400, 60.0),
+    ],
+)  # fmt: skip
+def test_retry_after_is_honoured_within_a_minute(header: str | None, seconds: float | None) -> None:
+    assert retry_after(header, NOW) == seconds
+
+
+def test_waits_are_jittered_and_bounded() -> None:
+    for number in range(200):
+        assert 0 <= pause(number, None) <= retry.CAP
+        assert 0 <= pause(0, 0.0) <= retry.BASE
+        assert pause(number, 7.0) == 7.0
+    assert len({pause(3, None) for _ in range(20)}) > 10
+
+
+class Endpoint:
+    """Fails as told, then answers."""
+
+    def __init__(self, *failures: Failure | None) -> None:
+        self.failures = list(failures)
+        self.calls = 0
+
+    async def __call__(self, slot: Slot) -> str:
+        self.calls += 1
+        failure = self.failures.pop(0) if self.failures else None
+        if failure:
+            raise failure
+        return "answer"
+
+
+async def ask(endpoint: Endpoint, limits: Limits | None = None, patience: Patience | None = None) -> str:
+    limits = limits or Limits()
+    return await persist(endpoint, Limiter(limits), patience or Patience("there", limits), tokens=1)
+
+
+async def test_nine_failures_and_an_answer() -> None:
+    endpoint = Endpoint(*[Failure("busy", throttled=n % 2 == 0) for n in range(9)])
+    assert await ask(endpoint) == "answer"
+    assert endpoint.calls == 10
+
+
+async def test_after_all_tries_the_seed_goes_back_to_the_queue() -> None:
+    endpoint = Endpoint(*[Failure("down")] * 99)
+    with pytest.raises(ProviderError, match="down, 10 times in a row") as caught:
+        await ask(endpoint)
+    assert (caught.value.then, endpoint.calls) == ("requeue", 10)
+
+
+async def test_what_no_waiting_mends_stops_at_once() -> None:
+    endpoint = Endpoint(Failure("no key", fatal=True))
+    with pytest.raises(ProviderError, match="no key") as caught:
+        await ask(endpoint)
+    assert (caught.value.then, endpoint.calls) == ("stop", 1)
+
+
+async def test_without_an_answer_for_too_long_the_run_stops() -> None:
+    limits = Limits(attempts=3, patience_seconds=0.05)
+    patience = Patience("there", limits)
+    ended = []
+    for _ in range(20):
+        with pytest.raises(ProviderError) as caught:
+            await ask(Endpoint(*[Failure("down")] * 3), limits, patience)
+        ended.append(caught.value.then)
+        await asyncio.sleep(0.01)
+        if ended[-1] == "stop":
+            break
+    assert ended[0] == "requeue"
+    assert ended[-1] == "stop"
+    assert "no answer for 0 s: down" in str(caught.value)
+
+
+async def test_one_answer_renews_the_patience() -> None:
+    limits = Limits(attempts=3, patience_seconds=0.05)
+    patience = Patience("there", limits)
+    for _ in range(6):
+        with pytest.raises(ProviderError) as caught:
+            await ask(Endpoint(*[Failure("down")] * 3), limits, patience)
+        assert caught.value.then == "requeue"
+        await asyncio.sleep(0.02)
+        assert await ask(Endpoint(), limits, patience) == "answer"
+
+
+async def test_idle_time_before_the_first_failure_is_no_silence() -> None:
+    limits = Limits(attempts=2, patience_seconds=0.05)
+    patience = Patience("there", limits)
+    await asyncio.sleep(0.1)
+    with pytest.raises(ProviderError) as caught:
+        await ask(Endpoint(*[Failure("down")] * 3), limits, patience)
+    assert caught.value.then == "requeue"
+
+
+async def test_waiting_for_an_endpoint_does_not_count_for_a_rollout() -> None:
+    """Two tries that wait 0.3 s each, within a deadline of 0.2 s."""
+    endpoint = Endpoint(Failure("busy", after=0.3), Failure("busy", after=0.3))
+    began = time.monotonic()
+    async with deadline(0.2):
+        assert await ask(endpoint) == "answer"
+    assert time.monotonic() - began > 0.6
+
+
+async def test_a_slow_answer_does() -> None:
+    async def slow(slot: Slot) -> str:
+        await asyncio.sleep(0.15)
+        return "answer"
+
+    async def two() -> None:
+        async with deadline(0.2):
+            for _ in range(2):
+                await persist(slow, Limiter(Limits()), Patience("there", Limits()), tokens=1)
+            await asyncio.sleep(0)
+            raise AssertionError("0.3 s of answers fitted into 0.2 s")
+
+    with pytest.raises(TimeoutError):
+        await two()
+
+
+async def test_so_does_all_that_is_no_call() -> None:
+    async def idle() -> None:
+        async with deadline(0.05):
+            await ask(Endpoint(Failure("busy", after=0.1)))
+            await asyncio.sleep(1)
+
+    with pytest.raises(TimeoutError):
+        await idle()
+
+
+async def test_calls_side_by_side_hold_one_clock() -> None:
+    limits, patience = Limits(), Patience("there", Limits())
+    async with deadline(0.1):
+        endpoints = [Endpoint(Failure("busy", after=0.2)) for _ in range(5)]
+        await asyncio.gather(*(persist(e, Limiter(limits), patience, tokens=1) for e in endpoints))
+        await asyncio.sleep(0.02)
