@@ -131,7 +131,9 @@ _SORT = re.compile(r"\b[Tt]he ([a-z]+)\b")
 def _under_label(teller: Statement, gap: Gap, title: str, sort: str) -> str:
     """Of a table's line and a sentence about its subject: "What is stated under “Coastline” for the country that"."""
     label = _LABEL.fullmatch(gap.statement.text[: gap.span.start])
-    told = re.match(rf"(?:The )?{re.escape(title)}(?= )", teller.text)
+    told = re.match(
+        rf"((?:In|On|After|During|Since|By) [^,]{{3,40}}, )?(?:[Tt]he )?{re.escape(title)}(?= )", teller.text
+    )
     if (
         gap.kind == "entity"
         or not label
@@ -141,7 +143,8 @@ def _under_label(teller: Statement, gap: Gap, title: str, sort: str) -> str:
     ):
         return ""
     named = f"What {_WHAT[gap.kind]} is stated under “{label.group(1)}” for the {sort}"
-    return f"{named} that{teller.text[told.end() :].rstrip('.;, ')}?"
+    when = f" {told.group(1)[0].lower()}{told.group(1)[1:].rstrip(', ')}" if told.group(1) else ""
+    return f"{named} that{when}{teller.text[told.end() :].rstrip('.;, ')}?"
 
 
 def _sort(passages: Iterable[Seen]) -> str:
@@ -158,8 +161,7 @@ def _sort(passages: Iterable[Seen]) -> str:
 def _two_steps(teller: Statement, gap: Gap, title: str, sort: str) -> dict[str, object]:
     plainly = _under_label(teller, gap, title, sort)
     if plainly:
-        told = teller.text[len(title) :].lstrip() if teller.text.startswith(title) else teller.text
-        first = _hop(f"Which {sort} {told.rstrip('.;, ')}?", title, teller)
+        first = _hop(f"Which {sort}{plainly.partition(f' for the {sort} that')[2]}", title, teller)
         label = gap.statement.text[: gap.span.start].rstrip(" :-$")
         second = _hop(f"What {_WHAT[gap.kind]} is stated under “{label}” for {title}?", gap.answer, gap.statement)
         return _arguments(plainly, gap, [first, second])

@@ -156,7 +156,8 @@ class Walk:
                     offer(names[0], value + 0.3 * min(2, heard[names[0]] - 1))
         offer(plain(self.seed.title), -0.1)
         if self.seed.title not in self.graph.nodes:
-            offer(f"{plain(self.seed.title)} {_PROSE}", -0.3)
+            name = plain(self.seed.title)
+            offer(f"{name} {name} {name} {_PROSE}", 0.5)
         for name in names_in(self.seed.text):
             if name.lower() not in lexicon.HUBS:
                 offer(name, -0.2)
