@@ -44,7 +44,7 @@ CHAINS = [
 async def roll(question: str, *, k: int = 1, sample: int = 0, temperature: float = 0.0, **limits: int) -> Rollout:
     tree = {
         "retrieval": {"k": k},
-        "model": {"sampling": {"temperature": temperature}},
+        "models": {"default": {"sampling": {"temperature": temperature}}},
         "solver": {"searches": 12, "turns": 16, **limits},
     }
     return await attempt(solver(config.build(values=tree), EmbeddedModel(), SHELF), question, sample)
