@@ -108,7 +108,8 @@ def test_a_draft_at_its_target_is_accepted_on_fresh_rollouts() -> None:
     assert [rollout.sample for rollout in record.confirmation] == [4, 5, 6, 7]
     assert (record.difficulty, record.solve_rate) == (3, 0.5)
     assert record.usage["generator"].calls == 3
-    assert record.usage["solver"].calls == sum(len(r.trajectory.calls) + 1 for r in record.measured_rollouts) * 2 + 0
+    tried = (*record.rounds[0].rollouts, *record.confirmation)
+    assert record.usage["solver"].calls == sum(len(r.trajectory.calls) + 1 for r in tried)
 
 
 def test_rollouts_stop_as_soon_as_the_verdict_cannot_change() -> None:

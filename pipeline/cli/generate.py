@@ -97,7 +97,7 @@ def preview(  # noqa: PLR0913, PLR0917 - options of the user
     else:
         for record in found:
             tell.show(*pages.item(record), "")
-        tell.note(settings.models.of("solver").model)
+        tell.note(settings.models.names())
     if len(found) < PREVIEWED:
         tell.say(f"digsite: {progress.tally.done} seeds gave {len(found)} of {PREVIEWED} pairs")
     return 0 if len(found) == PREVIEWED else SHORT
@@ -113,7 +113,7 @@ def _run(config: RunConfig, folder: Path | None, *, way: options.Way | None, jso
         job = Job(config, progress, folder)
         result: RunResult = way.through(job, debug=way.debug) if way and way.through else asyncio.run(straight(job))
     if json:
-        tell.json({"model": config.models.of("solver").model, **summary(result)})
+        tell.json({"model": config.models.names(), **summary(result)})
     else:
         _close(result, config)
     return SHORT if result.exhausted else 0
@@ -136,7 +136,7 @@ def _close(result: "RunResult", config: RunConfig) -> None:
     rows = [("planned", result.planned), ("accepted", result.accepted)]
     rows += [(f"not accepted: {reason}", count) for reason, count in result.reasons.items()]
     tell.show(tell.table("seeds", "", rows=rows), "")
-    tell.note(config.models.of("solver").model)
+    tell.note(config.models.names())
     tell.show(tell.words(f"data set  {folder / 'dataset'}"), tell.words(f"report    {folder / 'report.html'}"))
     if result.exhausted:
         tell.say(

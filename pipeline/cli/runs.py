@@ -34,7 +34,7 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
         rows = [(head.key[:12], head.status, head.reason, head.target_steps) for head in journal.heads()]
         tell.show(tell.words(f"{folder}: {len(rows)} seeds", style="bold"))
         tell.show(tell.table("outcome", "seeds", rows=_counts(journal).items()), "")
-        tell.note(read(folder).config.models.of("solver").model)
+        tell.note(read(folder).config.models.names())
         tell.show(tell.table("key", "status", "reason", "target", rows=rows))
         tell.say(f"one in full: digsite inspect {run} --item {rows[0][0] if rows else 'KEY'}")
 

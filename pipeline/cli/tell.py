@@ -68,7 +68,7 @@ def table(*heads: str, rows: Iterable[Iterable[object]]) -> Table:
 
 def note(model: str) -> None:
     """Say whose figures were just shown, where that matters; on stderr, since a script reads the model's name."""
-    if model == "embedded":
+    if "embedded" in model.split(" + "):
         screen(error=True).print(words(LOOP, style="dim"), soft_wrap=True)
 
 

@@ -130,6 +130,10 @@ class Models(Data):
     def of(self, role: str) -> ModelConfig:
         return getattr(self, role) or self.default
 
+    def names(self) -> str:
+        """The models of all roles, the generator's first, each once."""
+        return " + ".join(dict.fromkeys(self.of(role).model for role in ROLES))
+
     def all(self) -> list[ModelConfig]:
         """One for each role, the default's too."""
         return [self.default, *map(self.of, ROLES)]

@@ -130,7 +130,7 @@ class Figures(Data):
     @property
     def embedded(self) -> bool:
         """Did the embedded model take part? Then these are figures of the loop, not of the data."""
-        return self.lineage is not None and (self.lineage.model == "embedded" or bool(self.lineage.solver_digest))
+        return self.lineage is not None and self.lineage.embedded
 
     @property
     def usage(self) -> Usage:

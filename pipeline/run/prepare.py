@@ -102,7 +102,7 @@ def site(config: RunConfig, corpus: Corpus) -> Site:
         run=config.digest()[:12],
         preset=config.preset,
         strategy=config.strategy,
-        model=config.models.of("solver").model,
+        model=config.models.names(),
         solver_digest=solver.digest() if config.models.of("solver").provider == "embedded" else "",
         corpus=corpus.manifest.name,
         corpus_fingerprint=corpus.fingerprint,

@@ -79,6 +79,7 @@ class Lineage(Data):
     preset: str
     strategy: str
     model: str
+    """The models of all roles, the generator's first, each once, joined by " + "."""
     solver_digest: str
     """Digest of the embedded solver's code where it solved; empty for another model."""
     corpus: str
@@ -86,6 +87,11 @@ class Lineage(Data):
     licence: str
     attribution: str
     retriever: str
+
+    @property
+    def embedded(self) -> bool:
+        """Did the embedded model play any role? Then the figures are the loop's, and no row is for training."""
+        return "embedded" in self.model.split(" + ")
 
 
 class Record(Data):
@@ -126,11 +132,6 @@ class Record(Data):
     def measured(self) -> tuple[Verdict, ...]:
         """The verdicts that difficulty and solve rate rest on: the confirmation's, and the last round's without one."""
         return self.confirmation_verdicts or (self.last.verdicts if self.last else ())
-
-    @property
-    def measured_rollouts(self) -> tuple[Rollout, ...]:
-        """The rollouts of `measured`, in the same order."""
-        return self.confirmation or (self.last.rollouts if self.last else ())
 
     @property
     def difficulty(self) -> int | None:

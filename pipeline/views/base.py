@@ -45,13 +45,15 @@ def taken(record: Record, include: tuple[str, ...] = ()) -> bool:
 
 
 def trainable(record: Record) -> bool:
-    """No, where the embedded model made or solved it: such rows show that the loop works and teach nothing."""
-    return record.lineage.model != "embedded" and not record.lineage.solver_digest
+    """No, where the embedded model took part: such rows show that the loop works and teach nothing."""
+    return not record.lineage.embedded
 
 
 def correct(record: Record) -> list[Attempt]:
-    """The correct rollouts of the final question, shortest first: of its last round and of its confirmation."""
-    last = record.rounds[-1]
+    """The correct rollouts of the final question, shortest first: of its own round and of its confirmation."""
+    last = record.last
+    if last is None:
+        return []
     rollouts = (*record.confirmation, *last.rollouts)
     verdicts = (*record.confirmation_verdicts, *last.verdicts)
     attempts = [Attempt(r, v) for r, v in zip(rollouts, verdicts, strict=True) if v.correct]

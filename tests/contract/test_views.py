@@ -72,6 +72,7 @@ def test_embedded_rows_are_not_trainable(view):
         return row[name] if name else row["extra_info"]["trainable"]
 
     assert flag("embedded") is False
+    assert flag("embedded + qwen") is False
     assert flag("qwen") is True
 
 

@@ -26,3 +26,15 @@ def test_correct_rollouts_come_shortest_first():
 def test_an_unknown_view_is_answered_with_the_known_ones():
     with pytest.raises(UsageError, match="qa.*sft"):
         base.load("nope")
+
+
+def test_the_rollouts_of_a_relaxed_pair_are_those_of_its_last_draft():
+    record = accepted(1)
+    tried = record.rounds[-1].model_copy(
+        update={"rollouts": record.confirmation, "verdicts": record.confirmation_verdicts}
+    )
+    gave_up = tried.model_copy(update={"index": 9, "draft": None, "rollouts": (), "verdicts": ()})
+    relaxed = record.model_copy(
+        update={"rounds": (tried, gave_up), "confirmation": (), "confirmation_verdicts": (), "reason": "relaxed"}
+    )
+    assert len(base.correct(relaxed)) == sum(v.correct for v in record.confirmation_verdicts) > 0
