@@ -7,6 +7,7 @@ that the same configuration, corpus, cache and seed give the same bytes.
 
 from pipeline.types.corpus import Document, Hit, Passage
 from pipeline.types.data import Data, sha256
+from pipeline.types.distractor import Check, Distractor, Kind, synthetic
 from pipeline.types.question import AnswerType, Draft, Hop, Seed
 from pipeline.types.record import Cause, Feedback, Finding, Label, Lineage, Record, Round, Status
 from pipeline.types.rollout import Call, Message, Rollout, Stop, ToolCall, Trajectory, Usage, Verdict
@@ -15,13 +16,16 @@ __all__ = [
     "AnswerType",
     "Call",
     "Cause",
+    "Check",
     "Data",
+    "Distractor",
     "Document",
     "Draft",
     "Feedback",
     "Finding",
     "Hit",
     "Hop",
+    "Kind",
     "Label",
     "Lineage",
     "Message",
@@ -37,4 +41,5 @@ __all__ = [
     "Usage",
     "Verdict",
     "sha256",
+    "synthetic",
 ]

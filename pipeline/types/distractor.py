@@ -1,0 +1,77 @@
+"""Synthetic passages that mislead a careless reader of one question, and what was found out about them."""
+
+from enum import StrEnum
+
+from pipeline.types.corpus import Passage
+from pipeline.types.data import Data, sha256
+
+SYNTHETIC = "synthetic-"
+"""What ids of passages begin with that are of no corpus. Agents never see it: they see `Passage.shown_id`."""
+
+
+class Kind(StrEnum):
+    """RAGShaper's four dimensions of distraction (arXiv 2601.08699, Table 1)."""
+
+    DOPPELGANGER = "doppelganger"
+    """Same topic, another edition: one value is changed, and the edition is named."""
+    FALSE_SHORTCUT = "false_shortcut"
+    """A hedged claim from the start of the chain to an end, past what lies between."""
+    FRAGMENTED_PUZZLE = "fragmented_puzzle"
+    """One of several passages that each hold a part, and say so."""
+    SUBJECTIVE_FALLACY = "subjective_fallacy"
+    """An opinion, in tone and in words, with one objective error."""
+
+
+class Check(Data):
+    """One thing that a distractor must be, and whether it is."""
+
+    name: str
+    passed: bool
+    detail: str = ""
+
+
+class Distractor(Data):
+    """One synthetic passage of one question's overlay, used or rejected."""
+
+    kind: Kind
+    title: str
+    text: str
+    hop: int
+    """Index of the hop that it distracts from."""
+    source_id: str
+    """The passage of the corpus that it competes with: the hop's own."""
+    source_sha256: str
+    claim: str
+    """The wrong answer of the hop that it suggests; a verbatim part of `text`."""
+    mark: str
+    """What tells a careful reader that it is not the source: a verbatim part of title or text (an edition, a hedge,
+    a scope, an opinion), which the source does not hold."""
+    checks: tuple[Check, ...] = ()
+    """In the order in which they were made; the first that failed is the last."""
+
+    @property
+    def id(self) -> str:
+        """The id of its passage: a hash of what it says, so that the same text is the same passage."""
+        told = f"{self.kind}\n{self.source_id}\n{self.title}\n{self.text}"
+        return f"{SYNTHETIC}{sha256(told)[:16]}#0"
+
+    @property
+    def reason(self) -> str:
+        """The check that it failed; empty where it is used."""
+        return next((check.name for check in self.checks if not check.passed), "")
+
+    @property
+    def used(self) -> bool:
+        """Did it pass all checks? Only then it stands in the overlay."""
+        return bool(self.checks) and not self.reason
+
+    @property
+    def passage(self) -> Passage:
+        start = len(self.title) + 1
+        document, end = self.id.removesuffix("#0"), start + len(self.text)
+        return Passage(id=self.id, document_id=document, title=self.title, text=self.text, start=start, end=end)
+
+
+def synthetic(passage_id: str) -> bool:
+    """Is it a distractor's, and of no corpus?"""
+    return passage_id.startswith(SYNTHETIC)
