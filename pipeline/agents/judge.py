@@ -2,14 +2,10 @@
 
 from typing import Literal
 
-from pipeline.agents.parse import parse
 from pipeline.agents.site import Site
-from pipeline.errors import FormatError
-from pipeline.llm.base import Request, Schema
+from pipeline.agents.structured import schema, structured
 from pipeline.text import normalise
 from pipeline.types import Data, Draft, Usage
-
-ATTEMPTS = 3
 
 
 class VerdictOutput(Data):
@@ -17,7 +13,7 @@ class VerdictOutput(Data):
     reason: str = ""
 
 
-VERDICT = Schema(name="verdict", body=VerdictOutput.model_json_schema())
+VERDICT = schema("verdict", VerdictOutput)
 
 
 class Ruling(Data):
@@ -47,20 +43,7 @@ async def rule(draft: Draft, response: str, site: Site, *, ask: bool = True) -> 
         answer_precision=draft.answer_precision,
         response=response,
     )
-    usage, model = Usage(), site.config.models.of("judge")
-    for sample in range(ATTEMPTS):
-        request = Request(
-            model=model.model,
-            messages=messages,
-            output=VERDICT,
-            sampling=model.sampling.model_copy(update={"temperature": 0.0}),
-            sample=sample,
-        )
-        completion = await site.llm.complete(request)
-        usage += completion.usage
-        try:
-            output = parse(VerdictOutput, completion.message.content)
-        except FormatError:
-            continue
-        return Ruling(right=output.correct, method="judge", usage=usage)
-    raise FormatError(f"the judge gave no readable verdict in {ATTEMPTS} tries")
+    model = site.config.models.of("judge")
+    cold = model.model_copy(update={"sampling": model.sampling.model_copy(update={"temperature": 0.0})})
+    output, usage = await structured(site.llm, cold, messages, VERDICT.name, VerdictOutput)
+    return Ruling(right=output.correct, method="judge", usage=usage)

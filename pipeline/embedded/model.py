@@ -13,6 +13,7 @@ _ROLES = {
     "revise": ("pipeline.embedded.refiner", "revise"),
     "answer": ("pipeline.embedded.solver", "solve"),
     "verdict": ("pipeline.embedded.judge", "judge"),
+    "read": ("pipeline.embedded.reader", "read"),
 }
 
 

@@ -16,7 +16,7 @@ from pipeline.llm.base import Sampling
 from pipeline.types import Data, Usage
 
 PROVIDERS = ("embedded", "openai")
-ROLES = ("generator", "refiner", "solver", "judge")
+ROLES = ("generator", "refiner", "solver", "judge", "reader")
 _MILLION = 1_000_000
 
 
@@ -109,6 +109,8 @@ class Models(Data):
     refiner: ModelConfig | None = None
     solver: ModelConfig | None = None
     judge: ModelConfig | None = None
+    reader: ModelConfig | None = None
+    """Of the checks that read given passages; left out, it is the solver's."""
 
     @model_validator(mode="before")
     @classmethod
@@ -128,7 +130,11 @@ class Models(Data):
         return self
 
     def of(self, role: str) -> ModelConfig:
-        return getattr(self, role) or self.default
+        return getattr(self, role) or self._instead(role)
+
+    def _instead(self, role: str) -> ModelConfig:
+        """Who plays a role that is left out."""
+        return self.of("solver") if role == "reader" else self.default
 
     def names(self) -> str:
         """The models of all roles, the generator's first, each once."""
@@ -139,6 +145,6 @@ class Models(Data):
         return [self.default, *map(self.of, ROLES)]
 
     def what(self) -> dict[str, Any]:
-        """The digested part: the default and the roles that differ from it."""
-        base = self.default.what()
-        return {"default": base} | {role: mine for role in ROLES if (mine := self.of(role).what()) != base}
+        """The digested part: the default, and the roles that another model plays than if they were left out."""
+        named = [role for role in ROLES if self.of(role).what() != self._instead(role).what()]
+        return {"default": self.default.what()} | {role: self.of(role).what() for role in named}

@@ -9,12 +9,12 @@ import pytest
 from jinja2 import Environment
 
 from pipeline import prompts
-from pipeline.agents import judge, tools
+from pipeline.agents import judge, oracle, tools
 from tests.hostile import HOSTILE
 from tests.rules.source import Source, called, tree
 
 NAMES = prompts.names()
-OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.ANSWER)} | {judge.VERDICT.name}
+OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.ANSWER)} | {judge.VERDICT.name, oracle.READ}
 BOUNDARY = "0123456789abcdef"
 ANY = " ".join(HOSTILE)
 
@@ -53,7 +53,7 @@ def misused(sources: tuple[Source, ...]) -> list[str]:
 
 
 def test_the_folder_holds_prompts_for_every_role() -> None:
-    assert set(NAMES) >= {"generator/propose", "refiner/revise", "solver/answer", "judge/verdict"}
+    assert set(NAMES) >= {"generator/propose", "refiner/revise", "solver/answer", "judge/verdict", "oracle/read"}
     assert {tomllib.loads(source(name)[0])["output"] for name in NAMES} == OUTPUTS
 
 

@@ -41,7 +41,7 @@ def test_a_role_takes_from_the_default_what_it_leaves_out(mixed: config.RunConfi
         "large", "openai", "http://localhost:8000/v1", "SMALL_KEY",
     )  # fmt: skip
     assert {role: mixed.models.of(role).model for role in ROLES} == {
-        "generator": "small", "refiner": "small", "solver": "embedded", "judge": "large",
+        "generator": "small", "refiner": "small", "solver": "embedded", "judge": "large", "reader": "embedded",
     }  # fmt: skip
     assert config.RunConfig.model_validate(mixed.model_dump()) == mixed
 

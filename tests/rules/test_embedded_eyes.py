@@ -16,6 +16,7 @@ import pytest
 
 from pipeline import episode
 from pipeline.agents.judge import rule
+from pipeline.agents.oracle import oracle
 from pipeline.agents.site import Site
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
@@ -27,7 +28,7 @@ from pipeline.prompts import unfence
 from pipeline.retrieval.bm25 import Bm25Retriever
 from pipeline.types import AnswerType, Draft, Lineage, Message, Seed, sha256
 
-ROLES = ("propose", "revise", "answer", "verdict")
+ROLES = ("propose", "revise", "answer", "verdict", "read")
 EACH = 4
 """Requests of one role that are asked again."""
 LOREM = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor."
@@ -80,6 +81,7 @@ async def play(corpus: Corpus, model: Recorder) -> None:
         record = await episode.dig(seed, site)
         if record.draft:
             await near_misses(record.draft, site)
+            await readings(record.draft, corpus, site)
         if all(len(model.asked[name]) >= EACH for name in ROLES):
             return
 
@@ -89,6 +91,14 @@ async def near_misses(draft: Draft, site: Site) -> None:
     await rule(counted, "seven", site)
     for response in (f"{draft.answer}, roughly", f"not {draft.answer}", "about 1,000"):
         await rule(draft, response, site)
+
+
+async def readings(draft: Draft, corpus: Corpus, site: Site) -> None:
+    """The oracle reader with all evidence and with the first hop's alone."""
+    cited = {hop.passage_id for hop in draft.hops}
+    passages = [passage for passage in corpus.passages if passage.id in cited]
+    await oracle(draft.question, passages, site)
+    await oracle(draft.question, passages[:1], site)
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ import pytest
 from tests.rules.source import ROOT, Source, docstrings, tree
 
 HOME = "pipeline/embedded"
-SHARED = ("__init__", "observed", "model", "judge")
+SHARED = ("__init__", "observed", "model", "judge", "reader")
 OUTSIDE = (
     "pipeline.types",
     "pipeline.text",

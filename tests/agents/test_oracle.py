@@ -1,0 +1,69 @@
+"""The oracle reader: one call with the passages as data, read by the embedded model too, and never half understood."""
+
+import pytest
+
+from pipeline import prompts
+from pipeline.agents.oracle import oracle
+from pipeline.agents.site import Site
+from pipeline.agents.structured import TRIES
+from pipeline.config import build
+from pipeline.embedded.model import EmbeddedModel
+from pipeline.errors import FormatError
+from pipeline.llm.base import LLM
+from pipeline.llm.scripted import ScriptedLLM
+from tests.hostile import HOSTILE
+from tests.shelf import Shelf, passage
+from tests.test_episode import FILM, HOLM, LINEAGE, TOWN
+
+QUESTION = "Who directed the film Lantern Bay?"
+CHAIN = "When was the home town of the person who directed Lantern Bay founded?"
+
+
+def site(llm: LLM, **values: object) -> Site:
+    return Site(build(values=values), llm, Shelf(), LINEAGE)
+
+
+async def test_it_sends_the_question_and_the_passages_as_data_and_says_what_it_took() -> None:
+    model = ScriptedLLM(['{"reason": "Lantern Bay: by Ada Holm", "answer": " Ada Holm "}'])
+    reading = await oracle(QUESTION, [FILM, HOLM], site(model), sample=2)
+    (request,) = model.requests
+    assert (reading.answer, reading.usage.calls) == ("Ada Holm", 1)
+    assert (request.output and request.output.name, request.sample, request.tools) == ("read", 2 * TRIES, ())
+    inputs = prompts.unfence(request.messages[-1].content) or {}
+    assert inputs["question"] == QUESTION
+    assert inputs["passages"][1] == {"id": HOLM.shown_id, "title": "Ada Holm", "text": HOLM.text}
+
+
+async def test_what_cannot_be_read_is_asked_again_under_another_index_and_is_then_an_error() -> None:
+    model = ScriptedLLM(["no idea", '{"answer": 7}', '{"answer": ""}'])
+    reading = await oracle(QUESTION, [FILM], site(model))
+    assert (reading.answer, reading.usage.calls) == ("", TRIES)
+    assert len({request.sample for request in model.requests}) == TRIES
+    with pytest.raises(FormatError, match="'embedded' gave no readable 'read'"):
+        await oracle(QUESTION, [FILM], site(ScriptedLLM(["?"] * TRIES)))
+
+
+async def test_the_reader_is_the_solvers_model_unless_it_is_named() -> None:
+    def model(name: str) -> dict[str, str]:
+        return {"provider": "openai", "model": name}
+
+    for models, expected in (({"solver": model("s")}, "s"), ({"solver": model("s"), "reader": model("r")}, "r")):
+        asked = ScriptedLLM(['{"answer": "x"}'])
+        await oracle(QUESTION, [FILM], site(asked, models=models))
+        assert asked.requests[0].model == expected
+
+
+async def test_the_embedded_model_follows_a_chain_over_the_passages_in_any_order() -> None:
+    for given in ([FILM, HOLM, TOWN], [TOWN, FILM, HOLM]):
+        assert (await oracle(CHAIN, given, site(EmbeddedModel()))).answer == "1641"
+    assert (await oracle(QUESTION, [FILM], site(EmbeddedModel()))).answer == "Ada Holm"
+
+
+async def test_the_embedded_model_says_nothing_where_there_is_nothing() -> None:
+    assert (await oracle(QUESTION, [], site(EmbeddedModel()))).answer == ""
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_hostile_passages_are_read_as_text(text: str) -> None:
+    given = [FILM, passage("bad", text[:200], text)]
+    assert isinstance((await oracle(QUESTION, given, site(EmbeddedModel()))).answer, str)
