@@ -6,6 +6,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pipeline.cli.tell import words
+from pipeline.process import Process, process
 from pipeline.types import Draft, Record, Rollout, Round, Status, Trajectory, Verdict
 
 _COLOUR = {Status.ACCEPTED: "green", Status.REJECTED: "yellow", Status.FAILED: "red"}
@@ -27,7 +28,7 @@ def item(record: Record) -> Iterator[Text | Padding]:
         yield from _round(played, last=played is record.rounds[-1])
     if record.confirmation:
         yield words("\nconfirmation: fresh rollouts, from which difficulty and solve rate come", style="bold")
-        yield from _rollouts(record.confirmation, record.confirmation_verdicts)
+        yield from _rollouts(record.confirmation, record.confirmation_verdicts, record.draft)
 
 
 def _heading(record: Record) -> Text:
@@ -56,17 +57,21 @@ def _round(played: Round, *, last: bool) -> Iterator[Text | Padding]:
     for finding in played.findings:
         fatal = "fatal, " if finding.fatal else ""
         yield words(f"  audit {finding.check}: {fatal}{finding.cause}  {finding.detail}", style="yellow")
-    yield from _rollouts(played.rollouts, played.verdicts)
+    yield from _rollouts(played.rollouts, played.verdicts, played.draft)
     if played.feedback is not None:
         back = played.feedback
         yield words(f"  sent back: {back.label} ({back.cause})  {back.message}", style="yellow")
 
 
-def _rollouts(rollouts: tuple[Rollout, ...], verdicts: tuple[Verdict, ...]) -> Iterator[Text | Padding]:
+def _rollouts(
+    rollouts: tuple[Rollout, ...], verdicts: tuple[Verdict, ...], draft: Draft | None
+) -> Iterator[Text | Padding]:
     judged = {verdict.sample: verdict for verdict in verdicts}
     for rollout in rollouts:
         verdict = judged.get(rollout.sample)
         yield words(f"  rollout {rollout.sample}: {rollout.answer or '(no answer)'}  {_said(verdict)}", style="cyan")
+        if draft and verdict:
+            yield Padding(words(_went(process(draft, rollout, verdict)), style="dim"), (0, 0, 0, 5), expand=False)
         yield from _calls(rollout.trajectory)
 
 
@@ -76,6 +81,15 @@ def _said(verdict: Verdict | None) -> str:
     right = "right" if verdict.right else "wrong"
     support = "" if verdict.supported else ", without the evidence"
     return f"[{right}{support}; {verdict.steps} steps]"
+
+
+def _went(fields: Process) -> str:
+    """How it went: where each hop's evidence came up, and what the rollout failed of."""
+    hops = ", ".join(
+        f"{number} at step {at}" if at else f"{number} never" for number, at in enumerate(fields.found_at, 1)
+    )
+    failed = f"; failed: {fields.failure.replace('_', ' ')}" if fields.failure else ""
+    return f"evidence of hop {hops}; {fields.useful_steps} of {fields.steps} steps brought anything new{failed}"
 
 
 def _calls(trajectory: Trajectory) -> Iterator[Text | Padding]:

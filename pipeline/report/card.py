@@ -112,4 +112,8 @@ def _ascii(text: str) -> str:
     )
 
 
-_JINJA.filters |= {"fence": fence, "code": code, "percent": "{:.0%}".format, "number": "{:,}".format}
+def _mean(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+_JINJA.filters |= {"fence": fence, "code": code, "mean": _mean, "percent": "{:.0%}".format, "number": "{:,}".format}

@@ -8,6 +8,7 @@ import math
 from pydantic import Field
 
 from pipeline.llm.ledger import Spent
+from pipeline.report.signatures import Signature
 from pipeline.types import Data, Lineage, Usage
 
 _Z = 1.959964
@@ -122,6 +123,8 @@ class Figures(Data):
     rounds: tuple[Stage, ...]
     solve_rates: tuple[Count, ...]
     sides: tuple[Count, ...]
+    signatures: tuple[Signature, ...]
+    """By side."""
     checks: Checks
     costs: tuple[Cost, ...]
     diversity: Diversity

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pipeline import assess
 from pipeline.llm.ledger import Spent
 from pipeline.report.figures import Checks, Cost, Count, Diversity, Figures, Outside, Share, Stage, Target
+from pipeline.report.signatures import Signatures
 from pipeline.text import normalise, words
 from pipeline.types import Draft, Label, Lineage, Record, Round, Status, Usage
 
@@ -33,6 +34,7 @@ class Tally:
         self.checks: Counter[str] = Counter()
         self.usage: dict[str, Usage] = {role: Usage() for role in ROLES}
         self.diversity: dict[str, Counter[str]] = defaultdict(Counter)
+        self.signatures = Signatures()
         self.lineage: Lineage | None = None
 
     def add(self, record: Record) -> None:
@@ -48,6 +50,7 @@ class Tally:
             self._round(record, past)
         if record.status is Status.ACCEPTED and record.draft:
             self.sides[record.seed.side] += 1
+            self.signatures.add(record)
             self._diversity(record.draft)
 
     def _stages(self, record: Record) -> None:
@@ -130,6 +133,7 @@ class Tally:
             rounds=tuple(self._stage_row(index) for index in sorted(self.by_round)),
             solve_rates=tuple(Count(name=name, count=n) for name, n in sorted(self.solve_rates.items(), key=_rate)),
             sides=_counts(self.sides),
+            signatures=self.signatures.rows(),
             checks=self._checks(),
             costs=tuple(
                 Cost(role=role, usage=usage, spent=outside.spent.get(ROLES[role], Spent()))

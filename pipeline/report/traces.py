@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pipeline.embedded.observed import seen
+from pipeline.process import Process, process
 from pipeline.types import Draft, Record, Rollout, Round, Trajectory, Verdict, sha256
 
 SNIPPET = 220
@@ -39,6 +40,7 @@ class Attempt(NamedTuple):
     rollout: Rollout
     verdict: Verdict
     steps: tuple[Step, ...]
+    process: Process | None
 
 
 class Part(NamedTuple):
@@ -123,7 +125,7 @@ def _part(past: Round, before: Draft | None) -> Part:
 
 def _attempts(rollouts: Sequence[Rollout], verdicts: Sequence[Verdict], draft: Draft | None) -> tuple[Attempt, ...]:
     pairs = zip(rollouts, verdicts, strict=True)
-    return tuple(Attempt(rollout, verdict, steps(rollout.trajectory, draft)) for rollout, verdict in pairs)
+    return tuple(Attempt(r, v, steps(r.trajectory, draft), process(draft, r, v) if draft else None) for r, v in pairs)
 
 
 def _results(observation: str, draft: Draft | None) -> tuple[Result, ...]:

@@ -1,7 +1,7 @@
 """`records`: everything, nested; the source that any other view can be made from again.
 
-Consumer: our own tools and anyone's analysis. A row is the JSON of a `types.Record`, and whether it may be trained on;
-`record` turns a row back into the very record.
+Consumer: our own tools and anyone's analysis. A row is the JSON of a `types.Record`, with how the rollouts went that
+its difficulty rests on (`process`), and whether it may be trained on; `record` turns a row back into the very record.
 """
 
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.agents.environment import Environment
+from pipeline.process import processes
 from pipeline.types import Record
 from pipeline.views.base import trainable
 
@@ -82,6 +83,18 @@ LINEAGE = _struct(
     attribution=TEXT,
     retriever=TEXT,
 )
+PROCESS = _struct(
+    sample=COUNT,
+    hit_step=COUNT,
+    found_at=COUNTS,
+    steps=COUNT,
+    useful_steps=COUNT,
+    hit_rate=pa.float64(),
+    deviation=COUNT,
+    efficiency=pa.float64(),
+    failure=TEXT,
+    taxonomy=TEXT,
+)
 SCHEMA = pa.schema(
     _struct(
         key=TEXT,
@@ -92,15 +105,17 @@ SCHEMA = pa.schema(
         confirmation=pa.list_(ROLLOUT),
         confirmation_verdicts=pa.list_(VERDICT),
         lineage=LINEAGE,
+        process=pa.list_(PROCESS),
         trainable=FLAG,
     )
 )
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    yield {**record.model_dump(mode="json"), "trainable": trainable(record)}
+    went = [fields.model_dump(mode="json") for fields in processes(record)]
+    yield {**record.model_dump(mode="json"), "process": went, "trainable": trainable(record)}
 
 
 def record(row: dict[str, Any]) -> Record:
     """The inverse of `rows`."""
-    return Record.model_validate({name: value for name, value in row.items() if name != "trainable"})
+    return Record.model_validate({name: row[name] for name in Record.model_fields})

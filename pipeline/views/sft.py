@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from pipeline.agents.environment import Environment
 from pipeline.llm.base import Tool
+from pipeline.process import process
 from pipeline.types import Message, Record, Stop, Trajectory
 from pipeline.views.base import correct, trainable
 
@@ -40,6 +41,10 @@ SCHEMA = pa.schema(
         ("messages", pa.list_(MESSAGE)),
         ("tools", pa.string()),
         ("steps", pa.int32()),
+        ("hit_step", pa.int32()),
+        ("useful_steps", pa.int32()),
+        ("hit_rate", pa.float64()),
+        ("efficiency", pa.float64()),
         ("difficulty", pa.int32()),
         ("solve_rate", pa.float64()),
         ("licence", pa.string()),
@@ -51,12 +56,17 @@ SCHEMA = pa.schema(
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     for rollout, verdict in correct(record):
-        if fit(rollout.trajectory):
+        if record.draft and fit(rollout.trajectory):
+            went = process(record.draft, rollout, verdict)
             yield {
                 "id": record.key,
                 "messages": [openai_message(message) for message in rollout.trajectory.messages],
                 "tools": tools_json(environment.tools),
                 "steps": verdict.steps,
+                "hit_step": went.hit_step,
+                "useful_steps": went.useful_steps,
+                "hit_rate": went.hit_rate,
+                "efficiency": went.efficiency,
                 "difficulty": record.difficulty,
                 "solve_rate": record.solve_rate,
                 "licence": record.lineage.licence,

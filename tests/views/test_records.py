@@ -2,9 +2,10 @@ import pyarrow as pa
 
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
+from pipeline.process import Process
 from pipeline.types import Record
 from pipeline.views import records
-from tests.records import batch, hostile
+from tests.records import accepted, batch, hostile
 
 ENVIRONMENT = environment(RunConfig())
 
@@ -16,5 +17,12 @@ def test_every_record_comes_back_from_arrow_as_it_was():
     assert [records.record(row) for row in table.to_pylist()] == originals
 
 
+def test_how_the_measured_rollouts_went_stands_beside_them():
+    (row,) = records.rows(accepted(1), ENVIRONMENT)
+    assert [fields["sample"] for fields in row["process"]] == [r.sample for r in accepted(1).confirmation]
+    assert [fields["failure"] for fields in row["process"]] == [None, None, "missed_evidence", None]
+
+
 def test_the_schema_names_every_field_of_a_record():
-    assert set(records.SCHEMA.names) == {*Record.model_fields, "trainable"}
+    assert set(records.SCHEMA.names) == {*Record.model_fields, "process", "trainable"}
+    assert {field.name for field in records.PROCESS} == set(Process.model_fields)

@@ -1,0 +1,53 @@
+"""The three figures by which the literature tells hard search questions from easy ones, for each split of a data set:
+retrievals per solve, the step of the first hit, and whether prior knowledge alone would have done.
+"""
+
+from pipeline.process import processes
+from pipeline.types import Data, Record
+
+
+class Signature(Data):
+    """Means over the correct rollouts that difficulty rests on; the accepted records of one side."""
+
+    side: str
+    solves: int
+    retrievals_per_solve: float | None
+    first_hit: float | None
+    hit_rate: float | None
+    """Mean share of the hops whose evidence such a rollout saw."""
+    prior_knowledge: float | None = None
+    """Share of the questions that were solved without a search; None where nobody tried."""
+
+
+class Signatures:
+    """Counts one accepted record at a time."""
+
+    def __init__(self) -> None:
+        self._steps: dict[str, list[int]] = {}
+        self._hits: dict[str, list[int]] = {}
+        self._rates: dict[str, list[float]] = {}
+
+    def add(self, record: Record) -> None:
+        side = record.seed.side
+        for fields in processes(record):
+            if fields.failure is None:
+                self._steps.setdefault(side, []).append(fields.steps)
+                self._rates.setdefault(side, []).append(fields.hit_rate)
+                self._hits.setdefault(side, []).extend([fields.hit_step] if fields.hit_step is not None else [])
+
+    def rows(self) -> tuple[Signature, ...]:
+        """The side to train on first."""
+        return tuple(
+            Signature(
+                side=side,
+                solves=len(self._steps[side]),
+                retrievals_per_solve=_mean(self._steps[side]),
+                first_hit=_mean(self._hits[side]),
+                hit_rate=_mean(self._rates[side]),
+            )
+            for side in sorted(self._steps, key=lambda side: side != "train")
+        )
+
+
+def _mean(values: list[int] | list[float]) -> float | None:
+    return sum(values) / len(values) if values else None

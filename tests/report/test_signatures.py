@@ -1,0 +1,27 @@
+import pytest
+
+from pipeline.config import RunConfig
+from pipeline.report.card import Contents, card
+from pipeline.report.signatures import Signatures
+from pipeline.report.tally import tally
+from tests.records import accepted, below_target, rejected
+
+
+def test_means_are_over_the_correct_fresh_rollouts_of_each_side():
+    counted = Signatures()
+    counted.add(accepted(1))
+    counted.add(accepted(2, side="eval"))
+    train, held = counted.rows()
+    assert (train.side, held.side) == ("train", "eval")
+    assert train.solves == 3
+    assert train.retrievals_per_solve == pytest.approx(3.0)
+    assert train.first_hit == pytest.approx(3.0)
+    assert train.hit_rate == 1.0
+    assert train.prior_knowledge is None
+
+
+def test_only_accepted_records_count_and_the_card_says_what_was_not_probed():
+    figures = tally([accepted(1), rejected(2), below_target(3)]).figures()
+    assert [row.solves for row in figures.signatures] == [3]
+    text = card(figures, Contents(rows={}), RunConfig())
+    assert "| train | 3 | 3.00 | 3.00 | 100% | not probed |" in text
