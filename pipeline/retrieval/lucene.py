@@ -9,6 +9,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from pipeline.corpus.loading import Corpus
 from pipeline.errors import RetrievalError
 from pipeline.retrieval import index, jvm
@@ -38,7 +40,7 @@ class LuceneRetriever(Passages):
         self._searcher: Any = jvm.call(_open, home, len(corpus.passages))
         self._waiting: list[_Asked] = []
         self._lock = Lock()
-        self._statistics: tuple[int, float] | None = None
+        self._statistics: tuple[int, np.float32] | None = None
         self._frequency: dict[str, int] = {}
 
     async def search(self, query: str, k: int) -> list[Hit]:
@@ -99,12 +101,13 @@ class LuceneRetriever(Passages):
         return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))
 
     def _score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Lucene's BM25Similarity, with its length norm of one byte."""
+        """Lucene's BM25Similarity with its single precision, its length norm of one byte and Anserini's rounding to
+        four places, so that equal texts tie."""
         reader = self._searcher.index_reader
         if self._statistics is None:
             statistics = reader.stats()
             documents = statistics["non_empty_documents"]
-            self._statistics = documents, statistics["total_terms"] / max(1, documents)
+            self._statistics = documents, np.float32(statistics["total_terms"] / max(1, documents))
         documents, average = self._statistics
         terms = Counter(reader.analyze(query))
         weight = {}
@@ -115,16 +118,18 @@ class LuceneRetriever(Passages):
                 self._frequency[term] = reader.reader.docFreq(key)
             df = self._frequency[term]
             if df:
-                weight[term] = times * log(1 + (documents - df + 0.5) / (df + 0.5))
+                weight[term] = np.float32(times) * np.float32(log(1 + (documents - df + 0.5) / (df + 0.5)))
         return [_bm25(weight, reader.analyze(readable(text)), average) for text in texts]
 
 
-def _bm25(weight: dict[str, float], tokens: list[str], average: float) -> float:
+def _bm25(weight: dict[str, np.float32], tokens: list[str], average: np.float32) -> float:
     counts = Counter(tokens)
     if not any(counts[term] for term in weight):
         return 0.0
-    norm = K1 * (1 - B + B * _stored_length(len(tokens)) / average)
-    return sum(w * counts[term] / (counts[term] + norm) for term, w in weight.items())
+    one, k1, b = np.float32(1), np.float32(K1), np.float32(B)
+    norm = one / (k1 * (one - b + b * np.float32(_stored_length(len(tokens))) / average))
+    parts = (w - w / (one + np.float32(counts[term]) * norm) for term, w in weight.items() if counts[term])
+    return float(np.float32(round(float(np.float32(sum(map(float, parts)))), 4)))
 
 
 def _stored_length(length: int) -> int:

@@ -11,8 +11,10 @@ from pipeline.corpus import Corpus
 from pipeline.corpus.seeds import side
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.opening import KINDS, open_retriever
+from pipeline.retrieval.overlay import Overlay
 from pipeline.retrieval.passages import contents
 from pipeline.retrieval.sided import Sided
+from pipeline.types import Passage
 
 QUERIES = [
     "Who designed the bridge over the old harbour of Ostrand?",
@@ -21,6 +23,7 @@ QUERIES = [
     "lighthouse keeper",
     "the River Issel's dam",
 ]
+NOTHING = Passage(id="synthetic-0#0", document_id="synthetic-0", title="Qa", text="Xu wy.", start=3, end=9)
 ODD = ["", " ", "?!", "the of and", "zzyzx", "x" * 30_000, "\0", "\ud800", "AND OR ( [ * ~", "日本", "Ostrand " * 5000]
 
 
@@ -31,12 +34,14 @@ def opened(tiny: Corpus, indexes: Path) -> Callable[[str], Retriever]:
     def get(kind: str) -> Retriever:
         if kind == "sided":
             return Sided(get("lucene"), "train")
+        if kind == "overlay":
+            return Overlay(get("lucene"), [NOTHING])
         return made.setdefault(kind, open_retriever(kind, tiny, indexes))
 
     return get
 
 
-@pytest.fixture(params=[*KINDS, "sided"])
+@pytest.fixture(params=[*KINDS, "sided", "overlay"])
 def any_retriever(request: pytest.FixtureRequest, opened: Callable[[str], Retriever]) -> Retriever:
     return opened(request.param)
 

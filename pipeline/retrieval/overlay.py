@@ -1,0 +1,42 @@
+"""A question's own passages laid over an index: found by its agents as if they stood in it, and by nobody else."""
+
+from collections.abc import Sequence
+
+from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.passages import contents
+from pipeline.types import Hit, Passage
+
+
+class Overlay:
+    """`retriever` and, ranked among its hits by its own statistics, `passages`; the index itself never holds them.
+
+    Needs a retriever that can `score`. The number of passages is too small to move an index's statistics, so they rank
+    as they would in an index that was built with them.
+    """
+
+    def __init__(self, retriever: Retriever, passages: Sequence[Passage]) -> None:
+        self._retriever = retriever
+        self._own = {passage.id: passage for passage in passages}
+
+    async def search(self, query: str, k: int) -> list[Hit]:
+        return await self._merged(query, await self._retriever.search(query, k), k)
+
+    async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        found = await self._retriever.search_many(queries, k)
+        return [await self._merged(query, hits, k) for query, hits in zip(queries, found, strict=True)]
+
+    async def get(self, passage_id: str) -> Passage | None:
+        return self._own.get(passage_id) or await self._retriever.get(passage_id)
+
+    async def document(self, document_id: str) -> list[Passage]:
+        own = [passage for passage in self._own.values() if passage.document_id == document_id]
+        return own or await self._retriever.document(document_id)
+
+    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        return await self._retriever.score(query, texts)
+
+    async def _merged(self, query: str, hits: list[Hit], k: int) -> list[Hit]:
+        own = list(self._own.values())
+        scores = await self._retriever.score(query, [contents(passage) for passage in own]) if own else []
+        hits = hits + [Hit(passage=p, score=score) for p, score in zip(own, scores, strict=True) if score > 0]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))[: max(0, k)]
