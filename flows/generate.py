@@ -28,8 +28,8 @@ from pipeline.config import RunConfig, build
 from pipeline.run import RunResult
 
 logger = logging.getLogger(__name__)
-SMALLEST, LARGEST = 16, 64
-"""Seeds in a batch."""
+PER_WORKER = 16
+"""Seeds in a batch for each at work: a batch ends with its slowest seed, and until then the endpoint idles."""
 EVERY = 3.0
 """Seconds between two updates of the progress artifact."""
 _given: ContextVar[Job | None] = ContextVar("job", default=None)
@@ -58,7 +58,7 @@ def read(path: Path) -> RunConfig:
 async def _stages(job: Job) -> RunResult:
     await stage("corpus", job.read)
     await stage("index", job.index)
-    size = min(max(2 * job.config.how.concurrency, SMALLEST), LARGEST)
+    size = PER_WORKER * job.config.seeds_at_work()
     with job.open() as run:
         async with _progress(job):
             for number, keys in enumerate(run.batches(size)):

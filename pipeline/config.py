@@ -18,6 +18,9 @@ from pipeline.errors import UsageError
 from pipeline.llm.settings import Models
 from pipeline.types import AnswerType, Data, sha256
 
+MOST_SEEDS = 4096
+LOCAL_SEEDS = 8
+"""Seeds at work at once where no endpoint is asked."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -77,7 +80,8 @@ class How(Data):
     """Run exactly so many seeds instead."""
     max_seeds: int | None = Field(None, ge=1)
     """Default: ten per pair."""
-    concurrency: int = Field(8, ge=1, le=1024)
+    concurrency: int | None = Field(None, ge=1, le=MOST_SEEDS)
+    """Seeds at work at once; left out: as many as the models take calls, so that none of them stands idle."""
     out: Path = Path("outputs")
     rollout_seconds: float = Field(300.0, gt=0)
     """Of one agent; waiting for an endpoint that is busy or down does not count."""
@@ -122,6 +126,14 @@ class RunConfig(Data):
         if any(model.provider == "embedded" for model in self.models.all()):
             tree["embedded_code"] = digest()
         return tree
+
+    def seeds_at_work(self) -> int:
+        """How many seeds are dug at once. A seed has one call under way at most times, so that fewer seeds than an
+        endpoint takes calls would leave it idle."""
+        if self.how.concurrency is not None:
+            return self.how.concurrency
+        asked = {model.model: model.limits.concurrency for model in self.models.all() if model.provider != "embedded"}
+        return min(sum(asked.values()), MOST_SEEDS) or LOCAL_SEEDS
 
     def digest(self) -> str:
         return sha256(orjson.dumps(self.what(), option=orjson.OPT_SORT_KEYS).decode())

@@ -113,7 +113,7 @@ async def measure(questions: Sequence[Question], llm: LLM, retriever: Retriever,
     """`config.loop.rollouts` rollouts of each question, within `config.solver`; raises what model and index do."""
     from pipeline.embedded import solver as embedded
 
-    gate = asyncio.Semaphore(config.how.concurrency)
+    gate = asyncio.Semaphore(config.seeds_at_work())
     agent = solver(config, llm, retriever)
 
     async def one(index: int, sample: int) -> Scored:

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from pipeline.cli.progress import Progress
-from pipeline.config import RunConfig
+from pipeline.config import LOCAL_SEEDS, RunConfig
 from pipeline.corpus import Corpus
 from pipeline.episode import dig
 from pipeline.retrieval import index
@@ -33,8 +33,9 @@ async def _dug(config: RunConfig, corpus: Corpus, progress: Progress) -> list[Re
     site, order, found = prepare.site(config, corpus), Order(config, corpus), list[Record]()
     wanted, most = bounds(config.how)
     progress.stage("digging")
-    for start in range(0, most, config.how.concurrency):
-        seeds = [order[index].seed for index in range(start, min(start + config.how.concurrency, most))]
+    together = min(config.seeds_at_work(), LOCAL_SEEDS)
+    for start in range(0, most, together):
+        seeds = [order[index].seed for index in range(start, min(start + together, most))]
         for record in await asyncio.gather(*(dig(seed, site) for seed in seeds)):
             progress.tally.add(record)
             found += [record] if record.status is Status.ACCEPTED else []

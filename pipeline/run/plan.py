@@ -5,6 +5,7 @@ those that the quality filter drops. The plan is the shortest prefix of it that 
 concurrency nor kills nor the order of completion can change what it is.
 """
 
+import math
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
@@ -16,6 +17,7 @@ from pipeline.store.journal import Head
 from pipeline.types import Passage, Seed, Status, sha256
 
 SEEDS_PER_PAIR = 10
+FEWEST_AT_WORK = 8
 
 
 class Passages(Protocol):
@@ -153,6 +155,17 @@ class Frontier:
     def exhausted(self) -> bool:
         """The most seeds were tried and there are fewer pairs than wanted."""
         return self.complete and self._wanted is not None and self._accepted < self._wanted
+
+    def appetite(self) -> int:
+        """Seeds worth having at work at once: what the missing pairs will take at the yield so far, since every seed
+        beyond the plan is paid for and put aside. It changes when a seed is begun, never which seeds the plan holds.
+        """
+        if self._wanted is None:
+            return self._most
+        accepted = self._accepted + sum(status is Status.ACCEPTED for status in self._ahead.values())
+        ended = self.length + len(self._ahead)
+        missing = max(0, self._wanted - accepted)
+        return max(FEWEST_AT_WORK, math.ceil(missing * (ended + 2) / (accepted + 1)))
 
     def horizon(self) -> int:
         """No seed from this index on can be part of the plan any more."""

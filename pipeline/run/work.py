@@ -192,7 +192,7 @@ class Run:
         spent: BaseException | None = None
         try:
             while True:
-                for index, planned in islice(owed, self.config.how.concurrency - len(flying)):
+                for index, planned in islice(owed, max(0, self._room() - len(flying))):
                     flying[asyncio.create_task(self._dug(planned.seed, dig, observer))] = index, planned
                 if not flying:
                     if spent:
@@ -213,6 +213,10 @@ class Run:
                 task.cancel()
             await asyncio.gather(*flying, return_exceptions=True)
             self._settle(set(flying), flying, observer)
+
+    def _room(self) -> int:
+        """Seeds that may be at work now."""
+        return min(self.config.seeds_at_work(), self._frontier.appetite())
 
     def _settle(
         self,

@@ -117,3 +117,15 @@ def test_a_plan_that_ran_out_of_seeds_says_so() -> None:
     fixed.end(0, Status.REJECTED)
     assert fixed.complete
     assert not fixed.exhausted
+
+
+def test_no_more_seeds_are_at_work_than_the_missing_pairs_will_take() -> None:
+    frontier = Frontier(How(pairs=30))
+    assert frontier.appetite() == 60
+    for index in range(90):
+        frontier.end(index, Status.ACCEPTED if index % 3 == 0 else Status.REJECTED)
+        assert frontier.appetite() >= 8
+        if index == 44:
+            assert 40 <= frontier.appetite() <= 50
+    assert frontier.complete
+    assert Frontier(How(seeds=500)).appetite() == 500

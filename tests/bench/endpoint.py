@@ -1,0 +1,195 @@
+"""How much of an endpoint the whole job uses: against a simulated one of known latency, and beside the bare SDK.
+
+`efficiency` is ideal / wall of the digging, where ideal = max(calls x latency / cap, longest seed): the wall of a
+scheduler that knows all and costs nothing. The ramp and the last seeds count. `sdk` sets the job's calls a second where
+the CPU is the limit beside those of the bare SDK with the same bodies, and the CPU time of a call, which is steadier on
+a busy machine.
+"""
+
+import argparse
+import asyncio
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2
+import orjson
+from openai import AsyncOpenAI
+
+from pipeline.config import build
+from pipeline.episode import dig
+from pipeline.run import Run, prepare
+from pipeline.types import Record, Rollout, Verdict
+from tests.bench.common import table
+from tests.run.fakes import Watch
+
+ROOT = Path(__file__).parents[2]
+POINTS = {8: 0.25, 64: 1.0, 256: 4.0}
+"""Calls in flight, and the latency of each in seconds."""
+SEEDS = {8: 48, 64: 256, 256: 768}
+WANTED, SDK_WANTED = 0.9, 0.7
+
+
+class Point(NamedTuple):
+    """One job. Seconds are those of the digging."""
+
+    cap: int
+    latency: float
+    seeds: int
+    accepted: int
+    calls: int
+    busiest: int
+    wall: float
+    cpu: float
+    ideal: float
+
+    @property
+    def efficiency(self) -> float:
+        return self.ideal / self.wall
+
+
+@contextmanager
+def simulated(latency: float) -> Iterator[str]:
+    command = [sys.executable, "-m", "tests.bench.simulated", str(latency)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def told(url: str, what: str) -> Any:
+    with urllib.request.urlopen(url.replace("/v1", f"/{what}")) as answer:
+        return orjson.loads(answer.read())
+
+
+def job(url: str, cap: int, latency: float, options: argparse.Namespace, seeds: int) -> Point:
+    """The digging of `digsite generate`, with journal, cache, index and ledger, in a folder that is thrown away."""
+    model = {"provider": "openai", "model": "m", "base_url": url, "limits": {"concurrency": cap}}
+    with tempfile.TemporaryDirectory() as folder:
+        values: dict[str, Any] = {
+            "corpus": {"name": options.corpus},
+            "models": {"default": model},
+            "how": {"out": options.out, "seeds": seeds},
+        }
+        config = build(values=values, sets=options.set)
+        texts = prepare.corpus(config)
+        # The index may be an old one; journal and cache must not.
+        fresh = config.model_copy(update={"how": config.how.model_copy(update={"out": Path(folder)})})
+        site = replace(prepare.site(config, texts), config=fresh, llm=prepare.model(fresh))
+        with Run(fresh, texts) as run:
+            cpu, began = _cpu(), time.monotonic()
+            result = asyncio.run(run.execute(partial(dig, site=site), Watch()))
+            wall, cpu = time.monotonic() - began, _cpu() - cpu
+            depth = max(depth_of(record) for record in run.kept())
+    stats = told(url, "stats")
+    ideal = max(stats["answered"] * latency / cap, depth * latency)
+    return Point(cap, latency, seeds, result.accepted, stats["answered"], stats["busiest"], wall, cpu, ideal)
+
+
+def depth_of(record: Record) -> int:
+    """Calls of a seed that must follow one another: all but those of rollouts that ran side by side."""
+    return sum(
+        past.agent.usage.calls + _after_another(past.rollouts, past.verdicts, together=past.control)
+        for past in record.rounds
+    ) + _after_another(record.confirmation, record.confirmation_verdicts, together=True)
+
+
+def _after_another(rollouts: tuple[Rollout, ...], verdicts: tuple[Verdict, ...], *, together: bool) -> int:
+    calls = [r.trajectory.usage.calls + v.usage.calls for r, v in zip(rollouts, verdicts, strict=True)]
+    return max(calls, default=0) if together else sum(calls)
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+async def sdk(url: str, bodies: list[dict[str, Any]], cap: int, calls: int) -> tuple[float, float]:
+    """Calls a second of the bare SDK with the same bodies, and its CPU seconds a call."""
+    client = AsyncOpenAI(
+        api_key="none",
+        base_url=url,
+        max_retries=0,
+        http_client=httpx2.AsyncClient(limits=httpx2.Limits(max_connections=cap, max_keepalive_connections=cap)),
+    )
+    gate = asyncio.Semaphore(cap)
+
+    async def one(body: dict[str, Any]) -> None:
+        async with gate:
+            await client.chat.completions.create(**body)
+
+    cpu, began = _cpu(), time.monotonic()
+    await asyncio.gather(*(one(bodies[n % len(bodies)]) for n in range(calls)))
+    seconds, cpu = time.monotonic() - began, _cpu() - cpu
+    await client.close()
+    return calls / seconds, cpu / calls
+
+
+def beside_sdk(options: argparse.Namespace, cap: int = 256, latency: float = 0.02) -> dict[str, float]:
+    """The job where latency is next to nothing, and the SDK with what the job sent, before and after one another."""
+    with simulated(latency) as url:
+        point = job(url, cap, latency, options, options.sdk_seeds)
+        bodies = [orjson.loads(body) for body in told(url, "bodies")]
+        rate, cpu = asyncio.run(sdk(url, bodies, cap, point.calls))
+    ours = point.calls / point.wall
+    return {
+        "ours": ours,
+        "sdk": rate,
+        "share": ours / rate,
+        "cpu_ms_ours": 1000 * point.cpu / point.calls,
+        "cpu_ms_sdk": 1000 * cpu,
+    }
+
+
+def main(options: argparse.Namespace) -> bool:
+    points = []
+    for cap, latency in POINTS.items():
+        if not options.cap or cap in options.cap:
+            with simulated(latency) as url:
+                points.append(job(url, cap, latency, options, options.seeds or SEEDS[cap]))
+                print(points[-1], file=sys.stderr)
+    rate = beside_sdk(options) if options.sdk_seeds else {}
+    efficiency = {str(point.cap): round(point.efficiency, 3) for point in points}
+    if options.json:
+        print(orjson.dumps({"efficiency": efficiency, "sdk": rate, "points": [p._asdict() for p in points]}).decode())
+    else:
+        heads = (
+            "cap",
+            "latency s",
+            "seeds",
+            "accepted",
+            "calls",
+            "busiest",
+            "wall s",
+            "cpu s",
+            "ideal s",
+            "efficiency",
+        )
+        print(table(heads, [(*p[:6], *(f"{x:.1f}" for x in p[6:]), f"{p.efficiency:.3f}") for p in points]))
+        print("\n".join(f"{name} {value:.3g}" for name, value in rate.items()))
+    slow = [name for name, value in efficiency.items() if value < WANTED]
+    return not slow and rate.get("share", 1.0) >= SDK_WANTED
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--corpus", default="wiki")
+    parser.add_argument("--cap", type=int, action="append", choices=list(POINTS), help="these points only")
+    parser.add_argument("--seeds", type=int, help="of each point")
+    parser.add_argument("--sdk-seeds", type=int, default=150, help="of the comparison with the SDK; 0: none")
+    parser.add_argument("--set", action="append", default=[], help="any setting")
+    parser.add_argument("--out", type=Path, default=Path("outputs"), help="where the index is, or is built")
+    parser.add_argument("--json", action="store_true")
+    sys.exit(0 if main(parser.parse_args()) else 1)
