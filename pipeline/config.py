@@ -81,7 +81,7 @@ class How(Data):
     max_seeds: int | None = Field(None, ge=1)
     """Default: ten per pair."""
     concurrency: int | None = Field(None, ge=1, le=MOST_SEEDS)
-    """Seeds at work at once; left out: as many as the models take calls, so that none of them stands idle."""
+    """Seeds at work at once; left out: enough that no endpoint stands idle."""
     out: Path = Path("outputs")
     rollout_seconds: float = Field(300.0, gt=0)
     """Of one agent; waiting for an endpoint that is busy or down does not count."""
@@ -128,12 +128,13 @@ class RunConfig(Data):
         return tree
 
     def seeds_at_work(self) -> int:
-        """How many seeds are dug at once. A seed has one call under way at most times, so that fewer seeds than an
-        endpoint takes calls would leave it idle."""
+        """How many seeds are dug at once: somewhat more than the endpoints take calls, since a seed has one call under
+        way at most times, and none while it searches."""
         if self.how.concurrency is not None:
             return self.how.concurrency
         asked = {model.model: model.limits.concurrency for model in self.models.all() if model.provider != "embedded"}
-        return min(sum(asked.values()), MOST_SEEDS) or LOCAL_SEEDS
+        calls = sum(asked.values())
+        return min(calls + max(calls // 4, LOCAL_SEEDS), MOST_SEEDS) if calls else LOCAL_SEEDS
 
     def digest(self) -> str:
         return sha256(orjson.dumps(self.what(), option=orjson.OPT_SORT_KEYS).decode())

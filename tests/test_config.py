@@ -70,11 +70,11 @@ def test_a_corpus_path_gives_a_plain_folder_name() -> None:
     assert config.build(sets=['corpus.name="/"']).corpus_slug() == "corpus"
 
 
-def test_as_many_seeds_are_at_work_as_the_models_take_calls() -> None:
+def test_more_seeds_are_at_work_than_the_models_take_calls() -> None:
     assert config.build().seeds_at_work() == config.LOCAL_SEEDS
     default = {"provider": "openai", "model": "a", "base_url": "http://localhost:1/v1", "limits": {"concurrency": 100}}
     one = {"models": {"default": default}}
-    assert config.build(values=one).seeds_at_work() == 100
+    assert config.build(values=one).seeds_at_work() == 125
     two = {"models": {"default": default, "judge": {"model": "b", "limits": {"concurrency": 20}}}}
-    assert config.build(values=two).seeds_at_work() == 120
+    assert config.build(values=two).seeds_at_work() == 150
     assert config.build(values=two, sets=["how.concurrency=3"]).seeds_at_work() == 3

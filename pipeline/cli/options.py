@@ -51,7 +51,7 @@ Out = Annotated[Path | None, typer.Option(help="Where runs are kept.  [outputs]"
 TextField = Annotated[str | None, typer.Option(help="Field of the text, for a CORPUS that is a path.  [text]")]
 TitleField = Annotated[str | None, typer.Option(help="Field of the title.  [title]")]
 IdField = Annotated[str | None, typer.Option(help="Field of the id.  [id]")]
-Concurrency = Annotated[int | None, typer.Option(min=1, help="Seeds at work at once.  [as many as models take calls]")]
+Concurrency = Annotated[int | None, typer.Option(min=1, help="Seeds at work at once.  [enough to keep models busy]")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, everything else on stderr.")]
 Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="A known name, or the path of a file or folder.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or wiki/latest, wiki, latest, its digest.")]
