@@ -72,6 +72,18 @@ class LoopConfig(Data):
     """Share of the drafts cut by audit or early stop that run to full K all the same, to measure both."""
 
 
+Check = Literal["closed_book", "naive_rag", "oracle", "leave_one_out", "alternatives"]
+
+
+class ChecksConfig(Data):
+    """Checks of a draft that only a model can make."""
+
+    run: tuple[Check, ...] | None = None
+    """Left out: all of them with a real reader, and none with the embedded one."""
+    tries: int = Field(3, ge=1, le=32)
+    """Of the closed book, where most must fail, and with the evidence in hand, where one must succeed."""
+
+
 class How(Data):
     """Not digested: none of this may change a byte of a record."""
 
@@ -105,6 +117,7 @@ class RunConfig(Data):
     """Least and greatest target; each seed draws its own."""
     answer_types: tuple[AnswerType, ...] = Field(tuple(AnswerType), min_length=1)
     loop: LoopConfig = LoopConfig()
+    checks: ChecksConfig = ChecksConfig()
     generator: AgentLimits = AgentLimits(searches=40, turns=48)
     solver: AgentLimits = AgentLimits(searches=12, turns=16)
     how: How = How()
@@ -115,6 +128,11 @@ class RunConfig(Data):
         if not 1 <= low <= high <= 20:
             raise ValueError(f"steps must be N or A-B with 1 <= A <= B <= 20, not {low}-{high}")
         return self
+
+    def checks_run(self) -> tuple[str, ...]:
+        if self.checks.run is not None:
+            return self.checks.run
+        return () if self.models.of("reader").provider == "embedded" else get_args(Check)
 
     def what(self) -> dict[str, Any]:
         """The digested part, with the digests of all prompts and of the embedded model's code where it is used."""
@@ -150,7 +168,7 @@ class RunConfig(Data):
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
-    # The paper's loop: no audit, early stop or confirmation; one trace of feedback; a refiner without search.
+    # The paper's loop: no audit, checks, early stop or confirmation; one trace of feedback; a refiner without search.
     "sage": {
         "loop": {
             "audit": False,
@@ -159,7 +177,8 @@ PRESETS: dict[str, dict[str, Any]] = {
             "refiner_searches": False,
             "feedback_rollouts": "one",
             "last_round_relaxed": True,
-        }
+        },
+        "checks": {"run": ()},
     },
 }
 

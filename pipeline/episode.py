@@ -13,6 +13,8 @@ from pipeline.agents.judge import rule
 from pipeline.agents.site import Site
 from pipeline.agents.solver import attempt, solver
 from pipeline.audit import audit
+from pipeline.audit.readings import readings
+from pipeline.audit.rivals import rivals
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline
 from pipeline.registry import load
@@ -63,21 +65,26 @@ async def trial(proposal: Proposal, index: int, seed: Seed, site: Site) -> Round
     if draft is None:
         return Round(index=index, agent=proposal.trajectory, draft=None, feedback=NOTHING_ASKED)
     findings = await audit(draft, target, site.retriever, site.config.retrieval.k) if loop.audit else ()
+    read = await readings(draft, target, findings, site)
+    findings += read.findings
     fatal = any(finding.fatal for finding in findings)
     drawn = is_control(seed, index, loop.control_share)
     tried: Tried = []
     if not fatal or drawn:
         tried = await attempts(draft, site, stop_at=target if loop.early_stop and not drawn else None)
     needed = tried[: assess.decided(verdicts_of(tried), target)] if loop.early_stop else tried
+    feedback = assess.feedback_from_audit(findings) if fatal else assess.feedback(draft, needed, target=target)
+    weighed = await rivals(draft, needed, feedback, site)
     return Round(
         index=index,
         agent=proposal.trajectory,
         draft=draft,
-        findings=findings,
+        findings=(*findings, *weighed.findings),
+        probes=(*read.probes, *weighed.probes),
         rollouts=tuple(rollout for rollout, _ in tried),
         verdicts=tuple(verdict for _, verdict in tried),
         control=drawn and (fatal or len(needed) < len(tried)),
-        feedback=assess.feedback_from_audit(findings) if fatal else assess.feedback(draft, needed, target=target),
+        feedback=assess.feedback_from_audit(weighed.findings) if weighed.findings else feedback,
     )
 
 
@@ -119,6 +126,8 @@ def outcome(rounds: Sequence[Round], confirmed: Tried, target: int, site: Site) 
     if last.feedback is not None:
         if site.config.loop.last_round_relaxed and last.feedback.label is Label.TOO_EASY:
             return Status.ACCEPTED, "relaxed"
+        if last.feedback.label is Label.UNSOLVED and last.answerable:
+            return Status.REJECTED, "beyond_solver"
         return Status.REJECTED, last.feedback.cause.value
     if not site.config.loop.confirm:
         return Status.ACCEPTED, ""

@@ -68,12 +68,18 @@ class Cast:
     def __init__(self, paths: Callable[[str, int], int], revisions: list[dict[str, Any]] = []) -> None:  # noqa: B006
         self.paths, self.revisions, self.feedback = paths, list(revisions), list[dict[str, Any]]()
         self.first = proposal()
+        self.reads: Callable[[int], str] = lambda passages: "1641" if passages == 3 else ""
+        self.fits = False
 
     def __call__(self, request: Request) -> Message:
         turns = [m for m in request.messages if m.role == "assistant"]
         role = request.output.name if request.output else request.tools[-1].name
         if role == "verdict":
             return Message(role="assistant", content='{"correct": false}')
+        if role in ("read", "weigh"):
+            inputs = prompts.unfence(request.messages[1].content) or {}
+            said = {"fits": self.fits} if role == "weigh" else {"answer": self.reads(len(inputs.get("passages", ())))}
+            return Message(role="assistant", content=orjson.dumps(said).decode())
         if role == "answer":
             return self.solve(request.messages[1].content, request.sample, len(turns))
         searches = [call("search", query=q) for q in ("Ada Holm painter", "Vessby Tarn")]
@@ -135,6 +141,38 @@ def test_a_fatal_finding_goes_back_without_a_rollout() -> None:
     assert cast.feedback[0]["cause"] == Cause.OVER_SPECIFIED
     assert record.status is Status.ACCEPTED
     assert len(record.rounds) == 2
+
+
+CHECKS = 'checks.run=["closed_book", "naive_rag", "oracle", "leave_one_out", "alternatives"]'
+
+
+def test_what_readers_were_asked_is_kept_and_paid_for() -> None:
+    record = run(Cast(lambda question, sample: 3), CHECKS)
+    assert record.status is Status.ACCEPTED
+    checks = [probe.check for probe in record.rounds[0].probes]
+    assert checks == ["closed_book", "naive_rag", "oracle", *["leave_one_out"] * 3]
+    assert record.usage["reader"].calls == 8
+
+
+def test_what_a_reader_cannot_answer_with_the_evidence_goes_back_without_a_rollout() -> None:
+    cast = Cast(lambda question, sample: 3)
+    cast.reads = lambda passages: "nobody knows"
+    record = run(cast, CHECKS, "loop.rounds=0")
+    assert (record.status, record.reason) == (Status.REJECTED, Cause.GENERATOR_ERROR)
+    assert record.rounds[0].rollouts == ()
+
+
+@pytest.mark.parametrize(("fits", "reason"), [(True, Cause.AMBIGUOUS), (False, "beyond_solver")])
+def test_a_wrong_answer_that_all_agree_on_makes_it_ambiguous_or_beyond_the_solver(fits: bool, reason: str) -> None:
+    cast = Cast(lambda question, sample: 0)
+    cast.fits = fits
+    record = run(cast, CHECKS, "loop.rounds=0")
+    assert (record.status, record.reason) == (Status.REJECTED, reason)
+    assert record.rounds[0].probes[-1].answers == ("1999",)
+
+
+def test_without_the_readers_nothing_is_beyond_the_solver() -> None:
+    assert run(Cast(lambda question, sample: 0), "loop.rounds=0").reason == Cause.AMBIGUOUS
 
 
 def test_too_easy_is_revised_until_it_is_not() -> None:

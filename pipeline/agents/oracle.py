@@ -1,15 +1,16 @@
-"""The oracle reader: can the question be answered by one who has the right passages in hand?
+"""Readers: models that answer without searching, each in one call.
 
-It parts a broken question, which nobody answers from its own evidence, from one that is only hard to search for.
+The oracle reader has the right passages in hand, so that a question it cannot answer is broken and not merely hard to
+search for. The other readers have less than a search agent finds, so that a question they can answer is too easy.
 """
 
 from collections.abc import Sequence
 
 from pipeline.agents.site import Site
 from pipeline.agents.structured import structured
-from pipeline.types import Data, Passage, Usage
+from pipeline.types import Data, Message, Passage, Usage
 
-READ = "read"
+READ, WEIGH = "read", "weigh"
 
 
 class ReadOutput(Data):
@@ -19,20 +20,52 @@ class ReadOutput(Data):
     answer: str
 
 
+class WeighOutput(Data):
+    reason: str = ""
+    fits: bool
+
+
 class Reading(Data):
     """One answer; empty where the reader found none."""
 
     answer: str
+    model: str
+    """Who read."""
     usage: Usage = Usage()
 
 
 async def oracle(question: str, passages: Sequence[Passage], site: Site, sample: int = 0) -> Reading:
-    """Answer from exactly these passages, in one call of the model that plays `reader`.
+    """Answer from exactly these passages.
 
-    Raises FormatError where that model gives nothing readable.
+    This and the others here ask the model that plays `reader`, and raise FormatError where it says nothing readable.
     """
-    given = [{"id": p.shown_id, "title": p.title, "text": p.text} for p in passages]
-    messages = site.prompt("oracle/read", question=question, passages=given)
-    model = site.config.models.of("reader")
+    messages = site.prompt("oracle/read", question=question, passages=_shown(passages))
+    return await _answer(messages, site, "reader", sample)
+
+
+async def skim(question: str, passages: Sequence[Passage], site: Site, sample: int = 0) -> Reading:
+    """Answer from what one search found, guessing where that is not enough: naive retrieval-augmented generation."""
+    messages = site.prompt("naive/skim", question=question, passages=_shown(passages))
+    return await _answer(messages, site, "reader", sample)
+
+
+async def recall(question: str, site: Site, role: str, sample: int = 0) -> Reading:
+    """Answer from prior knowledge alone; `role` is `reader` or `policy`, the model to be trained."""
+    return await _answer(site.prompt("closed_book/recall", question=question), site, role, sample)
+
+
+async def weigh(question: str, answer: str, passages: Sequence[Passage], site: Site) -> tuple[bool, Usage]:
+    """Do the passages state of this answer all that the question asks for? The known answer is not told."""
+    messages = site.prompt("rival/weigh", question=question, answer=answer, passages=_shown(passages))
+    output, usage = await structured(site.llm, site.config.models.of("reader"), messages, WEIGH, WeighOutput)
+    return output.fits, usage
+
+
+async def _answer(messages: tuple[Message, ...], site: Site, role: str, sample: int) -> Reading:
+    model = site.config.models.of(role)
     output, usage = await structured(site.llm, model, messages, READ, ReadOutput, sample=sample)
-    return Reading(answer=output.answer.strip(), usage=usage)
+    return Reading(answer=output.answer.strip(), model=model.model, usage=usage)
+
+
+def _shown(passages: Sequence[Passage]) -> list[dict[str, str]]:
+    return [{"id": p.shown_id, "title": p.title, "text": p.text} for p in passages]

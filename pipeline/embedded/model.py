@@ -14,6 +14,7 @@ _ROLES = {
     "answer": ("pipeline.embedded.solver", "solve"),
     "verdict": ("pipeline.embedded.judge", "judge"),
     "read": ("pipeline.embedded.reader", "read"),
+    "weigh": ("pipeline.embedded.reader", "weigh"),
 }
 
 

@@ -1,6 +1,7 @@
-"""The embedded oracle reader: the solver's own reading, with all passages seen beforehand and no search to make.
+"""The embedded reader: the solver's own reading, with all passages seen beforehand and no search to make.
 
-Each hop of the question is looked for in all of them, so a chain over several passages is followed as in a rollout.
+Each hop of the question is looked for in all of them, so a chain over several passages is followed as in a rollout. It
+knows nothing by heart, so without passages it has no answer.
 """
 
 import random
@@ -14,19 +15,31 @@ from pipeline.embedded.solver_compare import compare
 from pipeline.embedded.solver_mind import Mind
 from pipeline.embedded.solver_steps import pursue
 from pipeline.llm.base import Request
+from pipeline.text import normalise
 from pipeline.types import Message, sha256
 
 
 def read(request: Request) -> Message:
     """A `read` on the fenced inputs of the last message; an empty answer where the passages give none."""
+    answer = _answer(prompts.unfence(request.messages[-1].content) or {}, request)
+    content = orjson.dumps({"reason": "read in the passages" if answer else "not in the passages", "answer": answer})
+    return Message(role="assistant", content=content.decode())
+
+
+def weigh(request: Request) -> Message:
+    """A `weigh`: does its own reading of the passages give the very answer that it is asked about?"""
     inputs = prompts.unfence(request.messages[-1].content) or {}
+    own = _answer(inputs, request)
+    fits = bool(own) and normalise(own) == normalise(inputs["answer"])
+    return Message(role="assistant", content=orjson.dumps({"reason": f"read: {own}", "fits": fits}).decode())
+
+
+def _answer(inputs: dict[str, Any], request: Request) -> str:
     question = inputs["question"].strip()
     chance = random.Random(sha256(f"{question}\n{request.sample}"))
     mind = Mind({}, chance, request.sampling.temperature, forced=True)
-    mind.passages = {passage.id: passage for passage in map(_seen, inputs["passages"])}
-    answer = compare(question, mind) or pursue(question, mind) if mind.passages else ""
-    content = orjson.dumps({"reason": "read in the passages" if answer else "not in the passages", "answer": answer})
-    return Message(role="assistant", content=content.decode())
+    mind.passages = {passage.id: passage for passage in map(_seen, inputs.get("passages", ()))}
+    return compare(question, mind) or pursue(question, mind) if mind.passages else ""
 
 
 def _seen(passage: dict[str, Any]) -> Seen:

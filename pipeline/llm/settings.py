@@ -16,7 +16,7 @@ from pipeline.llm.base import Sampling
 from pipeline.types import Data, Usage
 
 PROVIDERS = ("embedded", "openai")
-ROLES = ("generator", "refiner", "solver", "judge", "reader")
+ROLES = ("generator", "refiner", "solver", "judge", "reader", "policy")
 _MILLION = 1_000_000
 
 
@@ -111,6 +111,8 @@ class Models(Data):
     judge: ModelConfig | None = None
     reader: ModelConfig | None = None
     """Of the checks that read given passages; left out, it is the solver's."""
+    policy: ModelConfig | None = None
+    """The model to be trained, if it is to be asked what it knows already."""
 
     @model_validator(mode="before")
     @classmethod
@@ -145,6 +147,7 @@ class Models(Data):
         return [self.default, *map(self.of, ROLES)]
 
     def what(self) -> dict[str, Any]:
-        """The digested part: the default, and the roles that another model plays than if they were left out."""
+        """The digested part: the default, the roles that another model plays than if they were left out, the policy."""
         named = [role for role in ROLES if self.of(role).what() != self._instead(role).what()]
+        named += ["policy"] if self.policy and "policy" not in named else []
         return {"default": self.default.what()} | {role: self.of(role).what() for role in named}

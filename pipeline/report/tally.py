@@ -11,8 +11,14 @@ from pipeline.report.signatures import Signatures
 from pipeline.text import normalise, words
 from pipeline.types import Draft, Label, Lineage, Record, Round, Status, Usage
 
-ROLES = {"generator": "propose", "refiner": "revise", "solver": "answer", "judge": "verdict"}
-"""The roles of a record's usage, and how the ledger calls them."""
+ROLES = {
+    "generator": ("propose",),
+    "refiner": ("revise",),
+    "solver": ("answer",),
+    "judge": ("verdict",),
+    "reader": ("read", "weigh"),
+}
+"""The roles of a record's usage, and how the ledger calls what they do."""
 _NOTHING = Outside()
 STAGES = ("drafted", "audited", "solved", "candidate", "accepted")
 
@@ -136,8 +142,7 @@ class Tally:
             signatures=self.signatures.rows(),
             checks=self._checks(),
             costs=tuple(
-                Cost(role=role, usage=usage, spent=outside.spent.get(ROLES[role], Spent()))
-                for role, usage in self.usage.items()
+                Cost(role=role, usage=usage, spent=_spent(outside, ROLES[role])) for role, usage in self.usage.items()
             ),
             diversity=self._diversity_row(),
             lineage=self.lineage,
@@ -210,6 +215,10 @@ def _counts(counts: Counter[str], most: int | None = None) -> tuple[Count, ...]:
 
 def _mean(values: list[int] | list[float]) -> float | None:
     return sum(values) / len(values) if values else None
+
+
+def _spent(outside: Outside, names: tuple[str, ...]) -> Spent:
+    return sum((outside.spent.get(name, Spent()) for name in names), Spent())
 
 
 def _rate(item: tuple[str, int]) -> tuple[float, str]:

@@ -9,7 +9,7 @@ from pipeline.types.corpus import Document, Hit, Passage
 from pipeline.types.data import Data, sha256
 from pipeline.types.distractor import Check, Distractor, Kind, synthetic
 from pipeline.types.question import AnswerType, Draft, Hop, Seed
-from pipeline.types.record import Cause, Feedback, Finding, Label, Lineage, Record, Round, Status
+from pipeline.types.record import Cause, Feedback, Finding, Label, Lineage, Probe, Record, Round, Status
 from pipeline.types.rollout import Call, Message, Rollout, Stop, ToolCall, Trajectory, Usage, Verdict
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Lineage",
     "Message",
     "Passage",
+    "Probe",
     "Record",
     "Rollout",
     "Round",

@@ -27,6 +27,8 @@ class Cause(StrEnum):
     SOLVER_ERROR = "solver_error"
     GENERATOR_ERROR = "generator_error"
     AMBIGUOUS = "ambiguous"
+    PRIOR_KNOWLEDGE = "prior_knowledge"
+    """Too easy for who needs no search at all: the model knows it."""
 
 
 class Finding(Data):
@@ -38,6 +40,27 @@ class Finding(Data):
     hops: tuple[int, ...] = ()
     """Indices of the hops concerned."""
     detail: str = ""
+
+
+class Probe(Data):
+    """What a model answered without searching, in one check of a draft, passed or not."""
+
+    check: str
+    """`closed_book`, `naive_rag`, `oracle`, `leave_one_out`, or `alternatives` (does this other answer fit?)."""
+    model: str
+    answers: tuple[str, ...]
+    """One for each try; empty where there was none."""
+    right: int
+    """Tries that gave the known answer; for `alternatives`, whether the other one fits."""
+    hops: tuple[int, ...] = ()
+    """Hops whose passages were held back."""
+    usage: Usage = Usage()
+    judged: Usage = Usage()
+    """What the judge took."""
+
+    @property
+    def tries(self) -> int:
+        return len(self.answers)
 
 
 class Feedback(Data):
@@ -58,12 +81,18 @@ class Round(Data):
     draft: Draft | None
     """None where the agent proposed nothing usable; `findings` says why."""
     findings: tuple[Finding, ...] = ()
+    probes: tuple[Probe, ...] = ()
     rollouts: tuple[Rollout, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     control: bool = False
     """One of the 5 % that ran to full K although the audit or the early stop had decided."""
     feedback: Feedback | None = None
     """None on the round that was a candidate."""
+
+    @property
+    def answerable(self) -> bool:
+        """Did a reader answer it from its evidence? False where none was asked."""
+        return any(probe.check == "oracle" and probe.right for probe in self.probes)
 
 
 class Status(StrEnum):
@@ -101,7 +130,10 @@ class Record(Data):
     seed: Seed
     status: Status
     reason: str
-    """One code: `below_target`, a cause, `no_draft`, `deadline`, ...; empty or `relaxed` if accepted."""
+    """One code: `below_target`, a cause, `no_draft`, `deadline`, ...; empty or `relaxed` if accepted.
+
+    `beyond_solver`: no rollout was correct, but a reader with the evidence in hand was. A stronger solver may do it.
+    """
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
@@ -110,13 +142,16 @@ class Record(Data):
     @property
     def usage(self) -> dict[str, Usage]:
         """By role, over all rounds and the confirmation; calls count whether or not a cache answered them."""
-        spent = {role: Usage() for role in ("generator", "refiner", "solver", "judge")}
+        spent = {role: Usage() for role in ("generator", "refiner", "solver", "judge", "reader")}
         for past in self.rounds:
             spent["refiner" if past.index else "generator"] += past.agent.usage
         rollouts = [*self.confirmation, *(rollout for past in self.rounds for rollout in past.rollouts)]
         verdicts = [*self.confirmation_verdicts, *(verdict for past in self.rounds for verdict in past.verdicts)]
         spent["solver"] = sum((rollout.trajectory.usage for rollout in rollouts), Usage())
+        probes = [probe for past in self.rounds for probe in past.probes]
+        spent["reader"] = sum((probe.usage for probe in probes), Usage())
         spent["judge"] = sum((verdict.usage for verdict in verdicts), Usage())
+        spent["judge"] += sum((probe.judged for probe in probes), Usage())
         return spent
 
     @property

@@ -60,12 +60,14 @@ VERDICT = _struct(
 )
 ROLLOUT = _struct(sample=COUNT, trajectory=TRAJECTORY, answer=TEXT)
 FINDING = _struct(check=TEXT, cause=TEXT, fatal=FLAG, hops=COUNTS, detail=TEXT)
+PROBE = _struct(check=TEXT, model=TEXT, answers=TEXTS, right=COUNT, hops=COUNTS, usage=USAGE, judged=USAGE)
 FEEDBACK = _struct(label=TEXT, cause=TEXT, message=TEXT, hops=COUNTS)
 ROUND = _struct(
     index=COUNT,
     agent=TRAJECTORY,
     draft=DRAFT,
     findings=pa.list_(FINDING),
+    probes=pa.list_(PROBE),
     rollouts=pa.list_(ROLLOUT),
     verdicts=pa.list_(VERDICT),
     control=FLAG,

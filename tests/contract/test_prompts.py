@@ -14,7 +14,11 @@ from tests.hostile import HOSTILE
 from tests.rules.source import Source, called, tree
 
 NAMES = prompts.names()
-OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.ANSWER)} | {judge.VERDICT.name, oracle.READ}
+OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.ANSWER)} | {
+    judge.VERDICT.name,
+    oracle.READ,
+    oracle.WEIGH,
+}
 BOUNDARY = "0123456789abcdef"
 ANY = " ".join(HOSTILE)
 
@@ -53,7 +57,16 @@ def misused(sources: tuple[Source, ...]) -> list[str]:
 
 
 def test_the_folder_holds_prompts_for_every_role() -> None:
-    assert set(NAMES) >= {"generator/propose", "refiner/revise", "solver/answer", "judge/verdict", "oracle/read"}
+    assert set(NAMES) >= {
+        "generator/propose",
+        "refiner/revise",
+        "solver/answer",
+        "judge/verdict",
+        "oracle/read",
+        "closed_book/recall",
+        "naive/skim",
+        "rival/weigh",
+    }
     assert {tomllib.loads(source(name)[0])["output"] for name in NAMES} == OUTPUTS
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from pipeline import episode
 from pipeline.agents.judge import rule
-from pipeline.agents.oracle import oracle
+from pipeline.agents.oracle import oracle, weigh
 from pipeline.agents.site import Site
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
@@ -28,7 +28,7 @@ from pipeline.prompts import unfence
 from pipeline.retrieval.bm25 import Bm25Retriever
 from pipeline.types import AnswerType, Draft, Lineage, Message, Seed, sha256
 
-ROLES = ("propose", "revise", "answer", "verdict", "read")
+ROLES = ("propose", "revise", "answer", "verdict", "read", "weigh")
 EACH = 4
 """Requests of one role that are asked again."""
 LOREM = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor."
@@ -94,11 +94,13 @@ async def near_misses(draft: Draft, site: Site) -> None:
 
 
 async def readings(draft: Draft, corpus: Corpus, site: Site) -> None:
-    """The oracle reader with all evidence and with the first hop's alone."""
+    """The readers with all evidence and with the first hop's alone."""
     cited = {hop.passage_id for hop in draft.hops}
     passages = [passage for passage in corpus.passages if passage.id in cited]
     await oracle(draft.question, passages, site)
     await oracle(draft.question, passages[:1], site)
+    for answer in (draft.answer, draft.hops[0].answer):
+        await weigh(draft.question, answer, passages, site)
 
 
 @pytest.fixture(scope="module")

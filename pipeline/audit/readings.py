@@ -1,0 +1,137 @@
+"""Checks that a model makes by reading, not by searching: a handful of calls that may save K rollouts.
+
+The gate has two sides. Whoever holds the evidence must be able to answer, or the draft is broken; whoever holds less
+must not, or it is too easy. Cheap ones come first, and the first fatal finding ends it. What each model said is kept as
+a `Probe`, passed or not.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+from pipeline.agents.judge import rule
+from pipeline.agents.oracle import Reading, oracle, recall, skim
+from pipeline.agents.site import Site
+from pipeline.audit.evidence import gather
+from pipeline.types import Cause, Data, Draft, Finding, Passage, Probe, Usage
+
+
+class Read(Data):
+    """What was asked, and what is wrong with the draft by it."""
+
+    probes: tuple[Probe, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+Check = Callable[[Draft, int, Site], Awaitable[Read]]
+
+
+async def readings(draft: Draft, target: int, found: Sequence[Finding], site: Site) -> Read:
+    """All checks of the configuration on a draft that the static audit let pass, whose findings are `found`.
+
+    As there, a finding that only saves some hops is fatal when fewer hops than the target remain.
+    """
+    probes: tuple[Probe, ...] = ()
+    findings: list[Finding] = []
+    if any(finding.fatal for finding in found):
+        return Read()
+    for name, check in CHECKS.items():
+        if name not in site.config.checks_run():
+            continue
+        read = await check(draft, target, site)
+        probes += read.probes
+        for finding in read.findings:
+            needless = {hop for other in (*found, *findings, finding) for hop in other.hops}
+            fatal = finding.fatal or len(draft.hops) - len(needless) < target
+            findings.append(finding.model_copy(update={"fatal": fatal}))
+        if any(finding.fatal for finding in findings):
+            break
+    return Read(probes=probes, findings=tuple(findings))
+
+
+async def closed_book(draft: Draft, target: int, site: Site) -> Read:
+    """Known without any passage, by the reader or by the model to be trained, in most of the tries."""
+    models = site.config.models
+    roles = ["reader", *(["policy"] if models.policy and models.policy != models.of("reader") else [])]
+    asked = [partial(recall, draft.question, site, role) for role in roles]
+    probes = [await _probe("closed_book", draft, site, answer, site.config.checks.tries) for answer in asked]
+    known = [probe for probe in probes if 2 * probe.right > probe.tries]
+    detail = "answered from memory by " + " and ".join(dict.fromkeys(probe.model for probe in known))
+    return Read(probes=tuple(probes), findings=_findings("closed_book", Cause.PRIOR_KNOWLEDGE, known, detail))
+
+
+async def naive_rag(draft: Draft, target: int, site: Site) -> Read:
+    """Answered from what one search with the question finds; a target of one step asks for no more."""
+    if target < 2:
+        return Read()
+    hits = await site.retriever.search(draft.question, site.config.retrieval.k)
+    passages = [hit.passage for hit in hits]
+    probe = await _probe("naive_rag", draft, site, partial(skim, draft.question, passages, site), 1)
+    detail = "one search with the question was enough to answer it"
+    return Read(probes=(probe,), findings=_findings("naive_rag", Cause.OVER_SPECIFIED, [probe] * probe.right, detail))
+
+
+async def with_evidence(draft: Draft, target: int, site: Site) -> Read:
+    """Never answered by one who was given all its passages."""
+    passages = await _passages(draft, site)
+    answer = partial(oracle, draft.question, passages, site)
+    probe = await _probe("oracle", draft, site, answer, site.config.checks.tries, until_right=True)
+    said = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
+    detail = f"with all its passages in hand the answer was {said}"
+    unsolved = [] if probe.right else [probe]
+    return Read(probes=(probe,), findings=_findings("oracle", Cause.GENERATOR_ERROR, unsolved, detail))
+
+
+async def leave_one_out(draft: Draft, target: int, site: Site) -> Read:
+    """A hop whose passage can be held back without the answer being lost is no hop."""
+    passages = await _passages(draft, site)
+    probes = []
+    for hop in draft.hops if len(draft.hops) > 1 else ():
+        rest = [passage for passage in passages if passage.id != hop.passage_id]
+        held_back = tuple(i for i, other in enumerate(draft.hops) if other.passage_id == hop.passage_id)
+        probe = await _probe("leave_one_out", draft, site, partial(oracle, draft.question, rest, site), 1)
+        probes.append(probe.model_copy(update={"hops": held_back}))
+    hops = tuple(sorted({hop for probe in probes if probe.right for hop in probe.hops}))
+    detail = "answered without the passages of these hops"
+    found = Finding(check="leave_one_out", cause=Cause.SUPERFICIAL, fatal=False, hops=hops, detail=detail)
+    return Read(probes=tuple(probes), findings=(found,) if hops else ())
+
+
+CHECKS: dict[str, Check] = {
+    "closed_book": closed_book,
+    "naive_rag": naive_rag,
+    "oracle": with_evidence,
+    "leave_one_out": leave_one_out,
+}
+
+
+async def _passages(draft: Draft, site: Site) -> list[Passage]:
+    """The evidence in the order of the hops, each passage once."""
+    evidence = await gather(draft, site.retriever)
+    return list({passage.id: passage for passage in evidence.passages if passage is not None}.values())
+
+
+async def _probe(
+    check: str,
+    draft: Draft,
+    site: Site,
+    answer: Callable[[int], Awaitable[Reading]],
+    tries: int,
+    *,
+    until_right: bool = False,
+) -> Probe:
+    """Up to so many tries, each judged as a rollout's answer would be."""
+    answers: list[str] = []
+    model, right, usage, judged = "", 0, Usage(), Usage()
+    for sample in range(tries):
+        reading = await answer(sample)
+        model = reading.model
+        ruling = await rule(draft, reading.answer, site)
+        answers.append(reading.answer)
+        right, usage, judged = right + ruling.right, usage + reading.usage, judged + ruling.usage
+        if right and until_right:
+            break
+    return Probe(check=check, model=model, answers=tuple(answers), right=right, usage=usage, judged=judged)
+
+
+def _findings(check: str, cause: Cause, probes: Sequence[Probe], detail: str) -> tuple[Finding, ...]:
+    return (Finding(check=check, cause=cause, fatal=True, detail=detail),) if probes else ()
