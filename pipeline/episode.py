@@ -16,13 +16,12 @@ from pipeline.audit import audit
 from pipeline.audit.readings import readings
 from pipeline.audit.rivals import rivals
 from pipeline.errors import FormatError
-from pipeline.llm.deadline import deadline
+from pipeline.llm.deadline import in_time
 from pipeline.registry import load
 from pipeline.strategies.base import Proposal, Strategy
 from pipeline.types import Cause, Draft, Feedback, Label, Record, Rollout, Round, Seed, Status, Verdict, sha256
 
 NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")
-DEADLINE_TRIES = 2
 T = TypeVar("T")
 Tried = list[tuple[Rollout, Verdict]]
 
@@ -147,12 +146,4 @@ def verdicts_of(tried: Sequence[tuple[Rollout, Verdict]]) -> list[Verdict]:
 
 
 async def _in_time(start: Callable[[], Awaitable[T]], site: Site) -> T:
-    """What a clock ended is tried once more, then raises TimeoutError: a slow server says nothing about a question."""
-    for left in reversed(range(DEADLINE_TRIES)):
-        try:
-            async with deadline(site.config.how.rollout_seconds):
-                return await start()
-        except TimeoutError:
-            if not left:
-                raise
-    raise AssertionError("unreachable")
+    return await in_time(start, site.config.how.rollout_seconds)

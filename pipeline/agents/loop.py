@@ -48,10 +48,10 @@ class Desk:
 
 
 async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, desk: Desk) -> Trajectory:
-    """Run one agent to its end. `desk.passages` may hold passages that the agent already knows."""
+    """Run one agent to its end. `desk` may hold what it already knows, and `messages` the turns that it has had."""
     desk.messages = list(messages)
     stop = Stop.MAX_TURNS
-    for _ in range(agent.limits.turns):
+    for _ in range(agent.limits.turns - sum(message.role == "assistant" for message in messages)):
         forced = len(desk.calls) >= agent.limits.searches
         if not await _turn(agent, desk, sample=sample, forced=forced):
             stop = Stop.CONTEXT

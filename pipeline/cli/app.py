@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from pipeline.cli import corpora, generate, runs, tell
+from pipeline.cli import branches, corpora, generate, runs, tell
 from pipeline.cli.options import Through, Way
 from pipeline.errors import DigsiteError
 
@@ -33,6 +33,7 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
     runs.inspect,
     runs.export,
     runs.report,
+    branches.branch,
     corpora.search,
     corpora.measure,
     corpora.doctor,

@@ -11,15 +11,16 @@ from pipeline.report.figures import Outside
 from pipeline.report.html import page
 from pipeline.run import planned
 from pipeline.run.attempts import spent
+from pipeline.store.branches import Branches
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
 from pipeline.types import Record
 
 
 def records(folder: Path, config: RunConfig) -> Iterator[Record]:
-    """The records of the plan, in its order."""
+    """The records of the plan, in its order, each with its forks."""
     journal = Journal(folder / "journal")
-    return journal.records(head.key for head in planned(journal.heads(), config.how))
+    return Branches(folder).joined(journal.records(head.key for head in planned(journal.heads(), config.how)))
 
 
 def dataset(folder: Path, config: RunConfig, *, views: tuple[str, ...] = (), include: tuple[str, ...] = ()) -> Manifest:

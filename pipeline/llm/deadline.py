@@ -5,9 +5,13 @@ the context of the running task, so that a client needs to know nothing of agent
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
+from typing import TypeVar
+
+TRIES = 2
+T = TypeVar("T")
 
 
 class _Clock:
@@ -50,6 +54,18 @@ async def deadline(seconds: float) -> AsyncIterator[None]:
             yield
         finally:
             _clock.reset(token)
+
+
+async def in_time(start: Callable[[], Awaitable[T]], seconds: float) -> T:
+    """What a clock ended is tried once more, then raises TimeoutError: a slow server says nothing about a question."""
+    for left in reversed(range(TRIES)):
+        try:
+            async with deadline(seconds):
+                return await start()
+        except TimeoutError:
+            if not left:
+                raise
+    raise AssertionError("unreachable")
 
 
 class Held:

@@ -8,12 +8,14 @@ that the same configuration, corpus, cache and seed give the same bytes.
 from pipeline.types.corpus import Document, Hit, Passage
 from pipeline.types.data import Data, sha256
 from pipeline.types.distractor import Check, Distractor, Kind, synthetic
+from pipeline.types.fork import Branch, Fork
 from pipeline.types.question import AnswerType, Draft, Hop, Seed
 from pipeline.types.record import Cause, Feedback, Finding, Label, Lineage, Probe, Record, Round, Status
 from pipeline.types.rollout import Call, Message, Rollout, Stop, ToolCall, Trajectory, Usage, Verdict
 
 __all__ = [
     "AnswerType",
+    "Branch",
     "Call",
     "Cause",
     "Check",
@@ -23,6 +25,7 @@ __all__ = [
     "Draft",
     "Feedback",
     "Finding",
+    "Fork",
     "Hit",
     "Hop",
     "Kind",

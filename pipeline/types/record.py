@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from pipeline.types.data import Data
+from pipeline.types.fork import Fork
 from pipeline.types.question import Draft, Seed
 from pipeline.types.rollout import Rollout, Trajectory, Usage, Verdict
 
@@ -138,6 +139,8 @@ class Record(Data):
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
     lineage: Lineage
+    forks: tuple[Fork, ...] = ()
+    """What `digsite branch` found afterwards: kept beside the journal, and joined to the record on reading."""
 
     @property
     def usage(self) -> dict[str, Usage]:

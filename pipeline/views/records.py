@@ -85,6 +85,8 @@ LINEAGE = _struct(
     attribution=TEXT,
     retriever=TEXT,
 )
+BRANCH = _struct(rollout=ROLLOUT, verdict=VERDICT)
+FORK = _struct(key=TEXT, method=TEXT, source=COUNT, prefix=COUNT, branches=pa.list_(BRANCH), controls=pa.list_(BRANCH))
 PROCESS = _struct(
     sample=COUNT,
     hit_step=COUNT,
@@ -107,6 +109,7 @@ SCHEMA = pa.schema(
         confirmation=pa.list_(ROLLOUT),
         confirmation_verdicts=pa.list_(VERDICT),
         lineage=LINEAGE,
+        forks=pa.list_(FORK),
         process=pa.list_(PROCESS),
         trainable=FLAG,
     )

@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("config", "registry", "prompts", "agents.parse"),
     ("corpus", "readers", "retrieval", "llm", "embedded"),
     ("agents", "audit", "answers", "assess"),
-    ("strategies", "episode", "measure", "process"),
+    ("strategies", "episode", "measure", "process", "branching"),
     ("run", "doctor"),
     ("views", "report", "export"),
     ("cli",),

@@ -1,0 +1,67 @@
+"""Taking a stored rollout up again at any of its states, on the index that it was made on.
+
+A state is a prefix of the messages. What an agent had done and read by then follows from them and the calls, so the
+same sample gets from there to the same end, and the answers of a model that were kept are found again.
+"""
+
+from dataclasses import replace
+from itertools import dropwhile
+
+from pipeline.agents.loop import Agent, Desk, converse
+from pipeline.agents.parse import parse
+from pipeline.agents.tools import AnswerArguments
+from pipeline.errors import RetrievalError
+from pipeline.llm.base import LLM, Completion, Finish, Request
+from pipeline.retrieval.base import Retriever
+from pipeline.types import Message, Rollout, Trajectory, Usage
+
+
+async def branch(
+    agent: Agent, source: Trajectory, prefix: int, *, sample: int, action: Message | None = None
+) -> Rollout:
+    """Go on after the first `prefix` messages of `source`, with `action` as the next turn where one is given.
+
+    The limits of turns and searches count those of the prefix too; usage, and the limit of tokens, the new turns alone.
+    Raises RetrievalError where the index does not hold what the prefix was shown.
+    """
+    desk = await desk_at(source, prefix, agent.retriever)
+    if action is not None:
+        agent = replace(agent, llm=_Opening(action, agent.llm))
+    trajectory = await converse(agent, source.messages[:prefix], sample=sample, desk=desk)
+    answer = parse(AnswerArguments, trajectory.final).answer.strip() if trajectory.final else ""
+    return Rollout(sample=sample, trajectory=trajectory, answer=answer)
+
+
+async def desk_at(source: Trajectory, prefix: int, retriever: Retriever) -> Desk:
+    """The desk of the agent as it was after the first `prefix` messages."""
+    kept = source.messages[:prefix]
+    answered = {message.tool_call_id for message in kept if message.role == "tool"}
+    desk = Desk(calls=[call for call in source.calls if call.id in answered])
+    for passage_id in dict.fromkeys(i for call in desk.calls for i in call.passage_ids):
+        passage = await retriever.get(passage_id)
+        if passage is None:
+            raise RetrievalError(f"the index holds no passage '{passage_id}', which the rollout was shown")
+        desk.passages[passage.shown_id] = passage
+    carried_out = {call.id for call in desk.calls}
+    for message in dropwhile(lambda message: message.role != "assistant", kept):
+        refused = message.role == "tool" and message.tool_call_id not in carried_out
+        if message.role == "user" or (refused and message.content.startswith("Error: ")):
+            desk.errors += 1
+            desk.errors_in_a_row += 1
+        elif message.role == "tool":
+            desk.errors_in_a_row = 0
+    return desk
+
+
+class _Opening:
+    """A model whose first answer is given; it costs nothing."""
+
+    def __init__(self, action: Message, llm: LLM) -> None:
+        self._action: Message | None = action
+        self._llm = llm
+
+    async def complete(self, request: Request) -> Completion:
+        if self._action is None:
+            return await self._llm.complete(request)
+        message, self._action = self._action, None
+        return Completion(message=message, finish=Finish.TOOL_CALLS, usage=Usage())

@@ -1,0 +1,154 @@
+"""The execution of a branching method over a run: which states are asked about, within how many calls, each fork kept
+as it ends.
+
+The order of the states is a pure function of the records, and a wave of them is begun only while the calls of all
+earlier ones leave room. So the same command gives the same forks at any concurrency and after any kill.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline import assess
+from pipeline.agents.judge import rule
+from pipeline.agents.replay import branch
+from pipeline.agents.site import Site
+from pipeline.agents.solver import solver
+from pipeline.branching import base
+from pipeline.branching.base import State
+from pipeline.errors import FormatError, ProviderError
+from pipeline.llm.deadline import in_time
+from pipeline.llm.ledger import counting
+from pipeline.run.attempts import NAME, Attempt, attempt
+from pipeline.store.branches import Branches
+from pipeline.store.files import Appender
+from pipeline.types import Branch, Data, Draft, Fork, Message, Record, Status, Trajectory
+
+USUAL = 25
+"""Calls of a fork, by which a wave is sized so that it stays within what is left."""
+LARGEST = 16
+
+
+class Branched(Data):
+    """How a method stands over a run."""
+
+    method: str
+    forks: int
+    calls: int
+    solved: int
+    """Forks from which at least one fresh sample was correct."""
+    complete: bool
+    """Every state was asked about; otherwise more calls give more."""
+
+
+class Owed(NamedTuple):
+    record: Record
+    draft: Draft
+    state: State
+    source: Trajectory
+
+
+class Campaign:
+    """A method over a run whose lock the caller holds. A context manager."""
+
+    def __init__(self, name: str, site: Site, folder: Path) -> None:
+        self.name, self.method, self._site = name, base.load(name), site
+        self._kept, self._notes = Branches(folder), Appender(folder / NAME)
+        self._gate = asyncio.Semaphore(site.config.seeds_at_work())
+
+    def __enter__(self) -> "Campaign":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._kept.close()
+        self._notes.close()
+
+    def owed(self, records: Iterable[Record]) -> Iterator[Owed]:
+        """The states of all accepted records, in order."""
+        for record in records:
+            if record.status is Status.ACCEPTED and record.draft:
+                tried = base.attempts(record)
+                for state in self.method.states(record):
+                    yield Owed(record, record.draft, state, tried[state.source].rollout.trajectory)
+
+    async def run(self, records: Iterable[Record], calls: int, told: Callable[[int, int], None]) -> Branched:
+        """Ask about the states in their order until so many calls are used, or no state is left.
+
+        Forks that are kept count, and cost nothing. `told` hears forks and calls after each wave. Raises ProviderError,
+        RetrievalError and BudgetExceeded; what had ended is kept.
+        """
+        owed, forks, used, solved = self.owed(records), 0, 0, 0
+        while used < calls:
+            wave = list(islice(owed, max(1, min(LARGEST, (calls - used) // USUAL))))
+            if not wave:
+                break
+            # All of the wave may end, so that what is in flight when one fails is kept.
+            ended = await asyncio.gather(*map(self._fork, wave), return_exceptions=True)
+            for fork in ended:
+                if isinstance(fork, BaseException):
+                    raise fork
+                forks, used, solved = forks + 1, used + fork.calls, solved + (fork.solved > 0)
+            told(forks, used)
+        complete = next(owed, None) is None
+        return Branched(method=self.name, forks=forks, calls=used, solved=solved, complete=complete)
+
+    async def _fork(self, owed: Owed) -> Fork:
+        """What is kept of the state, or what is asked now: kept and noted as it ends."""
+        seed, state = owed.record.seed, owed.state
+        kept = [f for f in self._kept.of(owed.record.key) if (f.method, f.source, f.prefix) == (self.name, *state)]
+        if kept:
+            return kept[0]
+        began = datetime.now(UTC), time.monotonic()
+        with counting() as ledger:
+            try:
+                fork = await self._asked(owed)
+            except BaseException as error:
+                self._notes.append(_line(attempt(seed, type(error).__name__, self.name, began, ledger)))
+                raise
+        self._kept.append(fork)
+        self._notes.append(_line(attempt(seed, "forked", self.name, began, ledger)))
+        return fork
+
+    async def _asked(self, owed: Owed) -> Fork:
+        """The fresh samples, and the controls where they are needed."""
+        fresh = await self._branches(owed, None)
+        controls: tuple[Branch, ...] = ()
+        if self.method.CONTROLS and any(branch.verdict.correct for branch in fresh):
+            controls = await self._branches(owed, owed.source.messages[owed.state.prefix])
+        return Fork(
+            key=owed.record.key,
+            method=self.name,
+            source=owed.state.source,
+            prefix=owed.state.prefix,
+            branches=fresh,
+            controls=controls,
+        )
+
+    async def _branches(self, owed: Owed, action: Message | None) -> tuple[Branch, ...]:
+        """One for each fresh sample: numbers that no rollout of the question has had."""
+        first = 2 * self._site.config.loop.rollouts
+        samples = range(first, first + self.method.ATTEMPTS)
+        return tuple(await asyncio.gather(*(self._branch(owed, sample, action) for sample in samples)))
+
+    async def _branch(self, owed: Owed, sample: int, action: Message | None) -> Branch:
+        site, prefix = self._site, owed.state.prefix
+        agent = solver(site.config, site.llm, site.retriever)
+        start = partial(branch, agent, owed.source, prefix, sample=sample, action=action)
+        async with self._gate:
+            try:
+                rollout = await in_time(start, site.config.how.rollout_seconds)
+                ruling = await rule(owed.draft, rollout.answer, site, ask=assess.supported(owed.draft, rollout))
+            except TimeoutError as error:
+                raise ProviderError(f"a branch of {owed.record.key[:12]} ended by the clock, twice") from error
+            except FormatError as error:
+                raise ProviderError(f"the judge gave no readable verdict on a branch: {error}") from error
+        return Branch(rollout=rollout, verdict=assess.verdict(owed.draft, rollout, ruling))
+
+
+def _line(note: Attempt) -> bytes:
+    return note.model_dump_json().encode()

@@ -1,0 +1,97 @@
+"""The forks of a run, beside its journal: one line each, appended as it ends, joined to the records on reading.
+
+A line is `{"sha256": ..., "fork": {...}}`. A torn or damaged line is no line: its fork is asked about again.
+"""
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from pipeline.errors import StoreError
+from pipeline.store.files import Appender, crash_point
+from pipeline.types import Fork, Record
+
+FOLDER = "branches"
+_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","fork":(.*)\}\n', re.DOTALL)
+
+
+class _Place(NamedTuple):
+    path: Path
+    offset: int
+
+
+class Branches:
+    """All forks of the run in `folder`, a file for each method. Reading them changes nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / FOLDER
+        self._appenders: dict[str, Appender] = {}
+        self.calls: dict[str, int] = {}
+        """What each fork took, by its id."""
+        self._places: dict[str, dict[str, _Place]] = defaultdict(dict)
+        for path in sorted(self._folder.glob("*.jsonl")):
+            self._index(path)
+
+    def append(self, fork: Fork) -> None:
+        """Write one fork, to stay. Nothing is written if it is there already."""
+        if fork.id in self.calls:
+            return
+        path = self._folder / f"{fork.method}.jsonl"
+        if fork.method not in self._appenders:
+            self._appenders[fork.method] = Appender(path)
+        body = fork.model_dump_json().encode()
+        crash_point("before_append")
+        line = b'{"sha256":"%b","fork":%b}' % (hashlib.sha256(body).hexdigest().encode(), body)
+        self._note(fork, _Place(path, self._appenders[fork.method].append(line)))
+
+    def of(self, key: str) -> tuple[Fork, ...]:
+        """The forks of one record, by method, source and state."""
+        found = [self._read(place) for place in self._places.get(key, {}).values()]
+        return tuple(sorted(found, key=lambda fork: (fork.method, fork.source, fork.prefix)))
+
+    def joined(self, records: Iterable[Record]) -> Iterator[Record]:
+        """The records, each with its forks."""
+        for record in records:
+            forks = self.of(record.key)
+            yield record.model_copy(update={"forks": forks}) if forks else record
+
+    def close(self) -> None:
+        for appender in self._appenders.values():
+            appender.close()
+        self._appenders = {}
+
+    def _index(self, path: Path) -> None:
+        offset = 0
+        with path.open("rb") as file:
+            for line in file:
+                if fork := _parsed(line):
+                    self._note(fork, _Place(path, offset))
+                offset += len(line)
+
+    def _note(self, fork: Fork, place: _Place) -> None:
+        if fork.id not in self.calls:
+            self.calls[fork.id] = fork.calls
+            self._places[fork.key][fork.id] = place
+
+    def _read(self, place: _Place) -> Fork:
+        with place.path.open("rb") as file:
+            file.seek(place.offset)
+            fork = _parsed(file.readline())
+        if fork is None:
+            raise StoreError(f"{place.path} was damaged while it was read; repeat the command")
+        return fork
+
+
+def _parsed(line: bytes) -> Fork | None:
+    match = _LINE.fullmatch(line)
+    if match is None or hashlib.sha256(match[2]).hexdigest().encode() != match[1]:
+        return None
+    try:
+        return Fork.model_validate_json(match[2])
+    except ValidationError:
+        return None

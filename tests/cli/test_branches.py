@@ -1,0 +1,39 @@
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.conftest import Digsite
+
+
+@pytest.fixture
+def run(out: Path, tmp_path: Path) -> Path:
+    shutil.copytree(out, tmp_path / "out", symlinks=True)
+    return tmp_path / "out"
+
+
+def test_forks_are_counted_kept_and_exported(digsite: Digsite, run: Path) -> None:
+    said = digsite("branch", "tiny", "--method", "pivot", "--out", run, "--json")
+    assert said.code == 0
+    assert said.json["complete"]
+    assert said.json["forks"] > 0
+    assert said.json["calls"] > 0
+    (shard,) = (run / "tiny/latest/dataset/records").glob("train-*.parquet")
+    rows = pq.read_table(shard, columns=["forks"]).to_pylist()
+    assert sum(len(row["forks"]) for row in rows) == said.json["forks"]
+    again = digsite("branch", "tiny", "--method", "pivot", "--out", run, "--json")
+    assert again.json == said.json
+
+
+def test_a_small_budget_says_that_there_is_more(digsite: Digsite, run: Path) -> None:
+    said = digsite("branch", "tiny", "--method", "pivot", "--calls", "3", "--out", run)
+    assert said.code == 0
+    assert "more --calls" in said.err
+    assert "figures of the loop, not of the data" in said.err
+
+
+def test_an_unknown_method_is_a_mistake_and_names_the_known_ones(digsite: Digsite, run: Path) -> None:
+    said = digsite("branch", "tiny", "--method", "guess", "--out", run)
+    assert said.code == 2
+    assert "cso, eef, pivot" in said.err

@@ -1,0 +1,44 @@
+"""Every method of the folder keeps its contract."""
+
+import pytest
+
+from pipeline.branching import base
+from tests.forks import branched
+from tests.records import accepted, batch, no_draft
+
+RECORDS = [*batch(), branched(), no_draft()]
+
+
+@pytest.fixture(params=base.names())
+def method(request):
+    return base.load(request.param)
+
+
+def test_the_folder_holds_the_promised_methods():
+    assert set(base.names()) >= {"cso", "eef", "pivot"}
+
+
+def test_docstring_names_the_method_and_its_paper(method):
+    assert f"`{method.__name__.rpartition('.')[2]}`" in method.__doc__
+    assert "arXiv" in method.__doc__
+
+
+def test_a_state_is_a_turn_of_a_rollout_of_the_final_question(method):
+    asked = [(record, state) for record in RECORDS for state in method.states(record)]
+    assert asked
+    for record, state in asked:
+        trajectory = base.attempts(record)[state.source].rollout.trajectory
+        assert state.prefix in {turn.prefix for turn in base.turns(trajectory)}
+
+
+def test_states_are_a_pure_function_and_none_comes_twice(method):
+    for record in RECORDS:
+        states = list(method.states(record))
+        assert states == list(method.states(record)) == list(method.states(record.model_copy(update={"forks": ()})))
+        assert len(states) == len(set(states))
+
+
+def test_it_asks_at_least_twice(method):
+    assert method.ATTEMPTS >= 2
+    assert isinstance(method.CONTROLS, bool)
+    assert list(method.states(accepted()))

@@ -1,0 +1,134 @@
+"""A method over a real run of `tiny`: within its calls, the same at any concurrency, and each fork asked about once."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pipeline import episode
+from pipeline.agents.site import Site
+from pipeline.branching import base, cso
+from pipeline.config import build
+from pipeline.corpus.seeds import quality, side
+from pipeline.embedded.model import EmbeddedModel
+from pipeline.llm.base import Completion, Request
+from pipeline.retrieval.bm25 import Bm25Retriever
+from pipeline.run.attempts import NAME
+from pipeline.run.branches import Campaign
+from pipeline.store.branches import FOLDER, Branches
+from pipeline.types import AnswerType, Record, Seed, Status, sha256
+from tests.run.fakes import LINEAGE
+
+ENOUGH = 4
+LOOP = {"rounds": 0, "audit": False, "rollouts": 4}
+
+
+class Model:
+    """The embedded one; counts its calls and may give up after some."""
+
+    def __init__(self, least: float = float("inf")) -> None:
+        self.calls, self.least = 0, least
+
+    async def complete(self, request: Request) -> Completion:
+        self.calls += 1
+        if self.calls > self.least:
+            raise ConnectionError("gone")
+        await asyncio.sleep(0)
+        return await EmbeddedModel().complete(request)
+
+
+@pytest.fixture(scope="module")
+def site(tiny) -> Site:
+    return Site(build(values={"loop": LOOP, "steps": (1, 2)}), Model(), Bm25Retriever(tiny), LINEAGE)
+
+
+def with_model(site: Site, model: Model, concurrency: int = 8) -> Site:
+    how = site.config.how.model_copy(update={"concurrency": concurrency})
+    return Site(site.config.model_copy(update={"how": how}), model, site.retriever, site.lineage)
+
+
+@pytest.fixture(scope="module")
+def records(tiny, site) -> list[Record]:
+    """Accepted ones of which at least one rollout failed; and one that was not accepted, to be passed over."""
+    found: list[Record] = []
+    for number, passage in enumerate(p for p in tiny.passages if quality(p) is None):
+        made = Seed(key=sha256(passage.id), passage=passage, draw=0, side=side(passage.document_id),
+                    answer_type=list(AnswerType)[number % 3], target_steps=1)  # fmt: skip
+        record = asyncio.run(episode.dig(made, site))
+        if record.status is Status.ACCEPTED and (list(cso.states(record)) or len(found) < 1):
+            found.append(record)
+        if len(found) == ENOUGH:
+            return [found[0].model_copy(update={"status": Status.REJECTED, "key": "r"}), *found]
+    return found
+
+
+def run(folder: Path, site: Site, records: list[Record], method: str = "eef", calls: int = 10_000):
+    with Campaign(method, site, folder) as campaign:
+        return asyncio.run(campaign.run(records, calls, lambda forks, used: None))
+
+
+def lines(folder: Path) -> set[bytes]:
+    return {line for path in (folder / FOLDER).glob("*.jsonl") for line in path.read_bytes().splitlines()}
+
+
+@pytest.mark.parametrize("method", base.names())
+def test_every_state_of_every_accepted_record_is_asked_about(tmp_path, site, records, method):
+    done = run(tmp_path, site, records, method)
+    wanted = [(r.key, s) for r in records if r.status is Status.ACCEPTED for s in base.load(method).states(r)]
+    forks = [fork for r in Branches(tmp_path).joined(records) for fork in r.forks]
+    assert done.complete
+    assert done.forks == len(forks) == len(wanted) > 1
+    assert done.calls == sum(fork.calls for fork in forks) > 0
+    assert {(f.key, (f.source, f.prefix)) for f in forks} == {(key, tuple(state)) for key, state in wanted}
+    first = 2 * site.config.loop.rollouts
+    for fork in forks:
+        assert [b.rollout.sample for b in fork.branches] == [first + n for n in range(base.load(method).ATTEMPTS)]
+
+
+def test_the_forks_are_the_same_at_any_concurrency(tmp_path, site, records):
+    made = []
+    for concurrency in (1, 8):
+        run(tmp_path / str(concurrency), with_model(site, Model(), concurrency), records)
+        made.append(lines(tmp_path / str(concurrency)))
+    assert made[0] == made[1]
+
+
+def test_it_begins_nothing_beyond_its_calls_and_goes_on_with_more(tmp_path, site, records):
+    whole = run(tmp_path / "whole", site, records)
+    few = run(tmp_path / "few", site, records, calls=20)
+    largest = max(fork.calls for r in Branches(tmp_path / "whole").joined(records) for fork in r.forks)
+    assert 20 <= few.calls < 20 + largest
+    assert not few.complete
+    assert run(tmp_path / "few", site, records) == whole
+    assert lines(tmp_path / "few") == lines(tmp_path / "whole")
+
+
+def test_what_is_kept_is_not_asked_about_again(tmp_path, site, records):
+    done, silent = run(tmp_path, site, records), Model(least=0)
+    assert run(tmp_path, with_model(site, silent), records) == done
+    assert silent.calls == 0
+
+
+def test_after_a_break_the_rest_is_asked_about_and_the_whole_is_the_same(tmp_path, site, records):
+    run(tmp_path / "whole", site, records)
+    with pytest.raises(ConnectionError):
+        run(tmp_path / "broken", with_model(site, Model(least=30), 2), records)
+    kept = lines(tmp_path / "broken")
+    assert kept < lines(tmp_path / "whole")
+    path = tmp_path / "broken" / FOLDER / "eef.jsonl"
+    path.write_bytes(path.read_bytes()[:-7])
+    run(tmp_path / "broken", site, records)
+    assert lines(tmp_path / "broken") == lines(tmp_path / "whole")
+
+
+def test_calls_are_noted_with_the_attempts(tmp_path, site, records):
+    run(tmp_path, site, records)
+    noted = (tmp_path / NAME).read_text().splitlines()
+    assert len(noted) == len(lines(tmp_path))
+    assert all('"forked"' in line for line in noted)
+
+
+def test_controls_are_only_made_where_a_fresh_sample_was_correct(tmp_path, site, records):
+    run(tmp_path, site, records, "cso")
+    forks = [fork for r in Branches(tmp_path).joined(records) for fork in r.forks]
+    assert all(bool(fork.controls) == bool(fork.solved) for fork in forks)
