@@ -22,16 +22,22 @@ OPENED = 12
 
 
 @dataclass(frozen=True)
-class Agent:
-    """What one kind of agent is given. The last tool ends its work; `accept` raises FormatError on bad arguments."""
+class Toolbox:
+    """What calls are carried out with. The last tool ends the work; `accept` raises FormatError on bad arguments."""
 
-    llm: LLM
-    model: ModelConfig
     tools: tuple[Tool, ...]
     limits: AgentLimits
     retriever: Retriever
     k: int
     accept: Callable[[str, "Desk"], object]
+
+
+@dataclass(frozen=True)
+class Agent(Toolbox):
+    """A toolbox and the model that works with it."""
+
+    llm: LLM
+    model: ModelConfig
 
 
 @dataclass
@@ -96,7 +102,7 @@ async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> bool:
         names = ", ".join(tool.name for tool in agent.tools)
         _error(desk, Message(role="user", content=f"Your last message {why}. Call one of: {names}."))
     for place, call in enumerate(calls):
-        content, good = await _answer(agent, desk, call, late=place >= agent.limits.calls_per_turn)
+        content, good = await carry_out(agent, desk, call, place)
         if desk.final:
             return True
         message = Message(role="tool", content=content, tool_call_id=call.id, name=call.name)
@@ -121,38 +127,38 @@ def _error(desk: Desk, message: Message) -> None:
     desk.messages.append(message)
 
 
-async def _answer(agent: Agent, desk: Desk, call: ToolCall, *, late: bool) -> tuple[str, bool]:
-    """The observation of one tool call, and whether the call was well formed."""
-    last = agent.tools[-1].name
+async def carry_out(box: Toolbox, desk: Desk, call: ToolCall, place: int) -> tuple[str, bool]:
+    """The observation of one tool call, and whether the call was well formed. `place` counts from 0 within a turn."""
+    last = box.tools[-1].name
     try:
-        if late:
-            raise FormatError(f"At most {agent.limits.calls_per_turn} calls a turn.")
-        if call.name not in {tool.name for tool in agent.tools}:
+        if place >= box.limits.calls_per_turn:
+            raise FormatError(f"At most {box.limits.calls_per_turn} calls a turn.")
+        if call.name not in {tool.name for tool in box.tools}:
             raise FormatError(f"There is no tool '{call.name[:40]}'.")
         if call.name == last:
-            agent.accept(call.arguments, desk)
+            box.accept(call.arguments, desk)
             desk.final = call.arguments
             return "", True
-        if len(desk.calls) >= agent.limits.searches:
+        if len(desk.calls) >= box.limits.searches:
             return f"The search budget is used up. Call `{last}` now.", True
-        return await _look(agent, desk, call), True
+        return await _look(box, desk, call), True
     except FormatError as error:
         return f"Error: {error}", False
 
 
-async def _look(agent: Agent, desk: Desk, call: ToolCall) -> str:
+async def _look(box: Toolbox, desk: Desk, call: ToolCall) -> str:
     """Carry out a search or open and note it."""
     if call.name == "search":
         argument = parse(SearchArguments, call.arguments).query.strip()
         if not words(argument):
             raise FormatError("The query holds no word.")
-        passages = [hit.passage for hit in await agent.retriever.search(argument, agent.k)]
+        passages = [hit.passage for hit in await box.retriever.search(argument, box.k)]
         same = " ".join(words(argument))
     else:
         argument = parse(OpenArguments, call.arguments).passage_id.strip()
         if argument not in desk.passages:
             raise FormatError(f"No search has returned a passage '{argument[:40]}'.")
-        passages = _window(await agent.retriever.document(desk.passages[argument].document_id), desk.passages[argument])
+        passages = _window(await box.retriever.document(desk.passages[argument].document_id), desk.passages[argument])
         same = desk.passages[argument].document_id
     repeat = any(earlier.tool == call.name and _identity(earlier, desk) == same for earlier in desk.calls)
     desk.passages |= {passage.shown_id: passage for passage in passages}
