@@ -22,6 +22,8 @@ MOST_SEEDS = 4096
 LOCAL_SEEDS = 8
 """Seeds at work at once where no endpoint is asked."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+TOKEN_ENV = "DIGSITE_TOKEN"  # noqa: S105
+"""The environment variable that holds the token of a retrieval server, served or asked."""
 
 
 class CorpusConfig(Data):

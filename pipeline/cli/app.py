@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from pipeline.cli import branches, corpora, generate, runs, tell
+from pipeline.cli import branches, corpora, generate, runs, serve, tell
 from pipeline.cli.options import Through, Way
 from pipeline.errors import DigsiteError
 
@@ -36,6 +36,8 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
     branches.branch,
     corpora.search,
     corpora.measure,
+    serve.serve,
+    serve.serve_model,
     corpora.doctor,
 )
 for _command in _COMMANDS:

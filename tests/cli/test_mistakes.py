@@ -30,6 +30,13 @@ MISTAKES = {
     "search nosuch x": "known: factbook, tiny, wiki",
     "corpus stats nosuch": "known: factbook, tiny, wiki",
     "measure tiny nosuch.jsonl": "nosuch.jsonl",
+    "serve nosuch --port 0": "known: factbook, tiny, wiki",
+    "serve nosuch/latest --port 0": "no run 'nosuch/latest'",
+    "serve tiny --host 0.0.0.0": "put a token into the environment variable DIGSITE_TOKEN",
+    "serve tiny --port 0 --environment nosuch.json": "is no environment of a data set",
+    "serve tiny --port 0 --retriever nosuch": "known: lucene, bm25",
+    "serve-model --host 0.0.0.0": "put a token into the environment variable DIGSITE_TOKEN",
+    "serve-model --port 70000": "'--port'",
 }
 
 
@@ -77,5 +84,7 @@ def test_an_unexpected_error_is_one_line_too_and_debug_shows_where(
 
 def test_no_option_of_a_command_is_out_of_reach_of_its_mistakes() -> None:
     named = {command.split()[0] for command in MISTAKES}
-    commands = {command.name or command.callback.__name__ for command in application.app.registered_commands}  # type: ignore[union-attr]
+    commands = {
+        (command.name or command.callback.__name__).replace("_", "-") for command in application.app.registered_commands
+    }  # type: ignore[union-attr]
     assert commands - named == {"doctor"}

@@ -40,6 +40,8 @@ except SystemExit as ended:
         "report",
         "corpus",
         "search",
+        "serve",
+        "serve-model",
         "doctor",
     ):
         assert f"  {command} " in said.stdout

@@ -1,0 +1,59 @@
+"""What a server serves: a corpus with its index, governed by a data set's environment where there is one."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pipeline.agents.environment import Environment, environment
+from pipeline.config import RunConfig
+from pipeline.errors import UsageError
+from pipeline.retrieval.opening import open_retriever
+from pipeline.run import prepare, read
+from pipeline.serve.retrieval import Served
+
+_FILE = "environment.json"
+
+
+def of_corpus(config: RunConfig, file: Path | None = None) -> Served:
+    """The corpus that `config` names; its environment is `file`, if a data set's is given, else the configuration's."""
+    governing = written(file) if file else environment(config)
+    corpus = prepare.corpus(config)
+    retriever = open_retriever(config.retrieval.retriever, corpus, config.how.out)
+    return Served(
+        corpus=corpus,
+        retriever=retriever,
+        environment=governing,
+        engine=getattr(retriever, "name", config.retrieval.retriever),
+        fixed=file is not None,
+    )
+
+
+def of_run(folder: Path) -> Served:
+    """The corpus and index of a run, under the environment of its data set.
+
+    Raises UsageError where they are not those that the run was made with.
+    """
+    kept = read(folder)
+    how = kept.config.how.model_copy(update={"out": folder.parents[1]})
+    config = kept.config.model_copy(update={"how": how})
+    file = folder / "dataset" / _FILE
+    served = of_corpus(config, file if file.exists() else None)
+    if served.corpus.fingerprint != kept.corpus_fingerprint:
+        raise UsageError(f"the corpus '{config.corpus.name}' has changed since {folder} was made; put its texts back")
+    if served.engine != config.retrieval.retriever:
+        raise UsageError(f"{folder} was made with {config.retrieval.retriever}, and here only {served.engine} starts")
+    return served._replace(fixed=True)
+
+
+def written(file: Path) -> Environment:
+    """The environment of a data set. Raises UsageError where it is none, or one that this version cannot keep to."""
+    try:
+        found = Environment.model_validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise UsageError(f"{file} is no environment of a data set: its '{_FILE}' is wanted") from error
+    ours = environment(RunConfig())
+    if (found.tools, found.observation) != (ours.tools, ours.observation):
+        raise UsageError(
+            f"{file} asks for other tools or another rendering than this version has; use the one it is of"
+        )
+    return found

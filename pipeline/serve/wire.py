@@ -1,0 +1,156 @@
+"""Chat Completions as a server reads and writes it: the other side of `llm.wire`.
+
+What is not read of a request is left alone: clients send much that a model without weights has no use for.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from pipeline.llm.base import Completion, Request, Sampling, Schema, Tool
+from pipeline.serve.door import Refused
+from pipeline.types import Message, ToolCall
+
+
+@dataclass(frozen=True)
+class _Called:
+    name: str
+    arguments: str = ""
+
+
+@dataclass(frozen=True)
+class _Call:
+    id: str
+    function: _Called
+
+
+@dataclass(frozen=True)
+class _Part:
+    text: str
+
+
+@dataclass(frozen=True)
+class _Message:
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: str | list[_Part] | None = None
+    tool_calls: list[_Call] | None = None
+    tool_call_id: str | None = None
+
+
+@dataclass(frozen=True)
+class _Function:
+    name: str
+    description: str | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Tool:
+    function: _Function
+
+
+@dataclass(frozen=True)
+class _Choice:
+    function: _Called
+
+
+@dataclass(frozen=True)
+class _Schema:
+    name: str
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Format:
+    type: Literal["text", "json_schema"]
+    json_schema: _Schema | None = None
+
+
+@dataclass(frozen=True)
+class Body:
+    """What is read of a request."""
+
+    model: str
+    messages: list[_Message]
+    tools: list[_Tool] | None = None
+    tool_choice: str | _Choice | None = None
+    response_format: _Format | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    max_completion_tokens: int | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stream: bool | None = None
+    n: int | None = None
+
+
+_BODY = TypeAdapter(Body)
+
+
+def body(raw: bytes) -> Body:
+    """Raises Refused, naming the field."""
+    try:
+        return _BODY.validate_json(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the body"
+        raise Refused(400, f"{place}: {first['msg']}") from error
+
+
+def heard(body: Body, sample: int) -> Request:
+    """The request as a model of ours is asked it."""
+    choice, output = body.tool_choice or "auto", body.response_format and body.response_format.json_schema
+    plain = Sampling()
+    return Request(
+        model=body.model,
+        messages=tuple(map(_message, body.messages)),
+        tools=tuple(
+            Tool(name=tool.name, description=tool.description or "", parameters=tool.parameters)
+            for tool in (one.function for one in body.tools or ())
+        ),
+        tool_choice=choice if isinstance(choice, str) else choice.function.name,
+        output=Schema(name=output.name, body=output.schema) if output else None,
+        sampling=Sampling(
+            temperature=plain.temperature if body.temperature is None else body.temperature,
+            top_p=plain.top_p if body.top_p is None else body.top_p,
+            max_tokens=body.max_completion_tokens or body.max_tokens or plain.max_tokens,
+        ),
+        sample=sample,
+    )
+
+
+def _message(message: _Message) -> Message:
+    content = message.content or ""
+    return Message(
+        role="system" if message.role == "developer" else message.role,
+        content=content if isinstance(content, str) else "".join(part.text for part in content),
+        tool_calls=tuple(
+            ToolCall(id=call.id, name=call.function.name, arguments=call.function.arguments)
+            for call in message.tool_calls or ()
+        ),
+        tool_call_id=message.tool_call_id or "",
+    )
+
+
+def said(completion: Completion, model: str) -> dict[str, Any]:
+    """A completion as OpenAI's servers write it."""
+    message: dict[str, Any] = {"role": "assistant", "content": completion.message.content or None}
+    if completion.message.tool_calls:
+        message["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in completion.message.tool_calls
+        ]
+    usage = completion.usage
+    return {
+        "id": "chatcmpl-0",
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": completion.finish.value, "logprobs": None}],
+        "usage": {
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        },
+    }

@@ -1,0 +1,62 @@
+"""The servers as processes: their first line is their address, a signal ends them in order."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.cli.conftest import Digsite
+
+COMMAND = [sys.executable, "-m", "pipeline.cli"]
+
+
+@contextmanager
+def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process of a server on a free port, and its address."""
+    command = [*COMMAND, *map(str, arguments), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout
+        yield process, process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_server_in_order(number: int, tmp_path: Path) -> None:
+    with serving("serve", "tiny", "--retriever", "bm25", "--out", tmp_path) as (process, url):
+        with httpx2.Client() as client:
+            assert client.post(url, json={"queries": ["bridge"], "topk": 2}).json()["k"] == 2
+            process.send_signal(number)
+            began = time.monotonic()
+            assert process.wait(20) == 0
+        assert time.monotonic() - began < 10
+        _, said = process.communicate()
+    assert said.splitlines() == ["tiny: 41 passages through bm25, k = 5 unless asked otherwise; Ctrl-C stops it"]
+
+
+def test_a_run_is_served_under_its_data_sets_environment(out: Path) -> None:
+    with serving("serve", "tiny/latest", "--out", out) as (_, url):
+        assert url.endswith("/retrieve")
+        answer = httpx2.post(url, json={"queries": ["bridge"], "topk": 2}).json()
+        said = httpx2.get(url.replace("/retrieve", "/environment")).json()
+    assert (answer["k"], said["fixed"]) == (5, True)
+
+
+def test_the_embedded_model_is_served() -> None:
+    with serving("serve-model") as (process, url):
+        assert httpx2.get(f"{url}/models").json()["data"][0]["id"] == "embedded"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+
+
+def test_a_run_takes_no_options_of_a_corpus(digsite: Digsite, out: Path) -> None:
+    answer = digsite("serve", "tiny/latest", "--out", out, "--retriever", "bm25", "--port", "0")
+    assert (answer.code, "a run has its own" in answer.err) == (2, True)

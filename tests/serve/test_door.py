@@ -1,0 +1,101 @@
+"""Who is let in, how much may be said, and what is said to those who ask wrongly."""
+
+import pytest
+
+from pipeline.errors import RetrievalError, UsageError
+from pipeline.serve import door
+from pipeline.serve.door import Door, Refused
+from tests.serve.conftest import Ask
+
+
+async def echo(raw: bytes) -> object:
+    return {"heard": raw.decode()}
+
+
+async def fail(raw: bytes) -> object:
+    raise {b"usage": UsageError("no such\nquestion"), b"index": RetrievalError("Lucene failed")}.get(
+        raw, Refused(418, "\x1b[31mtea\u202e")
+    )
+
+
+PATHS = {("POST", "/echo"): echo, ("POST", "/fail"): fail}
+
+
+def line(answer) -> str:
+    return answer.json()["error"]["message"]
+
+
+def test_a_request_is_answered(ask: Ask) -> None:
+    answer = ask(PATHS, "POST", "/echo", content=b"x")
+    assert (answer.status_code, answer.json()) == (200, {"heard": "x"})
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("POST", "/none", 404), ("GET", "/echo", 405)])
+def test_what_is_not_there_is_said_in_one_line(ask: Ask, method: str, path: str, status: int) -> None:
+    answer = ask(PATHS, method, path)
+    assert answer.status_code == status
+    assert line(answer) == f"{method} {path}: there is nothing of that kind here"
+
+
+@pytest.mark.parametrize(
+    ("raw", "status", "said"),
+    [(b"usage", 400, "no such question"), (b"index", 503, "Lucene failed"), (b"", 418, "tea")],
+)
+def test_an_error_has_its_status_and_one_clean_line(ask: Ask, raw: bytes, status: int, said: str) -> None:
+    answer = ask(PATHS, "POST", "/fail", content=raw)
+    assert (answer.status_code, line(answer)) == (status, said)
+
+
+def test_a_request_has_a_size(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "MOST_BYTES", 2 << 20)
+    assert ask(PATHS, "POST", "/echo", content=b"x" * (2 << 20)).status_code == 200
+    answer = ask(PATHS, "POST", "/echo", content=b"x" * ((2 << 20) + 1))
+    assert (answer.status_code, line(answer)) == (413, "a request may have 2 MiB")
+
+
+@pytest.mark.parametrize("given", [None, "Bearer", "Bearer wrong", "Basic secret", "secret", "Bearer sécret"])
+def test_without_the_token_nobody_gets_in(ask: Ask, given: str | None) -> None:
+    headers = {"Authorization": given.encode()} if given else {}
+    answer = ask(PATHS, "POST", "/echo", content=b"x", token="secret", headers=headers)
+    assert answer.status_code == 401
+    assert "secret" not in answer.text
+
+
+@pytest.mark.parametrize("given", ["Bearer secret", "bearer  secret"])
+def test_with_the_token_everybody_does_from_anywhere(ask: Ask, given: str) -> None:
+    headers = {"Authorization": given, "Host": "search.example.org"}
+    assert ask(PATHS, "POST", "/echo", content=b"x", token="secret", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:80", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:9", 200),
+        ("evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+    ],
+)
+def test_without_a_token_only_a_loopback_name_leads_here(ask: Ask, host: str, status: int) -> None:
+    assert ask(PATHS, "POST", "/echo", content=b"x", headers={"Host": host}).status_code == status
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org", "10.0.0.1", ""])
+def test_beyond_the_loopback_a_token_is_needed(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_TOKEN", raising=False)
+    with pytest.raises(UsageError, match="put a token into the environment variable NO_TOKEN"):
+        Door(host, 0, "NO_TOKEN")
+
+
+def test_what_cannot_be_a_token_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODD", "two words")
+    with pytest.raises(UsageError, match="ODD holds no token"):
+        Door("127.0.0.1", 0, "ODD")
+
+
+def test_a_port_that_is_taken_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Door("127.0.0.1", 0, "NO_TOKEN")
+    with pytest.raises(UsageError, match=r"cannot listen at 127.0.0.1:\d+ .*choose another --port"):
+        Door("127.0.0.1", one.socket.getsockname()[1], "NO_TOKEN")
+    one.socket.close()

@@ -1,0 +1,68 @@
+"""The embedded model over the wire: who is asked, how, and what else is refused in OpenAI's own shape."""
+
+from typing import Any
+
+import pytest
+
+from pipeline.agents.tools import SOLVER_TOOLS
+from pipeline.embedded import digest
+from pipeline.llm.base import Completion, Finish, Request
+from pipeline.llm.scripted import ScriptedLLM
+from pipeline.llm.wire import body, wire_seed
+from pipeline.serve.model import endpoints
+from pipeline.types import Message, Usage
+from tests.serve.conftest import Ask
+
+SOLVE = Request(model="embedded", messages=(Message(role="user", content="Who built it?"),), tools=SOLVER_TOOLS)
+SAID = Completion(message=Message(role="assistant", content="x"), finish=Finish.STOP, usage=Usage(calls=1))
+
+
+def complete(ask: Ask, run_seed: int = 0, **more: Any) -> Any:
+    tree = {**body(SOLVE, run_seed), **more}
+    return ask(endpoints(run_seed), "POST", "/v1/chat/completions", json=tree)
+
+
+def test_the_solver_searches(ask: Ask) -> None:
+    answer = complete(ask).json()
+    (call,) = answer["choices"][0]["message"]["tool_calls"]
+    assert (call["function"]["name"], answer["choices"][0]["finish_reason"]) == ("search", "tool_calls")
+    usage = answer["usage"]
+    assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"] > 0
+
+
+@pytest.mark.parametrize("run_seed", [0, 7])
+@pytest.mark.parametrize("sample", [0, 1, 67])
+def test_the_sample_is_told_from_the_seed_of_the_run(ask: Ask, run_seed: int, sample: int) -> None:
+    model = ScriptedLLM([SAID])
+    tree = body(SOLVE.model_copy(update={"sample": sample}), run_seed)
+    ask(endpoints(run_seed, model), "POST", "/v1/chat/completions", json=tree)
+    assert model.requests[0].sample == sample
+    assert tree["seed"] == wire_seed(run_seed, sample)
+
+
+@pytest.mark.parametrize(("seed", "sample"), [(None, 0), (42, 42)])
+def test_another_seed_is_a_sample_of_its_own(ask: Ask, seed: int | None, sample: int) -> None:
+    model = ScriptedLLM([SAID])
+    ask(endpoints(0, model), "POST", "/v1/chat/completions", json={**body(SOLVE, 0), "seed": seed})
+    assert model.requests[0].sample == sample
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "said"),
+    [
+        ({"model": "gpt-9"}, 404, "there is no model 'gpt-9' here, only 'embedded'"),
+        ({"stream": True}, 400, "leave out `stream`"),
+        ({"n": 2}, 400, "leave out `stream` and `n`"),
+        ({"tools": []}, 400, "the embedded model has no rules for ''"),
+        ({"messages": "hello"}, 400, "messages: "),
+    ],
+)
+def test_what_it_cannot_do_is_told(ask: Ask, more: dict[str, Any], status: int, said: str) -> None:
+    answer = complete(ask, **more)
+    assert answer.status_code == status
+    assert said in answer.json()["error"]["message"]
+
+
+def test_its_name_and_version_are_told(ask: Ask) -> None:
+    (model,) = ask(endpoints(), "GET", "/v1/models").json()["data"]
+    assert (model["id"], model["root"]) == ("embedded", digest())

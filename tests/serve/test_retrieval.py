@@ -1,0 +1,151 @@
+"""What is served is what is found in process: by Search-R1's contract, and as the tools of the environment."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pipeline.agents.environment import Environment, environment
+from pipeline.agents.loop import Agent, Desk, converse
+from pipeline.config import RunConfig
+from pipeline.corpus import Corpus
+from pipeline.llm.base import Completion, Finish
+from pipeline.llm.scripted import ScriptedLLM
+from pipeline.llm.settings import ModelConfig
+from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.serve.retrieval import MOST_PASSAGES, Served, endpoints
+from pipeline.types import Message, ToolCall, Usage
+from tests.serve.conftest import Ask
+from tests.shelf import passage
+
+QUERIES = ["Who designed the Kessel Bridge?", "", "\0 zzyzx", "the comet of 1936", "x" * 9000]
+
+
+@pytest.fixture
+def served(tiny: Corpus, retriever: LuceneRetriever) -> Served:
+    return Served(corpus=tiny, retriever=retriever, environment=environment(RunConfig()), engine="lucene")
+
+
+def post(ask: Ask, served: Served, path: str = "/retrieve", **body: Any) -> Any:
+    return ask(endpoints(served), "POST", path, json=body)
+
+
+def line(answer: Any) -> str:
+    assert answer.status_code == 400
+    return str(answer.json()["error"]["message"])
+
+
+def test_a_batch_gives_what_each_query_finds_in_process(ask: Ask, served: Served) -> None:
+    answer = post(ask, served, queries=QUERIES, topk=3, return_scores=True).json()
+    for query, hits in zip(QUERIES, answer["result"], strict=True):
+        found = asyncio.run(served.retriever.search(query, 3))
+        assert [(hit["document"]["id"], hit["score"]) for hit in hits] == [(h.passage.id, h.score) for h in found]
+    first = answer["result"][0][0]["document"]["contents"]
+    assert first.startswith('"Kessel Bridge"\nThe Kessel Bridge is a steel arch bridge')
+
+
+def test_without_scores_documents_stand_bare(ask: Ask, served: Served) -> None:
+    (hits,) = post(ask, served, queries=["Kessel Bridge"], topk=2).json()["result"]
+    assert [sorted(hit) for hit in hits] == [["contents", "id"]] * 2
+
+
+def test_a_turn_without_searches_is_no_mistake(ask: Ask, served: Served) -> None:
+    assert post(ask, served, queries=[], topk=3, return_scores=True).json()["result"] == []
+
+
+def test_a_title_takes_one_line_whatever_stands_in_it(ask: Ask, served: Served, tiny: Corpus) -> None:
+    odd = passage("odd", "A\ntitle", "Text of\n two   lines.")
+
+    class One:
+        async def search_many(self, queries: Any, k: int) -> Any:
+            from pipeline.types import Hit
+
+            return [[Hit(passage=odd, score=1.0)] for _ in queries]
+
+    (hits,) = post(ask, served._replace(retriever=One()), queries=["x"]).json()["result"]  # type: ignore[arg-type]
+    assert hits[0]["contents"] == '"A title"\nText of two lines.'
+
+
+@pytest.mark.parametrize("topk", [None, 1, 5, 9])
+def test_the_environment_of_a_data_set_has_the_last_word_on_k(
+    ask: Ask, served: Served, topk: int | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    query = "the city of Ostrand on the river"
+    free = post(ask, served, queries=[query], topk=topk).json()
+    assert len(free["result"][0]) == free["k"] == (topk or 5)
+    fixed = post(ask, served._replace(fixed=True), queries=[query], topk=topk).json()
+    assert len(fixed["result"][0]) == fixed["k"] == 5
+    assert ("environment says 5" in caplog.text) == (topk in (1, 9))
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({}, "queries: Field required"),
+        ({"queries": "one"}, "queries: "),
+        ({"queries": ["x", 7]}, "queries.1: "),
+        ({"queries": ["x"], "topk": 0}, "topk: "),
+        ({"queries": ["x"], "topk": 1001}, "topk: "),
+        ({"queries": ["x"], "topk": "five"}, "topk: "),
+        ({"queries": ["x"], "top_k": 3}, "top_k: "),
+        ({"queries": ["x"] * (MOST_PASSAGES // 5 + 1)}, "at most 50000 passages at once"),
+        ({"queries": ["x"], "question_id": "q"}, "no overlays are served here"),
+    ],
+)
+def test_a_bad_request_is_told_what_is_wrong(ask: Ask, served: Served, body: dict[str, Any], said: str) -> None:
+    assert said in line(post(ask, served, **body))
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"[" * 100_000, b"\xff", b'{"queries": ["\\ud800"]}'])
+def test_what_is_no_json_is_told(ask: Ask, served: Served, raw: bytes) -> None:
+    assert line(ask(endpoints(served), "POST", "/retrieve", content=raw))
+
+
+def test_what_is_served_is_said(ask: Ask, served: Served) -> None:
+    said = ask(endpoints(served), "GET", "/environment").json()
+    assert Environment.model_validate(said["environment"]) == served.environment
+    assert (said["corpus_fingerprint"], said["retriever"]) == (served.corpus.fingerprint, "lucene")
+    assert ask(endpoints(served), "GET", "/health").json() == {"status": "ok"}
+
+
+TURNS = (
+    (("search", '{"query": "Kessel Bridge"}'), ("open", '{"passage_id": "pfeb7361c2192"}')),
+    (("search", '{"query": "?!"}'), ("search", "{"), ("look", "{}"), ("search", '{"query": "zzyzx"}')),
+    (("open", '{"passage_id": "p000000000000"}'), ("search", '{"query": "Kessel Bridge", "k": 9}')),
+    tuple(("search", f'{{"query": "comet {n}"}}') for n in range(10)),
+    (("open", '{"passage_id": "pfeb7361c2192"}'), ("search", '{"query": "Ostrand"}')),
+    (("answer", '{"answer": "x"}'),),
+)
+"""Good calls and bad ones, more of them than a turn and the whole budget allow."""
+
+
+def test_calls_are_answered_as_in_a_rollout_byte_for_byte(ask: Ask, served: Served) -> None:
+    calls = [tuple(ToolCall(id="", name=name, arguments=text) for name, text in turn) for turn in TURNS]
+    said = [Message(role="assistant", tool_calls=turn) for turn in calls]
+    llm = ScriptedLLM([Completion(message=message, finish=Finish.TOOL_CALLS, usage=Usage()) for message in said])
+    site = served.environment
+    limits = site.limits.model_copy(update={"format_errors": 9})
+    agent = Agent(
+        llm=llm,
+        model=ModelConfig(),
+        tools=site.tools,
+        limits=limits,
+        retriever=served.retriever,
+        k=site.k,
+        accept=lambda a, d: None,
+    )
+    rollout = asyncio.run(converse(agent, (Message(role="user", content="?"),), sample=0, desk=Desk()))
+    observed = [message.content for message in rollout.messages if message.role == "tool"]
+    assert sum(text.startswith("Error:") for text in observed) == 7
+    assert observed[-1].startswith("The search budget is used up")
+    state: dict[str, Any] = {"shown": [], "calls": 0}
+    again = []
+    for turn in TURNS[:-1]:
+        for place, (name, arguments) in enumerate(turn):
+            body = {"name": name, "arguments": arguments, "place": place, **state}
+            answer = post(ask, served, "/call", **body).json()
+            state = {"shown": answer["shown"], "calls": answer["calls"]}
+            again.append(answer["content"])
+    assert again == observed
+    last = post(ask, served, "/call", name="answer", arguments={"answer": "x"}, **state).json()
+    assert (last["content"], last["ok"]) == ("", True)
