@@ -47,13 +47,23 @@ _clock: ContextVar[_Clock | None] = ContextVar("clock", default=None)
 
 @asynccontextmanager
 async def deadline(seconds: float) -> AsyncIterator[None]:
-    """`asyncio.timeout`, less the time that the calls of the body stood waiting."""
-    async with asyncio.timeout(seconds) as timeout:
-        token = _clock.set(_Clock(timeout))
-        try:
-            yield
-        finally:
-            _clock.reset(token)
+    """`asyncio.timeout`, less the time that the calls of the body stood waiting.
+
+    Within another one it holds that up: an agent that is many agents, one after another, is timed by theirs.
+    """
+    around = _clock.get()
+    if around:
+        around.stop()
+    try:
+        async with asyncio.timeout(seconds) as timeout:
+            token = _clock.set(_Clock(timeout))
+            try:
+                yield
+            finally:
+                _clock.reset(token)
+    finally:
+        if around:
+            around.go(0.0)
 
 
 async def in_time(start: Callable[[], Awaitable[T]], seconds: float) -> T:
