@@ -86,6 +86,25 @@ class ChecksConfig(Data):
     """Of the closed book, where most must fail, and with the evidence in hand, where one must succeed."""
 
 
+class TreeConfig(Data):
+    """The curator's information tree (RAGShaper, arXiv 2601.08699, §3.1 and Fig. 11 to 12)."""
+
+    depth: int = Field(20, ge=1, le=64)
+    """Actions on a path at most; RAGShaper's 30 cost about 65 expansions a seed."""
+    branching: float = Field(0.5, ge=0, le=1)
+    """Probability of a second child."""
+    branching_depth: int = Field(2, ge=0)
+    """Levels that may branch; below them every path is a chain."""
+    tries: int = Field(6, ge=1, le=16)
+    """Actions that may reach nothing new before a path ends."""
+    paths: int = Field(2, ge=1)
+    """m, the best paths that questions are composed from."""
+    hops: int = Field(2, ge=1)
+    """Dependent hops that a composed question has at least, whatever its target; RAGShaper asks for 3."""
+    composer_searches: int = Field(12, ge=0)
+    """What the composer may try its question out with; RAGShaper's has none."""
+
+
 class How(Data):
     """Not digested: none of this may change a byte of a record."""
 
@@ -120,6 +139,7 @@ class RunConfig(Data):
     answer_types: tuple[AnswerType, ...] = Field(tuple(AnswerType), min_length=1)
     loop: LoopConfig = LoopConfig()
     checks: ChecksConfig = ChecksConfig()
+    tree: TreeConfig = TreeConfig()
     generator: AgentLimits = AgentLimits(searches=40, turns=48)
     solver: AgentLimits = AgentLimits(searches=12, turns=16)
     how: How = How()
@@ -181,6 +201,19 @@ PRESETS: dict[str, dict[str, Any]] = {
             "last_round_relaxed": True,
         },
         "checks": {"run": ()},
+    },
+    # The paper's tree under this product's loop, which it has none of; its questions have three hops at least.
+    "ragshaper": {
+        "strategy": "ragshaper",
+        "steps": [3, 4],
+        "tree": {
+            "depth": 30,
+            "branching": 0.5,
+            "branching_depth": 2,
+            "paths": 2,
+            "hops": 3,
+            "composer_searches": 0,
+        },
     },
 }
 

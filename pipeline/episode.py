@@ -62,7 +62,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, site: Site) -> Round
     """Audit and try one draft. The round's feedback is none for a candidate."""
     draft, loop, target = proposal.draft, site.config.loop, seed.target_steps
     if draft is None:
-        return Round(index=index, agent=proposal.trajectory, draft=None, feedback=NOTHING_ASKED)
+        return Round(index=index, agent=proposal.trajectory, draft=None, tree=proposal.tree, feedback=NOTHING_ASKED)
     findings = await audit(draft, target, site.retriever, site.config.retrieval.k) if loop.audit else ()
     read = await readings(draft, target, findings, site)
     findings += read.findings
@@ -78,6 +78,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, site: Site) -> Round
         index=index,
         agent=proposal.trajectory,
         draft=draft,
+        tree=proposal.tree,
         findings=(*findings, *weighed.findings),
         probes=(*read.probes, *weighed.probes),
         rollouts=tuple(rollout for rollout, _ in tried),

@@ -32,7 +32,7 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
         (["steps=[0, 0]"], "steps"),
         (["how.pairs=0"], "how.pairs"),
         (["nonsense"], "name=value"),
-        (["preset=nope"], "default, sage"),
+        (["preset=nope"], "default, sage, ragshaper"),
     ],
 )
 def test_a_bad_setting_is_one_line_that_names_it(sets: list[str], named: str) -> None:

@@ -1,13 +1,15 @@
 """The tools of every agent, and the one rendering of what they return.
 
 Solver and teacher are offered `search`, `open`, `answer`; the generator `search`, `open`, `propose`; the refiner
-`revise`, with `search` and `open` where the preset lets it search. The name of the last tool is the agent's role.
+`revise`, with `search` and `open` where the preset lets it search; the curator `explore`, once for each action; the
+composer `compose`, with `search` and `open` to try its question out. The name of the last tool is the agent's role.
 """
 
 from collections.abc import Iterable
+from typing import Literal
 
 from pipeline.llm.base import Tool
-from pipeline.types import Data, Passage
+from pipeline.types import Data, NegativeAspect, Passage
 
 
 class SearchArguments(Data):
@@ -42,6 +44,19 @@ class ProposeArguments(Data):
     family: str = "chain"
 
 
+class ComposeArguments(ProposeArguments):
+    negative_aspect: tuple[NegativeAspect, ...] = ()
+
+
+class ExploreArguments(Data):
+    """The next action of a curator; `leave` ends the path."""
+
+    tool: Literal["search", "open", "leave"]
+    argument: str = ""
+    """A query, or the shown id of a passage that the path holds."""
+    intent: str = ""
+
+
 def _tool(name: str, description: str, arguments: type[Data]) -> Tool:
     return Tool(name=name, description=description, parameters=arguments.model_json_schema())
 
@@ -51,10 +66,13 @@ OPEN = _tool("open", "Read the whole document of a passage that a search has ret
 ANSWER = _tool("answer", "Give the final answer: a short span, without a sentence around it.", AnswerArguments)
 PROPOSE = _tool("propose", "Propose the question with its answer and the evidence of every hop.", ProposeArguments)
 REVISE = _tool("revise", "Replace the draft by a better one, with its answer and evidence.", ProposeArguments)
+EXPLORE = _tool("explore", "Take the next action of this path, and say what for.", ExploreArguments)
+COMPOSE = _tool("compose", "Give the question with its answer and the evidence of every hop.", ComposeArguments)
 
 SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
 GENERATOR_TOOLS = (SEARCH, OPEN, PROPOSE)
 REFINER_TOOLS = (SEARCH, OPEN, REVISE)
+COMPOSER_TOOLS = (SEARCH, OPEN, COMPOSE)
 
 
 def render(passages: Iterable[Passage]) -> str:

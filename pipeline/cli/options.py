@@ -44,7 +44,12 @@ BudgetMoney = Annotated[
 ]
 BudgetSeconds = Annotated[float | None, typer.Option(help="Stop (exit 3) after so many seconds.")]
 Engine = Annotated[str | None, typer.Option("--retriever", help="lucene, or bm25 (no Java; small corpora).  [lucene]")]
-Preset = Annotated[str | None, typer.Option(help="default, or sage: the paper's own loop.")]
+Strategy = Annotated[
+    str | None, typer.Option(help="sage: from a passage by searching; ragshaper: from an information tree.  [sage]")
+]
+Preset = Annotated[
+    str | None, typer.Option(help="default; sage: the paper's own loop; ragshaper: the paper's own tree.")
+]
 Config = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.")]
 Sets = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="Any setting. Repeatable.")]
 Out = Annotated[Path | None, typer.Option(help="Where runs are kept.  [outputs]")]
@@ -65,6 +70,7 @@ KEYS = {
     "model": "models.default",
     "base_url": "models.default.base_url",
     "rollouts": "loop.rollouts",
+    "strategy": "strategy",
     "steps": "steps",
     "seed": "seed",
     "pairs": "how.pairs",

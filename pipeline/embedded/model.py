@@ -10,6 +10,8 @@ from pipeline.types import Message, Usage
 # role → module and function; loaded when first asked, so that generator and solver never need each other.
 _ROLES = {
     "propose": ("pipeline.embedded.generator", "propose"),
+    "explore": ("pipeline.embedded.curator", "explore"),
+    "compose": ("pipeline.embedded.curator", "compose"),
     "revise": ("pipeline.embedded.refiner", "revise"),
     "answer": ("pipeline.embedded.solver", "solve"),
     "verdict": ("pipeline.embedded.judge", "judge"),

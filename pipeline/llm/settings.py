@@ -16,7 +16,7 @@ from pipeline.llm.base import Sampling
 from pipeline.types import Data, Usage
 
 PROVIDERS = ("embedded", "openai")
-ROLES = ("generator", "refiner", "solver", "judge", "reader", "policy")
+ROLES = ("generator", "refiner", "curator", "solver", "teacher", "judge", "reader", "policy")
 _MILLION = 1_000_000
 
 
@@ -107,7 +107,9 @@ class Models(Data):
     default: ModelConfig = ModelConfig()
     generator: ModelConfig | None = None
     refiner: ModelConfig | None = None
+    curator: ModelConfig | None = None
     solver: ModelConfig | None = None
+    teacher: ModelConfig | None = None
     judge: ModelConfig | None = None
     reader: ModelConfig | None = None
     """Of the checks that read given passages; left out, it is the solver's."""

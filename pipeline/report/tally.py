@@ -12,7 +12,8 @@ from pipeline.text import normalise, words
 from pipeline.types import Draft, Label, Lineage, Record, Round, Status, Usage
 
 ROLES = {
-    "generator": ("propose",),
+    "curator": ("explore",),
+    "generator": ("propose", "compose"),
     "refiner": ("revise",),
     "solver": ("answer",),
     "judge": ("verdict",),
@@ -142,7 +143,9 @@ class Tally:
             signatures=self.signatures.rows(),
             checks=self._checks(),
             costs=tuple(
-                Cost(role=role, usage=usage, spent=_spent(outside, ROLES[role])) for role, usage in self.usage.items()
+                Cost(role=role, usage=usage, spent=_spent(outside, ROLES[role]))
+                for role, usage in self.usage.items()
+                if usage.calls or role != "curator"
             ),
             diversity=self._diversity_row(),
             lineage=self.lineage,

@@ -10,7 +10,7 @@ from pipeline.agents.parse import parse
 from pipeline.agents.site import Site
 from pipeline.agents.tools import ProposeArguments
 from pipeline.errors import FormatError
-from pipeline.types import Data, Draft, Feedback, Hop, Passage, Round, Seed, Trajectory
+from pipeline.types import Data, Draft, Feedback, Hop, Passage, Round, Seed, Trajectory, Tree
 
 
 class Proposal(Data):
@@ -18,6 +18,7 @@ class Proposal(Data):
 
     trajectory: Trajectory
     draft: Draft | None
+    tree: Tree | None = None
 
 
 class Strategy(Protocol):
@@ -30,12 +31,12 @@ class Strategy(Protocol):
         ...
 
 
-def to_draft(arguments: str, desk: Desk) -> Draft | None:
+def to_draft(arguments: str, desk: Desk, form: type[ProposeArguments] = ProposeArguments) -> Draft | None:
     """A proposal's arguments as a draft: shown ids become passages. None = nothing can be asked.
 
     Raises FormatError, which goes back to the model, on an unknown passage id or an unknown answer type.
     """
-    proposed = parse(ProposeArguments, arguments)
+    proposed = parse(form, arguments)
     if not proposed.question.strip() or not proposed.hops:
         return None
     hops = []

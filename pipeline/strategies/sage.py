@@ -95,6 +95,8 @@ async def _read(seed: Seed, site: Site, rounds: Sequence[Round], rollouts: Itera
     """
     ids = {seed.passage.id: None}
     for past in rounds:
+        if past.tree and past.tree.composed is not None:
+            ids |= dict.fromkeys(past.tree.passages(past.tree.composed))
         ids |= dict.fromkeys(i for call in past.agent.calls for i in call.passage_ids)
     ids |= dict.fromkeys(i for rollout in rollouts for call in rollout.trajectory.calls for i in call.passage_ids)
     retriever = site.side(seed.side)
@@ -107,7 +109,7 @@ def _shown(passage: Passage) -> dict[str, str]:
 
 
 def _draft(draft: Draft, shown: dict[str, str]) -> dict[str, object]:
-    tree = draft.model_dump(mode="json")
+    tree = draft.model_dump(mode="json", exclude={"negative_aspect"})
     for hop in tree["hops"]:
         del hop["passage_sha256"]
         hop["passage_id"] = shown.get(hop["passage_id"], "")

@@ -9,9 +9,10 @@ from pipeline.types.corpus import Document, Hit, Passage
 from pipeline.types.data import Data, sha256
 from pipeline.types.distractor import Check, Distractor, Kind, synthetic
 from pipeline.types.fork import Branch, Fork
-from pipeline.types.question import AnswerType, Draft, Hop, Seed
+from pipeline.types.question import AnswerType, Draft, Hop, NegativeAspect, Seed
 from pipeline.types.record import Cause, Feedback, Finding, Label, Lineage, Probe, Record, Round, Status
 from pipeline.types.rollout import Call, Message, Rollout, Stop, ToolCall, Trajectory, Usage, Verdict
+from pipeline.types.tree import Node, Tree
 
 __all__ = [
     "AnswerType",
@@ -32,6 +33,8 @@ __all__ = [
     "Label",
     "Lineage",
     "Message",
+    "NegativeAspect",
+    "Node",
     "Passage",
     "Probe",
     "Record",
@@ -42,6 +45,7 @@ __all__ = [
     "Stop",
     "ToolCall",
     "Trajectory",
+    "Tree",
     "Usage",
     "Verdict",
     "sha256",

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pipeline.types.corpus import Passage
 from pipeline.types.data import Data
+from pipeline.types.distractor import Kind
 
 
 class AnswerType(StrEnum):
@@ -26,6 +27,17 @@ class Hop(Data):
     """The generator's own short name of the link (a verb and preposition, say), for diversity figures."""
 
 
+class NegativeAspect(Data):
+    """How a careless reader may be misled (RAGShaper, Fig. 12). For tracing a question back; no agent is shown it."""
+
+    dimension: Kind
+    misleading_claim: str
+    disambiguation: str
+    """What tells the claim from the truth."""
+    distraction_text: str = ""
+    """Where it was read, word for word."""
+
+
 class Draft(Data):
     """What a generator or refiner proposes. The last hop's answer is the answer."""
 
@@ -38,6 +50,7 @@ class Draft(Data):
     hops: tuple[Hop, ...]
     family: str = "chain"
     """How the question was made: `chain`, `control` (one hop) or `cloze` (a masked span)."""
+    negative_aspect: tuple[NegativeAspect, ...] = ()
 
 
 class Seed(Data):

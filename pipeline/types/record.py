@@ -6,6 +6,7 @@ from pipeline.types.data import Data
 from pipeline.types.fork import Fork
 from pipeline.types.question import Draft, Seed
 from pipeline.types.rollout import Rollout, Trajectory, Usage, Verdict
+from pipeline.types.tree import Tree
 
 
 class Label(StrEnum):
@@ -81,6 +82,8 @@ class Round(Data):
     """The generator's or refiner's own trace."""
     draft: Draft | None
     """None where the agent proposed nothing usable; `findings` says why."""
+    tree: Tree | None = None
+    """What the draft was composed from, where a curator explored first."""
     findings: tuple[Finding, ...] = ()
     probes: tuple[Probe, ...] = ()
     rollouts: tuple[Rollout, ...] = ()
@@ -145,9 +148,10 @@ class Record(Data):
     @property
     def usage(self) -> dict[str, Usage]:
         """By role, over all rounds and the confirmation; calls count whether or not a cache answered them."""
-        spent = {role: Usage() for role in ("generator", "refiner", "solver", "judge", "reader")}
+        spent = {role: Usage() for role in ("curator", "generator", "refiner", "solver", "judge", "reader")}
         for past in self.rounds:
             spent["refiner" if past.index else "generator"] += past.agent.usage
+            spent["curator"] += past.tree.usage if past.tree else Usage()
         rollouts = [*self.confirmation, *(rollout for past in self.rounds for rollout in past.rollouts)]
         verdicts = [*self.confirmation_verdicts, *(verdict for past in self.rounds for verdict in past.verdicts)]
         spent["solver"] = sum((rollout.trajectory.usage for rollout in rollouts), Usage())

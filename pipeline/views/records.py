@@ -27,6 +27,7 @@ SEED = _struct(key=TEXT, passage=PASSAGE, draw=COUNT, side=TEXT, answer_type=TEX
 HOP = _struct(
     sub_question=TEXT, answer=TEXT, passage_id=TEXT, title=TEXT, quote=TEXT, passage_sha256=TEXT, relation=TEXT
 )
+NEGATIVE = _struct(dimension=TEXT, misleading_claim=TEXT, disambiguation=TEXT, distraction_text=TEXT)
 DRAFT = _struct(
     question=TEXT,
     answer=TEXT,
@@ -35,6 +36,7 @@ DRAFT = _struct(
     answer_precision=TEXT,
     hops=pa.list_(HOP),
     family=TEXT,
+    negative_aspect=pa.list_(NEGATIVE),
 )
 TOOL_CALL = _struct(id=TEXT, name=TEXT, arguments=TEXT)
 MESSAGE = _struct(role=TEXT, content=TEXT, reasoning=TEXT, tool_calls=pa.list_(TOOL_CALL), tool_call_id=TEXT, name=TEXT)
@@ -62,10 +64,13 @@ ROLLOUT = _struct(sample=COUNT, trajectory=TRAJECTORY, answer=TEXT)
 FINDING = _struct(check=TEXT, cause=TEXT, fatal=FLAG, hops=COUNTS, detail=TEXT)
 PROBE = _struct(check=TEXT, model=TEXT, answers=TEXTS, right=COUNT, hops=COUNTS, usage=USAGE, judged=USAGE)
 FEEDBACK = _struct(label=TEXT, cause=TEXT, message=TEXT, hops=COUNTS)
+NODE = _struct(parent=COUNT, tool=TEXT, argument=TEXT, intent=TEXT, passage_ids=TEXTS, reached=TEXTS)
+TREE = _struct(nodes=pa.list_(NODE), paths=COUNTS, composed=COUNT, refused=COUNT, usage=USAGE)
 ROUND = _struct(
     index=COUNT,
     agent=TRAJECTORY,
     draft=DRAFT,
+    tree=TREE,
     findings=pa.list_(FINDING),
     probes=pa.list_(PROBE),
     rollouts=pa.list_(ROLLOUT),

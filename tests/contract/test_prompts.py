@@ -14,7 +14,7 @@ from tests.hostile import HOSTILE
 from tests.rules.source import Source, called, tree
 
 NAMES = prompts.names()
-OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.ANSWER)} | {
+OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.EXPLORE, tools.COMPOSE, tools.ANSWER)} | {
     judge.VERDICT.name,
     oracle.READ,
     oracle.WEIGH,

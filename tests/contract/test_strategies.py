@@ -56,6 +56,7 @@ def test_it_proposes_drafts_that_cite_what_was_read_on_their_own_side(strategy, 
     assert sum(proposal.draft is not None for _, proposal in found) >= SEEDS // 4
     for seed, proposal in found:
         read = {seed.passage.id, *(i for call in proposal.trajectory.calls for i in call.passage_ids)}
+        read |= {i for node in (proposal.tree.nodes if proposal.tree else ()) for i in node.passage_ids}
         assert all(side(i.rpartition("#")[0]) == seed.side for i in read)
         for hop in proposal.draft.hops if proposal.draft else ():
             assert hop.passage_id in read

@@ -41,8 +41,8 @@ def test_a_role_takes_from_the_default_what_it_leaves_out(mixed: config.RunConfi
         "large", "openai", "http://localhost:8000/v1", "SMALL_KEY",
     )  # fmt: skip
     assert {role: mixed.models.of(role).model for role in ROLES} == {
-        "generator": "small", "refiner": "small", "solver": "embedded", "judge": "large", "reader": "embedded",
-        "policy": "small",
+        "generator": "small", "refiner": "small", "curator": "small", "solver": "embedded", "teacher": "small",
+        "judge": "large", "reader": "embedded", "policy": "small",
     }  # fmt: skip
     assert config.RunConfig.model_validate(mixed.model_dump()) == mixed
 
@@ -65,7 +65,7 @@ def test_only_the_roles_that_differ_are_digested(mixed: config.RunConfig) -> Non
         ('models.default.api_key_env="sk-1234567890"', "models.default.api_key_env"),
         ("models.default.model=gpt", "say provider = 'openai'"),
         ("models.default.provider=anthropic", "models.default.provider"),
-        ("models.teacher.model=x", "known: default, generator"),
+        ("models.tutor.model=x", "known: curator, default, generator"),
         ("models.solver.limits.concurency=1", "known: attempts"),
         ("models.default.prices={prompt=1}", "models.default.prices.completion"),
     ],

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from pipeline import episode
+from pipeline import episode, registry
 from pipeline.agents.judge import rule
 from pipeline.agents.oracle import oracle, weigh
 from pipeline.agents.site import Site
@@ -28,7 +28,7 @@ from pipeline.prompts import unfence
 from pipeline.retrieval.bm25 import Bm25Retriever
 from pipeline.types import AnswerType, Draft, Lineage, Message, Seed, sha256
 
-ROLES = ("propose", "revise", "answer", "verdict", "read", "weigh")
+ROLES = ("propose", "revise", "explore", "compose", "answer", "verdict", "read", "weigh")
 EACH = 4
 """Requests of one role that are asked again."""
 LOREM = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor."
@@ -76,8 +76,12 @@ def seeds(corpus: Corpus) -> Iterable[Seed]:
 
 async def play(corpus: Corpus, model: Recorder) -> None:
     """Episodes until every role was asked often enough; the judge is asked about near misses too."""
-    site = Site(RunConfig(), model, Bm25Retriever(corpus), lineage(corpus))
-    for seed in seeds(corpus):
+    sites = [
+        Site(RunConfig(strategy=strategy), model, Bm25Retriever(corpus), lineage(corpus))
+        for strategy in registry.names("strategies")
+    ]
+    for number, seed in enumerate(seeds(corpus)):
+        site = sites[number % len(sites)]
         record = await episode.dig(seed, site)
         if record.draft:
             await near_misses(record.draft, site)

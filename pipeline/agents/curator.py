@@ -1,0 +1,202 @@
+"""The curator: grows an information tree from a seed (RAGShaper's InfoCurator, arXiv 2601.08699, §3.1).
+
+The tree's shape is not the model's: how often a path branches, how deep it goes, that no action is repeated and that
+each one reaches something new are rules of this file. The model says what to do next, once per node, from its path.
+"""
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import orjson
+
+from pipeline.agents.loop import Agent, Desk, carry_out, converse
+from pipeline.agents.parse import parse
+from pipeline.agents.site import Site
+from pipeline.agents.tools import EXPLORE, OPEN, SEARCH, ExploreArguments
+from pipeline.config import AgentLimits
+from pipeline.errors import FormatError
+from pipeline.llm.deadline import deadline
+from pipeline.text import contains, words
+from pipeline.types import Call, Node, Passage, Seed, ToolCall, Tree, Usage, sha256
+
+_ASKED = AgentLimits(searches=0, turns=3)
+"""One action, and two more tries to say it well."""
+_TAKEN = AgentLimits(searches=1, turns=1)
+
+
+async def grow(seed: Seed, site: Site) -> Tree:
+    """The whole tree, its best paths chosen; a root alone where nothing could be reached."""
+    growth = _Growth(seed, site)
+    await growth.expand(0, site.config.tree.depth)
+    tree = Tree(nodes=tuple(growth.nodes), refused=growth.refused, usage=growth.usage)
+    # The deeper path first where two hold as much, then the earlier one.
+    leaves = sorted(tree.leaves, key=lambda leaf: (-tree.score(leaf), -len(tree.path(leaf)), leaf))
+    return tree.model_copy(update={"paths": tuple(leaves[: site.config.tree.paths])})
+
+
+@dataclass
+class _Growth:
+    """A tree as it grows. `tried` maps an action's identity to how it is told to the model."""
+
+    seed: Seed
+    site: Site
+    nodes: list[Node] = field(default_factory=list)
+    passages: dict[str, Passage] = field(default_factory=dict)
+    tried: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    refused: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    def __post_init__(self) -> None:
+        passage = self.seed.passage
+        self.passages[passage.id] = passage
+        root = Node(parent=None, tool="", argument="", intent="", passage_ids=(passage.id,), reached=(passage.title,))
+        self.nodes.append(root)
+
+    async def expand(self, parent: int, left: int) -> None:
+        """Depth first: all below the first child is grown before the second is thought of."""
+        for _ in range(self._children(parent, left)):
+            child = await self._child(parent, left)
+            if child is None:
+                return
+            await self.expand(child, left - 1)
+
+    def _children(self, parent: int, left: int) -> int:
+        settings = self.site.config.tree
+        if left > settings.depth - settings.branching_depth:
+            drawn = random.Random(sha256(f"{self.seed.key}:branch:{parent}")).random()
+            return 2 if left and drawn < settings.branching else 1
+        return 1 if left else 0
+
+    async def _child(self, parent: int, left: int) -> int | None:
+        """A new node, or none where the curator leaves or keeps reaching nothing new."""
+        held = [self.passages[i] for i in Tree(nodes=tuple(self.nodes)).passages(parent)]
+        for _ in range(self.site.config.tree.tries):
+            asked = await self._asked(parent, left, held)
+            if asked is None or asked.tool == "leave":
+                return None
+            call, passages = await self._taken(asked, held)
+            reached = new_titles(call, passages, held)
+            self._note(asked, held, "went on" if reached else "reached nothing new")
+            if reached:
+                node = Node(
+                    parent=parent,
+                    tool=call.tool,
+                    argument=call.argument,
+                    intent=asked.intent,
+                    passage_ids=call.passage_ids,
+                    reached=reached,
+                )
+                self.nodes.append(node)
+                self.passages |= {passage.id: passage for passage in passages}
+                return len(self.nodes) - 1
+            self.refused += 1
+        return None
+
+    async def _asked(self, parent: int, left: int, held: list[Passage]) -> ExploreArguments | None:
+        """What the curator wants to do next; none where it cannot say so."""
+        messages = self.site.prompt(
+            "curator/explore",
+            passage=shown(self.seed.passage),
+            path=steps(Tree(nodes=tuple(self.nodes)).path(parent), self.passages),
+            left=left,
+            tried=list(self.tried.values()),
+        )
+        async with deadline(self.site.config.how.rollout_seconds):
+            trajectory = await converse(self._agent(), messages, sample=self.seed.draw, desk=_desk(held))
+        self.usage += trajectory.usage
+        return parse(ExploreArguments, trajectory.final) if trajectory.final else None
+
+    def _agent(self) -> Agent:
+        return Agent(
+            llm=self.site.llm,
+            model=self.site.config.models.of("curator"),
+            tools=(EXPLORE,),
+            limits=_ASKED,
+            retriever=self.site.side(self.seed.side),
+            k=self.site.config.retrieval.k,
+            accept=self._accept,
+        )
+
+    def _accept(self, arguments: str, desk: Desk) -> None:
+        asked = parse(ExploreArguments, arguments)
+        if asked.tool == "search" and not words(asked.argument):
+            raise FormatError("The query holds no word.")
+        if asked.tool == "open" and asked.argument not in desk.passages:
+            raise FormatError(f"The path holds no passage '{asked.argument[:40]}'.")
+        if asked.tool != "leave" and _identity(asked, desk) in self.tried:
+            raise FormatError("This action was tried before; take another one.")
+
+    async def _taken(self, asked: ExploreArguments, held: list[Passage]) -> tuple[Call, list[Passage]]:
+        desk = _desk(held)
+        arguments = {"query" if asked.tool == "search" else "passage_id": asked.argument}
+        call = ToolCall(id="", name=asked.tool, arguments=orjson.dumps(arguments).decode())
+        await carry_out(replace(self._agent(), tools=(SEARCH, OPEN, EXPLORE), limits=_TAKEN), desk, call, 0)
+        by_id = {passage.id: passage for passage in desk.passages.values()}
+        return desk.calls[0], [by_id[i] for i in desk.calls[0].passage_ids]
+
+    def _note(self, asked: ExploreArguments, held: list[Passage], outcome: str) -> None:
+        told = {"tool": asked.tool, "argument": asked.argument, "outcome": outcome}
+        self.tried[_identity(asked, _desk(held))] = told
+
+
+def _desk(held: Iterable[Passage]) -> Desk:
+    return Desk(passages={passage.shown_id: passage for passage in held})
+
+
+def _identity(asked: ExploreArguments, desk: Desk) -> tuple[str, str]:
+    """What makes two actions the same: the words of a query, the document of an opened passage."""
+    if asked.tool == "search":
+        return asked.tool, " ".join(words(asked.argument))
+    return asked.tool, desk.passages[asked.argument].document_id
+
+
+def new_titles(call: Call, found: Iterable[Passage], held: Iterable[Passage]) -> tuple[str, ...]:
+    """The titles among `found` that the path does not hold and that its texts are tied to.
+
+    Tied: a text of the path names the title, or the new text names a title of the path, or both name what was searched
+    for. Without a tie a passage is only what a search engine puts into its k.
+    """
+    known = list(held)
+    titles = {plain_title(passage.title) for passage in known}
+    told = " | ".join(passage.text for passage in known)
+    searched = call.argument if call.tool == "search" and contains(told, call.argument) else ""
+    fresh = {
+        passage.title: None
+        for passage in found
+        if plain_title(passage.title) not in titles
+        and (
+            contains(told, plain_title(passage.title))
+            or (searched and contains(passage.text, searched))
+            or any(contains(passage.text, title) for title in titles)
+        )
+    }
+    return tuple(fresh)
+
+
+def plain_title(title: str) -> str:
+    """Without what tells it from its namesakes: "Pearl Harbor (film)" is "Pearl Harbor" in every text."""
+    return title.partition(" (")[0]
+
+
+def shown(passage: Passage) -> dict[str, str]:
+    return {"id": passage.shown_id, "title": passage.title, "text": passage.text}
+
+
+def steps(path: Sequence[Node], passages: Mapping[str, Passage]) -> list[dict[str, object]]:
+    """A path's actions as a prompt shows them: `found` are ids in order, `passages` the texts not shown before."""
+    known = set(path[0].passage_ids)
+    told: list[dict[str, object]] = []
+    for node in path[1:]:
+        fresh = [passages[i] for i in node.passage_ids if i not in known]
+        known |= set(node.passage_ids)
+        told.append(
+            {
+                "tool": node.tool,
+                "argument": node.argument,
+                "intent": node.intent,
+                "found": [passages[i].shown_id for i in node.passage_ids],
+                "passages": [shown(passage) for passage in fresh],
+            }
+        )
+    return told

@@ -1,0 +1,93 @@
+"""RAGShaper's curator and composer (arXiv 2601.08699, §3.1 to 3.2): a question from the best path of a tree.
+
+The paper writes its questions once and keeps them all. Here they go through the same loop as any other; SAGE's refiner,
+who may search, revises them.
+"""
+
+from collections.abc import Sequence
+
+from pipeline.agents.curator import grow, shown, steps
+from pipeline.agents.loop import Agent, Desk, converse
+from pipeline.agents.site import Site
+from pipeline.agents.tools import COMPOSE, COMPOSER_TOOLS, ComposeArguments
+from pipeline.errors import FormatError
+from pipeline.llm.deadline import deadline
+from pipeline.strategies import sage
+from pipeline.strategies.base import Proposal, to_draft
+from pipeline.text import contains, sentences
+from pipeline.types import Draft, Feedback, Round, Seed, Tree, Usage
+
+MOST_SENTENCES, MOST_WORDS, MOST_ANSWER_WORDS = 2, 85, 12
+"""Of a question, as the paper and its authors' code have it; of an answer, where one entity turns into a list."""
+
+
+async def propose(seed: Seed, site: Site) -> Proposal:
+    """Grow the tree, then compose from its paths, the best first, until one gives a draft."""
+    tree = await grow(seed, site)
+    spent = Usage()
+    for leaf in tree.paths:
+        proposal = await _composed(seed, site, tree, leaf)
+        spent += proposal.trajectory.usage
+        if proposal.draft:
+            break
+    trajectory = proposal.trajectory.model_copy(update={"usage": spent})
+    composed = tree.model_copy(update={"composed": leaf if proposal.draft else None})
+    return Proposal(trajectory=trajectory, draft=proposal.draft, tree=composed)
+
+
+async def revise(seed: Seed, site: Site, rounds: Sequence[Round], feedback: Feedback) -> Proposal:
+    return await sage.revise(seed, site, rounds, feedback)
+
+
+async def _composed(seed: Seed, site: Site, tree: Tree, leaf: int) -> Proposal:
+    settings, retriever = site.config.tree, site.side(seed.side)
+    got = [await retriever.get(passage_id) for passage_id in tree.passages(leaf)]
+    passages = {passage.id: passage for passage in got if passage is not None}
+    messages = site.prompt(
+        "composer/compose",
+        passage=shown(seed.passage),
+        path=steps(tree.path(leaf), passages),
+        answer_type=seed.answer_type.value,
+        target_steps=seed.target_steps,
+        least_hops=settings.hops,
+        search_budget=settings.composer_searches,
+    )
+
+    def accept(arguments: str, desk: Desk) -> Draft | None:
+        draft = to_draft(arguments, desk, ComposeArguments)
+        if draft:
+            keeps_to_the_rules(draft, settings.hops)
+        return draft
+
+    agent = Agent(
+        llm=site.llm,
+        model=site.config.models.of("generator"),
+        tools=COMPOSER_TOOLS if settings.composer_searches else (COMPOSE,),
+        limits=site.config.generator.model_copy(update={"searches": settings.composer_searches}),
+        retriever=retriever,
+        k=site.config.retrieval.k,
+        accept=accept,
+    )
+    desk = Desk(passages={passage.shown_id: passage for passage in passages.values()})
+    async with deadline(site.config.how.rollout_seconds):
+        trajectory = await converse(agent, messages, sample=seed.draw, desk=desk)
+    draft = to_draft(trajectory.final, desk, ComposeArguments) if trajectory.final else None
+    return Proposal(trajectory=trajectory, draft=draft)
+
+
+def keeps_to_the_rules(draft: Draft, least_hops: int) -> None:
+    """What the paper asks of every question (Fig. 12). Raises FormatError, written for the composer."""
+    asked, answer = draft.question, draft.answer
+    if len(sentences(asked)) > MOST_SENTENCES or len(asked.split()) > MOST_WORDS:
+        raise FormatError(f"The question takes at most {MOST_SENTENCES} sentences and {MOST_WORDS} words.")
+    if asked.split()[0].lower() in ("how", "why") and not asked.lower().startswith(_ASKS_A_FACT):
+        raise FormatError("Ask for a fact, not how or why.")
+    if len(draft.hops) < least_hops:
+        raise FormatError(f"The question needs at least {least_hops} dependent hops.")
+    if ";" in answer or "\n" in answer or len(answer.split()) > MOST_ANSWER_WORDS:
+        raise FormatError("The answer is one entity, date or number, not a list or a sentence.")
+    if contains(asked, answer):
+        raise FormatError("The question holds its answer.")
+
+
+_ASKS_A_FACT = tuple(f"how {word}" for word in "many much old long far tall high large deep wide fast big".split())

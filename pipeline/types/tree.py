@@ -1,0 +1,58 @@
+"""What a curator explored from one seed: RAGShaper's information tree (arXiv 2601.08699, §3.1)."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pipeline.types.data import Data
+from pipeline.types.distractor import Distractor
+from pipeline.types.rollout import Usage
+
+
+class Node(Data):
+    """One action and what it brought. The root, the seed's passage, has neither parent nor action."""
+
+    parent: int | None
+    """Index in `Tree.nodes`."""
+    tool: Literal["", "search", "open"]
+    argument: str
+    intent: str
+    """Why the curator took it, in its own words."""
+    passage_ids: tuple[str, ...]
+    """Corpus ids of the observation, in order."""
+    reached: tuple[str, ...]
+    """Titles that the path did not hold before and that its texts are tied to."""
+
+
+class Tree(Data):
+    nodes: tuple[Node, ...]
+    """Depth first, the root first."""
+    paths: tuple[int, ...] = ()
+    """The leaves whose paths were chosen, the best first."""
+    composed: int | None = None
+    """The leaf of the path that the round's draft was composed from."""
+    refused: int = 0
+    """Actions that reached nothing new; they are no nodes."""
+    usage: Usage = Usage()
+    """Of the curator alone."""
+
+    @property
+    def leaves(self) -> tuple[int, ...]:
+        parents = {node.parent for node in self.nodes}
+        return tuple(index for index in range(len(self.nodes)) if index not in parents)
+
+    def path(self, leaf: int) -> tuple[Node, ...]:
+        """From the root to the leaf."""
+        node = self.nodes[leaf]
+        return (node,) if node.parent is None else (*self.path(node.parent), node)
+
+    def passages(self, leaf: int) -> tuple[str, ...]:
+        """The passages on a path, each once, in order."""
+        return tuple(dict.fromkeys(i for node in self.path(leaf) for i in node.passage_ids))
+
+    def score(self, leaf: int, distractors: Sequence[Distractor] = ()) -> int:
+        """The documents on a path, distractors included (RAGShaper's path selection).
+
+        A passage counts once: BM25 always fills its k, so that counting it again would only measure the depth.
+        """
+        held = self.passages(leaf)
+        return len(held) + sum(distractor.source_id in held for distractor in distractors)

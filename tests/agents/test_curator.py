@@ -1,0 +1,186 @@
+"""The tree's shape is the rules', whatever the curator says: branches, depth, no action twice, always something new."""
+
+import asyncio
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline import config, prompts
+from pipeline.agents.curator import grow, new_titles
+from pipeline.agents.site import Site
+from pipeline.corpus.seeds import side
+from pipeline.llm.base import Request
+from pipeline.llm.scripted import ScriptedLLM
+from pipeline.types import AnswerType, Call, Message, Passage, Seed, Tree, sha256
+from tests.shelf import Shelf, passage
+from tests.test_episode import LINEAGE, call
+
+PLACES = 400
+
+
+def place(number: int) -> Passage:
+    """Place n borders the places 2n and 2n + 1; all of them lie on the train side."""
+    document = next(name for salt in count() if side(name := f"d{number}-{salt}") == "train")
+    return passage(document, f"Place{number}", f"Place{number} borders Place{2 * number} and Place{2 * number + 1}.")
+
+
+LAND = Shelf(*map(place, range(1, PLACES)))
+Curator = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def inputs(request: Request) -> dict[str, Any]:
+    return prompts.unfence(request.messages[1].content) or {}
+
+
+def onward(told: dict[str, Any]) -> dict[str, Any]:
+    """The first name in the newest text of the path that was not searched for."""
+    texts = [told["passage"]["text"], *(p["text"] for step in told["path"] for p in step["passages"])]
+    tried = {action["argument"] for action in told["tried"]}
+    names = [word.strip(".,") for text in reversed(texts) for word in text.split() if word.startswith("Place")]
+    name = next((name for name in names if name not in tried and int(name[5:]) < PLACES), "")
+    return {"tool": "search", "argument": name, "intent": f"see {name}"} if name else {"tool": "leave"}
+
+
+def grown(curator: Curator, *sets: str, key: str = "ab" * 32, start: int = 1) -> tuple[Tree, ScriptedLLM]:
+    llm = ScriptedLLM(lambda request: call("explore", **curator(inputs(request))))
+    site = Site(config.build(sets=["retrieval.k=1", *sets]), llm, LAND, LINEAGE)
+    seed = Seed(key=key, passage=place(start), draw=0, side="train", answer_type=AnswerType.ENTITY, target_steps=3)
+    return asyncio.run(grow(seed, site)), llm
+
+
+def depths(tree: Tree) -> list[int]:
+    return [len(tree.path(leaf)) - 1 for leaf in tree.leaves]
+
+
+def test_where_every_level_branches_two_levels_make_four_paths() -> None:
+    tree, _ = grown(onward, "tree.branching=1", "tree.branching_depth=2", "tree.depth=5")
+    assert depths(tree) == [5, 5, 5, 5]
+    assert len(tree.nodes) == 1 + 2 + 4 * 4
+
+
+def test_without_branching_it_is_one_chain() -> None:
+    tree, _ = grown(onward, "tree.branching=0", "tree.depth=6")
+    assert depths(tree) == [6]
+    assert [node.argument for node in tree.nodes[1:]] == [f"Place{2**n}" for n in range(1, 7)]
+
+
+def test_about_half_of_the_first_levels_branch() -> None:
+    trees = [grown(onward, "tree.depth=2", key=sha256(str(n)))[0] for n in range(120)]
+    branched = [sum(node.parent == 0 for node in tree.nodes) == 2 for tree in trees]
+    assert 0.38 < sum(branched) / len(branched) < 0.62
+    assert {len(tree.leaves) for tree in trees} == {1, 2, 3, 4}
+
+
+@given(depth=st.integers(1, 7), branching=st.floats(0, 1), levels=st.integers(0, 3), key=st.integers(), seed=st.data())
+@settings(max_examples=40, deadline=None)
+def test_whatever_the_curator_does_the_tree_keeps_its_rules(
+    depth: int, branching: float, levels: int, key: int, seed: st.DataObject
+) -> None:
+    def whim(told: dict[str, Any]) -> dict[str, Any]:
+        name = f"Place{seed.draw(st.integers(0, 40))}"
+        return seed.draw(st.sampled_from([onward(told), {"tool": "search", "argument": name}, {"tool": "leave"}]))
+
+    rules = f"tree.depth={depth}", f"tree.branching={branching}", f"tree.branching_depth={levels}"
+    tree, _ = grown(whim, *rules, key=sha256(str(key)))
+    actions = [(node.tool, node.argument) for node in tree.nodes[1:]]
+    assert len(set(actions)) == len(actions)
+    assert max(depths(tree)) <= depth
+    assert all(node.reached for node in tree.nodes)
+    for index, node in enumerate(tree.nodes[1:], 1):
+        assert node.parent is not None
+        assert node.parent < index
+        level = len(tree.path(index)) - 1
+        siblings = [other for other in tree.nodes if other.parent == node.parent]
+        assert len(siblings) <= (2 if level <= levels else 1)
+        # Depth first: a parent that is not the node before lies on the path of that node.
+        assert tree.nodes[node.parent] in tree.path(index - 1)
+        assert not set(node.reached) & {title for above in tree.path(node.parent) for title in above.reached}
+
+
+def test_an_action_is_never_repeated_anywhere_in_the_tree() -> None:
+    stubborn = iter([{"tool": "search", "argument": "Place2"}, {"tool": "search", "argument": "place2?"}] * 9)
+    tree, llm = grown(lambda told: next(stubborn), "tree.depth=2", "tree.branching=0")
+    assert [node.argument for node in tree.nodes] == ["", "Place2"]
+    assert "tried before" in llm.requests[-1].messages[-1].content
+
+
+def test_what_reaches_nothing_new_is_no_node_and_is_told() -> None:
+    asked = iter(["Place300", "Place301", "Place2", "Place1"])
+    tree, llm = grown(
+        lambda told: {"tool": "search", "argument": next(asked)} if len(told["tried"]) < 4 else {"tool": "leave"},
+        "tree.branching=0",
+    )
+    assert [node.argument for node in tree.nodes] == ["", "Place2"]
+    assert tree.refused == 3
+    assert [(action["argument"], action["outcome"]) for action in inputs(llm.requests[-1])["tried"]] == [
+        ("Place300", "reached nothing new"), ("Place301", "reached nothing new"), ("Place2", "went on"),
+        ("Place1", "reached nothing new"),
+    ]  # fmt: skip
+
+
+def test_a_path_ends_after_so_many_fruitless_actions() -> None:
+    number = count(100)
+    tree, llm = grown(lambda told: {"tool": "search", "argument": f"Place{next(number)}"}, "tree.tries=2")
+    assert (len(tree.nodes), tree.refused, len(llm.requests)) == (1, 2, 2)
+
+
+def test_the_curator_sees_its_path_only_and_each_passage_once() -> None:
+    _, llm = grown(onward, "tree.branching=1", "tree.branching_depth=1", "tree.depth=3")
+    last = inputs(llm.requests[-1])
+    assert [step["argument"] for step in last["path"]] == ["Place3", "Place6"]
+    shown = [p["id"] for step in last["path"] for p in step["passages"]]
+    assert len(set(shown)) == len(shown) == 2
+    assert last["left"] == 1
+    assert {"Place2", "Place4"} < {action["argument"] for action in last["tried"]}
+
+
+def test_open_reads_the_document_of_a_passage_that_the_path_holds() -> None:
+    more = passage(place(1).document_id, "Place1", "Place1 was founded by Ada Holm.", n=1)
+    shelf = Shelf(place(1), more, place(2))
+    acts = iter([{"tool": "open", "argument": "p000000000000"}, {"tool": "open", "argument": place(2).shown_id}])
+
+    def curator(request: Request) -> Message:
+        told = inputs(request)
+        act = next(acts, {"tool": "leave"}) if told["path"] else {"tool": "search", "argument": "Place2"}
+        return call("explore", **act)
+
+    llm = ScriptedLLM(curator)
+    site = Site(config.build(sets=["retrieval.k=1", "tree.branching=0"]), llm, shelf, LINEAGE)
+    seed = Seed(key="a", passage=place(1), draw=0, side="train", answer_type=AnswerType.ENTITY, target_steps=2)
+    tree = asyncio.run(grow(seed, site))
+    assert [node.argument for node in tree.nodes] == ["", "Place2"]
+    assert tree.refused == 1
+    assert any("holds no passage" in message.content for message in llm.requests[2].messages)
+
+
+def test_the_paths_with_most_documents_are_chosen() -> None:
+    tree, _ = grown(onward, "tree.branching=1", "tree.branching_depth=2", "tree.depth=5", "tree.paths=2")
+    scores = {leaf: tree.score(leaf) for leaf in tree.leaves}
+    assert len(tree.paths) == 2
+    assert min(scores[leaf] for leaf in tree.paths) >= max(
+        scores[leaf] for leaf in tree.leaves if leaf not in tree.paths
+    )
+
+
+FILM = passage("f", "Lantern Bay (film)", "A silent drama by Ada Holm.")
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "query", "reached"),
+    [
+        ("Ada Holm", "A painter.", "who made it", True),  # the path names it
+        ("Reviews", "Lantern Bay was a success.", "reviews", True),  # it names the path's title
+        ("Salt Road", "A 1921 film by Ada Holm.", "Ada Holm", True),  # both name what was searched for
+        ("Salt Road", "A 1921 film by Ada Holm.", "films", False),
+        ("Tax law", "Dues on salt.", "Ada Holm", False),
+        ("Lantern Bay (novel)", "Ada Holm read it.", "Ada Holm", False),  # no new name
+    ],
+)
+def test_new_is_what_the_path_lacks_and_is_tied_to(title: str, text: str, query: str, reached: bool) -> None:
+    found = passage("x", title, text)
+    search = Call(id="", tool="search", argument=query, passage_ids=(found.id,))
+    assert bool(new_titles(search, [found], [FILM])) is reached
