@@ -69,7 +69,8 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manife
                 continue
             example = example or record.draft
             for name, view in views.items():
-                shelf.add(name, record.seed.side, view.SCHEMA, list(view.rows(record, site)))
+                if not name.startswith("rl_") or base.teaches(record, chosen.include):
+                    shelf.add(name, record.seed.side, view.SCHEMA, list(view.rows(record, site)))
         manifest = Manifest(
             run=tally.lineage.run if tally.lineage else "",
             records=tally.status.total(),
@@ -77,6 +78,9 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manife
             views=tuple(views),
             shards=tuple(shelf.close()),
         )
+        for name in manifest.rows():
+            for file, text in base.beside(views[name]).items():
+                atomic_write(building / name / file, text.encode())
         _describe(building, manifest, tally, example, chosen)
     return manifest
 

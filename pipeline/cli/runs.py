@@ -11,13 +11,20 @@ from pipeline.cli.locate import run_folder
 from pipeline.errors import UsageError
 from pipeline.store.journal import Journal
 
+Run = Annotated[str | None, typer.Argument(metavar="RUN", help="As for 'inspect'; not needed with --list.")]
 Item = Annotated[
     str | None, typer.Option(metavar="KEY", help="One seed with all its traces; the key's first digits do.")
 ]
-View = Annotated[list[str] | None, typer.Option("--view", help="A view, such as qa or sft. Repeatable.  [all]")]
-Include = Annotated[
-    list[str] | None, typer.Option("--include", help="below_target: confirmed pairs below their target.")
+View = Annotated[
+    list[str] | None, typer.Option("--view", metavar="A,B", help="Views, such as qa,sft; --list names them.  [all]")
 ]
+Include = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--include", help="below_target: confirmed pairs below their target; always_solved: such pairs in rl_* too."
+    ),
+]
+List = Annotated[bool, typer.Option("--list", help="The names of all views, and nothing else.")]
 
 
 def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: options.Json = False) -> None:
@@ -60,14 +67,27 @@ def _counts(journal: Journal) -> dict[str, int]:
 
 
 def export(
-    run: options.Run, view: View = None, include: Include = None, out: options.Out = None, json: options.Json = False
+    run: Run = None,
+    view: View = None,
+    include: Include = None,
+    every: List = False,
+    out: options.Out = None,
+    json: options.Json = False,
 ) -> None:
     """Write the data set of a run anew, all its views or some."""
+    from pipeline.views import base
+
+    if every:
+        tell.json(base.names()) if json else tell.show(*map(tell.words, base.names()))
+        return
+    if run is None:
+        raise UsageError("which run? 'digsite export latest', or --list for the names of the views")
     from pipeline.cli import publish
     from pipeline.run import read
 
     folder = run_folder(run, out or Path("outputs"))
-    manifest = publish.dataset(folder, read(folder).config, views=tuple(view or ()), include=tuple(include or ()))
+    views = tuple(name for names in view or () for name in names.split(",") if name)
+    manifest = publish.dataset(folder, read(folder).config, views=views, include=tuple(include or ()))
     if json:
         tell.json(manifest.model_dump(mode="json"))
         return

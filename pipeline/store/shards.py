@@ -33,6 +33,19 @@ class Shard(Data):
     sha256: str
 
 
+def table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    """The rows under the schema; JSON comes as text."""
+    # `from_pylist` builds no extension types.
+    plain = pa.schema([field.with_type(_storage(field.type)) for field in schema])
+    return pa.Table.from_pylist(rows, schema=plain).cast(schema)
+
+
+def _storage(kind: pa.DataType) -> pa.DataType:
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind.storage_type
+    return pa.list_(_storage(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
 class Shelf:
     """All open shards, by view and split."""
 
@@ -44,7 +57,7 @@ class Shelf:
     def add(self, view: str, split: str, schema: pa.Schema, rows: list[dict[str, Any]]) -> None:
         if rows:
             series = self.series.setdefault((view, split), Series(self.folder / view, split, schema, self.shard_bytes))
-            series.add(pa.Table.from_pylist(rows, schema=schema))
+            series.add(table(rows, schema))
 
     def close(self) -> list[Shard]:
         """Finish all files, give them their final names, and list them in the order of their paths."""

@@ -1,20 +1,37 @@
 """What every view is, and what all of them share: which records they take and which rollouts stand for one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
 import pyarrow as pa
 
-from pipeline import registry
+from pipeline import chat, registry, shipped
 from pipeline.agents.environment import Environment
-from pipeline.types import Record, Rollout, Status, Verdict
+from pipeline.types import Record, Rollout, Status, Stop, Trajectory, Verdict
 
-INCLUDES = ("below_target",)
-"""What `include` may add to the accepted records."""
+INCLUDES = ("below_target", "always_solved")
+"""What `include` may add: confirmed pairs below their target, and to `rl_*` questions that every rollout solved."""
+
+PROVENANCE: list[tuple[str, pa.DataType]] = [
+    ("id", pa.string()),
+    ("difficulty", pa.int32()),
+    ("solve_rate", pa.float64()),
+    ("tokens", pa.int32()),
+    ("corpus", pa.string()),
+    ("licence", pa.string()),
+    ("model", pa.string()),
+    ("trainable", pa.bool_()),
+    ("run", pa.string()),
+]
+"""What every row to train on says of itself, in columns of its own and never in a prompt."""
 
 
 class View(Protocol):
-    """A module of this package. Its docstring names its consumer and where its rules come from."""
+    """A module of this package. Its docstring names its consumer and where its rules come from.
+
+    It may have `BESIDE`: texts to write beside its shards, by file name.
+    """
 
     SCHEMA: pa.Schema
 
@@ -37,6 +54,16 @@ def load(name: str) -> View:
     return cast(View, registry.load("views", name))
 
 
+def beside(view: View) -> Mapping[str, str]:
+    """Texts that are written beside the shards of the view, by file name."""
+    return getattr(view, "BESIDE", {})
+
+
+def shipped_file(name: str) -> str:
+    """The text of a file of `pipeline.shipped`."""
+    return (Path(shipped.__file__).parent / name).read_text()
+
+
 def taken(record: Record, include: tuple[str, ...] = ()) -> bool:
     """Is it accepted, or of a kind that `include` names, measured on fresh rollouts?"""
     if record.status is Status.ACCEPTED:
@@ -44,17 +71,54 @@ def taken(record: Record, include: tuple[str, ...] = ()) -> bool:
     return record.reason in include and bool(record.confirmation_verdicts)
 
 
+def teaches(record: Record, include: tuple[str, ...] = ()) -> bool:
+    """Is a question of use to reinforcement learning: solved at times? Equal rewards in a group give no gradient."""
+    rate = record.solve_rate or 0.0
+    return rate > 0 and (rate < 1 or "always_solved" in include)
+
+
 def trainable(record: Record) -> bool:
     """No, where the embedded model took part: such rows show that the loop works and teach nothing."""
     return not record.lineage.embedded
 
 
-def correct(record: Record) -> list[Attempt]:
-    """The correct rollouts of the final question, shortest first: of its own round and of its confirmation."""
+def provenance(record: Record, texts: Iterable[str]) -> dict[str, Any]:
+    """The columns of PROVENANCE; `texts` are what a trainer tokenises."""
+    return {
+        "id": record.key,
+        "difficulty": record.difficulty,
+        "solve_rate": record.solve_rate,
+        "tokens": chat.tokens(texts),
+        "corpus": record.lineage.corpus,
+        "licence": record.lineage.licence,
+        "model": record.lineage.model,
+        "trainable": trainable(record),
+        "run": record.lineage.run,
+    }
+
+
+def attempts(record: Record) -> list[Attempt]:
+    """All rollouts of the final question with their verdicts: of its confirmation and of its own round."""
     last = record.last
     if last is None:
         return []
     rollouts = (*record.confirmation, *last.rollouts)
     verdicts = (*record.confirmation_verdicts, *last.verdicts)
-    attempts = [Attempt(r, v) for r, v in zip(rollouts, verdicts, strict=True) if v.correct]
-    return sorted(attempts, key=lambda attempt: (attempt.verdict.steps, attempt.verdict.calls, attempt.verdict.sample))
+    return [Attempt(r, v) for r, v in zip(rollouts, verdicts, strict=True)]
+
+
+def correct(record: Record) -> list[Attempt]:
+    """The correct ones, shortest first."""
+    found = [attempt for attempt in attempts(record) if attempt.verdict.correct]
+    return sorted(found, key=lambda attempt: (attempt.verdict.steps, attempt.verdict.calls, attempt.verdict.sample))
+
+
+def fit(trajectory: Trajectory) -> bool:
+    """Is it worth imitating: ended on its own with one call of `answer`, without a repeat or a format error?"""
+    last = trajectory.messages[-1]
+    return (
+        trajectory.stop is Stop.ANSWERED
+        and trajectory.format_errors == 0
+        and not any(call.repeat for call in trajectory.calls)
+        and [call.name for call in last.tool_calls] == ["answer"]
+    )

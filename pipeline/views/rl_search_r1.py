@@ -4,7 +4,8 @@ Rules: PeterGriffinJin/Search-R1, `scripts/data_process/nq_search.py` (columns, 
 `verl/utils/reward_score/qa_em.py` (reward). The reward is exact match after SQuAD's normalisation, over the *last* pair
 of answer tags of prompt and response together, if there is more than one. The stock prompt holds two pairs itself, so a
 response without an answer is scored as "Beijing": questions with that answer are left out. So are rows whose own solver
-would not have scored: an answer that exact match cannot recognise teaches nothing but despair.
+would not have scored: an answer that exact match cannot recognise teaches nothing but despair. Its trainer picks the
+scorer by `data_source`; `reward.py` beside the shards is the one for verl's `custom_reward_function`.
 """
 
 import re
@@ -15,8 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.agents.environment import Environment
+from pipeline.spellings import spellings
 from pipeline.types import Record
-from pipeline.views.base import correct, trainable
+from pipeline.views.base import PROVENANCE, correct, provenance, shipped_file
 
 # `data_source` picks the reward; other names than those of its seven benchmarks raise. All seven share this one.
 DATA_SOURCE = "nq"
@@ -31,7 +33,6 @@ PROMPT = (
 _TAG = re.compile(r"</?(?:think|search|information|answer)>")
 SCHEMA = pa.schema(
     [
-        ("id", pa.string()),
         ("question", pa.string()),
         ("golden_answers", pa.list_(pa.string())),
         ("data_source", pa.string()),
@@ -41,17 +42,19 @@ SCHEMA = pa.schema(
             "reward_model",
             pa.struct([("style", pa.string()), ("ground_truth", pa.struct([("target", pa.list_(pa.string()))]))]),
         ),
-        ("extra_info", pa.struct([("split", pa.string()), ("index", pa.int64()), ("trainable", pa.bool_())])),
+        ("extra_info", pa.struct([("split", pa.string()), ("index", pa.int64())])),
+        *PROVENANCE,
     ]
 )
+BESIDE = {"reward.py": shipped_file("reward.py")}
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     draft = record.draft
     if draft is None:
         return
-    question = draft.question.strip().rstrip(" .!?") + "?"
-    golds = list(dict.fromkeys(gold for gold in (draft.answer, *draft.answer_aliases) if normalise(gold)))
+    question = asked(draft.question)
+    golds = [gold for gold in spellings(draft) if normalise(gold)]
     prompt = PROMPT.replace("{question}", question)
     texts = (question, *golds)
     if any(_TAG.search(text) for text in texts) or score(prompt, golds):
@@ -59,20 +62,25 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     if not any(score(f"{prompt}<answer> {attempt.rollout.answer} </answer>", golds) for attempt in correct(record)):
         return
     yield {
-        "id": record.key,
         "question": question,
         "golden_answers": golds,
         "data_source": DATA_SOURCE,
         "prompt": [{"role": "user", "content": prompt}],
         "ability": "fact-reasoning",
         "reward_model": {"style": "rule", "ground_truth": {"target": golds}},
-        "extra_info": {
-            "split": record.seed.side,
-            # Its trainer groups rollouts for GRPO by this number, so it must be another one for every question.
-            "index": int(record.key[:15], 16),
-            "trainable": trainable(record),
-        },
+        "extra_info": {"split": record.seed.side, "index": index(record)},
+        **provenance(record, [prompt]),
     }
+
+
+def asked(question: str) -> str:
+    """With one question mark at its end."""
+    return question.strip().rstrip(" .!?") + "?"
+
+
+def index(record: Record) -> int:
+    """Its trainer groups rollouts for GRPO by this number, so it is another one for every question."""
+    return int(record.key[:15], 16)
 
 
 def score(text: str, golds: Sequence[str]) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from pipeline.views import base
 from tests.cli.conftest import SMALL, Digsite
 from tests.hostile import HOSTILE
 
@@ -101,7 +102,20 @@ def test_export_writes_the_views_asked_for(digsite: Digsite, out: Path, tmp_path
     assert {path.parent.name for path in (tmp_path / "out/tiny/latest/dataset").rglob("*.parquet")} == {"qa"}
 
 
-@pytest.mark.parametrize(("option", "known"), [("--view", "known: qa"), ("--include", "known: below_target")])
+def test_views_may_stand_in_one_option(digsite: Digsite, out: Path, tmp_path: Path) -> None:
+    shutil.copytree(out, tmp_path / "out", symlinks=True)
+    said = digsite("export", "latest", "--view", "qa,sft", "--out", tmp_path / "out", "--json")
+    assert said.json["views"] == ["qa", "sft"]
+
+
+def test_the_names_of_the_views_are_listed_without_a_run(digsite: Digsite, tmp_path: Path) -> None:
+    said = digsite("export", "--list", "--json", "--out", tmp_path)
+    assert said.json == base.names()
+    assert digsite("export", "--list").out.split() == base.names()
+    assert digsite("export").code == 2
+
+
+@pytest.mark.parametrize(("option", "known"), [("--view", "known: adp, dpo"), ("--include", "known: below_target")])
 def test_export_of_an_unknown_name_lists_the_known_ones(digsite: Digsite, out: Path, option: str, known: str) -> None:
     before = files(out / "tiny/latest/dataset")
     said = digsite("export", "latest", option, "nosuch", "--out", out)

@@ -1,11 +1,13 @@
 """Every view of the folder keeps its contract, for every kind of record and whatever the text is."""
 
 import datasets
+import orjson
 import pyarrow as pa
 import pytest
 
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
+from pipeline.store.shards import table
 from pipeline.views import base
 from tests.hostile import HOSTILE
 from tests.records import accepted, batch, below_target, hostile
@@ -20,7 +22,10 @@ def view(request):
 
 
 def test_the_folder_holds_the_promised_views():
-    assert set(base.names()) >= {"records", "qa", "sft", "rl_search_r1"}
+    promised = (
+        "adp dpo kto planner qa records rl_openrlhf rl_search_r1 rl_trl rl_verifiers rl_verl_tool sft sft_sharegpt"
+    )
+    assert set(base.names()) >= set(promised.split())
 
 
 def test_docstring_names_its_consumer_and_source(view):
@@ -50,13 +55,13 @@ def _same_shape(value, kind):
 
 def test_rows_survive_arrow(view):
     rows = [row for record in RECORDS for row in view.rows(record, ENVIRONMENT)]
-    assert pa.Table.from_pylist(rows, schema=view.SCHEMA).to_pylist() == rows
+    assert table(rows, view.SCHEMA).to_pylist() == rows
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_any_text_comes_back_as_it_was(view, text):
     rows = list(view.rows(hostile(text=text), ENVIRONMENT))
-    assert pa.Table.from_pylist(rows, schema=view.SCHEMA).to_pylist() == rows
+    assert table(rows, view.SCHEMA).to_pylist() == rows
 
 
 def test_datasets_can_represent_the_schema(view):
@@ -65,15 +70,20 @@ def test_datasets_can_represent_the_schema(view):
 
 
 def test_embedded_rows_are_not_trainable(view):
-    name = "trainable" if "trainable" in view.SCHEMA.names else None
+    def flags(model):
+        rows = list(view.rows(accepted(1, model=model), ENVIRONMENT))
+        assert rows
+        # In a column of its own, or in that of the consumer that takes no further ones.
+        return {orjson.loads(row.get("info") or row.get("details") or orjson.dumps(row))["trainable"] for row in rows}
 
-    def flag(model):
-        (row,) = view.rows(accepted(1, model=model), ENVIRONMENT)
-        return row[name] if name else row["extra_info"]["trainable"]
+    assert flags("embedded") == {False}
+    assert flags("embedded + qwen") == {False}
+    assert flags("qwen") == {True}
 
-    assert flag("embedded") is False
-    assert flag("embedded + qwen") is False
-    assert flag("qwen") is True
+
+@pytest.mark.parametrize("name", [name for name in base.names() if name.startswith("rl_")])
+def test_a_reward_ships_beside_the_shards_of_reinforcement_learning(name):
+    assert "def score" in base.beside(base.load(name))["reward.py"]
 
 
 def test_rows_are_a_pure_function(view):

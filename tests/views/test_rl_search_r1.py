@@ -119,5 +119,14 @@ def test_a_gold_that_normalises_to_nothing_is_no_target():
     assert row["golden_answers"] == [accepted(1).draft.answer]
 
 
+def test_dates_are_taken_in_their_common_forms():
+    record = with_draft(accepted(1), answer="12 March 1875", answer_precision="day", answer_aliases=())
+    (row,) = rows(record)
+    prompt = row["prompt"][0]["content"]
+    for text in ("March 12, 1875", "12 Mar 1875", "the 12th of March 1875", "1875-03-12"):
+        assert published_score(f"{prompt}<answer>{text}</answer>", row["golden_answers"]) == 1
+    assert published_score(f"{prompt}<answer>March 1875</answer>", row["golden_answers"]) == 0
+
+
 def test_index_is_another_for_every_question():
     assert len({rows(accepted(n))[0]["extra_info"]["index"] for n in range(50)}) == 50

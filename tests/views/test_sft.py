@@ -4,7 +4,7 @@ import pytest
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
 from pipeline.types import Stop
-from pipeline.views import sft
+from pipeline.views import base, sft
 from tests.records import accepted, confirmed, draft, rollout, round_, world
 
 ENVIRONMENT = environment(RunConfig())
@@ -23,25 +23,30 @@ def only(*styles):
 
 def test_one_row_with_the_whole_conversation():
     (row,) = rows(accepted(1))
-    roles = [message["role"] for message in row["messages"]]
-    assert roles == ["system", "user", *["assistant", "tool"] * 3, "assistant"]
-    last = row["messages"][-1]["tool_calls"][0]["function"]
-    assert last["name"] == "answer"
-    assert orjson.loads(last["arguments"]) == {"answer": world(1).year}
+    messages = [orjson.loads(message) for message in row["messages"]]
+    assert [m["role"] for m in messages] == ["system", "user", *["assistant", "tool"] * 3, "assistant"]
+    last = messages[-1]["tool_calls"][0]["function"]
+    assert last == {"name": "answer", "arguments": {"answer": world(1).year}}
 
 
-def test_arguments_and_tools_are_json_text():
+def test_tools_are_those_of_the_environment():
     (row,) = rows(accepted(1))
-    functions = orjson.loads(row["tools"])
-    assert [f["function"]["name"] for f in functions] == ["search", "open", "answer"]
-    called = [c["function"] for m in row["messages"] for c in m["tool_calls"] or ()]
-    assert all(isinstance(orjson.loads(c["arguments"]), dict) for c in called)
+    assert [f["function"]["name"] for f in orjson.loads(row["tools"])] == ["search", "open", "answer"]
 
 
 def test_every_call_but_the_last_is_answered_by_its_id():
     (row,) = rows(accepted(1))
-    asked = [c["id"] for m in row["messages"] for c in m["tool_calls"] or ()]
-    assert [m["tool_call_id"] for m in row["messages"] if m["role"] == "tool"] == asked[:-1]
+    messages = [orjson.loads(message) for message in row["messages"]]
+    asked = [c["id"] for m in messages for c in m.get("tool_calls", ())]
+    assert [m["tool_call_id"] for m in messages if m["role"] == "tool"] == asked[:-1]
+
+
+def test_provenance_stands_in_columns_and_in_no_message():
+    record = accepted(1)
+    (row,) = rows(record)
+    assert (row["id"], row["run"], row["licence"]) == (record.key, record.lineage.run, record.lineage.licence)
+    assert not any(record.key in text or record.lineage.run in text for text in row["messages"])
+    assert row["tokens"] > 200
 
 
 @pytest.mark.parametrize("style", ["wrong", "repeats", "forced", "silent"])
@@ -60,10 +65,10 @@ def test_an_unsupported_right_answer_is_left_out():
 
 def test_format_errors_are_left_out():
     trajectory = rollout(world(1), draft(world(1)), 0).trajectory
-    assert sft.fit(trajectory)
-    assert not sft.fit(trajectory.model_copy(update={"format_errors": 1}))
-    assert not sft.fit(trajectory.model_copy(update={"stop": Stop.SEARCH_BUDGET}))
-    assert not sft.fit(trajectory.model_copy(update={"messages": trajectory.messages[:-1]}))
+    assert base.fit(trajectory)
+    assert not base.fit(trajectory.model_copy(update={"format_errors": 1}))
+    assert not base.fit(trajectory.model_copy(update={"stop": Stop.SEARCH_BUDGET}))
+    assert not base.fit(trajectory.model_copy(update={"messages": trajectory.messages[:-1]}))
 
 
 def test_the_shortest_rollout_is_chosen():

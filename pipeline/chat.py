@@ -1,0 +1,67 @@
+"""Conversations as trainers take them: every message and tool one JSON object, and about how many tokens that is.
+
+Arrow pads a struct with the keys of all rows, so a message would carry `tool_calls: null` and a search `passage_id:
+null`, and chat templates print both. Here a message is JSON text of the type `arrow.json`: `datasets` (4.7 and later)
+gives the very object, DuckDB its JSON, pandas and polars the text. Arguments are objects, since the templates of
+Qwen3.5, GLM and others fail on text.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from pipeline.llm.base import Tool
+from pipeline.types import Message, ToolCall
+
+JSON = pa.json_()
+MESSAGES = pa.list_(JSON)
+_PIECE = re.compile(r"[^\W\d_]+|\d|_|[^\w\s]|\n+")
+
+
+def dumped(messages: Iterable[Message]) -> list[str] | None:
+    """OpenAI's messages, one JSON text each; none where arguments are no JSON object or text is no Unicode."""
+    try:
+        return [orjson.dumps(_message(message)).decode() for message in messages]
+    except (ValueError, orjson.JSONEncodeError):
+        return None
+
+
+def tools(offered: tuple[Tool, ...]) -> str:
+    """OpenAI's list of tools as JSON text, keys sorted."""
+    functions = [{"type": "function", "function": tool.model_dump()} for tool in offered]
+    return orjson.dumps(functions, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def tokens(texts: Iterable[str]) -> int:
+    """About how many tokens: a word is one per six letters begun, any other mark and each digit one.
+
+    Of a byte-pair tokenizer's own count it is rarely less; a trainer's limit should be checked with its tokenizer.
+    """
+    return sum(-(-len(piece) // 6) for text in texts for piece in _PIECE.findall(text))
+
+
+def arguments(call: ToolCall) -> dict[str, Any]:
+    """The arguments as an object. Raises ValueError where they are none."""
+    found = orjson.loads(call.arguments)
+    if isinstance(found, dict):
+        return found
+    raise ValueError(f"the arguments of {call.name} are no JSON object")
+
+
+def _message(message: Message) -> dict[str, Any]:
+    tree: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.reasoning:
+        tree["reasoning_content"] = message.reasoning
+    if message.tool_calls:
+        tree["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments(call)}}
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id:
+        tree["tool_call_id"] = message.tool_call_id
+    if message.name:
+        tree["name"] = message.name
+    return tree

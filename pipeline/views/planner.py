@@ -1,0 +1,59 @@
+"""`planner`: question → sub-questions with references to each other's answers; for APEX-style planners.
+
+Rules: APEX-Searcher (arXiv 2603.13853), `{question, gold_plan}` as in MuSiQue's decompositions: "#1" stands for the
+answer of the first sub-question. The plan is the evidence chain of the question; a sub-question depends on those
+whose answers it names or whose answer is the title of its evidence. One hop is no plan, and a hop that nothing
+depends on is no part of one.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.text import normalise
+from pipeline.types import Hop, Record
+from pipeline.views.base import PROVENANCE, provenance
+
+SCHEMA = pa.schema(
+    [
+        ("question", pa.string()),
+        ("answer", pa.string()),
+        ("gold_plan", pa.list_(pa.string())),
+        ("depends_on", pa.list_(pa.list_(pa.int32()))),
+        ("sub_answers", pa.list_(pa.string())),
+        ("passage_ids", pa.list_(pa.string())),
+        *PROVENANCE,
+    ]
+)
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    if record.draft is None:
+        return
+    hops = record.draft.hops
+    steps = [step(hop, hops[:place]) for place, hop in enumerate(hops)]
+    used = {number for _, numbers in steps for number in numbers}
+    if len(hops) < 2 or used != set(range(1, len(hops))):
+        return
+    yield {
+        "question": record.draft.question,
+        "answer": record.draft.answer,
+        "gold_plan": [text for text, _ in steps],
+        "depends_on": [numbers for _, numbers in steps],
+        "sub_answers": [hop.answer for hop in hops],
+        "passage_ids": [hop.passage_id for hop in hops],
+        **provenance(record, [record.draft.question, *(text for text, _ in steps)]),
+    }
+
+
+def step(hop: Hop, earlier: tuple[Hop, ...]) -> tuple[str, list[int]]:
+    """The sub-question with references for answers, the longest first, and the numbers (from 1) that it depends on."""
+    text, numbers = hop.sub_question, set()
+    for number, known in sorted(enumerate(earlier, 1), key=lambda item: -len(item[1].answer)):
+        text, found = re.subn(rf"(?<!\w){re.escape(known.answer)}(?!\w)", f"#{number}", text)
+        if found or normalise(known.answer) == normalise(hop.title):
+            numbers.add(number)
+    return text, sorted(numbers)

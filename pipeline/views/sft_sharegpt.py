@@ -1,0 +1,76 @@
+"""`sft_sharegpt`: the rollouts of `sft` in ShareGPT's form, for LLaMA-Factory.
+
+Rules: LLaMA-Factory 0.9.5, `data/converter.py` (odd turns human or observation, even turns function_call, or the row
+is skipped) and `data/formatter.py` (a function call is JSON, thoughts in think tags before it, other words around
+tool_call tags; parallel calls are a list, their observations are joined as its own OpenAI converter joins them).
+`dataset_dir` is this folder and `dataset` `digsite` or `digsite_eval`, as `dataset_info.json` has them.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from pipeline import chat
+from pipeline.agents.environment import Environment
+from pipeline.types import Message, Record
+from pipeline.views.base import PROVENANCE, correct, fit, provenance
+
+TURN = pa.struct([("from", pa.string()), ("value", pa.string())])
+SCHEMA = pa.schema(
+    [("conversations", pa.list_(TURN)), ("system", pa.string()), ("tools", pa.string()), *PROVENANCE],
+)
+_COLUMNS = {"messages": "conversations", "system": "system", "tools": "tools"}
+_TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
+
+
+def _entry(split: str) -> dict[str, Any]:
+    # Its "script" is a folder that `load_dataset` opens: the data set's own, whose card knows views and splits.
+    return {
+        "script_url": "..", "subset": "sft_sharegpt", "split": split, "formatting": "sharegpt", "columns": _COLUMNS
+    }  # fmt: skip
+
+
+BESIDE = {"dataset_info.json": orjson.dumps({"digsite": _entry("train"), "digsite_eval": _entry("eval")}).decode()}
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    for rollout, _ in correct(record):
+        system, *messages = rollout.trajectory.messages
+        if fit(rollout.trajectory) and chat.dumped(messages) and not any(map(_tagged, messages)):
+            turns = [_turn(kind, group) for kind, group in _grouped(messages)]
+            tools = chat.tools(environment.tools)
+            spent = provenance(record, [system.content, tools, *(turn["value"] for turn in turns)])
+            yield {"conversations": turns, "system": system.content, "tools": tools, **spent}
+            return
+
+
+def _tagged(message: Message) -> bool:
+    """Has a model written one of the marks that the formatter looks for?"""
+    return message.role == "assistant" and any(tag in message.content + message.reasoning for tag in _TAGS)
+
+
+def _grouped(messages: list[Message]) -> list[tuple[str, list[Message]]]:
+    """Neighbours of one role, together."""
+    groups: list[tuple[str, list[Message]]] = []
+    for message in messages:
+        if groups and groups[-1][0] == message.role:
+            groups[-1][1].append(message)
+        else:
+            groups.append((message.role, [message]))
+    return groups
+
+
+def _turn(role: str, group: list[Message]) -> dict[str, str]:
+    if role != "assistant":
+        text = "\n</tool_response>\n<tool_response>\n".join(message.content for message in group)
+        return {"from": "human" if role == "user" else "observation", "value": text}
+    calls = [{"name": c.name, "arguments": chat.arguments(c)} for message in group for c in message.tool_calls]
+    said = orjson.dumps(calls[0] if len(calls) == 1 else calls).decode()
+    thought = "".join(f"<think>\n{m.reasoning}\n</think>\n\n" for m in group if m.reasoning)
+    words = "".join(m.content for m in group)
+    return {
+        "from": "function_call",
+        "value": f"{thought}{words}<tool_call>{said}</tool_call>" if words else thought + said,
+    }
