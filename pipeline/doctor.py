@@ -10,11 +10,15 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from pipeline.agents.judging import score
 from pipeline.agents.probe import probe
 from pipeline.config import RunConfig
 from pipeline.corpus import manifest
 from pipeline.corpus.loading import checksum
-from pipeline.errors import DigsiteError
+from pipeline.errors import DigsiteError, ProviderError
+from pipeline.llm.base import LLM
+from pipeline.llm.routed import Routed
+from pipeline.llm.settings import ModelConfig
 from pipeline.retrieval import index, jvm
 from pipeline.run import prepare
 from pipeline.types import Data
@@ -22,6 +26,8 @@ from pipeline.types import Data
 _GIB = 1 << 30
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
 _PROBES, _PROBE_SECONDS = 3, 120.0
+_FALSE_YES, _UNREADABLE = 0.05, 4
+"""Of the near misses; some 100 of them are wrong."""
 _MEMORY, _DISK = 2.0, 2.0
 """GiB that a run over a corpus of some ten thousand documents asks for, with room."""
 
@@ -43,19 +49,46 @@ class _Missing(DigsiteError):
         self.remedy = remedy
 
 
-def endpoint(config: RunConfig) -> list[Check]:
-    """What each model of the configuration can do: some short calls, which are paid and not kept. Raises UsageError."""
+def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
+    """What each model of the configuration can do: some short calls, which are paid and not kept. Raises UsageError.
+
+    With `judge` and where all is well so far, the judges are asked about the near misses: 200 to 400 calls more.
+    """
+    from pipeline.embedded.model import EmbeddedModel
     from pipeline.llm.openai import OpenAIModel
 
     prepare.check_models(config)
-    found = []
-    for model in {one.model: one for one in config.models.all() if one.provider == "openai"}.values():
-        limits = model.limits.model_copy(update={"attempts": _PROBES, "timeout_seconds": _PROBE_SECONDS})
-        hasty = model.model_copy(update={"limits": limits})
-        for finding in asyncio.run(probe(hasty, OpenAIModel(hasty, config.seed))):
-            named = {**finding.model_dump(), "name": f"{model.model}: {finding.name}"}
-            found.append(Check.model_validate(named))
-    return found or [Check(name="endpoint", ok=True, detail=_endpoint())]
+    hasty = {one.model: _hasty(one) for one in config.models.all() if one.provider == "openai"}
+    found = [] if hasty else [Check(name="endpoint", ok=True, detail=_endpoint())]
+    for name, model in hasty.items():
+        for finding in asyncio.run(probe(model, OpenAIModel(model, config.seed))):
+            found.append(Check.model_validate({**finding.model_dump(), "name": f"{name}: {finding.name}"}))
+    if judge and all(check.ok for check in found):
+        asked = {name: OpenAIModel(model, config.seed) for name, model in hasty.items()}
+        found.append(_judging(config.models.judges(), Routed({"embedded": EmbeddedModel(), **asked})))
+    return found
+
+
+def _hasty(model: ModelConfig) -> ModelConfig:
+    limits = model.limits.model_copy(update={"attempts": _PROBES, "timeout_seconds": _PROBE_SECONDS})
+    return model.model_copy(update={"limits": limits})
+
+
+def _judging(judges: tuple[ModelConfig, ...], llm: LLM) -> Check:
+    """A wrong "yes" makes a question look solved for ever; a wrong "no" costs a rollout, so it is told and no more."""
+    name = f"judging by {' and '.join(dict.fromkeys(judge.model for judge in judges))}"
+    try:
+        found = asyncio.run(score(judges, llm))
+    except ProviderError as error:
+        return Check(name=name, ok=False, detail=str(error), remedy="put right what the message names")
+    detail = f"yes to {found.false_yes} of {found.wrong} wrong answers, "
+    detail += f"no to {found.false_no} of {found.right} right ones"
+    if len(judges) > 1:
+        detail += f"; with one verdict in place of two, yes to {found.alone_yes} of the wrong ones"
+    if found.unreadable:
+        detail += f"; {found.unreadable} gave no readable verdict"
+    ok = found.false_yes <= _FALSE_YES * found.wrong and found.unreadable <= _UNREADABLE
+    return Check(name=name, ok=ok, detail=detail, remedy="" if ok else "name a stronger model for [models.judge]")
 
 
 def checks(out: Path = Path("outputs")) -> list[Check]:

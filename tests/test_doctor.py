@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import doctor
+from pipeline.config import build
 from pipeline.corpus import Corpus, manifest
 from pipeline.doctor import Check
 from pipeline.errors import RetrievalError
@@ -52,3 +53,11 @@ def test_each_lack_is_named_with_its_remedy(tmp_path: Path, monkeypatch: pytest.
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     assert "cannot be written" in by_name(tmp_path / "outputs")["disk"].detail
+
+
+def test_the_embedded_judge_is_asked_about_the_near_misses_and_lets_few_pass() -> None:
+    found = {check.name: check for check in doctor.endpoint(build())}
+    check = found["judging by embedded"]
+    assert check.ok
+    assert "of 100 wrong answers" in check.detail
+    assert "judging by embedded" not in {check.name for check in doctor.endpoint(build(), judge=False)}

@@ -1,49 +1,92 @@
-"""Was a rollout right? Exact match first; only then a model is asked, and it sees question and answers alone."""
+"""Was a rollout right? Exact match first; only then a model is asked, and it sees question and answers alone.
+
+A false "yes" makes a hard question look solved, and nobody looks again; a false "no" costs a rollout. So a "yes" that a
+model gives needs a second one, not by the generator's model where there is another.
+"""
 
 from typing import Literal
 
 from pipeline.agents.site import Site
 from pipeline.agents.structured import schema, structured
+from pipeline.llm.base import LLM
+from pipeline.llm.settings import ModelConfig
+from pipeline.prompts import load
 from pipeline.text import normalise
-from pipeline.types import Data, Draft, Usage
+from pipeline.types import AnswerType, Data, Draft, Usage
 
 
 class VerdictOutput(Data):
-    correct: bool
+    """`reason` stands first, so that a model compares before it decides."""
+
     reason: str = ""
+    correct: bool
 
 
 VERDICT = schema("verdict", VerdictOutput)
 
 
+class Case(Data):
+    """What a judge is told."""
+
+    question: str
+    answer: str
+    answer_aliases: tuple[str, ...] = ()
+    answer_type: AnswerType
+    answer_precision: str = ""
+    response: str
+
+
 class Ruling(Data):
     right: bool
-    method: Literal["exact", "judge", "none"]
+    method: Literal["exact", "judge", "split", "none"]
+    """`split`: the judges were not of one mind, which is no "yes"."""
     usage: Usage = Usage()
 
 
 async def rule(draft: Draft, response: str, site: Site, *, ask: bool = True) -> Ruling:
     """The ruling on one answer; without `ask` by exact match alone.
 
-    Raises FormatError when the judge gives no readable verdict: that is no "wrong".
+    Raises FormatError when a judge gives no readable verdict: that is no "wrong".
     """
     if not response:
         return Ruling(right=False, method="none")
-    known = (draft.answer, *draft.answer_aliases)
-    if normalise(response) in {normalise(answer) for answer in known}:
-        return Ruling(right=True, method="exact")
-    if not ask:
-        return Ruling(right=False, method="none")
-    messages = site.prompt(
-        "judge/verdict",
+    case = Case(
         question=draft.question,
         answer=draft.answer,
         answer_aliases=draft.answer_aliases,
-        answer_type=draft.answer_type.value,
+        answer_type=draft.answer_type,
         answer_precision=draft.answer_precision,
         response=response,
     )
-    model = site.config.models.of("judge")
-    cold = model.model_copy(update={"sampling": model.sampling.model_copy(update={"temperature": 0.0})})
-    output, usage = await structured(site.llm, cold, messages, VERDICT.name, VerdictOutput)
-    return Ruling(right=output.correct, method="judge", usage=usage)
+    if exact(case):
+        return Ruling(right=True, method="exact")
+    if not ask:
+        return Ruling(right=False, method="none")
+    return await judged(case, site.config.models.judges(), site.llm, site.boundary)
+
+
+def exact(case: Case) -> bool:
+    return normalise(case.response) in {normalise(answer) for answer in (case.answer, *case.answer_aliases)}
+
+
+async def judged(case: Case, judges: tuple[ModelConfig, ...], llm: LLM, boundary: str) -> Ruling:
+    """Each of the judges in turn, until one says no."""
+    messages = load("judge/verdict").render(
+        boundary,
+        question=case.question,
+        answer=case.answer,
+        answer_aliases=case.answer_aliases,
+        answer_type=case.answer_type.value,
+        answer_precision=case.answer_precision,
+        response=case.response,
+    )
+    usage = Usage()
+    for place, judge in enumerate(judges):
+        # The second, where it is the first again, is asked with its own temperature: cold, it would repeat itself.
+        cold = judge.sampling.model_copy(update={"temperature": 0.0})
+        model = judge if place else judge.model_copy(update={"sampling": cold})
+        output, took = await structured(llm, model, messages, VERDICT.name, VerdictOutput, sample=place)
+        usage += took
+        if not output.correct:
+            return Ruling(right=False, method="split" if place else "judge", usage=usage)
+    return Ruling(right=True, method="judge", usage=usage)

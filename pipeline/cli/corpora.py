@@ -12,6 +12,8 @@ from pipeline.config import RunConfig
 if TYPE_CHECKING:
     from pipeline.types import Hit
 
+Judge = Annotated[bool, typer.Option(help="Ask a model about 200 near misses too, how well it judges.")]
+
 corpus = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="The corpora that are there, and what is in one."
 )
@@ -136,12 +138,13 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-def doctor(
+def doctor(  # noqa: PLR0913, PLR0917 - options of the user
     model: options.Model = None,
     base_url: options.BaseUrl = None,
     config: options.Config = None,
     sets: options.Sets = None,
     out: options.Out = None,
+    judge: Judge = True,
     json: options.Json = False,
 ) -> int:
     """What is missing on this machine, or what a model can do (--model, --config). Exit 1 where something is amiss."""
@@ -149,7 +152,7 @@ def doctor(
 
     if model or base_url or config or sets:
         settings = options.settings({"model": model, "base_url": base_url}, file=config, sets=sets)
-        found = doctors.endpoint(settings)
+        found = doctors.endpoint(settings, judge=judge)
     else:
         found = doctors.checks(out or Path("outputs"))
     if json:

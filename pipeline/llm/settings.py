@@ -140,9 +140,30 @@ class Models(Data):
         """Who plays a role that is left out."""
         return self.of("solver") if role == "reader" else self.default
 
+    def judges(self) -> tuple[ModelConfig, ...]:
+        """Who must say yes for a yes: the judge, and another model where there is one, neither the generator's nor, if
+        it can be helped, the solver's; else the judge again. The embedded judge's rules give one answer, once.
+        """
+        first = self.of("judge")
+        if first.provider == "embedded":
+            return (first,)
+        partial = [self.of("generator").model, self.of("solver").model]
+        others = {one.model: one for one in self.all() if one.model != first.model and one.provider != "embedded"}
+        ranked = sorted(others.values(), key=lambda one: [one.model == name for name in partial])
+        if ranked and (first.model == partial[0] or ranked[0].model != partial[0]):
+            return first, ranked[0]
+        return first, first
+
     def names(self) -> str:
         """The models of all roles, the generator's first, each once."""
         return " + ".join(dict.fromkeys(self.of(role).model for role in ROLES))
+
+    def shared(self) -> list[tuple[str, list[str]]]:
+        """Models that play more than one of generator, solver and judge, with those roles."""
+        roles: dict[str, list[str]] = {}
+        for role in ("generator", "solver", "judge"):
+            roles.setdefault(self.of(role).model, []).append(role)
+        return [(model, played) for model, played in roles.items() if len(played) > 1]
 
     def all(self) -> list[ModelConfig]:
         """One for each role, the default's too."""

@@ -50,6 +50,7 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         what=json.dumps(config.model_dump(mode="json", exclude={"how"}), indent=2),
         prompts={name: prompts.load(name).digest for name in prompts.names()},
         lineage=figures.lineage,
+        shared=config.models.shared(),
         share_alike=figures.lineage is not None and "-SA" in figures.lineage.licence.upper(),
     )
 

@@ -93,8 +93,9 @@ class Verdict(Data):
     """The judge accepts the answer."""
     supported: bool
     """The rollout's own observations hold the support of the answer."""
-    method: Literal["exact", "judge", "none"]
-    """How `right` was found; `none` = no judge was asked: there was no answer, or none that was supported."""
+    method: Literal["exact", "judge", "split", "none"]
+    """How `right` was found. `split` = of two judges the second said no; `none` = none was asked: there was no answer,
+    or none that was supported."""
     steps: int
     calls: int
     hit_step: int | None

@@ -36,6 +36,7 @@ def verdict(answer: str, response: str, kind: str, precision: str = "", aliases:
         ("2007", "7 March 2007", "year", True),
         ("2007", "2008", "year", False),
         ("2007", "2007 or 2008", "year", False),
+        ("1980", "early 1980s", "year", False),
         ("7 March 2007", "someday", "day", False),
     ],
 )
@@ -52,6 +53,9 @@ def test_a_date_is_right_at_the_precision_asked(answer: str, response: str, prec
         ("3.5 million", "3,510,000", True),
         ("3.5 million", "3.9 million", False),
         ("24.5 km", "24.6", True),
+        ("387 metres", "387 feet", False),
+        ("387 metres", "0.387 km", True),
+        ("76.4 years", "76.4 days", False),
         ("about 40", "between 30 and 50", False),
     ],
 )

@@ -84,7 +84,7 @@ def test_structured_output_is_strict_json_schema() -> None:
     assert form["type"] == "json_schema"
     assert form["json_schema"]["name"] == "verdict"
     assert form["json_schema"]["strict"] is True
-    assert form["json_schema"]["schema"]["required"] == ["correct", "reason"]
+    assert form["json_schema"]["schema"]["required"] == ["reason", "correct"]
 
 
 def test_where_structured_output_is_refused_the_schema_is_told() -> None:

@@ -53,6 +53,16 @@ def test_it_is_tagged_synthetic_and_says_whose_figures_they_are():
     assert "of the loop, not of the data" not in made(accepted(model="qwen"))
 
 
+def test_it_says_where_one_model_played_several_roles():
+    def played(**roles):
+        models = {role: {"provider": "openai", "model": name} for role, name in roles.items()}
+        return made(accepted(), config=build(values={"models": models}))
+
+    assert "`a` played generator, solver, judge: one model graded" in played(default="a")
+    assert "`a` played generator, solver: one model shares" in played(default="a", judge="b")
+    assert "played" not in played(generator="a", solver="b", judge="c")
+
+
 def test_a_preset_without_confirmation_says_so():
     assert "This preset confirms nothing" in made(accepted(), config=build(preset="sage"))
     assert "This preset confirms nothing" not in made(accepted())

@@ -1,0 +1,79 @@
+"""How good is the judge? 200 near misses with known verdicts, half of them right and half nearly right."""
+
+import asyncio
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.agents.judge import Case, judged
+from pipeline.errors import FormatError
+from pipeline.llm.base import LLM
+from pipeline.llm.settings import ModelConfig
+from pipeline.types import AnswerType, Data
+
+FILE = Path(__file__).resolve().parents[2] / "corpora" / "near_misses.jsonl"
+_BOUNDARY = "0123456789abcdef"
+"""None of the cases holds it."""
+
+
+class _Row(Data):
+    """A line of the file: two responses to accept and two to refuse."""
+
+    question: str
+    answer: str
+    answer_aliases: tuple[str, ...]
+    answer_type: AnswerType
+    answer_precision: str
+    right: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+
+class Marked(NamedTuple):
+    case: Case
+    right: bool
+
+
+class Score(Data):
+    """`alone_yes`: wrong answers that the first judge would have let pass without the second."""
+
+    right: int
+    wrong: int
+    false_no: int
+    false_yes: int
+    alone_yes: int
+    unreadable: int
+    """Cases without a verdict; they count in none of the others."""
+
+
+@lru_cache
+def near_misses() -> tuple[Marked, ...]:
+    found = []
+    for line in FILE.read_text().splitlines():
+        row = _Row.model_validate_json(line)
+        told = row.model_dump(include=set(Case.model_fields))
+        for right, responses in ((True, row.right), (False, row.wrong)):
+            found += [Marked(Case.model_validate({**told, "response": response}), right) for response in responses]
+    return tuple(found)
+
+
+async def score(judges: tuple[ModelConfig, ...], llm: LLM) -> Score:
+    """Ask the judges about all of them, as a run would. Raises ProviderError."""
+    marked = near_misses()
+
+    async def said(case: Case) -> tuple[bool, str] | None:
+        try:
+            ruling = await judged(case, judges, llm, _BOUNDARY)
+        except FormatError:
+            return None
+        return ruling.right, ruling.method
+
+    answers = await asyncio.gather(*(said(case) for case, _ in marked))
+    pairs = [(known, *answer) for (_, known), answer in zip(marked, answers, strict=True) if answer]
+    return Score(
+        right=sum(known for known, *_ in pairs),
+        wrong=sum(not known for known, *_ in pairs),
+        false_no=sum(known and not yes for known, yes, _ in pairs),
+        false_yes=sum(yes and not known for known, yes, _ in pairs),
+        alone_yes=sum(not known and (yes or method == "split") for known, yes, method in pairs),
+        unreadable=len(answers) - len(pairs),
+    )

@@ -1,0 +1,106 @@
+"""Exact match needs no judge; a judge's yes needs a second one, and not the generator's; no verdict is no wrong."""
+
+from typing import Any
+
+import pytest
+
+from pipeline.agents.judge import exact, rule
+from pipeline.agents.judging import near_misses, score
+from pipeline.agents.site import Site
+from pipeline.config import build
+from pipeline.embedded.model import EmbeddedModel
+from pipeline.errors import FormatError, ProviderError
+from pipeline.llm.base import Request
+from pipeline.llm.scripted import ScriptedLLM
+from pipeline.llm.settings import Models
+from tests.audit.test_readings import DRAFT
+from tests.test_episode import LINEAGE, SHELF
+
+YES, NO = '{"reason": "the same", "correct": true}', '{"reason": "another", "correct": false}'
+
+
+def played(**roles: str) -> Models:
+    return Models.model_validate({role: {"provider": "openai", "model": name} for role, name in roles.items()})
+
+
+def site(model: ScriptedLLM, **roles: str) -> Site:
+    models = played(**roles or {"default": "m"}).model_dump()
+    return Site(build(values={"models": models}), model, SHELF, LINEAGE)
+
+
+async def test_what_is_equal_needs_no_judge_and_what_is_empty_neither() -> None:
+    for response, right, method in (("1641.", True, "exact"), ("", False, "none")):
+        ruling = await rule(DRAFT, response, site(ScriptedLLM([])))
+        assert (ruling.right, ruling.method, ruling.usage.calls) == (right, method, 0)
+
+
+@pytest.mark.parametrize(
+    ("said", "right", "method"),
+    [([NO], False, "judge"), ([YES, NO], False, "split"), ([YES, YES], True, "judge")],
+)
+async def test_a_yes_needs_two_and_a_no_one(said: list[str], right: bool, method: str) -> None:
+    model = ScriptedLLM(said)
+    ruling = await rule(DRAFT, "in 1641 or so", site(model))
+    assert (ruling.right, ruling.method, ruling.usage.calls) == (right, method, len(said))
+    assert [request.sampling.temperature for request in model.requests] == [0.0, 1.0][: len(said)]
+    assert len({request.sample for request in model.requests}) == len(said)
+
+
+async def test_the_embedded_judges_yes_is_a_rule_and_needs_no_second() -> None:
+    where = Site(build(), EmbeddedModel(), SHELF, LINEAGE)
+    ruling = await rule(DRAFT, "in the year 1641", where)
+    assert (ruling.right, ruling.usage.calls) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("roles", "judges"),
+    [
+        ({"default": "m"}, ["m", "m"]),
+        ({"default": "g", "judge": "j"}, ["j", "j"]),
+        ({"default": "g", "solver": "s"}, ["g", "s"]),
+        ({"default": "g", "solver": "s", "judge": "j"}, ["j", "s"]),
+        ({"default": "g", "solver": "s", "judge": "s"}, ["s", "s"]),
+        ({"default": "g", "solver": "s", "reader": "r", "judge": "j"}, ["j", "r"]),
+        ({"default": "g", "policy": "p"}, ["g", "p"]),
+    ],
+)
+def test_one_of_the_two_is_not_the_generators_where_there_is_another(roles: dict[str, str], judges: list[str]) -> None:
+    assert [judge.model for judge in played(**roles).judges()] == judges
+
+
+async def test_no_readable_verdict_is_an_error_and_no_wrong() -> None:
+    with pytest.raises(FormatError, match="'m' gave no readable 'verdict'"):
+        await rule(DRAFT, "in 1641 or so", site(ScriptedLLM(lambda request: "correct: yes")))
+
+
+def test_there_are_200_near_misses_half_of_them_right_and_none_that_exact_match_decides() -> None:
+    marked = near_misses()
+    assert (len(marked), sum(right for _, right in marked)) == (200, 100)
+    assert len({(case.question, case.response) for case, _ in marked}) == 200
+    assert [case.response for case, _ in marked if exact(case)] == []
+
+
+async def test_the_score_tells_a_strict_judge_from_an_easy_one_and_what_the_second_saves() -> None:
+    judges = played(default="g", judge="j").judges()
+
+    def both(first: str, second: str) -> Any:
+        return lambda request: second if request.sample else first
+
+    easy = await score(judges, ScriptedLLM(both(YES, YES)))
+    assert (easy.false_yes, easy.alone_yes, easy.false_no) == (100, 100, 0)
+    strict = await score(judges, ScriptedLLM(both(NO, NO)))
+    assert (strict.false_yes, strict.alone_yes, strict.false_no) == (0, 0, 100)
+    saved = await score(judges, ScriptedLLM(both(YES, NO)))
+    assert (saved.false_yes, saved.alone_yes, saved.false_no) == (0, 100, 100)
+
+
+async def test_the_score_counts_what_cannot_be_read_apart_and_raises_what_the_endpoint_does() -> None:
+    judges = played(default="g").judges()
+
+    def odd(request: Request) -> str:
+        return "hm" if "capital of the country" in request.messages[-1].content else NO
+
+    found = await score(judges, ScriptedLLM(odd))
+    assert (found.unreadable, found.right, found.wrong, found.false_no) == (4, 98, 98, 98)
+    with pytest.raises(ProviderError):
+        await score(judges, ScriptedLLM(lambda request: ProviderError("down")))
