@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from pipeline import prompts
 from pipeline.errors import UsageError
+from pipeline.gates.base import Settings as GateSettings
 from pipeline.llm.settings import Models
 from pipeline.types import AnswerType, Data, sha256
 
@@ -142,6 +143,8 @@ class RunConfig(Data):
     tree: TreeConfig = TreeConfig()
     generator: AgentLimits = AgentLimits(searches=40, turns=48)
     solver: AgentLimits = AgentLimits(searches=12, turns=16)
+    gates: GateSettings = GateSettings()
+    """Which of the accepted pairs count. Not digested: gates stand behind the journal and change nothing in it."""
     how: How = How()
 
     @model_validator(mode="after")
@@ -160,7 +163,7 @@ class RunConfig(Data):
         """The digested part, with the digests of all prompts and of the embedded model's code where it is used."""
         from pipeline.embedded import digest
 
-        tree = self.model_dump(mode="json", exclude={"how", "models"})
+        tree = self.model_dump(mode="json", exclude={"how", "gates", "models"})
         tree["models"] = self.models.what()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names()}
         if any(model.provider == "embedded" for model in self.models.all()):

@@ -20,7 +20,9 @@ from pipeline.cli.tell import screen, table, words
 from pipeline.types import Record, Seed, Status
 
 if TYPE_CHECKING:
+    from pipeline.gates import Drop
     from pipeline.run import Attempt, Run, RunResult
+    from pipeline.store.journal import Head
 
 PLAIN_EVERY = 5.0
 RECENT = 60
@@ -53,6 +55,12 @@ class Tally:
         self.calls += sum(usage.calls for usage in record.usage.values())
         if now:
             self._recent.append((self.clock(), accepted))
+
+    def gated(self, target: int, reason: str) -> None:
+        """An accepted seed of that target turned out to be no pair."""
+        self.by_status.update({Status.ACCEPTED: -1, Status.REJECTED: 1})
+        self.by_target[target] -= 1
+        self.reasons[reason] += 1
 
     @property
     def done(self) -> int:
@@ -102,6 +110,7 @@ class Progress:
         self._screen = screen(error=True)
         self._quiet = quiet
         self._said = 0.0
+        self._known: set[str] = set()
         live = self._screen.is_terminal and not self._screen.is_dumb_terminal and not quiet
         self._live = Live(get_renderable=self._panel, console=self._screen, refresh_per_second=4) if live else None
 
@@ -131,11 +140,17 @@ class Progress:
             self.tally.digging = self.tally.clock()
             for record in run.kept():
                 self.tally.add(record, now=False)
+                self._known.add(record.key)
 
     def record(self, record: Record, attempt: "Attempt") -> None:
         self.tally.add(record)
         if self._live is None and time.monotonic() - self._said >= PLAIN_EVERY:
             self._plain()
+
+    def gated(self, head: "Head", drop: "Drop") -> None:
+        # What an earlier command left was counted as the gates see it.
+        if head.key not in self._known:
+            self.tally.gated(head.target_steps, drop.reason)
 
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
         line = f"{error}; seed {seed.key[:12]} is tried again in {pause:.0f} s"

@@ -17,16 +17,15 @@ from pipeline.store.journal import Journal
 from pipeline.types import Record
 
 
-def records(folder: Path, config: RunConfig) -> Iterator[Record]:
-    """The records of the plan, in its order, each with its forks."""
-    journal = Journal(folder / "journal")
-    return Branches(folder).joined(journal.records(head.key for head in planned(journal.heads(), config.how)))
+def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> Iterator[Record]:
+    """The records of the plan, in its order, those with a reason that `include` names last, each with its forks."""
+    return Branches(folder).joined(planned(Journal(folder / "journal"), config, include))
 
 
 def dataset(folder: Path, config: RunConfig, *, views: tuple[str, ...] = (), include: tuple[str, ...] = ()) -> Manifest:
     """Write `dataset/`; no view named means all of them."""
     chosen = Selection(config=config, views=views, include=include, outside=outside(folder))
-    return export(records(folder, config), folder / "dataset", chosen)
+    return export(records(folder, config, include), folder / "dataset", chosen)
 
 
 def report(folder: Path, config: RunConfig) -> Path:

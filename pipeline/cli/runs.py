@@ -9,7 +9,9 @@ import typer
 from pipeline.cli import options, tell
 from pipeline.cli.locate import run_folder
 from pipeline.errors import UsageError
-from pipeline.store.journal import Journal
+from pipeline.gates import Drop
+from pipeline.store.journal import Head, Journal
+from pipeline.types import Status
 
 Run = Annotated[str | None, typer.Argument(metavar="RUN", help="As for 'inspect'; not needed with --list.")]
 Item = Annotated[
@@ -29,18 +31,20 @@ List = Annotated[bool, typer.Option("--list", help="The names of all views, and 
 
 def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: options.Json = False) -> None:
     """What became of every seed of a run, or of one seed in full."""
-    from pipeline.run import read
+    from pipeline.run import read, verdicts
 
     folder = run_folder(run, out or Path("outputs"))
     journal = Journal(folder / "journal")
     if item is not None:
         _item(journal, item, json=json)
-    elif json:
-        tell.json({"run": str(folder), "counts": _counts(journal), "items": [h.model_dump() for h in journal.heads()]})
+        return
+    heads = [_gated(head, drop) for head, drop in verdicts(journal, read(folder).config)]
+    if json:
+        tell.json({"run": str(folder), "counts": _counts(heads), "items": [head.model_dump() for head in heads]})
     else:
-        rows = [(head.key[:12], head.status, head.reason, head.target_steps) for head in journal.heads()]
+        rows = [(head.key[:12], head.status, head.reason, head.target_steps) for head in heads]
         tell.show(tell.words(f"{folder}: {len(rows)} seeds", style="bold"))
-        tell.show(tell.table("outcome", "seeds", rows=_counts(journal).items()), "")
+        tell.show(tell.table("outcome", "seeds", rows=_counts(heads).items()), "")
         tell.note(read(folder).config.models.names())
         tell.show(tell.table("key", "status", "reason", "target", rows=rows))
         tell.say(f"one in full: digsite inspect {run} --item {rows[0][0] if rows else 'KEY'}")
@@ -61,8 +65,16 @@ def _item(journal: Journal, item: str, *, json: bool) -> None:
         tell.note(record.lineage.model)
 
 
-def _counts(journal: Journal) -> dict[str, int]:
-    counts = Counter(f"{head.status}" + (f" ({head.reason})" if head.reason else "") for head in journal.heads())
+def _gated(head: Head, drop: Drop | None) -> Head:
+    """The head as the data set sees it."""
+    if drop is None:
+        return head
+    return head.model_copy(update={"status": Status.REJECTED, "reason": f"{drop.reason}: {drop.why}"})
+
+
+def _counts(heads: list[Head]) -> dict[str, int]:
+    reasons = ((head.status, head.reason.partition(": ")[0]) for head in heads)
+    counts = Counter(f"{status}" + (f" ({reason})" if reason else "") for status, reason in reasons)
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -7,6 +7,7 @@ from pipeline.cli.progress import Progress
 from pipeline.config import LOCAL_SEEDS, RunConfig
 from pipeline.corpus import Corpus
 from pipeline.episode import dig
+from pipeline.gates import Gates, dropped
 from pipeline.retrieval import index
 from pipeline.retrieval.lucene import ANALYSER
 from pipeline.run import prepare
@@ -32,13 +33,15 @@ async def _dug(config: RunConfig, corpus: Corpus, progress: Progress) -> list[Re
     progress.stage("opening the index")
     site, order, found = prepare.site(config, corpus), Order(config, corpus), list[Record]()
     wanted, most = bounds(config.how)
+    gates = Gates(config.gates)
     progress.stage("digging")
     together = min(config.seeds_at_work(), LOCAL_SEEDS)
     for start in range(0, most, together):
         seeds = [order[index].seed for index in range(start, min(start + together, most))]
         for record in await asyncio.gather(*(dig(seed, site) for seed in seeds)):
-            progress.tally.add(record)
-            found += [record] if record.status is Status.ACCEPTED else []
+            drop = gates.admit(gates.weigh(record)) if record.status is Status.ACCEPTED else None
+            progress.tally.add(dropped(record, drop) if drop else record)
+            found += [record] if record.status is Status.ACCEPTED and not drop else []
         if len(found) >= (wanted or most):
             break
     return found[:wanted]

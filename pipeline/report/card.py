@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment as Jinja
 from jinja2 import FileSystemLoader, StrictUndefined
 
-from pipeline import prompts
+from pipeline import gates, prompts
 from pipeline.config import RunConfig
 from pipeline.redact import clean
 from pipeline.report.figures import Figures
@@ -47,7 +47,9 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         f=figures,
         contents=contents,
         config=config,
-        what=json.dumps(config.model_dump(mode="json", exclude={"how"}), indent=2),
+        what=json.dumps(config.model_dump(mode="json", exclude={"how", "gates"}), indent=2),
+        gates=gates.described(config.gates),
+        gate_settings=json.dumps(config.gates.shown(), indent=2),
         prompts={name: prompts.load(name).digest for name in prompts.names()},
         lineage=figures.lineage,
         shared=config.models.shared(),

@@ -64,6 +64,7 @@ class Stage(Data):
     candidates: int
     """Hard enough, but not accepted: fresh rollouts did not confirm them."""
     accepted: int
+    """Those that a gate dropped afterwards too."""
     mean_steps: float | None
     """Mean over the drafts of the least steps of their correct rollouts."""
 

@@ -21,7 +21,7 @@ ROLES = {
 }
 """The roles of a record's usage, and how the ledger calls what they do."""
 _NOTHING = Outside()
-STAGES = ("drafted", "audited", "solved", "candidate", "accepted")
+STAGES = ("drafted", "audited", "solved", "candidate", "confirmed", "accepted")
 
 
 class Tally:
@@ -69,7 +69,8 @@ class Tally:
             "drafted": bool(drafted),
             "audited": bool(sound),
             "solved": bool(solved),
-            "candidate": record.status is Status.ACCEPTED or bool(record.confirmation_verdicts),
+            "candidate": record.confirmed or bool(record.confirmation_verdicts),
+            "confirmed": record.confirmed,
             "accepted": record.status is Status.ACCEPTED,
         }
         self.funnel.update(name for name, yes in reached.items() if yes)
@@ -80,7 +81,7 @@ class Tally:
         self.by_target[target].update(["planned", "accepted" if accepted else record.reason])
         if record.confirmation_verdicts:
             self.checks["measured"] += 1
-            self.checks["confirmed"] += accepted
+            self.checks["confirmed"] += record.confirmed
         counts = accepted or bool(record.confirmation_verdicts)
         if counts and record.difficulty is not None and record.solve_rate is not None:
             self.measured[target][record.difficulty] += 1
@@ -94,7 +95,7 @@ class Tally:
         if past.draft is None:
             counts["none"] += 1
             return
-        accepted = past is record.rounds[-1] and record.status is Status.ACCEPTED
+        accepted = past is record.rounds[-1] and record.confirmed
         label = past.feedback.label if past.feedback else Label.CANDIDATE
         # Preset sage relaxes its last round: there a draft may be accepted although it was found too easy.
         counts.update(["drafts", "accepted" if accepted else label.value])

@@ -1,8 +1,8 @@
 """A run: the plan of its seeds, their execution, and what is owed after any interruption."""
 
 from pipeline.run.attempts import Attempt
-from pipeline.run.plan import planned
+from pipeline.run.plan import planned, verdicts
 from pipeline.run.resume import RunFile, read, resumable
 from pipeline.run.work import Observer, Run, RunResult
 
-__all__ = ["Attempt", "Observer", "Run", "RunFile", "RunResult", "planned", "read", "resumable"]
+__all__ = ["Attempt", "Observer", "Run", "RunFile", "RunResult", "planned", "read", "resumable", "verdicts"]

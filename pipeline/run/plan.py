@@ -2,22 +2,26 @@
 
 The order is a pure function of configuration and corpus: all passages shuffled by hash, again for each draw, without
 those that the quality filter drops. The plan is the shortest prefix of it that holds the wanted pairs, so neither
-concurrency nor kills nor the order of completion can change what it is.
+concurrency nor kills nor the order of completion can change what it is. A pair is what was accepted and what the gates
+let through, judged in the order of the plan.
 """
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from pipeline.config import How, RunConfig
 from pipeline.corpus import seeds as rules
 from pipeline.errors import UsageError
-from pipeline.store.journal import Head
-from pipeline.types import Passage, Seed, Status, sha256
+from pipeline.gates import Drop, Gates, dropped
+from pipeline.store.journal import Head, Journal
+from pipeline.types import Passage, Record, Seed, Status, sha256
 
 SEEDS_PER_PAIR = 10
 FEWEST_AT_WORK = 8
+Judge = Callable[[Head], Drop | None]
+"""Says whether an accepted seed passes the gates. Asked once for each, in the order of the plan."""
 
 
 class Passages(Protocol):
@@ -114,47 +118,86 @@ def bounds(how: How) -> tuple[int | None, int]:
     return how.pairs, how.max_seeds if how.max_seeds is not None else SEEDS_PER_PAIR * how.pairs
 
 
-def planned(heads: Iterable[Head], how: How) -> list[Head]:
+def prefix(heads: Iterable[Head], how: How, judge: Judge) -> Iterator[tuple[Head, Drop | None]]:
     """The part of a journal that counts, in the order of the plan; the rest is surplus.
 
     For a finished run that is its plan; for one that was interrupted, what the plan has so far.
     """
     wanted, most = bounds(how)
-    prefix: list[Head] = []
-    accepted = 0
-    for head in sorted(heads, key=lambda head: head.order):
-        if accepted == wanted or len(prefix) == most:
-            break
-        prefix.append(head)
-        accepted += head.status is Status.ACCEPTED
-    return prefix
+    passed = 0
+    for count, head in enumerate(sorted(heads, key=lambda head: head.order)):
+        if passed == wanted or count == most:
+            return
+        drop = judge(head) if head.status is Status.ACCEPTED else None
+        passed += head.status is Status.ACCEPTED and drop is None
+        yield head, drop
+
+
+def planned(journal: Journal, config: RunConfig, include: tuple[str, ...] = ()) -> Iterator[Record]:
+    """The records of the plan so far, in its order, one at a time in memory.
+
+    What the gates dropped is rejected, with `gate:` and the gate as its reason. Rejected records whose reason `include`
+    names come last, since they too must pass the gates, and must not take the place of a pair.
+    """
+    gates, held, late = Gates(config.gates), dict[str, Record](), list[str]()
+
+    def judge(head: Head) -> Drop | None:
+        held[head.key] = record = journal.read(head.key)
+        return gates.admit(gates.weigh(record))
+
+    for head, drop in prefix(journal.heads(), config.how, judge):
+        if head.reason in include:
+            late.append(head.key)
+            continue
+        record = held.pop(head.key, None) or journal.read(head.key)
+        yield dropped(record, drop) if drop else record
+    for record in journal.records(late):
+        drop = gates.admit(gates.weigh(record))
+        yield dropped(record, drop) if drop else record
+
+
+def verdicts(journal: Journal, config: RunConfig) -> list[tuple[Head, Drop | None]]:
+    """Every seed of a journal, surplus too, each accepted one with what the gates say of it."""
+    gates = Gates(config.gates)
+    return [
+        (head, gates.admit(gates.weigh(journal.read(head.key))) if head.status is Status.ACCEPTED else None)
+        for head in journal.heads()
+    ]
 
 
 class Frontier:
     """What the plan still needs, from how the seeds ended that did. Seeds are known by their index in the order."""
 
-    def __init__(self, how: How) -> None:
+    def __init__(self, how: How, judge: Judge) -> None:
         self._wanted, self._most = bounds(how)
-        self._ahead: dict[int, Status] = {}
-        self._accepted = 0
+        self._judge = judge
+        self._ahead: dict[int, Head] = {}
+        self._passed = 0
         self.length = 0
-        """All seeds before this index have ended and belong to the plan."""
+        """All seeds before this index have ended, are judged, and belong to the plan."""
 
-    def end(self, index: int, status: Status) -> None:
+    def end(self, index: int, head: Head) -> list[tuple[Head, Drop]]:
+        """A seed has ended; what the gates drop now that all before it have."""
+        drops = []
         if index >= self.length:
-            self._ahead[index] = status
+            self._ahead[index] = head
         while not self.complete and self.length in self._ahead:
-            self._accepted += self._ahead.pop(self.length) is Status.ACCEPTED
+            head = self._ahead.pop(self.length)
+            if head.status is Status.ACCEPTED:
+                if drop := self._judge(head):
+                    drops.append((head, drop))
+                self._passed += drop is None
             self.length += 1
+        return drops
 
     @property
     def complete(self) -> bool:
-        return self._accepted == self._wanted or self.length >= self._most
+        return self._passed == self._wanted or self.length >= self._most
 
     @property
     def exhausted(self) -> bool:
         """The most seeds were tried and there are fewer pairs than wanted."""
-        return self.complete and self._wanted is not None and self._accepted < self._wanted
+        return self.complete and self._wanted is not None and self._passed < self._wanted
 
     def appetite(self) -> int:
         """Seeds worth having at work at once: what the missing pairs will take at the yield so far, since every seed
@@ -162,18 +205,18 @@ class Frontier:
         """
         if self._wanted is None:
             return self._most
-        accepted = self._accepted + sum(status is Status.ACCEPTED for status in self._ahead.values())
+        accepted = self._passed + sum(head.status is Status.ACCEPTED for head in self._ahead.values())
         ended = self.length + len(self._ahead)
         missing = max(0, self._wanted - accepted)
         return max(FEWEST_AT_WORK, math.ceil(missing * (ended + 2) / (accepted + 1)))
 
     def horizon(self) -> int:
-        """No seed from this index on can be part of the plan any more."""
+        """No seed from this index on is needed if the gates let through all that was accepted; they may not."""
         if self.complete or self._wanted is None:
             return self.length if self.complete else self._most
-        accepted = self._accepted
+        passed = self._passed
         for index in sorted(self._ahead):
-            accepted += self._ahead[index] is Status.ACCEPTED
-            if accepted == self._wanted:
+            passed += self._ahead[index].status is Status.ACCEPTED
+            if passed == self._wanted:
                 return min(index + 1, self._most)
         return self._most

@@ -16,13 +16,15 @@ from typing import Protocol, Self
 
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError
+from pipeline.gates import Drop
 from pipeline.llm.ledger import counting
 from pipeline.run import attempts, resume
 from pipeline.run.attempts import Attempt, attempt
+from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
-from pipeline.run.plan import Frontier, Order, Passages, Planned, askable, planned
+from pipeline.run.plan import Frontier, Order, Passages, Planned, askable, planned, prefix
 from pipeline.store.files import Appender, link, sweep, write_json
-from pipeline.store.journal import Journal
+from pipeline.store.journal import Head, Journal
 from pipeline.store.lock import locked
 from pipeline.types import Data, Record, Seed, Status
 
@@ -32,7 +34,7 @@ PAUSES = (2.0, 15.0, 60.0)
 
 
 class RunResult(Data):
-    """How a run stands; `planned == accepted + rejected + failed`."""
+    """How a run stands; `planned == accepted + rejected + failed`. What a gate dropped is rejected."""
 
     folder: Path
     planned: int
@@ -40,7 +42,7 @@ class RunResult(Data):
     rejected: int
     failed: int
     reasons: dict[str, int]
-    """Of the rejected and the failed."""
+    """Of the rejected and the failed; `gate:` and a name for what a gate dropped."""
     surplus: int
     """Finished seeds beyond the plan, which a larger one will use."""
     dropped: dict[str, int]
@@ -61,6 +63,10 @@ class Observer(Protocol):
 
     def record(self, record: Record, attempt: Attempt) -> None:
         """A seed has ended and is journalled."""
+        ...
+
+    def gated(self, head: Head, drop: Drop) -> None:
+        """A gate dropped an accepted seed, now that all before it have ended."""
         ...
 
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
@@ -97,7 +103,8 @@ class Run:
             stack.callback(self._attempts.close)
             link(self.folder.parent / "latest", self.folder.name)
             self._order = Order(self.config, self._corpus, self.journal.entries)
-            self._frontier = Frontier(self.config.how)
+            self._gating = Gating(self.config.gates, self.journal)
+            self._frontier = Frontier(self.config.how, self._gating.judge)
             next(self._owed(), None)
             self._stack = stack.pop_all()
         return self
@@ -107,19 +114,20 @@ class Run:
 
     def kept(self) -> Iterator[Record]:
         """The records of the plan so far, in its order, one at a time in memory."""
-        return self.journal.records(head.key for head in planned(self.journal.heads(), self.config.how))
+        return planned(self.journal, self.config)
 
     def result(self) -> RunResult:
         """How the run stands now."""
-        heads = planned(self.journal.heads(), self.config.how)
-        counts = Counter(head.status for head in heads)
+        heads = list(prefix(self.journal.heads(), self.config.how, self._gating.foresee()))
+        reasons = [drop.reason if drop else head.reason for head, drop in heads if drop or head.status != "accepted"]
+        counts = Counter(Status.REJECTED if drop else head.status for head, drop in heads)
         return RunResult(
             folder=self.folder,
             planned=len(heads),
             accepted=counts[Status.ACCEPTED],
             rejected=counts[Status.REJECTED],
             failed=counts[Status.FAILED],
-            reasons=dict(Counter(head.reason for head in heads if head.status is not Status.ACCEPTED).most_common()),
+            reasons=dict(Counter(reasons).most_common()),
             surplus=len(self.journal.entries) - len(heads),
             dropped=dict(self._order.dropped(self._frontier.length).most_common()),
             complete=self._frontier.complete,
@@ -135,7 +143,7 @@ class Run:
         """
         self._begin(observer)
         try:
-            await self._guarded(self._work(self._owed(), dig, observer))
+            await self._guarded(self._all(dig, observer))
         finally:
             observer.stopped(result := self.result())
         return result
@@ -184,8 +192,13 @@ class Run:
             if entry is None:
                 yield index, planned
             else:
-                self._frontier.end(index, entry.head.status)
+                self._frontier.end(index, entry.head)
             index += 1
+
+    async def _all(self, dig: Dig, observer: Observer) -> None:
+        """Again where the gates dropped what the plan had counted on."""
+        while not self._frontier.complete:
+            await self._work(self._owed(), dig, observer)
 
     async def _work(self, owed: Iterator[tuple[int, Planned]], dig: Dig, observer: Observer) -> None:
         flying: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]] = {}
@@ -205,8 +218,8 @@ class Run:
                     spent, owed = error, iter(())
                 elif error:
                     raise error
-                for task, (index, _) in flying.items():
-                    if index >= self._frontier.horizon():
+                if self._frontier.complete:
+                    for task in flying:
                         task.cancel()
         finally:
             for task in flying:
@@ -235,9 +248,13 @@ class Run:
                 continue
             record, attempt = task.result()
             self.journal.append(record, planned.order)
-            self._frontier.end(index, record.status)
+            if record.status is Status.ACCEPTED:
+                self._gating.weigh(record)
+            drops = self._frontier.end(index, self.journal.entries[record.key].head)
             self._note(attempt)
             observer.record(record, attempt)
+            for head, drop in drops:
+                observer.gated(head, drop)
         return error
 
     async def _dug(self, seed: Seed, dig: Dig, observer: Observer) -> tuple[Record, Attempt]:

@@ -137,6 +137,7 @@ class Record(Data):
     """One code: `below_target`, a cause, `no_draft`, `deadline`, ...; empty or `relaxed` if accepted.
 
     `beyond_solver`: no rollout was correct, but a reader with the evidence in hand was. A stronger solver may do it.
+    `gate:` and a name, never in the journal but wherever data set and report read it: the gate that dropped it.
     """
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
@@ -174,6 +175,11 @@ class Record(Data):
     def measured(self) -> tuple[Verdict, ...]:
         """The verdicts that difficulty and solve rate rest on: the confirmation's, and the last round's without one."""
         return self.confirmation_verdicts or (self.last.verdicts if self.last else ())
+
+    @property
+    def confirmed(self) -> bool:
+        """Was it accepted, whether or not a gate dropped it afterwards?"""
+        return self.status is Status.ACCEPTED or self.reason.startswith("gate:")
 
     @property
     def difficulty(self) -> int | None:

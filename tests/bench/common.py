@@ -127,8 +127,7 @@ def dug(run: str, out: Path, pairs: int | None = None) -> Dug:
     """The run of that folder or name; with `pairs`, up to so many accepted ones."""
     folder = run_folder(run, out)
     config = resume.read(folder).config
-    journal = Journal(folder / "journal")
-    records = list(journal.records(head.key for head in planned(journal.heads(), config.how)))
+    records = list(planned(Journal(folder / "journal"), config))
     if pairs is not None:
         ends = islice((i for i, r in enumerate(records, 1) if r.status is Status.ACCEPTED), pairs - 1, None)
         records = records[: next(ends, len(records))]

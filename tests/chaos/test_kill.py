@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import How
+from pipeline.config import How, RunConfig
 from pipeline.run import planned
 from pipeline.store.journal import Journal, encode
 from pipeline.types import sha256
@@ -87,7 +87,7 @@ class Victim:
         """The finished run holds each planned seed once, paid for no more than kills explain, and can be replayed."""
         self.finish()
         journal = Journal(self.folder / "journal")
-        keys = [head.key for head in planned(journal.heads(), How(seeds=self.seeds))]
+        keys = [record.key for record in planned(journal, RunConfig(how=How(seeds=self.seeds)))]
         raw = b"".join(path.read_bytes() for path in (self.folder / "journal").iterdir())
         assert len(keys) == len(set(keys)) == self.seeds == raw.count(b"\n")
         assert not list(self.folder.glob("*.incomplete")) + list(self.folder.glob(".*.tmp"))

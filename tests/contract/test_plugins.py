@@ -19,7 +19,7 @@ from tests.contract.enrolment import PIPELINE, asked, functions, has, plugins
 from tests.rules.source import ROOT
 
 FOLDERS = sorted(path.parent.name for path in PIPELINE.glob("*/base.py"))
-DIRECTORY = ("readers", "strategies", "views")
+DIRECTORY = ("gates", "readers", "strategies", "views")
 """The folders in which one file is all: a module is the plug-in."""
 PLANTED = "zz_planted"
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.config import RunConfig, build
+from pipeline.gates import Drop
 from pipeline.run import Attempt, Run, RunResult
+from pipeline.store.journal import Head
 from pipeline.types import Lineage, Passage, Record, Seed, Status, sha256
 
 LINEAGE = Lineage(
@@ -65,6 +67,7 @@ class Watch:
         self.begun = 0
         self.records: list[Record] = []
         self.attempts: list[Attempt] = []
+        self.drops: list[tuple[str, str]] = []
         self.troubles: list[str] = []
         self.results: list[RunResult] = []
 
@@ -74,6 +77,9 @@ class Watch:
     def record(self, record: Record, attempt: Attempt) -> None:
         self.records.append(record)
         self.attempts.append(attempt)
+
+    def gated(self, head: Head, drop: Drop) -> None:
+        self.drops.append((head.key, drop.reason))
 
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
         self.troubles.append(str(error))

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from pipeline.config import How
 from pipeline.errors import UsageError
-from pipeline.run.plan import Frontier, Order, askable, planned
+from pipeline.gates import Drop
+from pipeline.run.plan import Frontier, Order, askable, prefix
 from pipeline.store.journal import Head
 from pipeline.types import Status
 from tests.run.fakes import FakeCorpus, config, corpus, passage
@@ -58,13 +59,36 @@ def test_a_corpus_without_a_seed_is_one_line(tmp_path: Path) -> None:
     askable(FakeCorpus((passage(0, "Too short."), passage(1))))
 
 
+DROP = Drop("duplicate", "another pair asks the same")
+
+
+def head(index: int, status: Status) -> Head:
+    return Head(key=str(index), order=f"{index:04}", status=status, reason="", target_steps=1)
+
+
+class EveryThird:
+    """Drops every third accepted seed that it is asked about, so that the order of asking shows."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, head: Head) -> Drop | None:
+        self.asked.append(head.key)
+        return None if len(self.asked) % 3 else DROP
+
+
+def all_pass(head: Head) -> None:
+    return None
+
+
 def truth(statuses: list[Status], how: How) -> int:
     """The length of the plan, the slow way."""
     if how.seeds is not None:
         return min(how.seeds, len(statuses))
     most = min(how.max_seeds or 10 * how.pairs, len(statuses))
     for length in range(most + 1):
-        if sum(status is Status.ACCEPTED for status in statuses[:length]) == how.pairs:
+        accepted = sum(status is Status.ACCEPTED for status in statuses[:length])
+        if accepted - accepted // 3 == how.pairs:
             return length
     return most
 
@@ -78,54 +102,62 @@ def truth(statuses: list[Status], how: How) -> int:
 )
 def test_the_plan_is_the_same_whatever_ends_first(statuses: list[Status], how: How, chance: object) -> None:
     length = truth(statuses, how)
-    indices = list(range(len(statuses)))
-    chance.shuffle(indices)  # type: ignore[attr-defined]
-    frontier = Frontier(how)
-    for index in indices:
-        if index < frontier.horizon():
-            frontier.end(index, statuses[index])
-        assert frontier.length <= length <= max(frontier.horizon(), length)
+    frontier = Frontier(how, judge := EveryThird())
+    owed = list(range(len(statuses)))
+    drops = []
+    # Again and again, since what the gates drop makes room for seeds that were not needed before.
+    while owed and not frontier.complete and any(index < frontier.horizon() for index in owed):
+        chance.shuffle(owed)  # type: ignore[attr-defined]
+        for index in [index for index in owed if index < frontier.horizon()]:
+            drops += frontier.end(index, head(index, statuses[index]))
+            owed.remove(index)
+            assert frontier.length <= length
     assert frontier.length == length
-    heads = [
-        Head(key=str(n), order=f"{n:04}", status=status, reason="", target_steps=1) for n, status in enumerate(statuses)
-    ]
-    assert [int(head.key) for head in planned(heads[::-1], how)] == list(range(length))
+    assert judge.asked == [str(n) for n in range(length) if statuses[n] is Status.ACCEPTED]
+    heads = [head(n, status) for n, status in enumerate(statuses)]
+    found = list(prefix(heads[::-1], how, EveryThird()))
+    assert [int(head.key) for head, _ in found] == list(range(length))
+    assert [(head, drop) for head, drop in found if drop] == drops
 
 
-def test_the_horizon_shrinks_as_soon_as_enough_are_accepted() -> None:
-    frontier = Frontier(How(pairs=2, max_seeds=30))
+def test_the_horizon_shrinks_as_soon_as_enough_are_accepted_and_grows_with_a_drop() -> None:
+    drops = iter([None, DROP, None])
+    frontier = Frontier(How(pairs=2, max_seeds=30), lambda _: next(drops))
     assert frontier.horizon() == 30
-    frontier.end(7, Status.ACCEPTED)
-    frontier.end(9, Status.ACCEPTED)
+    assert frontier.end(7, head(7, Status.ACCEPTED)) == []
+    assert frontier.end(9, head(9, Status.ACCEPTED)) == []
     assert (frontier.horizon(), frontier.length) == (10, 0)
-    frontier.end(0, Status.ACCEPTED)
+    assert frontier.end(0, head(0, Status.ACCEPTED)) == []
     assert (frontier.horizon(), frontier.length) == (8, 1)
-    for index in range(1, 7):
-        frontier.end(index, Status.REJECTED)
+    for index in range(1, 6):
+        frontier.end(index, head(index, Status.REJECTED))
+    assert frontier.end(6, head(6, Status.REJECTED)) == [(head(7, Status.ACCEPTED), DROP)]
+    assert (frontier.complete, frontier.horizon(), frontier.length) == (False, 10, 8)
+    frontier.end(8, head(8, Status.REJECTED))
     assert frontier.complete
     assert not frontier.exhausted
-    assert frontier.length == frontier.horizon() == 8
+    assert frontier.length == frontier.horizon() == 10
 
 
 def test_a_plan_that_ran_out_of_seeds_says_so() -> None:
-    frontier = Frontier(How(pairs=2, max_seeds=3))
+    frontier = Frontier(How(pairs=2, max_seeds=3), all_pass)
     for index, status in enumerate((Status.ACCEPTED, Status.REJECTED, Status.FAILED)):
-        frontier.end(index, status)
+        frontier.end(index, head(index, status))
     assert frontier.complete
     assert frontier.exhausted
-    fixed = Frontier(How(pairs=2, seeds=1))
-    fixed.end(0, Status.REJECTED)
+    fixed = Frontier(How(pairs=2, seeds=1), all_pass)
+    fixed.end(0, head(0, Status.REJECTED))
     assert fixed.complete
     assert not fixed.exhausted
 
 
 def test_no_more_seeds_are_at_work_than_the_missing_pairs_will_take() -> None:
-    frontier = Frontier(How(pairs=30))
+    frontier = Frontier(How(pairs=30), all_pass)
     assert frontier.appetite() == 60
     for index in range(90):
-        frontier.end(index, Status.ACCEPTED if index % 3 == 0 else Status.REJECTED)
+        frontier.end(index, head(index, Status.ACCEPTED if index % 3 == 0 else Status.REJECTED))
         assert frontier.appetite() >= 8
         if index == 44:
             assert 40 <= frontier.appetite() <= 50
     assert frontier.complete
-    assert Frontier(How(seeds=500)).appetite() == 500
+    assert Frontier(How(seeds=500), all_pass).appetite() == 500
