@@ -58,3 +58,7 @@ class Interrupted(DigsiteError):
     def __init__(self, line: str, signal: int) -> None:
         super().__init__(line)
         self.exit_code = 128 + signal
+
+
+class HubError(DigsiteError):
+    """The Hugging Face Hub took nothing."""

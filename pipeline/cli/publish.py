@@ -7,7 +7,7 @@ import orjson
 
 from pipeline.config import RunConfig
 from pipeline.export import Manifest, Selection, export
-from pipeline.report.figures import Outside
+from pipeline.report.figures import Outside, Review
 from pipeline.report.html import page
 from pipeline.run import planned
 from pipeline.run.attempts import spent
@@ -15,6 +15,9 @@ from pipeline.store.branches import Branches
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
 from pipeline.types import Record
+
+REVIEW = "review.json"
+"""What `digsite review` has read back, in the folder of the run."""
 
 
 def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> Iterator[Record]:
@@ -36,7 +39,9 @@ def report(folder: Path, config: RunConfig) -> Path:
 
 
 def outside(folder: Path) -> Outside:
-    """What all attempts took, those that were interrupted too, and what the seed filter passed over."""
+    """What all attempts took, interrupted ones too, what the seed filter passed over, and what people said."""
     result = folder / "result.json"
     dropped = orjson.loads(result.read_bytes())["dropped"] if result.exists() else {}
-    return Outside(spent=spent(folder), dropped=dropped)
+    review = folder / REVIEW
+    said = Review.model_validate_json(review.read_bytes()) if review.exists() else None
+    return Outside(spent=spent(folder), dropped=dropped, review=said)

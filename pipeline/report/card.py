@@ -16,7 +16,7 @@ from jinja2 import FileSystemLoader, StrictUndefined
 from pipeline import gates, prompts
 from pipeline.config import RunConfig
 from pipeline.redact import clean
-from pipeline.report.figures import Figures
+from pipeline.report.figures import Figures, Share
 from pipeline.types import Data, Draft
 
 # What the Hub knows by that name; any other licence is declared as `other` and named beside it.
@@ -119,4 +119,16 @@ def _mean(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-_JINJA.filters |= {"fence": fence, "code": code, "mean": _mean, "percent": "{:.0%}".format, "number": "{:,}".format}
+def _share(value: Share) -> str:
+    low, high = value.interval
+    return f"{value.part} of {value.whole} ({value.value:.0%}, 95 % interval {low:.0%} to {high:.0%})"
+
+
+_JINJA.filters |= {
+    "share": _share,
+    "fence": fence,
+    "code": code,
+    "mean": _mean,
+    "percent": "{:.0%}".format,
+    "number": "{:,}".format,
+}

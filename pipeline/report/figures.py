@@ -69,6 +69,15 @@ class Stage(Data):
     """Mean over the drafts of the least steps of their correct rollouts."""
 
 
+class Review(Data):
+    """What people said of a random sample of the accepted pairs."""
+
+    items: int
+    precision: Share
+    """Questions that are clear and whose answer is the one right one, of those that were marked."""
+    unsure: int
+
+
 class Outside(Data):
     """What a run knows beside its records; none of it is under the promise of equal bytes."""
 
@@ -76,6 +85,7 @@ class Outside(Data):
     """By the ledger's names of the roles."""
     dropped: dict[str, int] = Field(default_factory=dict)
     """Passages that the seed filter passed over, by reason, while it drew the seeds of the plan."""
+    review: Review | None = None
 
 
 class Cost(Data):
@@ -127,6 +137,7 @@ class Figures(Data):
     signatures: tuple[Signature, ...]
     """By side."""
     checks: Checks
+    review: Review | None
     costs: tuple[Cost, ...]
     diversity: Diversity
     lineage: Lineage | None

@@ -143,6 +143,7 @@ class Tally:
             sides=_counts(self.sides),
             signatures=self.signatures.rows(),
             checks=self._checks(),
+            review=outside.review,
             costs=tuple(
                 Cost(role=role, usage=usage, spent=_spent(outside, ROLES[role]))
                 for role, usage in self.usage.items()

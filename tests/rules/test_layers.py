@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("agents", "audit", "answers", "assess", "gates"),
     ("strategies", "episode", "measure", "process", "branching"),
     ("run", "doctor"),
-    ("views", "chat", "spellings", "report", "export", "serve"),
+    ("views", "chat", "spellings", "report", "export", "serve", "review", "hub"),
     ("cli",),
     ("flows",),
 )
@@ -43,6 +43,7 @@ NETWORK = (
     "uvicorn",
     "fastapi",
     "starlette",
+    "huggingface_hub",
 )
 WIRED = (
     "pipeline/llm/",
@@ -50,6 +51,8 @@ WIRED = (
     "pipeline/serve/door.py",
     # A team's own index is searched where it stands.
     "pipeline/retrieval/http.py",
+    # A finished data set is pushed when a person asks for it.
+    "pipeline/hub.py",
     # Prefect's own server is started, and asked on the loopback whether it is up.
     "flows/server.py",
 )
@@ -151,6 +154,7 @@ PLANTED = [
     (network, "flows/generate.py", "import httpx"),
     (network, "pipeline/cli/serve.py", "import uvicorn"),
     (network, "pipeline/serve/retrieval.py", "from fastapi import FastAPI"),
+    (network, "pipeline/export.py", "from huggingface_hub import HfApi"),
     (one_level, "pipeline/audit/checks/deep.py", "x = 1"),
 ]
 
