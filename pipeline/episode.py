@@ -16,6 +16,7 @@ from pipeline.audit import audit
 from pipeline.audit.readings import readings
 from pipeline.audit.rivals import rivals
 from pipeline.errors import FormatError
+from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.registry import load
 from pipeline.strategies.base import Proposal, Strategy
@@ -32,12 +33,14 @@ async def dig(seed: Seed, site: Site) -> Record:
     rounds: list[Round] = []
     confirmed: Tried = []
     try:
+        ledger.enter("round 0")
         proposal = await _in_time(partial(strategy.propose, seed, site), site)
         while True:
             rounds.append(await trial(proposal, len(rounds), seed, site))
             feedback = rounds[-1].feedback
             if feedback is None or proposal.draft is None or len(rounds) > site.config.loop.rounds:
                 break
+            ledger.enter(f"round {len(rounds)}")
             proposal = await _in_time(partial(strategy.revise, seed, site, rounds, feedback), site)
         if feedback is None and proposal.draft and site.config.loop.confirm:
             confirmed = await confirm(proposal.draft, site)
@@ -106,6 +109,7 @@ async def attempts(draft: Draft, site: Site, *, stop_at: int | None) -> Tried:
 
 async def confirm(draft: Draft, site: Site) -> Tried:
     """K fresh rollouts: the least of the first K is a lucky figure, so none of it is exported."""
+    ledger.enter("confirmation")
     k = site.config.loop.rollouts
     return list(await asyncio.gather(*(one(draft, sample, site) for sample in range(k, 2 * k))))
 

@@ -62,6 +62,9 @@ class Tally:
         self.by_target[target] -= 1
         self.reasons[reason] += 1
 
+    def pay(self, money: float | None) -> None:
+        self.cost = None if self.cost is None or money is None else self.cost + money
+
     @property
     def done(self) -> int:
         return self.by_status.total()
@@ -144,6 +147,7 @@ class Progress:
 
     def record(self, record: Record, attempt: "Attempt") -> None:
         self.tally.add(record)
+        self.tally.pay(attempt.spent.total.money)
         if self._live is None and time.monotonic() - self._said >= PLAIN_EVERY:
             self._plain()
 

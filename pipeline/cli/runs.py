@@ -31,7 +31,9 @@ List = Annotated[bool, typer.Option("--list", help="The names of all views, and 
 
 def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: options.Json = False) -> None:
     """What became of every seed of a run, or of one seed in full."""
+    from pipeline.report import money
     from pipeline.run import read, verdicts
+    from pipeline.run.attempts import spent
 
     folder = run_folder(run, out or Path("outputs"))
     journal = Journal(folder / "journal")
@@ -39,12 +41,15 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
         _item(journal, item, json=json)
         return
     heads = [_gated(head, drop) for head, drop in verdicts(journal, read(folder).config)]
+    paid, pairs = spent(folder), sum(head.status is Status.ACCEPTED for head in heads)
     if json:
-        tell.json({"run": str(folder), "counts": _counts(heads), "items": [head.model_dump() for head in heads]})
+        items = [head.model_dump() for head in heads]
+        tell.json({"run": str(folder), "counts": _counts(heads), "spent": money.tree(paid, pairs), "items": items})
     else:
         rows = [(head.key[:12], head.status, head.reason, head.target_steps) for head in heads]
         tell.show(tell.words(f"{folder}: {len(rows)} seeds", style="bold"))
         tell.show(tell.table("outcome", "seeds", rows=_counts(heads).items()), "")
+        tell.show(tell.table(*money.HEADS, rows=money.rows(paid, pairs)), "")
         tell.note(read(folder).config.models.names())
         tell.show(tell.table("key", "status", "reason", "target", rows=rows))
         tell.say(f"one in full: digsite inspect {run} --item {rows[0][0] if rows else 'KEY'}")

@@ -1,4 +1,4 @@
-"""What calls cost: who made them, how many were paid for, tokens and seconds.
+"""What calls cost: who made them and in which stage of a seed, how many were paid for, tokens, seconds and money.
 
 A ledger belongs to one attempt at one seed. It is found through the context of the running task, so that every call an
 episode makes, in whatever child task, lands on its own ledger. Nothing here reaches a record: it goes to
@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+
+from pydantic import Field
 
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.types import Data, Usage
@@ -36,27 +38,79 @@ class Spent(Data):
         )
 
 
+class Spending(Data):
+    """Of one seed, or of a whole run. The stages are `round 0`, `round 1`, ..., `confirmation`; the roles go by the
+    name of what was asked for (`propose`, `revise`, `answer`, `verdict`, ...)."""
+
+    by_stage: dict[str, dict[str, Spent]] = Field(default_factory=dict)
+
+    def __add__(self, other: "Spending") -> "Spending":
+        ledger = Ledger()
+        for tree in (self.by_stage, other.by_stage):
+            for stage, roles in tree.items():
+                for role, spent in roles.items():
+                    ledger.note(stage, role, spent)
+        return ledger.spending
+
+    @property
+    def roles(self) -> dict[str, Spent]:
+        total: dict[str, Spent] = {}
+        for roles in self.by_stage.values():
+            for role, spent in roles.items():
+                total[role] = total.get(role, Spent()) + spent
+        return total
+
+    @property
+    def stages(self) -> dict[str, Spent]:
+        return {stage: sum(roles.values(), Spent()) for stage, roles in sorted(self.by_stage.items(), key=_late)}
+
+    @property
+    def total(self) -> Spent:
+        return sum(self.roles.values(), Spent())
+
+
+def _late(item: tuple[str, object]) -> tuple[bool, str]:
+    """The rounds in their order, then what is no round."""
+    return not item[0].startswith("round "), item[0]
+
+
 class Ledger:
-    """`roles` maps the role (`propose`, `revise`, `answer`, `verdict`, ...) to what it spent."""
+    """Counts the calls of one attempt."""
 
     def __init__(self) -> None:
-        self.roles: dict[str, Spent] = {}
+        self._stages: dict[str, dict[str, Spent]] = {}
+
+    def note(self, stage: str, role: str, spent: Spent) -> None:
+        roles = self._stages.setdefault(stage, {})
+        roles[role] = roles.get(role, Spent()) + spent
 
     def add(self, role: str, spent: Spent) -> None:
-        self.roles[role] = self.roles.get(role, Spent()) + spent
+        """In the stage that the running task is in."""
+        self.note(_stage.get(), role, spent)
+
+    @property
+    def spending(self) -> Spending:
+        return Spending(by_stage=self._stages)
 
 
 _ledger: ContextVar[Ledger | None] = ContextVar("ledger", default=None)
+_stage: ContextVar[str] = ContextVar("stage", default="other")
 
 
 @contextmanager
 def counting() -> Iterator[Ledger]:
     """A fresh ledger for all calls of the body and of the tasks that it starts."""
-    token = _ledger.set(ledger := Ledger())
+    tokens = _ledger.set(ledger := Ledger()), _stage.set("other")
     try:
         yield ledger
     finally:
-        _ledger.reset(token)
+        _ledger.reset(tokens[0])
+        _stage.reset(tokens[1])
+
+
+def enter(stage: str) -> None:
+    """All further calls of this task, and of the tasks that it starts, are of that stage."""
+    _stage.set(stage)
 
 
 def note_cached(request: Request, usage: Usage) -> None:

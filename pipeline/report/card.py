@@ -16,6 +16,7 @@ from jinja2 import FileSystemLoader, StrictUndefined
 from pipeline import gates, prompts
 from pipeline.config import RunConfig
 from pipeline.redact import clean
+from pipeline.report import money
 from pipeline.report.figures import Figures, Share
 from pipeline.types import Data, Draft
 
@@ -45,6 +46,9 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
     """The whole text of the card."""
     return front_matter(metadata(figures, contents, config)) + _JINJA.get_template("card.md.j2").render(
         f=figures,
+        # The embedded model's seconds are no price, and would make two equal data sets differ.
+        money=[] if figures.paid.total.money == 0 else money.rows(figures.paid, figures.accepted),
+        money_heads=money.HEADS,
         contents=contents,
         config=config,
         what=json.dumps(config.model_dump(mode="json", exclude={"how", "gates"}), indent=2),

@@ -7,7 +7,7 @@ import math
 
 from pydantic import Field
 
-from pipeline.llm.ledger import Spent
+from pipeline.llm.ledger import Spending, Spent
 from pipeline.report.signatures import Signature
 from pipeline.types import Data, Lineage, Usage
 
@@ -81,8 +81,7 @@ class Review(Data):
 class Outside(Data):
     """What a run knows beside its records; none of it is under the promise of equal bytes."""
 
-    spent: dict[str, Spent] = Field(default_factory=dict)
-    """By the ledger's names of the roles."""
+    spent: Spending = Spending()
     dropped: dict[str, int] = Field(default_factory=dict)
     """Passages that the seed filter passed over, by reason, while it drew the seeds of the plan."""
     review: Review | None = None
@@ -139,6 +138,7 @@ class Figures(Data):
     checks: Checks
     review: Review | None
     costs: tuple[Cost, ...]
+    paid: Spending
     diversity: Diversity
     lineage: Lineage | None
 

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from pipeline import prompts
 from pipeline.config import RunConfig
 from pipeline.redact import clean
+from pipeline.report import money
 from pipeline.report.figures import Outside, Share
 from pipeline.report.tally import Tally
 from pipeline.report.traces import Item, item
@@ -33,7 +34,9 @@ def page(records: Iterable[Record], config: RunConfig, outside: Outside = Outsid
         tally.add(record)
         chosen.add(record)
     return _JINJA.get_template("report.html.j2").render(
-        f=tally.figures(outside),
+        f=(figures := tally.figures(outside)),
+        money=money.rows(figures.paid, figures.accepted),
+        money_heads=money.HEADS,
         config=config,
         prompts={name: prompts.load(name).digest for name in prompts.names()},
         accepted=chosen.accepted(),

@@ -149,6 +149,7 @@ class Tally:
                 for role, usage in self.usage.items()
                 if usage.calls or role != "curator"
             ),
+            paid=outside.spent,
             diversity=self._diversity_row(),
             lineage=self.lineage,
         )
@@ -223,7 +224,7 @@ def _mean(values: list[int] | list[float]) -> float | None:
 
 
 def _spent(outside: Outside, names: tuple[str, ...]) -> Spent:
-    return sum((outside.spent.get(name, Spent()) for name in names), Spent())
+    return sum((outside.spent.roles.get(name, Spent()) for name in names), Spent())
 
 
 def _rate(item: tuple[str, int]) -> tuple[float, str]:

@@ -1,12 +1,14 @@
 """`attempts.jsonl`: what every try at a seed took, outside the promise of equal bytes."""
 
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from pipeline.llm.ledger import Ledger, Spent
+from pipeline.llm.ledger import Ledger, Spending
 from pipeline.types import Data, Seed
 
 NAME = "attempts.jsonl"
@@ -21,8 +23,7 @@ class Attempt(Data):
     reason: str
     began: str
     seconds: float
-    spent: dict[str, Spent]
-    """By role."""
+    spent: Spending
 
 
 def attempt(seed: Seed, ended: str, reason: str, since: tuple[datetime, float], ledger: Ledger) -> Attempt:
@@ -34,25 +35,20 @@ def attempt(seed: Seed, ended: str, reason: str, since: tuple[datetime, float], 
         reason=reason,
         began=began.isoformat(timespec="seconds"),
         seconds=time.monotonic() - clock,
-        spent=ledger.roles,
+        spent=ledger.spending,
     )
 
 
-def spent(folder: Path) -> dict[str, Spent]:
-    """By role, over all tries at the run in `folder`, those that were interrupted too."""
-    total: dict[str, Spent] = {}
+def spent(folder: Path) -> Spending:
+    """Over all tries at the run in `folder`, those that were interrupted too."""
+    return sum((attempt.spent for attempt in read(folder)), Spending())
+
+
+def read(folder: Path) -> Iterator[Attempt]:
+    """The rows, without those that a kill has torn: they are told in no figure that anything rests on."""
     path = folder / NAME
     if path.exists():
         with path.open("rb") as file:
             for line in file:
-                for role, more in _read(line).items():
-                    total[role] = total.get(role, Spent()) + more
-    return total
-
-
-def _read(line: bytes) -> dict[str, Spent]:
-    """Nothing for a line that a kill has torn: it is told in no figure that anything rests on."""
-    try:
-        return Attempt.model_validate_json(line).spent
-    except ValidationError:
-        return {}
+                with suppress(ValidationError):
+                    yield Attempt.model_validate_json(line)

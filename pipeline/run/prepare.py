@@ -62,7 +62,7 @@ def check_models(config: RunConfig) -> None:
 def _budget(config: RunConfig) -> Budget:
     how = config.how
     limited = (how.budget_tokens, how.budget_money) != (None, None)
-    before = sum(spent(config.folder()).values(), Spent()) if limited else Spent()
+    before = spent(config.folder()).total if limited else Spent()
     return Budget(tokens=how.budget_tokens, money=how.budget_money, seconds=how.budget_seconds, before=before)
 
 

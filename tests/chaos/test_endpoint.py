@@ -15,12 +15,14 @@ import orjson
 import pytest
 
 from pipeline.agents.site import Site
+from pipeline.cli import publish
 from pipeline.config import RunConfig, build
 from pipeline.corpus import Corpus
 from pipeline.episode import dig
 from pipeline.errors import BudgetExceeded, ProviderError
 from pipeline.llm import retry
-from pipeline.run import Run, prepare
+from pipeline.report import money
+from pipeline.run import Run, attempts, prepare
 from pipeline.run.plan import Order
 from pipeline.types import Record, Seed, Status
 from tests.chaos.faulty_server import FAULTS, FaultyServer, Reply
@@ -82,6 +84,23 @@ async def test_the_whole_loop_over_the_wire_gives_the_same_records(ground: Groun
     prefixes_stand(server.asked)
 
 
+async def test_what_was_paid_is_what_the_server_was_asked(ground: Ground, tmp_path: Path) -> None:
+    async with FaultyServer() as server:
+        config = wired(server, tmp_path, seeds=4)
+        await run(config, ground)
+        asked = len(server.asked)
+    paid = attempts.spent(config.folder())
+    assert paid.total.paid.calls == asked
+    assert {"round 0", "round 1"} <= set(paid.stages) <= {"round 0", "round 1", "confirmation"}
+    assert paid.total.money == pytest.approx(sum(spent.money or 0 for spent in paid.stages.values()))
+    tokens = paid.total.paid
+    assert paid.total.money == pytest.approx((tokens.prompt_tokens + 2 * tokens.completion_tokens) / 1e6)
+    publish.dataset(config.folder(), config)
+    page, card = publish.report(config.folder(), config), config.folder() / "dataset" / "README.md"
+    for text in (page.read_text(), card.read_text()):
+        assert all(name in text for name in ("confirmation", "per accepted pair", money.money(paid.total.money)))
+
+
 def prefixes_stand(asked: list[dict[str, Any]]) -> None:
     """Every conversation begins with the bytes of the turn before it: system prompt, tools and all messages."""
     openings = {(_bytes(body.get("tools")), _bytes(body["messages"])) for body in asked}
@@ -139,9 +158,8 @@ async def test_an_outage_pauses_the_run_and_drops_nothing(
     ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retry, "BASE", 0.001)
-    until = time.monotonic() + 1.5
     async with FaultyServer() as server:
-        server.script = lambda number, body: _unavailable() if time.monotonic() < until else None
+        server.script = lambda number, body: _unavailable() if number < 150 else None
         config = wired(server, tmp_path, seeds=5)
         place, watch = prepare.site(config, ground.corpus), Watch()
         with Run(config, ground.corpus) as under_way:

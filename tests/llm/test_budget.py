@@ -7,7 +7,7 @@ import pytest
 from pipeline.errors import BudgetExceeded
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.budget import Budget, Budgeted
-from pipeline.llm.ledger import Counted, Spent, counting
+from pipeline.llm.ledger import Counted, Spent, counting, enter
 from pipeline.llm.scripted import ScriptedLLM
 from pipeline.types import Message, Usage
 
@@ -64,6 +64,21 @@ async def test_the_ledger_knows_the_money_or_says_that_it_does_not() -> None:
     with counting() as ledger:
         await priced.complete(REQUEST)
         await priced.complete(REQUEST)
-        assert ledger.roles["text"].money == pytest.approx(1.6)
+        assert ledger.spending.roles["text"].money == pytest.approx(1.6)
         await unpriced.complete(REQUEST)
-        assert ledger.roles["text"].money is None
+        assert ledger.spending.roles["text"].money is None
+
+
+async def test_the_ledger_tells_the_rounds_apart() -> None:
+    llm = Counted(ScriptedLLM(answer))
+    with counting() as counted:
+        await llm.complete(REQUEST)
+        enter("round 0")
+        await asyncio.gather(llm.complete(REQUEST), llm.complete(REQUEST))
+        enter("round 1")
+        await llm.complete(REQUEST)
+    with counting() as other:
+        await llm.complete(REQUEST)
+    stages = {stage: spent.paid.calls for stage, spent in counted.spending.stages.items()}
+    assert list(stages.items()) == [("round 0", 2), ("round 1", 1), ("other", 1)]
+    assert list(other.spending.stages) == ["other"]

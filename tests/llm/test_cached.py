@@ -131,17 +131,17 @@ async def test_the_ledger_tells_paid_from_cached_by_role(tmp_path: Path) -> None
         await asyncio.gather(*(cached.complete(ASK) for _ in range(4)), cached.complete(judge))
     with counting() as other:
         await cached.complete(ASK)
-    assert (ledger.roles["answer"].paid.calls, ledger.roles["answer"].cached.calls) == (1, 3)
-    assert ledger.roles["verdict"].paid == Usage(calls=1, prompt_tokens=7, completion_tokens=2)
-    assert other.roles["answer"].paid == Usage()
-    assert other.roles["answer"].cached.prompt_tokens == 7
+    assert (ledger.spending.roles["answer"].paid.calls, ledger.spending.roles["answer"].cached.calls) == (1, 3)
+    assert ledger.spending.roles["verdict"].paid == Usage(calls=1, prompt_tokens=7, completion_tokens=2)
+    assert other.spending.roles["answer"].paid == Usage()
+    assert other.spending.roles["answer"].cached.prompt_tokens == 7
 
 
 async def test_the_ledger_counts_calls_that_failed() -> None:
     with counting() as ledger, pytest.raises(ProviderError):
         await Counted(ScriptedLLM([ProviderError("down")])).complete(ASK)
-    assert ledger.roles["answer"].errors == 1
-    assert ledger.roles["answer"].paid == Usage()
+    assert ledger.spending.roles["answer"].errors == 1
+    assert ledger.spending.roles["answer"].paid == Usage()
 
 
 async def test_a_script_that_runs_out_fails_the_test_that_wrote_it() -> None:

@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from pipeline.llm.ledger import Spent
+from pipeline.llm.ledger import Spending, Spent
 from pipeline.report.figures import Outside, Share
 from pipeline.report.tally import entropy, tally
 from pipeline.types import Status, Usage
@@ -88,7 +88,7 @@ def test_only_controls_speak_for_audit_and_early_stop():
 
 def test_cost_is_that_of_all_seeds_and_stated_per_accepted_pair():
     records = [accepted(0), accepted(1), rejected(), failed()]
-    f = figures(*records, spent={"answer": Spent(paid=Usage(calls=7), seconds=2.5)})
+    f = figures(*records, spent=Spending(by_stage={"round 0": {"answer": Spent(paid=Usage(calls=7), seconds=2.5)}}))
     whole = sum((usage for record in records for usage in record.usage.values()), Usage())
     assert f.usage == whole
     assert f.per_pair(f.usage.calls) == whole.calls / 2
