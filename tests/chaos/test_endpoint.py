@@ -100,7 +100,7 @@ async def test_what_was_paid_is_what_the_server_was_asked(ground: Ground, tmp_pa
     publish.dataset(config.folder(), config)
     page, card = publish.report(config.folder(), config), config.folder() / "dataset" / "README.md"
     for text in (page.read_text(), card.read_text()):
-        assert all(name in text for name in ("confirmation", "per accepted pair", money.money(paid.total.money)))
+        assert all(name in text for name in (*paid.stages, "solver", money.money(paid.total.money)))
 
 
 def prefixes_stand(asked: list[dict[str, Any]]) -> None:
