@@ -157,7 +157,7 @@ class RunConfig(Data):
     def checks_run(self) -> tuple[str, ...]:
         if self.checks.run is not None:
             return self.checks.run
-        return () if self.models.of("reader").provider == "embedded" else get_args(Check)
+        return () if self.models.of("reader").embedded else get_args(Check)
 
     def what(self) -> dict[str, Any]:
         """The digested part, with the digests of all prompts and of the embedded model's code where it is used."""
@@ -166,7 +166,7 @@ class RunConfig(Data):
         tree = self.model_dump(mode="json", exclude={"how", "gates", "models"})
         tree["models"] = self.models.what()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names()}
-        if any(model.provider == "embedded" for model in self.models.all()):
+        if any(model.embedded for model in self.models.all()):
             tree["embedded_code"] = digest()
         return tree
 

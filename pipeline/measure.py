@@ -125,7 +125,7 @@ async def measure(questions: Sequence[Question], llm: LLM, retriever: Retriever,
     scored = await asyncio.gather(*(one(index, sample) for index, sample in pairs))
     return Measurement(
         model=config.models.of("solver").model,
-        solver_digest=embedded.digest() if config.models.of("solver").provider == "embedded" else "",
+        solver_digest=embedded.digest() if config.models.of("solver").embedded else "",
         k=config.retrieval.k,
         figures=tuple(_groups(questions, scored)),
         scored=tuple(scored),

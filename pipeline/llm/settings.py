@@ -1,6 +1,6 @@
 """Which model plays which role, and where it is asked.
 
-Provider, model and sampling say *what* answers and are digested. Address, key, limits and prices say *how* it is
+Model and sampling say *what* answers and are digested. Provider, address, key, limits and prices say *how* it is
 reached: they may change between two commands that go on with the same run.
 """
 
@@ -81,6 +81,11 @@ class ModelConfig(Data):
             raise ValueError(f"the provider of '{self.model}' is not told; say provider = 'openai'")
         return self
 
+    @property
+    def embedded(self) -> bool:
+        """Is it the embedded model, in this process or through `digsite serve-model`?"""
+        return self.model == "embedded"
+
     def key(self) -> str:
         """The key, or nothing where the variable is not set. Raises UsageError on what cannot be a key."""
         key = os.environ.get(self.api_key_env, "").strip()
@@ -91,8 +96,8 @@ class ModelConfig(Data):
         return key
 
     def what(self) -> dict[str, Any]:
-        """The digested part."""
-        return self.model_dump(mode="json", include={"provider", "model", "sampling"})
+        """The digested part. A name is one model wherever it is asked, so the provider is no part of it."""
+        return self.model_dump(mode="json", include={"model", "sampling"})
 
     def cost(self, usage: Usage) -> float | None:
         """Money for the usage; None where no price is known. The embedded model is free."""

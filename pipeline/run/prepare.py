@@ -103,7 +103,7 @@ def site(config: RunConfig, corpus: Corpus) -> Site:
         preset=config.preset,
         strategy=config.strategy,
         model=config.models.names(),
-        solver_digest=solver.digest() if config.models.of("solver").provider == "embedded" else "",
+        solver_digest=solver.digest() if config.models.of("solver").embedded else "",
         corpus=corpus.manifest.name,
         corpus_fingerprint=corpus.fingerprint,
         licence=corpus.manifest.licence,

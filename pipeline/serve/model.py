@@ -18,17 +18,21 @@ NAME = "embedded"
 _SAMPLES = 4096
 
 
+def samples(run_seed: int) -> dict[int, int]:
+    """Wire seed → sample, for more samples than a rollout ever has."""
+    return {wire_seed(run_seed, sample): sample for sample in range(_SAMPLES)}
+
+
 def endpoints(run_seed: int = 0, model: LLM | None = None) -> Mapping[tuple[str, str], Endpoint]:
-    service = Service(run_seed, model or EmbeddedModel())
+    """`model` answers under the name `embedded`."""
+    service = _Service(run_seed, model or EmbeddedModel())
     return {("POST", "/v1/chat/completions"): service.complete, ("GET", "/v1/models"): service.models}
 
 
-class Service:
-    """`model` answers under the name `embedded`."""
-
+class _Service:
     def __init__(self, run_seed: int, model: LLM) -> None:
         self._model = model
-        self._samples = {wire_seed(run_seed, sample): sample for sample in range(_SAMPLES)}
+        self._samples = samples(run_seed)
 
     async def complete(self, raw: bytes) -> object:
         body = wire.body(raw)

@@ -1,9 +1,10 @@
 """A loopback server that speaks Chat Completions and breaks as real ones do, by a seeded schedule.
 
-Behind it stands the embedded model (or any other), which is given exactly the messages that came over the wire: so the
-whole loop can be run through HTTP and compared with the same loop in process. `python -m tests.chaos.faulty_server
-NOTES [RATE [SEED]]` serves in a process of its own, prints its address and appends the digest of every request that it
-answered to NOTES; a RATE of `echo` answers 401 to everything, with the key that it was sent.
+Behind it stands the embedded model (or any other), read and written as the product's own server does, and given exactly
+the messages that came over the wire: so the whole loop can be run through HTTP and compared with the one in process.
+`python -m tests.chaos.faulty_server NOTES [RATE [SEED]]` serves in a process of its own, prints its address and appends
+the digest of every request that it answered to NOTES; a RATE of `echo` answers 401 to everything, with the key that it
+was sent.
 """
 
 import asyncio
@@ -19,13 +20,13 @@ import orjson
 
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import ProviderError
-from pipeline.llm.base import LLM, Completion, Request, Sampling, Schema, Tool
-from pipeline.llm.wire import wire_seed
-from pipeline.types import Message, ToolCall, sha256
+from pipeline.llm.base import LLM
+from pipeline.serve import wire
+from pipeline.serve.model import samples
+from pipeline.types import sha256
 
 FAULTS = ("429", "429-after", "500", "502", "reset", "hang", "truncated", "html", "shape")
-SAMPLES = {wire_seed(0, sample): sample for sample in range(256)}
-"""The embedded model draws its chance from the sample, which is not on the wire but can be told from the seed."""
+SAMPLES = samples(0)
 PAGE = b"<!DOCTYPE html><html><body><h1>Bad gateway</h1><script>alert(1)</script></body></html>"
 
 
@@ -101,7 +102,8 @@ class FaultyServer:
         if fault and fault != "truncated":
             return _fault(fault)
         try:
-            answer = orjson.dumps(said(await self.model.complete(heard(body))))
+            request = wire.heard(wire.body(orjson.dumps(body)), SAMPLES[body["seed"]])
+            answer = orjson.dumps(wire.said(await self.model.complete(request), "embedded"))
         except ProviderError as error:
             return Reply(500, orjson.dumps({"error": {"message": str(error)}}))
         if fault:
@@ -135,57 +137,6 @@ async def _sent(reply: Reply, writer: asyncio.StreamWriter) -> bool:
     writer.write(head.encode() + reply.body[: reply.cut])
     await writer.drain()
     return reply.cut is None
-
-
-def heard(body: dict[str, Any]) -> Request:
-    """The request that came over the wire, as a model of ours would have been asked it."""
-    choice, form = body.get("tool_choice", "auto"), body.get("response_format", {}).get("json_schema")
-    functions = [tool["function"] for tool in body.get("tools", [])]
-    return Request(
-        model=body["model"],
-        messages=tuple(map(_message, body["messages"])),
-        tools=tuple(Tool(name=f["name"], description=f["description"], parameters=f["parameters"]) for f in functions),
-        tool_choice=choice if isinstance(choice, str) else choice["function"]["name"],
-        output=Schema(name=form["name"], body=form["schema"]) if form else None,
-        sampling=Sampling(
-            temperature=body["temperature"], top_p=body["top_p"], max_tokens=body["max_completion_tokens"]
-        ),
-        sample=SAMPLES[body["seed"]],
-    )
-
-
-def _message(tree: dict[str, Any]) -> Message:
-    calls = [ToolCall(id=call["id"], **call["function"]) for call in tree.get("tool_calls", [])]
-    return Message(
-        role=tree["role"],
-        content=tree["content"],
-        tool_calls=tuple(calls),
-        tool_call_id=tree.get("tool_call_id", ""),
-    )
-
-
-def said(completion: Completion) -> dict[str, Any]:
-    """A completion as OpenAI's servers write it."""
-    message: dict[str, Any] = {"role": "assistant", "content": completion.message.content or None}
-    if completion.message.tool_calls:
-        calls = completion.message.tool_calls
-        functions = [{"name": call.name, "arguments": call.arguments} for call in calls]
-        message["tool_calls"] = [
-            {"id": c.id, "type": "function", "function": f} for c, f in zip(calls, functions, strict=True)
-        ]
-    usage = completion.usage
-    return {
-        "id": "chatcmpl-0",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "embedded",
-        "choices": [{"index": 0, "message": message, "finish_reason": completion.finish.value, "logprobs": None}],
-        "usage": {
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
-        },
-    }
 
 
 def echo(server: FaultyServer) -> Script:

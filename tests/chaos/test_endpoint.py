@@ -29,7 +29,7 @@ from pipeline.types import Record, Seed, Status
 from tests.chaos.faulty_server import FAULTS, FaultyServer, Reply
 from tests.run.fakes import Watch
 
-SEEDS = 9
+SEEDS = 12
 SETTINGS: dict[str, Any] = {
     "corpus": {"name": "tiny"},
     "retrieval": {"retriever": "bm25"},
@@ -167,7 +167,7 @@ async def test_an_outage_pauses_the_run_and_drops_nothing(
         with Run(config, ground.corpus) as under_way:
             under_way.pauses = (0.1,)
             result = await under_way.execute(lambda seed: dig(seed, place), watch)
-    assert len(watch.troubles) > 5
+    assert len(watch.troubles) >= 5
     assert (result.planned, result.failed, result.complete) == (5, 0, True)
 
 

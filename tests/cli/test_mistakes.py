@@ -26,6 +26,7 @@ MISTAKES = {
     "inspect nosuch": "digsite generate",
     "export nosuch": "digsite generate",
     "report nosuch": "digsite generate",
+    "branch nosuch --method cso": "digsite generate",
     "preview nosuch": "known: factbook, tiny, wiki",
     "search nosuch x": "known: factbook, tiny, wiki",
     "corpus stats nosuch": "known: factbook, tiny, wiki",

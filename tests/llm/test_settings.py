@@ -50,7 +50,7 @@ def test_a_role_takes_from_the_default_what_it_leaves_out(mixed: config.RunConfi
 def test_only_the_roles_that_differ_are_digested(mixed: config.RunConfig) -> None:
     what = mixed.what()
     assert set(what["models"]) == {"default", "judge", "solver"}
-    assert set(what["models"]["judge"]) == {"provider", "model", "sampling"}
+    assert set(what["models"]["judge"]) == {"model", "sampling"}
     assert what["embedded_code"]
     assert "SMALL_KEY" not in str(what)
 

@@ -15,7 +15,7 @@ from pipeline.run import Run, read, resumable
 from tests.run.fakes import FakeCorpus, config, corpus
 
 CHOICES = {"loop.feedback_rollouts": "one", "answer_types": ["date"], "steps": [3, 4]}
-CHOICES |= {"models.default.provider": "openai", "checks.run": []}
+CHOICES |= {"checks.run": []}
 
 
 def leaves(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
