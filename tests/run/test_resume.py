@@ -14,8 +14,7 @@ from pipeline.llm.settings import Limits, ModelConfig, Models, Prices
 from pipeline.run import Run, read, resumable
 from tests.run.fakes import FakeCorpus, config, corpus
 
-CHOICES = {"loop.feedback_rollouts": "one", "answer_types": ["date"], "steps": [3, 4]}
-CHOICES |= {"checks.run": []}
+CHOICES: dict[str, Any] = {"checks.run": [], "loop.feedback_rollouts": "one", "answer_types": ["date"], "steps": [3, 4]}
 
 
 def leaves(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
