@@ -27,6 +27,8 @@ MISTAKES = {
     "export nosuch": "digsite generate",
     "report nosuch": "digsite generate",
     "branch nosuch --method cso": "digsite generate",
+    "review nosuch": "digsite generate",
+    "push nosuch --repo me/mine": "digsite generate",
     "preview nosuch": "known: factbook, tiny, wiki",
     "search nosuch x": "known: factbook, tiny, wiki",
     "corpus stats nosuch": "known: factbook, tiny, wiki",
