@@ -8,8 +8,21 @@ from collections import Counter
 from collections.abc import Sequence
 
 from pipeline.agents.judge import Ruling
+from pipeline.config import RunConfig
 from pipeline.text import contains, normalise
-from pipeline.types import Call, Cause, Draft, Feedback, Finding, Label, Rollout, Verdict
+from pipeline.types import Assessment, Call, Cause, Draft, Feedback, Finding, Label, Rollout, Verdict
+
+
+def assessment(verdicts: Sequence[Verdict], config: RunConfig, retriever: str) -> Assessment:
+    """How the solver of the configuration did on one question. There is at least one verdict."""
+    return Assessment(
+        solver=config.models.of("solver").model,
+        retriever=retriever,
+        k=config.retrieval.k,
+        rollouts=len(verdicts),
+        solve_rate=sum(v.correct for v in verdicts) / len(verdicts),
+        least_steps=min((v.steps for v in verdicts if v.correct), default=None),
+    )
 
 
 def observations(rollout: Rollout) -> list[tuple[Call, str]]:

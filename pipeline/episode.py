@@ -49,7 +49,7 @@ async def dig(seed: Seed, site: Site) -> Record:
         status, reason = Status.FAILED, "deadline"
     except FormatError:
         status, reason = Status.FAILED, "no_verdict"
-    return Record(
+    record = Record(
         key=seed.key,
         seed=seed,
         status=status,
@@ -59,6 +59,8 @@ async def dig(seed: Seed, site: Site) -> Record:
         confirmation_verdicts=tuple(verdict for _, verdict in confirmed),
         lineage=site.lineage,
     )
+    own = (assess.assessment(record.measured, site.config, site.lineage.retriever),) if record.measured else ()
+    return record.model_copy(update={"assessments": own})
 
 
 async def trial(proposal: Proposal, index: int, seed: Seed, site: Site) -> Round:

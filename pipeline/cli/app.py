@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from pipeline.cli import branches, corpora, generate, outward, runs, serve, tell
+from pipeline.cli import branches, corpora, generate, outward, remeasure, runs, serve, tell
 from pipeline.cli.options import Through, Way
 from pipeline.errors import DigsiteError
 
@@ -34,6 +34,7 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
     runs.export,
     runs.report,
     branches.branch,
+    remeasure.remeasure,
     outward.review,
     outward.push,
     corpora.search,

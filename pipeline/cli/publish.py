@@ -14,6 +14,7 @@ from pipeline.run.attempts import spent
 from pipeline.store.branches import Branches
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
+from pipeline.store.remeasured import Remeasured
 from pipeline.types import Record
 
 REVIEW = "review.json"
@@ -21,8 +22,11 @@ REVIEW = "review.json"
 
 
 def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> Iterator[Record]:
-    """The records of the plan, in its order, those with a reason that `include` names last, each with its forks."""
-    return Branches(folder).joined(planned(Journal(folder / "journal"), config, include))
+    """The records of the plan, in its order, those with a reason that `include` names last, each with its forks and
+    with what other solvers made of it.
+    """
+    found = planned(Journal(folder / "journal"), config, include)
+    return Remeasured(folder).joined(Branches(folder).joined(found))
 
 
 def dataset(folder: Path, config: RunConfig, *, views: tuple[str, ...] = (), include: tuple[str, ...] = ()) -> Manifest:

@@ -23,7 +23,7 @@ View = Annotated[
 Include = Annotated[
     list[str] | None,
     typer.Option(
-        "--include", help="below_target: confirmed pairs below their target; always_solved: such pairs in rl_* too."
+        "--include", help="below_target, beyond_solver (solved in `remeasure`), or always_solved (in rl_* too)."
     ),
 ]
 List = Annotated[bool, typer.Option("--list", help="The names of all views, and nothing else.")]

@@ -2,6 +2,8 @@
 retrievals per solve, the step of the first hit, and whether prior knowledge alone would have done.
 """
 
+from collections.abc import Sequence
+
 from pipeline.process import processes
 from pipeline.types import Data, Record
 
@@ -16,7 +18,7 @@ class Signature(Data):
     hit_rate: float | None
     """Mean share of the hops whose evidence such a rollout saw."""
     prior_knowledge: float | None = None
-    """Share of the questions that were solved without a search; None where nobody tried."""
+    """Share of the questions that a try of the closed-book check knew; None where nobody tried."""
 
 
 class Signatures:
@@ -26,9 +28,13 @@ class Signatures:
         self._steps: dict[str, list[int]] = {}
         self._hits: dict[str, list[int]] = {}
         self._rates: dict[str, list[float]] = {}
+        self._known: dict[str, list[bool]] = {}
 
     def add(self, record: Record) -> None:
         side = record.seed.side
+        closed = [p for p in record.last.probes if p.check == "closed_book"] if record.last else []
+        if closed:
+            self._known.setdefault(side, []).append(any(probe.right for probe in closed))
         for fields in processes(record):
             if fields.failure is None:
                 self._steps.setdefault(side, []).append(fields.steps)
@@ -44,10 +50,11 @@ class Signatures:
                 retrievals_per_solve=_mean(self._steps[side]),
                 first_hit=_mean(self._hits[side]),
                 hit_rate=_mean(self._rates[side]),
+                prior_knowledge=_mean(self._known.get(side, [])),
             )
             for side in sorted(self._steps, key=lambda side: side != "train")
         )
 
 
-def _mean(values: list[int] | list[float]) -> float | None:
+def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None

@@ -1,23 +1,19 @@
 """The forks of a run, beside its journal: one line each, appended as it ends, joined to the records on reading.
 
-A line is `{"sha256": ..., "fork": {...}}`. A torn or damaged line is no line: its fork is asked about again.
+A torn or damaged line is no line: its fork is asked about again.
 """
 
-import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
-
 from pipeline.errors import StoreError
 from pipeline.store.files import Appender, crash_point
+from pipeline.store.sealed import seal, unseal
 from pipeline.types import Fork, Record
 
-FOLDER = "branches"
-_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","fork":(.*)\}\n', re.DOTALL)
+FOLDER, KIND = "branches", "fork"
 
 
 class _Place(NamedTuple):
@@ -44,10 +40,8 @@ class Branches:
         path = self._folder / f"{fork.method}.jsonl"
         if fork.method not in self._appenders:
             self._appenders[fork.method] = Appender(path)
-        body = fork.model_dump_json().encode()
         crash_point("before_append")
-        line = b'{"sha256":"%b","fork":%b}' % (hashlib.sha256(body).hexdigest().encode(), body)
-        self._note(fork, _Place(path, self._appenders[fork.method].append(line)))
+        self._note(fork, _Place(path, self._appenders[fork.method].append(seal(KIND, fork))))
 
     def of(self, key: str) -> tuple[Fork, ...]:
         """The forks of one record, by method, source and state."""
@@ -69,7 +63,7 @@ class Branches:
         offset = 0
         with path.open("rb") as file:
             for line in file:
-                if fork := _parsed(line):
+                if fork := unseal(KIND, line, Fork):
                     self._note(fork, _Place(path, offset))
                 offset += len(line)
 
@@ -81,17 +75,7 @@ class Branches:
     def _read(self, place: _Place) -> Fork:
         with place.path.open("rb") as file:
             file.seek(place.offset)
-            fork = _parsed(file.readline())
+            fork = unseal(KIND, file.readline(), Fork)
         if fork is None:
             raise StoreError(f"{place.path} was damaged while it was read; repeat the command")
         return fork
-
-
-def _parsed(line: bytes) -> Fork | None:
-    match = _LINE.fullmatch(line)
-    if match is None or hashlib.sha256(match[2]).hexdigest().encode() != match[1]:
-        return None
-    try:
-        return Fork.model_validate_json(match[2])
-    except ValidationError:
-        return None

@@ -5,6 +5,7 @@ what ran. Nothing here holds seconds, money, URLs or timestamps: those live in `
 that the same configuration, corpus, cache and seed give the same bytes.
 """
 
+from pipeline.types.assessment import Assessment, Remeasurement
 from pipeline.types.corpus import Document, Hit, Passage
 from pipeline.types.data import Data, sha256
 from pipeline.types.distractor import Check, Distractor, Kind, synthetic
@@ -16,6 +17,7 @@ from pipeline.types.tree import Node, Tree
 
 __all__ = [
     "AnswerType",
+    "Assessment",
     "Branch",
     "Call",
     "Cause",
@@ -38,6 +40,7 @@ __all__ = [
     "Passage",
     "Probe",
     "Record",
+    "Remeasurement",
     "Rollout",
     "Round",
     "Seed",

@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from pipeline.types.assessment import Assessment
 from pipeline.types.data import Data
 from pipeline.types.fork import Fork
 from pipeline.types.question import Draft, Seed
@@ -143,6 +144,8 @@ class Record(Data):
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
     lineage: Lineage
+    assessments: tuple[Assessment, ...] = ()
+    """The run's own solver first; those of `digsite remeasure` are kept beside the journal and joined on reading."""
     forks: tuple[Fork, ...] = ()
     """What `digsite branch` found afterwards: kept beside the journal, and joined to the record on reading."""
 

@@ -10,8 +10,9 @@ from pipeline import chat, registry, shipped
 from pipeline.agents.environment import Environment
 from pipeline.types import Record, Rollout, Status, Stop, Trajectory, Verdict
 
-INCLUDES = ("below_target", "always_solved")
-"""What `include` may add: confirmed pairs below their target, and to `rl_*` questions that every rollout solved."""
+INCLUDES = ("below_target", "beyond_solver", "always_solved")
+"""What `include` may add: confirmed pairs below their target, those that only a solver of `digsite remeasure` solved,
+and to `rl_*` questions that every rollout solved."""
 
 PROVENANCE: list[tuple[str, pa.DataType]] = [
     ("id", pa.string()),

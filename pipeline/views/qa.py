@@ -1,7 +1,8 @@
 """`qa`: one flat row per question with its evidence; for people, evaluation harnesses and one's own converter.
 
 The columns are the product's own contract. Difficulty, solve rate and hit step are those of the confirmation: the
-least of the rollouts that chose a question is biased, the least of fresh ones is not.
+least of the rollouts that chose a question is biased, the least of fresh ones is not. `assessments` has them for every
+solver that tried the question, the run's own first.
 """
 
 from collections.abc import Iterator
@@ -22,6 +23,16 @@ HOP = pa.struct(
         ("quote", pa.string()),
     ]
 )
+ASSESSMENT = pa.struct(
+    [
+        ("solver", pa.string()),
+        ("retriever", pa.string()),
+        ("k", pa.int32()),
+        ("rollouts", pa.int32()),
+        ("solve_rate", pa.float64()),
+        ("least_steps", pa.int32()),
+    ]
+)
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -34,6 +45,7 @@ SCHEMA = pa.schema(
         ("solve_rate", pa.float64()),
         ("hit_step", pa.int32()),
         ("rollouts", pa.int32()),
+        ("assessments", pa.list_(ASSESSMENT)),
         ("rounds", pa.int32()),
         ("strategy", pa.string()),
         ("preset", pa.string()),
@@ -65,6 +77,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
         "solve_rate": record.solve_rate,
         "hit_step": min(hits, default=None),
         "rollouts": len(record.measured),
+        "assessments": [assessment.model_dump() for assessment in record.assessments],
         # Revisions, as the configuration counts them: 0 is the generator's own draft.
         "rounds": record.rounds[-1].index,
         "strategy": lineage.strategy,

@@ -91,6 +91,7 @@ LINEAGE = _struct(
     retriever=TEXT,
 )
 BRANCH = _struct(rollout=ROLLOUT, verdict=VERDICT)
+ASSESSMENT = _struct(solver=TEXT, retriever=TEXT, k=COUNT, rollouts=COUNT, solve_rate=pa.float64(), least_steps=COUNT)
 FORK = _struct(key=TEXT, method=TEXT, source=COUNT, prefix=COUNT, branches=pa.list_(BRANCH), controls=pa.list_(BRANCH))
 PROCESS = _struct(
     sample=COUNT,
@@ -114,6 +115,7 @@ SCHEMA = pa.schema(
         confirmation=pa.list_(ROLLOUT),
         confirmation_verdicts=pa.list_(VERDICT),
         lineage=LINEAGE,
+        assessments=pa.list_(ASSESSMENT),
         forks=pa.list_(FORK),
         process=pa.list_(PROCESS),
         trainable=FLAG,

@@ -24,6 +24,7 @@ MISTAKES = {
     "gnerate tiny": "Did you mean 'generate'",
     "resume nosuch": "digsite generate",
     "inspect nosuch": "digsite generate",
+    "remeasure nosuch --model openai:m": "digsite generate",
     "export nosuch": "digsite generate",
     "report nosuch": "digsite generate",
     "branch nosuch --method cso": "digsite generate",

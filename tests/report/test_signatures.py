@@ -4,6 +4,7 @@ from pipeline.config import RunConfig
 from pipeline.report.card import Contents, card
 from pipeline.report.signatures import Signatures
 from pipeline.report.tally import tally
+from pipeline.types import Probe
 from tests.records import accepted, below_target, rejected
 
 
@@ -18,6 +19,19 @@ def test_means_are_over_the_correct_fresh_rollouts_of_each_side():
     assert train.first_hit == pytest.approx(3.0)
     assert train.hit_rate == 1.0
     assert train.prior_knowledge is None
+
+
+def test_what_was_known_by_heart_is_a_share_of_the_questions_that_were_probed():
+    def probed(n, right):
+        record = accepted(n)
+        probe = Probe(check="closed_book", model="m", answers=("a", "b", "c"), right=right)
+        last = record.rounds[-1].model_copy(update={"probes": (probe,)})
+        return record.model_copy(update={"rounds": (*record.rounds[:-1], last)})
+
+    counted = Signatures()
+    for record in (probed(1, 0), probed(2, 1), probed(3, 0), probed(4, 0), accepted(5)):
+        counted.add(record)
+    assert counted.rows()[0].prior_knowledge == 0.25
 
 
 def test_only_accepted_records_count_and_the_card_says_what_was_not_probed():

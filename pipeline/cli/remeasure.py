@@ -1,0 +1,61 @@
+"""The command `remeasure`: a run's questions tried by another solver, since difficulty ages with the solver."""
+
+import asyncio
+from pathlib import Path
+
+from pipeline.cli import options, tell
+from pipeline.cli.locate import run_folder
+from pipeline.errors import UsageError
+from pipeline.llm.settings import ModelConfig
+
+
+def remeasure(
+    run: options.Run,
+    model: options.Model = None,
+    base_url: options.BaseUrl = None,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Try the pairs of a run with another solver, those that were beyond its own too; by default [models.policy]."""
+    from pipeline.cli import publish
+    from pipeline.run import Run, prepare, resumable
+    from pipeline.run.remeasure import recast
+    from pipeline.run.remeasure import remeasure as measured
+
+    folder = run_folder(run, out or Path("outputs"))
+    kept = resumable(folder)
+    own = kept.model_copy(update={"how": kept.how.model_copy(update={"out": folder.parents[1]})})
+    config = recast(own, _solver(own.models.policy, own.models.of("solver"), model, base_url))
+    prepare.check(config)
+    corpus = prepare.corpus(config)
+    site = prepare.site(config, corpus)
+    if site.config != config:
+        raise UsageError(f"{folder} was made with {config.retrieval.retriever}, which is not here: see digsite doctor")
+    with Run(own, corpus, folder=folder) as opened:
+        found = asyncio.run(measured(opened.kept(), site, folder, lambda ended: tell.say(f"{ended} questions")))
+        publish.dataset(folder, own)
+    if json:
+        tell.json({"model": config.models.names(), "run": str(folder), **found.model_dump()})
+        return
+    rate = "–" if found.solve_rate is None else f"{found.solve_rate:.0%}"
+    rows = [
+        ("questions", found.questions),
+        ("solved", found.solved),
+        ("mean solve rate", rate),
+        ("opened", found.opened),
+    ]
+    tell.show(tell.table(found.solver, "", rows=rows))
+    tell.note(config.models.names())
+    if found.opened:
+        tell.say(f"{found.opened} that were beyond the run's solver: digsite export {run} --include beyond_solver")
+
+
+def _solver(policy: ModelConfig | None, before: ModelConfig, model: str | None, base_url: str | None) -> ModelConfig:
+    """The named model with the solver's own settings for all that is not said, else the run's policy."""
+    if model is None:
+        if policy is None:
+            raise UsageError("which solver? Name one with --model, or the model to be trained in [models.policy]")
+        return policy
+    said = options.model(model)
+    address = {"base_url": base_url} if base_url else {}
+    return ModelConfig.model_validate({**before.model_dump(), **said, **address})

@@ -1,0 +1,141 @@
+"""The questions of a run, tried again by another solver: what it finds stands beside the journal, kept as it ends."""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import orjson
+from pydantic import ValidationError
+
+from pipeline import assess, prompts
+from pipeline.agents.judge import rule
+from pipeline.agents.site import Site
+from pipeline.agents.solver import attempt as attempted
+from pipeline.agents.solver import solver
+from pipeline.config import RunConfig
+from pipeline.errors import FormatError, ProviderError, UsageError
+from pipeline.llm.deadline import in_time
+from pipeline.llm.ledger import counting
+from pipeline.llm.settings import ModelConfig, Models
+from pipeline.run.attempts import NAME, attempt
+from pipeline.store.files import Appender
+from pipeline.store.remeasured import Remeasured
+from pipeline.types import Assessment, Data, Draft, Record, Remeasurement, Rollout, Status, Verdict, sha256
+
+POOL = ("below_target", "beyond_solver")
+"""Rejected records that are worth another try, beside the accepted ones."""
+FIRST = 1000
+"""The samples are fresh to a solver that has met the question before: a run's stay below."""
+
+
+class Remeasuring(Data):
+    """How the questions of a run stand with the other solver."""
+
+    solver: str
+    questions: int
+    solved: int
+    solve_rate: float | None
+    """Mean over the questions; none where there are none."""
+    opened: int
+    """Of those beyond the run's solver, how many this one solves at their target."""
+
+
+def recast(config: RunConfig, model: ModelConfig) -> RunConfig:
+    """The run's configuration with another solver; all other roles are played as before. Raises UsageError."""
+    played = {"solver": model, "reader": config.models.of("reader")}
+    tree = config.models.model_dump() | {role: one.model_dump() for role, one in played.items()}
+    try:
+        return config.model_copy(update={"models": Models.model_validate(tree)})
+    except ValidationError as error:
+        raise UsageError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
+
+
+def identity(config: RunConfig) -> str:
+    """The name of the file: the solver's, and a digest of all that its rollouts and verdicts depend on."""
+    what = {
+        "solver": config.models.of("solver").what(),
+        "judges": [judge.what() for judge in config.models.judges()],
+        "limits": config.solver.model_dump(mode="json"),
+        "retrieval": config.retrieval.model_dump(mode="json"),
+        "rollouts": config.loop.rollouts,
+        "prompts": [prompts.load(name).digest for name in ("solver/answer", "judge/verdict")],
+    }
+    slug = re.sub(r"[^a-z0-9]+", "-", config.models.of("solver").model.lower()).strip("-")[:40] or "solver"
+    return f"{slug}-{sha256(orjson.dumps(what, option=orjson.OPT_SORT_KEYS).decode())[:12]}"
+
+
+def pool(records: Iterable[Record]) -> list[Record]:
+    """The records worth remeasuring, in their order."""
+    return [r for r in records if r.draft and (r.status is Status.ACCEPTED or r.reason in POOL)]
+
+
+async def remeasure(records: Iterable[Record], site: Site, folder: Path, told: Callable[[int], None]) -> Remeasuring:
+    """K fresh rollouts of `site`'s solver for each record that has none yet. The caller holds the run's lock.
+
+    `told` hears how many have ended. Raises what model and index do; what had ended is kept.
+    """
+    name, kept, notes = identity(site.config), Remeasured(folder), Appender(folder / NAME)
+    chosen, gate, ended = pool(records), asyncio.Semaphore(site.config.seeds_at_work()), 0
+
+    async def one(record: Record) -> None:
+        nonlocal ended
+        async with gate:
+            if not kept.has(name, record.key):
+                began = datetime.now(UTC), time.monotonic()
+                with counting() as ledger:
+                    found = await _measured(record, site)
+                kept.append(name, found)
+                note = attempt(record.seed, "remeasured", name, began, ledger)
+                notes.append(note.model_dump_json().encode())
+            ended += 1
+            told(ended)
+
+    try:
+        for failed in await asyncio.gather(*map(one, chosen), return_exceptions=True):
+            if isinstance(failed, BaseException):
+                raise failed
+    finally:
+        kept.close()
+        notes.close()
+    return _summary([(record, kept.read(name, record.key).assessment) for record in chosen], site)
+
+
+async def _measured(record: Record, site: Site) -> Remeasurement:
+    assert record.draft  # noqa: S101 - `pool` takes no other
+    samples = range(FIRST, FIRST + site.config.loop.rollouts)
+    tried = await asyncio.gather(*(_one(record.draft, sample, site) for sample in samples))
+    verdicts = tuple(verdict for _, verdict in tried)
+    return Remeasurement(
+        key=record.key,
+        assessment=assess.assessment(verdicts, site.config, site.lineage.retriever),
+        rollouts=tuple(rollout for rollout, _ in tried),
+        verdicts=verdicts,
+    )
+
+
+async def _one(draft: Draft, sample: int, site: Site) -> tuple[Rollout, Verdict]:
+    agent = solver(site.config, site.llm, site.retriever)
+    try:
+        rollout = await in_time(partial(attempted, agent, draft.question, sample), site.config.how.rollout_seconds)
+        ruling = await rule(draft, rollout.answer, site, ask=assess.supported(draft, rollout))
+    except TimeoutError as error:
+        raise ProviderError("a rollout was ended by the clock, twice; repeat the command to go on") from error
+    except FormatError as error:
+        raise ProviderError(f"{error}; repeat the command to go on, or name another judge") from error
+    return rollout, assess.verdict(draft, rollout, ruling)
+
+
+def _summary(found: list[tuple[Record, Assessment]], site: Site) -> Remeasuring:
+    rates = [assessment.solve_rate for _, assessment in found]
+    beyond = [(a.least_steps or 0) >= r.seed.target_steps for r, a in found if r.reason == "beyond_solver"]
+    return Remeasuring(
+        solver=site.config.models.of("solver").model,
+        questions=len(found),
+        solved=sum(rate > 0 for rate in rates),
+        solve_rate=sum(rates) / len(rates) if rates else None,
+        opened=sum(beyond),
+    )

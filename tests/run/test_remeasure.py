@@ -1,0 +1,112 @@
+"""Another solver on the questions of a run: kept as it ends, never asked twice, and joined to the records."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pipeline.agents.site import Site
+from pipeline.config import RunConfig, build
+from pipeline.errors import ProviderError, UsageError
+from pipeline.llm.base import Completion, Request
+from pipeline.llm.scripted import ScriptedLLM
+from pipeline.llm.settings import ModelConfig
+from pipeline.run.remeasure import FIRST, Remeasuring, identity, pool, recast, remeasure
+from pipeline.store.remeasured import Remeasured
+from pipeline.types import Record, Status
+from pipeline.views.base import correct, taken
+from tests.test_episode import CHECKS, LINEAGE, SHELF, Cast, run
+
+STRONG = ModelConfig.model_validate({"provider": "openai", "model": "strong"})
+WEAK = Cast(lambda question, sample: 0)
+BEYOND = run(WEAK, CHECKS, "loop.rounds=0")
+ACCEPTED = run(Cast(lambda question, sample: 3)).model_copy(update={"key": "cd" * 32})
+BROKEN = run(Cast(lambda question, sample: 0), "loop.rounds=0").model_copy(update={"key": "ef" * 32})
+
+
+def config(solver: ModelConfig = STRONG) -> RunConfig:
+    return recast(build(sets=["retrieval.k=1"]), solver)
+
+
+def tried(folder: Path, llm: ScriptedLLM, *records: Record, solver: ModelConfig = STRONG) -> Remeasuring:
+    site = Site(config(solver), llm, SHELF, LINEAGE)
+    return asyncio.run(remeasure(records or (BEYOND, ACCEPTED, BROKEN), site, folder, lambda ended: None))
+
+
+def able(*, steps: int = 3) -> ScriptedLLM:
+    return ScriptedLLM(Cast(lambda question, sample: steps))
+
+
+def test_what_was_rejected_for_other_reasons_is_left_alone() -> None:
+    assert (BEYOND.reason, ACCEPTED.status) == ("beyond_solver", Status.ACCEPTED)
+    assert pool([BEYOND, ACCEPTED, BROKEN]) == [BEYOND, ACCEPTED]
+
+
+def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> None:
+    llm = able()
+    found = tried(tmp_path, llm)
+    assert (found.solver, found.questions, found.solved, found.solve_rate, found.opened) == ("strong", 2, 2, 1.0, 1)
+    assert {request.model for request in llm.requests} == {"strong"}
+    assert {request.sample for request in llm.requests} == set(range(FIRST, FIRST + 4))
+    opened, accepted, broken = Remeasured(tmp_path).joined([BEYOND, ACCEPTED, BROKEN])
+    assert [(a.solver, a.k, a.rollouts, a.solve_rate, a.least_steps) for a in opened.assessments] == [
+        ("embedded", 1, 4, 0.0, None),
+        ("strong", 1, 4, 1.0, 3),
+    ]
+    assert (opened.status, opened.difficulty, opened.lineage.model) == (Status.REJECTED, 3, "scripted + strong")
+    assert not taken(opened)
+    assert taken(opened, ("beyond_solver",))
+    assert len(correct(opened)) == 4
+    assert accepted == ACCEPTED.model_copy(update={"assessments": accepted.assessments})
+    assert len(accepted.assessments) == 2
+    assert broken == BROKEN
+
+
+@pytest.mark.parametrize("steps", [2, 0])
+def test_one_that_finds_a_shortcut_or_nothing_opens_nothing(tmp_path: Path, steps: int) -> None:
+    assert tried(tmp_path, able(steps=steps), BEYOND).opened == 0
+    (record,) = Remeasured(tmp_path).joined([BEYOND])
+    assert not taken(record, ("beyond_solver",))
+    assert record.assessments[-1].least_steps == (steps or None)
+
+
+def test_asked_again_it_asks_nobody_and_another_way_of_asking_is_another_file(tmp_path: Path) -> None:
+    first = tried(tmp_path, able())
+    assert tried(tmp_path, ScriptedLLM([])) == first
+    warm = STRONG.model_copy(update={"sampling": STRONG.sampling.model_copy(update={"temperature": 0.3})})
+    tried(tmp_path, able(), solver=warm)
+    assert len(list((tmp_path / "remeasured").glob("strong-*.jsonl"))) == 2
+    (record,) = Remeasured(tmp_path).joined([ACCEPTED])
+    assert len(record.assessments) == 3
+
+
+def test_what_had_ended_is_kept_when_the_endpoint_fails_and_is_not_asked_again(tmp_path: Path) -> None:
+    failing = ACCEPTED.key
+
+    class Breaking(ScriptedLLM):
+        async def complete(self, request: Request) -> Completion:
+            if len(self.requests) >= 30:
+                raise ProviderError("down")
+            return await super().complete(request)
+
+    with pytest.raises(ProviderError, match="down"):
+        tried(tmp_path, Breaking(Cast(lambda question, sample: 3)), *[
+            ACCEPTED.model_copy(update={"key": f"{n:02d}{failing[2:]}"}) for n in range(6)])  # fmt: skip
+    kept = len((next((tmp_path / "remeasured").glob("*.jsonl"))).read_bytes().splitlines())
+    assert 0 < kept < 6
+
+
+def test_a_torn_line_is_owed_again(tmp_path: Path) -> None:
+    tried(tmp_path, able())
+    file = tmp_path / "remeasured" / f"{identity(config())}.jsonl"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-40])
+    assert [Remeasured(tmp_path).has(file.stem, r.key) for r in (BEYOND, ACCEPTED)].count(True) == 1
+    tried(tmp_path, able())
+    assert all(Remeasured(tmp_path).has(file.stem, r.key) for r in (BEYOND, ACCEPTED))
+
+
+def test_one_name_at_two_addresses_is_a_mistake() -> None:
+    there = {"provider": "openai", "model": "strong", "base_url": "http://there/v1"}
+    with pytest.raises(UsageError, match="two roles have a model 'strong'"):
+        recast(build(values={"models": {"judge": there}}), STRONG)
