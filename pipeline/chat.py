@@ -35,6 +35,20 @@ def tools(offered: tuple[Tool, ...]) -> str:
     return orjson.dumps(functions, option=orjson.OPT_SORT_KEYS).decode()
 
 
+def nemo_gym(prefix: Iterable[Message], action: Message, offered: tuple[Tool, ...]) -> str:
+    """A row of NeMo Gym's single-turn training: the state as items of OpenAI's Responses, and the action expected."""
+    calls = [{"type": "function_call", "name": call.name, "arguments": call.arguments} for call in action.tool_calls]
+    functions = [{"type": "function", "strict": False, **tool.model_dump()} for tool in offered]
+    asked = {
+        "input": [item for message in prefix for item in _items(message)],
+        "tools": functions,
+        "parallel_tool_calls": len(calls) > 1,
+        "tool_choice": "auto",
+    }
+    expected = calls[0] if len(calls) == 1 else {"type": "function_call_batch", "calls": calls}
+    return orjson.dumps({"responses_create_params": asked, "expected_action": expected}).decode()
+
+
 def tokens(texts: Iterable[str]) -> int:
     """About how many tokens: a word is one per six letters begun, any other mark and each digit one.
 
@@ -65,3 +79,13 @@ def _message(message: Message) -> dict[str, Any]:
     if message.name:
         tree["name"] = message.name
     return tree
+
+
+def _items(message: Message) -> list[dict[str, Any]]:
+    if message.role == "tool":
+        return [{"type": "function_call_output", "call_id": message.tool_call_id, "output": message.content}]
+    said = [{"role": message.role, "content": message.content}] if message.content or not message.tool_calls else []
+    return said + [
+        {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
+        for call in message.tool_calls
+    ]

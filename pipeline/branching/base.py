@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, cast
 
 from pipeline import registry
+from pipeline.assess import observations
+from pipeline.process import shows
 from pipeline.text import normalise, words
-from pipeline.types import Fork, Message, Record, Rollout, ToolCall, Trajectory, Verdict
+from pipeline.types import Draft, Fork, Message, Record, Rollout, ToolCall, Trajectory, Verdict
 
 
 class State(NamedTuple):
@@ -79,6 +81,19 @@ def idle(trajectory: Trajectory, turn: Turn) -> bool:
     useful = {call.id for call in trajectory.calls if not call.repeat}
     asked = [call for call in turn.message.tool_calls if call.name != "answer"]
     return bool(asked) and all(call.id not in useful for call in asked)
+
+
+def progress(draft: Draft, rollout: Rollout) -> dict[int, frozenset[int]]:
+    """For each turn, by its prefix: the hops whose evidence had been shown before it."""
+    trajectory = rollout.trajectory
+    made = {call.id: (call, text) for call, text in observations(rollout)}
+    known: frozenset[int] = frozenset()
+    before = {}
+    for turn in turns(trajectory):
+        before[turn.prefix] = known
+        for call, text in (made[asked.id] for asked in turn.message.tool_calls if asked.id in made):
+            known |= {hop for hop in range(len(draft.hops)) if shows(draft, hop, call.passage_ids, text)}
+    return before
 
 
 def written(message: Message) -> str:

@@ -9,11 +9,13 @@ from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
 from pipeline.store.shards import table
 from pipeline.views import base
+from tests.forks import branched
 from tests.hostile import HOSTILE
-from tests.records import accepted, batch, below_target, hostile
+from tests.records import batch, below_target, hostile
 
 ENVIRONMENT = environment(RunConfig())
-RECORDS = [record for record in [*batch(), below_target(), hostile()] if base.taken(record, base.INCLUDES)]
+MADE = [*batch(), below_target(), hostile(), branched()]
+RECORDS = [record for record in MADE if base.taken(record, base.INCLUDES)]
 
 
 @pytest.fixture(params=base.names())
@@ -23,7 +25,8 @@ def view(request):
 
 def test_the_folder_holds_the_promised_views():
     promised = (
-        "adp dpo kto planner qa records rl_openrlhf rl_search_r1 rl_trl rl_verifiers rl_verl_tool sft sft_sharegpt"
+        "adp critic dpo dpo_steps kto planner qa records rl_openrlhf rl_search_r1 rl_trl rl_verifiers rl_verl_tool "
+        "sft sft_masked sft_sharegpt steps"
     )
     assert set(base.names()) >= set(promised.split())
 
@@ -71,7 +74,7 @@ def test_datasets_can_represent_the_schema(view):
 
 def test_embedded_rows_are_not_trainable(view):
     def flags(model):
-        rows = list(view.rows(accepted(1, model=model), ENVIRONMENT))
+        rows = list(view.rows(branched(1, model=model), ENVIRONMENT))
         assert rows
         # In a column of its own, or in that of the consumer that takes no further ones.
         return {orjson.loads(row.get("info") or row.get("details") or orjson.dumps(row))["trainable"] for row in rows}

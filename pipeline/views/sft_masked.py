@@ -1,0 +1,53 @@
+"""`sft_masked`: one prompt and completion for each turn that is worth learning; for TRL's SFTTrainer, and any other
+that trains on a completion alone.
+
+Rules: TRL 1.16 "Dataset formats" (`prompt`, `completion` as messages, and `tools`): the loss falls on the completion,
+which is one assistant turn, and so on no observation, no prompt and no turn that is masked. Turns are those of the
+rollout of `sft`, and after `digsite branch --method eef` those that Exploring Expert Failures (arXiv 2504.13145) keeps
+of a failed one and of the branch that solved it: `label` says why, `solved` of `tried` samples reached the answer from
+the state that the turn leads to.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline import chat
+from pipeline.agents.environment import Environment
+from pipeline.branching.base import turns
+from pipeline.branching.eef import spliced
+from pipeline.types import Message, Record
+from pipeline.views.base import PROVENANCE, correct, fit, provenance
+
+SCHEMA = pa.schema(
+    [
+        ("prompt", chat.MESSAGES),
+        ("completion", chat.MESSAGES),
+        ("tools", chat.JSON),
+        ("label", pa.string()),
+        ("solved", pa.int32()),
+        ("tried", pa.int32()),
+        ("source", pa.int32()),
+        *PROVENANCE,
+    ]
+)
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    tools = chat.tools(environment.tools)
+
+    def row(messages: tuple[Message, ...], prefix: int, why: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        if texts := chat.dumped(messages[: prefix + 1]):
+            columns = {"prompt": texts[:-1], "completion": texts[-1:], "tools": tools}
+            yield {**columns, **why, **provenance(record, [*texts, tools])}
+
+    for rollout, _ in [found for found in correct(record) if fit(found.rollout.trajectory)][:1]:
+        why = {"label": "solved", "solved": None, "tried": None, "source": rollout.sample}
+        for turn in turns(rollout.trajectory):
+            yield from row(rollout.trajectory.messages, turn.prefix, why)
+    for found in spliced(record):
+        for judged in found.turns:
+            if judged.trained:
+                counts = {"solved": judged.solved, "tried": judged.tried, "source": found.fork.source}
+                yield from row(found.trajectory.messages, judged.turn.prefix, {"label": judged.label, **counts})
