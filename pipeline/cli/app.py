@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from pipeline.cli import branches, corpora, generate, outward, remeasure, runs, serve, tell
+from pipeline.cli import branches, corpora, generate, outward, pilot, remeasure, runs, serve, tell
 from pipeline.cli.options import Through, Way
 from pipeline.errors import DigsiteError
 
@@ -30,6 +30,7 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
     generate.generate,
     generate.resume,
     generate.preview,
+    pilot.pilot,
     runs.inspect,
     runs.export,
     runs.report,

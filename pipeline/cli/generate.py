@@ -10,6 +10,7 @@ from pipeline.cli import options, pages, tell
 from pipeline.cli.locate import run_folder
 from pipeline.cli.progress import Progress, Tally
 from pipeline.config import How, RunConfig
+from pipeline.types import Status
 
 if TYPE_CHECKING:
     from pipeline.run import RunResult
@@ -85,20 +86,23 @@ def preview(  # noqa: PLR0913, PLR0917 - options of the user
     id_field: options.IdField = None,
     json: options.Json = False,
 ) -> int:
-    """Print three pairs of CORPUS with all their traces; nothing is written."""
+    """Print three pairs of CORPUS with all their traces, and what a run will take; nothing is written."""
     from pipeline.cli.trial import trial
+    from pipeline.report.forecast import forecast
     from pipeline.run import prepare
 
     given = {name: value for name, value in locals().items() if name in options.KEYS}
     settings = options.settings({**given, "pairs": PREVIEWED}, preset=preset, file=config, sets=sets)
     prepare.check(settings)
     with Progress(Tally(pairs=PREVIEWED, seeds=None)) as progress:
-        found = trial(settings, progress)
+        tried = trial(settings, progress)
+    found = [record for record in tried if record.status is Status.ACCEPTED][:PREVIEWED]
     if json:
         tell.json([record.model_dump(mode="json") for record in found])
     else:
         for record in found:
             tell.show(*pages.item(record), "")
+        tell.show(pages.projection(forecast(tried, settings.models, How().pairs)))
         tell.note(settings.models.names())
     if len(found) < PREVIEWED:
         tell.say(f"digsite: {progress.tally.done} seeds gave {len(found)} of {PREVIEWED} pairs")

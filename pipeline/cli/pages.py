@@ -1,13 +1,18 @@
 """A record as a person reads it on a terminal: the pair, its evidence, and how it came about."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
-from pipeline.cli.tell import words
+from pipeline.cli.tell import table, words
 from pipeline.process import Process, process
 from pipeline.types import Draft, Record, Rollout, Round, Status, Trajectory, Verdict
+
+if TYPE_CHECKING:
+    from pipeline.report.forecast import Forecast
 
 _COLOUR = {Status.ACCEPTED: "green", Status.REJECTED: "yellow", Status.FAILED: "red"}
 
@@ -99,3 +104,16 @@ def _calls(trajectory: Trajectory) -> Iterator[Text | Padding]:
         yield Padding(
             words(f"{number} {call.tool} “{call.argument}”{repeat} → {found}", style="dim"), (0, 0, 0, 5), expand=False
         )
+
+
+def projection(expected: "Forecast") -> Table:
+    """A table of what so many pairs will take."""
+    rows = [(name, *map(_amount, (e.value, e.low, e.high))) for name, e in expected.amounts.items()]
+    basis = f"{expected.accepted} of {expected.seeds} seeds accepted"
+    return table(f"for {expected.pairs:,} pairs, by {basis}", "expected", "at least", "at most", rows=rows)
+
+
+def _amount(amount: float | None) -> str:
+    if amount is None:
+        return "unknown"
+    return f"{amount:,.0f}" if amount >= 100 else f"{amount:.4g}"

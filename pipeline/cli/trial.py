@@ -17,7 +17,8 @@ from pipeline.types import Record, Status
 
 
 def trial(config: RunConfig, progress: Progress) -> list[Record]:
-    """The first accepted pairs of the plan, as `generate` would make them; an index that is there is used."""
+    """The first seeds of the plan, as `generate` would make them, up to where the wanted pairs are accepted or a little
+    beyond; an index that is there is used."""
     progress.stage("reading the corpus")
     corpus = prepare.corpus(config)
     with scratch() as folder:
@@ -40,8 +41,8 @@ async def _dug(config: RunConfig, corpus: Corpus, progress: Progress) -> list[Re
         seeds = [order[index].seed for index in range(start, min(start + together, most))]
         for record in await asyncio.gather(*(dig(seed, site) for seed in seeds)):
             drop = gates.admit(gates.weigh(record)) if record.status is Status.ACCEPTED else None
-            progress.tally.add(dropped(record, drop) if drop else record)
-            found += [record] if record.status is Status.ACCEPTED and not drop else []
-        if len(found) >= (wanted or most):
+            found.append(dropped(record, drop) if drop else record)
+            progress.tally.add(found[-1])
+        if sum(record.status is Status.ACCEPTED for record in found) >= (wanted or most):
             break
-    return found[:wanted]
+    return found

@@ -139,10 +139,11 @@ def killed(folder: Path, kills: int, chance: int, *more: str) -> None:
             process.send_signal(signal.SIGKILL)
             process.communicate()
             done += 1
-            paid, before, kept, had = len(asked(notes)), paid, cached(folder / "out"), kept
-            assert 0 <= (paid - before) - (kept - had) <= CONCURRENCY
+            paid, kept = len(asked(notes)), cached(folder / "out")
+            assert 0 <= paid - kept <= done * CONCURRENCY
         assert finished(start(url, folder / "out", *more))[0] == 0
-    assert len(asked(notes)) - paid == whole - kept
+    # What was in flight at the last kill may be answered, and noted, after it.
+    assert 0 <= (len(asked(notes)) - paid) - (whole - kept) <= CONCURRENCY
     twice = sum(count - 1 for count in Counter(asked(notes)).values())
     print(f"{done} kills, {len(asked(notes))} answers, {twice} of them paid for twice")
     assert twice <= done * CONCURRENCY

@@ -1,0 +1,112 @@
+"""`digsite pilot`: some pairs first, then what many will cost. They are the first pairs of the run itself, so that
+`generate` with the same settings goes on from them and nothing is paid for twice.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pipeline.cli import options, pages, publish, tell
+from pipeline.cli.generate import SHORT
+from pipeline.cli.progress import Progress, Tally
+from pipeline.config import RunConfig
+from pipeline.errors import BudgetExceeded
+
+if TYPE_CHECKING:
+    from pipeline.report.figures import Figures
+    from pipeline.report.forecast import Forecast
+
+PILOT_PAIRS, FORECAST_PAIRS = 50, 1000
+Wanted = Annotated[int, typer.Option("--for", min=1, help="Pairs that the forecast is for.")]
+
+
+def pilot(  # noqa: PLR0913, PLR0917 - options of the user
+    corpus: options.Corpus,
+    pairs: Annotated[int, typer.Option(min=1, help="Accepted pairs to try it on.")] = PILOT_PAIRS,
+    wanted: Wanted = FORECAST_PAIRS,
+    steps: options.Steps = None,
+    seed: options.Seed = None,
+    model: options.Model = None,
+    base_url: options.BaseUrl = None,
+    retriever: options.Engine = None,
+    strategy: options.Strategy = None,
+    preset: options.Preset = None,
+    config: options.Config = None,
+    sets: options.Sets = None,
+    out: options.Out = None,
+    text_field: options.TextField = None,
+    title_field: options.TitleField = None,
+    id_field: options.IdField = None,
+    max_seeds: options.MaxSeeds = None,
+    concurrency: options.Concurrency = None,
+    budget_tokens: options.BudgetTokens = None,
+    budget_money: options.BudgetMoney = None,
+    budget_seconds: options.BudgetSeconds = None,
+    json: options.Json = False,
+) -> int:
+    """Make a few pairs of CORPUS and tell what many would take. 'generate' with the same settings goes on from them."""
+    from pipeline.cli.stages import Job, straight
+    from pipeline.run import prepare
+
+    given = {name: value for name, value in locals().items() if name in options.KEYS}
+    settings = options.settings(given, preset=preset, file=config, sets=sets)
+    prepare.check(settings)
+    with Progress(Tally(pairs=pairs, seeds=None)) as progress:
+        job = Job(settings, progress)
+        try:
+            exhausted = asyncio.run(straight(job)).exhausted
+        except BudgetExceeded:
+            _told(job.folder, job.config, wanted, json=json)
+            raise
+    _told(job.folder, job.config, wanted, json=json)
+    return SHORT if exhausted else 0
+
+
+def _told(folder: Path, config: RunConfig, wanted: int, *, json: bool) -> None:
+    from pipeline.report import money
+    from pipeline.report.forecast import forecast
+    from pipeline.report.tally import tally
+
+    records = list(publish.records(folder, config))
+    figures = tally(records).figures(publish.outside(folder))
+    expected = forecast(records, config.models, wanted)
+    if json:
+        tell.json(_tree(folder, config, figures, expected))
+        return
+    tell.show(tell.table(*money.HEADS, rows=money.rows(figures.paid, figures.accepted)), "")
+    tell.show(
+        tell.table("pilot", "", rows=[("seeds", expected.seeds), ("accepted", expected.accepted), *_shares(figures)])
+    )
+    tell.show("", pages.projection(expected))
+    tell.note(config.models.names())
+    tell.say(f"the pilot is the beginning of the run {folder}: 'digsite generate' with these settings goes on from it")
+
+
+def _shares(figures: "Figures") -> list[tuple[str, str]]:
+    from pipeline.report.figures import Share
+
+    shares = {
+        "yield": Share(part=figures.accepted, whole=figures.planned),
+        "candidates that fresh rollouts confirmed": figures.checks.confirmed,
+    }
+    return [
+        (name, f"{s.value:.0%} (95 % interval {s.interval[0]:.0%} to {s.interval[1]:.0%})" if s.whole else "none yet")
+        for name, s in shares.items()
+    ]
+
+
+def _tree(folder: Path, config: RunConfig, figures: "Figures", expected: "Forecast") -> dict[str, Any]:
+    from pipeline.report import money
+
+    return {
+        "run": str(folder),
+        "model": config.models.names(),
+        "seeds": expected.seeds,
+        "accepted": expected.accepted,
+        "yield": expected.accepted / expected.seeds if expected.seeds else None,
+        "confirmed": figures.checks.confirmed.model_dump(),
+        "spent": money.tree(figures.paid, figures.accepted),
+        "forecast": expected.model_dump(),
+    }
