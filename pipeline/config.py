@@ -106,6 +106,22 @@ class TreeConfig(Data):
     """What the composer may try its question out with; RAGShaper's has none."""
 
 
+class TeacherConfig(Data):
+    """Rollouts among forced distractors, to be imitated (RAGShaper, arXiv 2601.08699, §3.3 to 3.4)."""
+
+    rollouts: int = Field(4, ge=0, le=64)
+    """Of every accepted pair that has distractors."""
+    injected: int = Field(2, ge=1, le=16)
+    """Distractors that a search is made to bring, of its k passages."""
+    injected_again: float = Field(0.5, ge=0, le=1)
+    """p_e, after the first search, where the one before brought none."""
+    keep: Literal["correct", "f1"] = "correct"
+    """What is imitated: a correct rollout or, as in the paper, an answer of a token F1 above `f1`."""
+    f1: float = Field(0.9, ge=0, le=1)
+    resisted: bool = False
+    """And only where it met a distractor and resisted it."""
+
+
 class How(Data):
     """Not digested: none of this may change a byte of a record."""
 
@@ -141,6 +157,7 @@ class RunConfig(Data):
     loop: LoopConfig = LoopConfig()
     checks: ChecksConfig = ChecksConfig()
     tree: TreeConfig = TreeConfig()
+    teacher: TeacherConfig = TeacherConfig()
     generator: AgentLimits = AgentLimits(searches=40, turns=48)
     solver: AgentLimits = AgentLimits(searches=12, turns=16)
     gates: GateSettings = GateSettings()
@@ -217,6 +234,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "hops": 3,
             "composer_searches": 0,
         },
+        "teacher": {"injected": 2, "injected_again": 0.5, "keep": "f1", "f1": 0.9},
     },
 }
 

@@ -1,8 +1,9 @@
 """The tools of every agent, and the one rendering of what they return.
 
-Solver and teacher are offered `search`, `open`, `answer`; the generator `search`, `open`, `propose`; the refiner
-`revise`, with `search` and `open` where the preset lets it search; the curator `explore`, once for each action; the
-composer `compose`, with `search` and `open` to try its question out. The name of the last tool is the agent's role.
+The solver is offered `search`, `open`, `answer`, the teacher all but `open`; the generator `search`, `open`, `propose`;
+the refiner `revise`, with `search` and `open` where the preset lets it search; the curator `explore`, once for each
+action; the composer `compose`, with `search` and `open` to try its question out. The name of the last tool is the
+agent's role.
 """
 
 from collections.abc import Iterable
@@ -70,6 +71,7 @@ EXPLORE = _tool("explore", "Take the next action of this path, and say what for.
 COMPOSE = _tool("compose", "Give the question with its answer and the evidence of every hop.", ComposeArguments)
 
 SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
+TEACHER_TOOLS = (SEARCH, ANSWER)
 GENERATOR_TOOLS = (SEARCH, OPEN, PROPOSE)
 REFINER_TOOLS = (SEARCH, OPEN, REVISE)
 COMPOSER_TOOLS = (SEARCH, OPEN, COMPOSE)

@@ -16,6 +16,8 @@ ROLES = {
     "generator": ("propose", "compose"),
     "refiner": ("revise",),
     "solver": ("answer",),
+    # The ledger goes by the last tool, and the teacher's is the solver's.
+    "teacher": (),
     "judge": ("verdict",),
     "reader": ("read", "weigh"),
 }
@@ -147,7 +149,7 @@ class Tally:
             costs=tuple(
                 Cost(role=role, usage=usage, spent=_spent(outside, ROLES[role]))
                 for role, usage in self.usage.items()
-                if usage.calls or role != "curator"
+                if usage.calls or role not in ("curator", "teacher")
             ),
             paid=outside.spent,
             diversity=self._diversity_row(),

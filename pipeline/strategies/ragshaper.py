@@ -22,20 +22,23 @@ MOST_SENTENCES, MOST_WORDS, MOST_ANSWER_WORDS = 2, 85, 12
 
 
 async def propose(seed: Seed, site: Site) -> Proposal:
-    """Grow the tree, then compose from its paths, the best first, until one gives a draft."""
+    """Grow the tree, then compose from its paths, the best first, until a draft has as many hops as its target."""
     tree = await grow(seed, site)
-    spent = Usage()
+    spent, best = Usage(), 0
     for leaf in tree.paths:
-        proposal = await _composed(seed, site, tree, leaf)
-        spent += proposal.trajectory.usage
-        if proposal.draft:
+        made = await _composed(seed, site, tree, leaf)
+        spent += made.trajectory.usage
+        hops = len(made.draft.hops) if made.draft else 0
+        if leaf == tree.paths[0] or hops > best:
+            proposal, best = made, hops
+        if hops >= seed.target_steps:
             break
     trajectory = proposal.trajectory.model_copy(update={"usage": spent})
-    composed = tree.model_copy(update={"composed": leaf if proposal.draft else None})
-    return Proposal(trajectory=trajectory, draft=proposal.draft, tree=composed)
+    return proposal.model_copy(update={"trajectory": trajectory})
 
 
 async def revise(seed: Seed, site: Site, rounds: Sequence[Round], feedback: Feedback) -> Proposal:
+    """SAGE's refiner over all that the tree holds."""
     return await sage.revise(seed, site, rounds, feedback)
 
 
@@ -72,7 +75,9 @@ async def _composed(seed: Seed, site: Site, tree: Tree, leaf: int) -> Proposal:
     async with deadline(site.config.how.rollout_seconds):
         trajectory = await converse(agent, messages, sample=seed.draw, desk=desk)
     draft = to_draft(trajectory.final, desk, ComposeArguments) if trajectory.final else None
-    return Proposal(trajectory=trajectory, draft=draft)
+    return Proposal(
+        trajectory=trajectory, draft=draft, tree=tree.model_copy(update={"composed": leaf if draft else None})
+    )
 
 
 def keeps_to_the_rules(draft: Draft, least_hops: int) -> None:

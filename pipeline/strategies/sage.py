@@ -95,8 +95,7 @@ async def _read(seed: Seed, site: Site, rounds: Sequence[Round], rollouts: Itera
     """
     ids = {seed.passage.id: None}
     for past in rounds:
-        if past.tree and past.tree.composed is not None:
-            ids |= dict.fromkeys(past.tree.passages(past.tree.composed))
+        ids |= dict.fromkeys(i for node in (past.tree.nodes if past.tree else ()) for i in node.passage_ids)
         ids |= dict.fromkeys(i for call in past.agent.calls for i in call.passage_ids)
     ids |= dict.fromkeys(i for rollout in rollouts for call in rollout.trajectory.calls for i in call.passage_ids)
     retriever = site.side(seed.side)

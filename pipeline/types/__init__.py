@@ -10,6 +10,7 @@ from pipeline.types.corpus import Document, Hit, Passage
 from pipeline.types.data import Data, sha256
 from pipeline.types.distractor import Check, Distractor, Kind, synthetic
 from pipeline.types.fork import Branch, Fork
+from pipeline.types.lesson import Encounter, Lesson, Outcome
 from pipeline.types.question import AnswerType, Draft, Hop, NegativeAspect, Seed
 from pipeline.types.record import Cause, Feedback, Finding, Label, Lineage, Probe, Record, Round, Status
 from pipeline.types.rollout import Call, Message, Rollout, Stop, ToolCall, Trajectory, Usage, Verdict
@@ -26,6 +27,7 @@ __all__ = [
     "Distractor",
     "Document",
     "Draft",
+    "Encounter",
     "Feedback",
     "Finding",
     "Fork",
@@ -33,10 +35,12 @@ __all__ = [
     "Hop",
     "Kind",
     "Label",
+    "Lesson",
     "Lineage",
     "Message",
     "NegativeAspect",
     "Node",
+    "Outcome",
     "Passage",
     "Probe",
     "Record",

@@ -5,6 +5,7 @@ from enum import StrEnum
 from pipeline.types.assessment import Assessment
 from pipeline.types.data import Data
 from pipeline.types.fork import Fork
+from pipeline.types.lesson import Lesson
 from pipeline.types.question import Draft, Seed
 from pipeline.types.rollout import Rollout, Trajectory, Usage, Verdict
 from pipeline.types.tree import Tree
@@ -143,6 +144,8 @@ class Record(Data):
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
+    lessons: tuple[Lesson, ...] = ()
+    """Of the teacher, by sample. Acceptance, difficulty and solve rate rest on none of them."""
     lineage: Lineage
     assessments: tuple[Assessment, ...] = ()
     """The run's own solver first; those of `digsite remeasure` are kept beside the journal and joined on reading."""
@@ -152,7 +155,7 @@ class Record(Data):
     @property
     def usage(self) -> dict[str, Usage]:
         """By role, over all rounds and the confirmation; calls count whether or not a cache answered them."""
-        spent = {role: Usage() for role in ("curator", "generator", "refiner", "solver", "judge", "reader")}
+        spent = {role: Usage() for role in ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader")}
         for past in self.rounds:
             spent["refiner" if past.index else "generator"] += past.agent.usage
             spent["curator"] += past.tree.usage if past.tree else Usage()
@@ -160,6 +163,8 @@ class Record(Data):
         verdicts = [*self.confirmation_verdicts, *(verdict for past in self.rounds for verdict in past.verdicts)]
         spent["solver"] = sum((rollout.trajectory.usage for rollout in rollouts), Usage())
         probes = [probe for past in self.rounds for probe in past.probes]
+        spent["teacher"] = sum((lesson.rollout.trajectory.usage for lesson in self.lessons), Usage())
+        verdicts += [lesson.verdict for lesson in self.lessons]
         spent["reader"] = sum((probe.usage for probe in probes), Usage())
         spent["judge"] = sum((verdict.usage for verdict in verdicts), Usage())
         spent["judge"] += sum((probe.judged for probe in probes), Usage())

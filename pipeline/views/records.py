@@ -78,6 +78,8 @@ ROUND = _struct(
     control=FLAG,
     feedback=FEEDBACK,
 )
+ENCOUNTER = _struct(distractor=TEXT, step=COUNT, cited_at=COUNT, disproved_at=COUNT, outcome=TEXT)
+LESSON = _struct(rollout=ROLLOUT, verdict=VERDICT, f1=pa.float64(), encounters=pa.list_(ENCOUNTER), kept=FLAG)
 LINEAGE = _struct(
     run=TEXT,
     preset=TEXT,
@@ -114,6 +116,7 @@ SCHEMA = pa.schema(
         rounds=pa.list_(ROUND),
         confirmation=pa.list_(ROLLOUT),
         confirmation_verdicts=pa.list_(VERDICT),
+        lessons=pa.list_(LESSON),
         lineage=LINEAGE,
         assessments=pa.list_(ASSESSMENT),
         forks=pa.list_(FORK),
