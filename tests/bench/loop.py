@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from pipeline import assess, episode
 from pipeline.agents.site import Site
-from pipeline.config import PRESETS
+from pipeline.presets import PRESETS
 from pipeline.types import Label, Record, Seed, Status
 from tests.bench.common import Ground, Interval, Remembered, interval, opened, table
 

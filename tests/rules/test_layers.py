@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "embedded.__init__",
         "shipped",
     ),
-    ("config", "registry", "prompts", "agents.parse"),
+    ("config", "presets", "registry", "prompts", "agents.parse"),
     ("corpus", "readers", "retrieval", "llm", "embedded"),
     ("agents", "audit", "answers", "assess", "gates"),
     ("strategies", "episode", "measure", "process", "encounters", "teaching", "branching"),

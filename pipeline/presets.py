@@ -1,0 +1,33 @@
+"""Named sets of settings: what differs from the defaults of `pipeline.config`, as a tree of plain values."""
+
+from typing import Any
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    # The paper's loop: no audit, checks, early stop or confirmation; one trace of feedback; a refiner without search.
+    "sage": {
+        "loop": {
+            "audit": False,
+            "early_stop": False,
+            "confirm": False,
+            "refiner_searches": False,
+            "feedback_rollouts": "one",
+            "last_round_relaxed": True,
+        },
+        "checks": {"run": ()},
+    },
+    # The paper's tree under this product's loop, which it has none of; its questions have three hops at least.
+    "ragshaper": {
+        "strategy": "ragshaper",
+        "steps": [3, 4],
+        "tree": {
+            "depth": 30,
+            "branching": 0.5,
+            "branching_depth": 2,
+            "paths": 2,
+            "hops": 3,
+            "composer_searches": 0,
+        },
+        "teacher": {"injected": 2, "injected_again": 0.5, "keep": "f1", "f1": 0.9},
+    },
+}
