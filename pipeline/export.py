@@ -7,6 +7,7 @@ and takes its place when all of it is there, with the manifest written last.
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal
 
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
@@ -48,6 +49,8 @@ class Selection(Data):
     """None named: all."""
     include: tuple[str, ...] = ()
     outside: Outside = Outside()
+    redistribute: Literal["full", "spans", "ids", "unknown"] = "unknown"
+    """How much of the corpus may be passed on: views that hold more are left out."""
     shard_bytes: int = SHARD_BYTES
 
 
@@ -59,7 +62,7 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manife
     unknown = set(chosen.include) - set(base.INCLUDES)
     if unknown:
         raise UsageError(f"cannot include '{min(unknown)}'; known: {', '.join(base.INCLUDES)}")
-    views = {name: base.load(name) for name in chosen.views or base.names()}
+    views = _views(chosen)
     site, tally, example = environment(chosen.config), Tally(), None
     with atomic_folder(folder) as building:
         shelf = Shelf(building, chosen.shard_bytes)
@@ -85,10 +88,22 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manife
     return manifest
 
 
+def _views(chosen: Selection) -> dict[str, base.View]:
+    """Those asked for, or all that may be passed on."""
+    views = {name: base.load(name) for name in chosen.views or base.names()}
+    withheld = [name for name, view in views.items() if base.withheld(view, chosen.redistribute)]
+    if chosen.views and withheld:
+        raise UsageError(
+            f"view '{withheld[0]}' holds more of the corpus than its manifest lets pass on "
+            f"(redistribute = {chosen.redistribute})"
+        )
+    return {name: view for name, view in views.items() if name not in withheld}
+
+
 def _describe(building: Path, manifest: Manifest, tally: Tally, example: Draft | None, chosen: Selection) -> None:
     """Environment and card, then the manifest."""
     write_json(building / "environment.json", environment(chosen.config).model_dump(mode="json"))
-    contents = Contents(rows=manifest.rows(), include=chosen.include, example=example)
+    contents = Contents(rows=manifest.rows(), include=chosen.include, example=example, redistribute=chosen.redistribute)
     text = card(tally.figures(chosen.outside), contents, chosen.config)
     atomic_write(building / "README.md", text.encode())
     write_json(building / "manifest.json", manifest.model_dump(mode="json"))

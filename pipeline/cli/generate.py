@@ -38,6 +38,7 @@ def generate(  # noqa: PLR0913, PLR0917 - options of the user
     text_field: options.TextField = None,
     title_field: options.TitleField = None,
     id_field: options.IdField = None,
+    against: options.Against = None,
     max_seeds: options.MaxSeeds = None,
     seeds: options.Seeds = None,
     concurrency: options.Concurrency = None,

@@ -53,6 +53,10 @@ Preset = Annotated[
 Config = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.")]
 Sets = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="Any setting. Repeatable.")]
 Out = Annotated[Path | None, typer.Option(help="Where runs are kept.  [outputs]")]
+Against = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="Benchmark questions (.jsonl, .txt) that no pair may be like. Repeatable."),
+]
 TextField = Annotated[str | None, typer.Option(help="Field of the text, for a CORPUS that is a path.  [text]")]
 TitleField = Annotated[str | None, typer.Option(help="Field of the title.  [title]")]
 IdField = Annotated[str | None, typer.Option(help="Field of the id.  [id]")]
@@ -81,6 +85,7 @@ KEYS = {
     "budget_money": "how.budget_money",
     "budget_seconds": "how.budget_seconds",
     "out": "how.out",
+    "against": "gates.against",
 }
 
 
@@ -112,7 +117,12 @@ def model(text: str) -> dict[str, str]:
     return {"provider": provider, "model": name or provider}
 
 
-_READ: dict[str, Callable[[str], Any]] = {"steps": steps, "model": model}
+def against(paths: list[Path]) -> list[str]:
+    """As `resume` will find them, from wherever it is called."""
+    return [str(path.expanduser().resolve()) for path in paths]
+
+
+_READ: dict[str, Callable[[Any], Any]] = {"steps": steps, "model": model, "against": against}
 
 
 def _put(tree: dict[str, Any], key: str, value: Any) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import orjson
 
 from pipeline.config import RunConfig
+from pipeline.corpus import manifest
 from pipeline.export import Manifest, Selection, export
 from pipeline.report.figures import Outside, Review
 from pipeline.report.html import page
@@ -31,7 +32,9 @@ def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> I
 
 def dataset(folder: Path, config: RunConfig, *, views: tuple[str, ...] = (), include: tuple[str, ...] = ()) -> Manifest:
     """Write `dataset/`; no view named means all of them."""
-    chosen = Selection(config=config, views=views, include=include, outside=outside(folder))
+    name = config.corpus.name
+    redistribute = manifest.read(name).redistribute if name in manifest.names() else "unknown"
+    chosen = Selection(config=config, views=views, include=include, outside=outside(folder), redistribute=redistribute)
     return export(records(folder, config, include), folder / "dataset", chosen)
 
 

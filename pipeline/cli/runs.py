@@ -83,10 +83,11 @@ def _counts(heads: list[Head]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def export(
+def export(  # noqa: PLR0913, PLR0917 - options of the user
     run: Run = None,
     view: View = None,
     include: Include = None,
+    against: options.Against = None,
     every: List = False,
     out: options.Out = None,
     json: options.Json = False,
@@ -104,7 +105,11 @@ def export(
 
     folder = run_folder(run, out or Path("outputs"))
     views = tuple(name for names in view or () for name in names.split(",") if name)
-    manifest = publish.dataset(folder, read(folder).config, views=views, include=tuple(include or ()))
+    config = read(folder).config
+    if against:
+        gates = config.gates.model_copy(update={"against": (*config.gates.against, *against)})
+        config = config.model_copy(update={"gates": gates})
+    manifest = publish.dataset(folder, config, views=views, include=tuple(include or ()))
     if json:
         tell.json(manifest.model_dump(mode="json"))
         return

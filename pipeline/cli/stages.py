@@ -34,6 +34,7 @@ class Job:
     def read(self) -> None:
         self.watch.stage("reading the corpus")
         self.corpus = prepare.corpus(self.config)
+        prepare.gates(self.config, self.corpus.manifest)
 
     def index(self) -> None:
         self.watch.stage("opening the index")

@@ -21,6 +21,7 @@ def trial(config: RunConfig, progress: Progress) -> list[Record]:
     beyond; an index that is there is used."""
     progress.stage("reading the corpus")
     corpus = prepare.corpus(config)
+    prepare.gates(config, corpus.manifest)
     with scratch() as folder:
         built = not index.problem(corpus, ANALYSER, config.how.out)
         return asyncio.run(_dug(_within(config, config.how.out if built else folder), corpus, progress))

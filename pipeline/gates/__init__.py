@@ -8,8 +8,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from pipeline import registry
-from pipeline.errors import UsageError
-from pipeline.gates.base import QUOTAS, Settings, Weight
+from pipeline.gates.base import Settings, Weight
 from pipeline.types import Record, Status
 
 Weighed = tuple[tuple[str, Weight], ...]
@@ -32,25 +31,25 @@ class Gates:
     """All gates that are not off, and what they remember: a count for each mark of the pairs that passed."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raises UsageError for an unknown gate or trait."""
-        known = registry.names("gates")
-        for name in settings.off:
-            registry.load("gates", name)
-        for trait in settings.quotas:
-            if trait not in QUOTAS:
-                raise UsageError(f"no quota for '{trait}'; known: {', '.join(QUOTAS)}")
+        """Raises UsageError for an unknown gate, or where one cannot work with the settings."""
+        off = {registry.load("gates", name) for name in settings.off}
+        loaded = {name: registry.load("gates", name) for name in registry.names("gates")}
         self.settings = settings
-        self._gates = {name: registry.load("gates", name) for name in known if name not in settings.off}
+        self._gates = {name: gate for name, gate in loaded.items() if gate not in off}
+        for gate in self._gates.values():
+            if hasattr(gate, "ready"):
+                gate.ready(settings)
         self._passed = 0
         self._borne: dict[int, int] = {}
 
     def weigh(self, record: Record) -> Weighed:
-        """Everything that the gates want of a record; those that have nothing to say of it are left out."""
+        """Everything that the gates say of a record."""
         draft = record.draft
         if draft is None:
             return ()
-        said = ((name, gate.weigh(draft, record, self.settings)) for name, gate in self._gates.items())
-        return tuple((name, weight) for name, weight in said if weight.drop or weight.marks)
+        return tuple(
+            (name, weight) for name, gate in self._gates.items() for weight in gate.weigh(draft, record, self.settings)
+        )
 
     def admit(self, weighed: Weighed) -> Drop | None:
         """Let the next record of the plan through, which is then remembered, or say why not."""
@@ -61,9 +60,8 @@ class Gates:
             if any(self._borne.get(_key(name, mark), 0) >= most for mark in weight.marks):
                 return Drop(name, weight.full)
         self._passed += 1
-        for name, weight in weighed:
-            for key in {_key(name, mark) for mark in weight.marks}:
-                self._borne[key] = self._borne.get(key, 0) + 1
+        for key in {_key(name, mark) for name, weight in weighed for mark in weight.marks}:
+            self._borne[key] = self._borne.get(key, 0) + 1
         return None
 
     def copy(self) -> "Gates":

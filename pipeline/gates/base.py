@@ -12,7 +12,6 @@ from pydantic import Field
 from pipeline.types import Data, Draft, Record
 
 Ratio = Annotated[float, Field(ge=0, le=1)]
-QUOTAS = ("target", "difficulty", "answer_type", "hops", "strategy", "domain")
 
 
 class Settings(Data):
@@ -46,7 +45,7 @@ class Settings(Data):
 
 
 class Weight(NamedTuple):
-    """What a gate says of a record."""
+    """One thing that a gate says of a record."""
 
     drop: str = ""
     """Why it may not pass, in a few words; empty where it may."""
@@ -59,12 +58,12 @@ class Weight(NamedTuple):
     """Why it may not pass where one of the marks is borne by as many as may."""
 
 
-PASS = Weight()
-
-
 class Gate(Protocol):
-    """A module of this package. The first line of its docstring says what it drops, for card and report."""
+    """A module of this package. The first line of its docstring says what it drops, for card and report.
 
-    def weigh(self, draft: Draft, record: Record, settings: Settings) -> Weight:
-        """`draft` is the record's last. Pure: neither order nor time may change what it says."""
+    It may also have `ready(settings)`, which raises UsageError where it cannot work with them.
+    """
+
+    def weigh(self, draft: Draft, record: Record, settings: Settings) -> list[Weight]:
+        """Nothing, where the gate does not mind. `draft` is the record's last. Pure: neither order nor time matters."""
         ...

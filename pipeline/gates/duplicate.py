@@ -7,7 +7,6 @@ half of the pairs at 0.8 and 96 % at 0.9 are found, at 0.6 two in a hundred). Th
 made in one frame about two subjects are about as near, and so are "born" and "died" of one long description.
 """
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 from rensa import RMinHash
@@ -24,19 +23,19 @@ FRAME = frozenset(
 """Words that a question is framed with: they tell no two questions apart."""
 
 
-def weigh(draft: Draft, record: Record, settings: Settings) -> Weight:
-    return Weight(marks=tuple(_marks(draft)), full="another pair asks the same")
-
-
-def _marks(draft: Draft) -> Iterator[str]:
+def weigh(draft: Draft, record: Record, settings: Settings) -> list[Weight]:
     answer = normalise(draft.answer)
-    yield f"words {normalise(draft.question)}"
-    for number, band in enumerate(bands(draft.question)):
-        yield f"near {number} {band} {answer}"
+    near = tuple(f"{number} {band} {answer}" for number, band in enumerate(bands(draft.question)))
+    found = [
+        Weight(marks=(f"words {normalise(draft.question)}",), full="another pair asks the same"),
+        Weight(marks=near, full="another pair with this answer asks nearly the same"),
+    ]
     # A single passage answers many questions with one answer; only a chain is as good as the question.
     if len(draft.hops) > 1:
-        yield f"passages {answer} {sorted({hop.passage_id for hop in draft.hops})}"
-        yield f"chain {[normalise(hop.answer) for hop in draft.hops]}"
+        passages = f"passages {answer} {sorted({hop.passage_id for hop in draft.hops})}"
+        chain = f"chain {[normalise(hop.answer) for hop in draft.hops]}"
+        found.append(Weight(marks=(passages, chain), full="another pair has the same chain"))
+    return found
 
 
 def bands(question: str) -> list[str]:

@@ -5,6 +5,6 @@ from pipeline.text import normalise
 from pipeline.types import Draft, Record
 
 
-def weigh(draft: Draft, record: Record, settings: Settings) -> Weight:
+def weigh(draft: Draft, record: Record, settings: Settings) -> list[Weight]:
     answer = normalise(draft.answer)
-    return Weight(marks=(answer,), most=1, share=settings.answers, full=f"enough pairs have the answer '{answer}'")
+    return [Weight(marks=(answer,), most=1, share=settings.answers, full=f"enough pairs have the answer '{answer}'")]

@@ -4,6 +4,6 @@ from pipeline.gates.base import Settings, Weight
 from pipeline.types import Draft, Record
 
 
-def weigh(draft: Draft, record: Record, settings: Settings) -> Weight:
+def weigh(draft: Draft, record: Record, settings: Settings) -> list[Weight]:
     passages = tuple(dict.fromkeys(hop.passage_id for hop in draft.hops))
-    return Weight(marks=passages, most=settings.pairs_per_passage, full="enough pairs rest on one of its passages")
+    return [Weight(marks=passages, most=settings.pairs_per_passage, full="enough pairs rest on one of its passages")]

@@ -4,7 +4,7 @@ from pipeline.gates.base import Settings, Weight
 from pipeline.types import Draft, Record
 
 
-def weigh(draft: Draft, record: Record, settings: Settings) -> Weight:
+def weigh(draft: Draft, record: Record, settings: Settings) -> list[Weight]:
     relations = tuple(dict.fromkeys(hop.relation.lower() for hop in draft.hops if hop.relation))
     full = "enough pairs rest on one of its relations"
-    return Weight(marks=relations, most=settings.least, share=settings.relations, full=full)
+    return [Weight(marks=relations, most=settings.least, share=settings.relations, full=full)]

@@ -15,6 +15,7 @@ from jinja2 import FileSystemLoader, StrictUndefined
 
 from pipeline import gates, prompts
 from pipeline.config import RunConfig
+from pipeline.gates.licence import share_alike
 from pipeline.redact import clean
 from pipeline.report import money
 from pipeline.report.figures import Figures, Share
@@ -39,6 +40,8 @@ class Contents(Data):
 
     rows: dict[str, dict[str, int]]
     include: tuple[str, ...] = ()
+    redistribute: str = "unknown"
+    """How much of the corpus may be passed on, as its manifest says."""
     example: Draft | None = None
 
 
@@ -57,7 +60,7 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         prompts={name: prompts.load(name).digest for name in prompts.names()},
         lineage=figures.lineage,
         shared=config.models.shared(),
-        share_alike=figures.lineage is not None and "-SA" in figures.lineage.licence.upper(),
+        share_alike=figures.lineage is not None and share_alike(figures.lineage.licence),
     )
 
 

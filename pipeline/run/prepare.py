@@ -7,6 +7,8 @@ from pipeline.agents.site import Site
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus, Manifest, load, resolve
 from pipeline.errors import UsageError
+from pipeline.gates import Gates
+from pipeline.gates.licence import conflict
 from pipeline.llm.base import LLM
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.cached import Cached
@@ -28,6 +30,17 @@ def check(config: RunConfig) -> Manifest:
     named = config.corpus
     fields = {"text_field": named.text_field, "title_field": named.title_field, "id_field": named.id_field}
     return resolve(named.name, **fields)
+
+
+def gates(config: RunConfig, manifest: Manifest) -> None:
+    """Raises UsageError where the gates cannot work, or would let nothing of this corpus through."""
+    Gates(config.gates)
+    problem = conflict(manifest.licence)
+    if problem and "licence" not in config.gates.off:
+        raise UsageError(
+            f"{manifest.name}: {problem}, so that no pair could be passed on; "
+            "to dig for yourself alone: --set 'gates.off=[\"licence\"]'"
+        )
 
 
 def corpus(config: RunConfig) -> Corpus:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from pipeline import chat, registry, shipped
 from pipeline.agents.environment import Environment
+from pipeline.cleaning import clean
 from pipeline.types import Record, Rollout, Status, Stop, Trajectory, Verdict
 
 INCLUDES = ("below_target", "beyond_solver", "always_solved")
@@ -31,7 +32,8 @@ PROVENANCE: list[tuple[str, pa.DataType]] = [
 class View(Protocol):
     """A module of this package. Its docstring names its consumer and where its rules come from.
 
-    It may have `BESIDE`: texts to write beside its shards, by file name.
+    It may have `BESIDE`: texts to write beside its shards, by file name; and `TEXT`, what its rows hold of the corpus:
+    whole passages ("full", where it says nothing), quotes ("spans") or neither ("ids").
     """
 
     SCHEMA: pa.Schema
@@ -58,6 +60,12 @@ def load(name: str) -> View:
 def beside(view: View) -> Mapping[str, str]:
     """Texts that are written beside the shards of the view, by file name."""
     return getattr(view, "BESIDE", {})
+
+
+def withheld(view: View, redistribute: str) -> bool:
+    """Does the view hold more of the corpus than may be passed on? `redistribute` is the manifest's."""
+    order = ("ids", "spans", "full")
+    return redistribute in order and order.index(getattr(view, "TEXT", "full")) > order.index(redistribute)
 
 
 def shipped_file(name: str) -> str:
@@ -116,10 +124,11 @@ def correct(record: Record) -> list[Attempt]:
 
 def fit(trajectory: Trajectory) -> bool:
     """Is it worth imitating: ended on its own with one call of `answer`, without a repeat or a format error?"""
-    last = trajectory.messages[-1]
+    cleaned = clean(trajectory)
     return (
         trajectory.stop is Stop.ANSWERED
         and trajectory.format_errors == 0
         and not any(call.repeat for call in trajectory.calls)
-        and [call.name for call in last.tool_calls] == ["answer"]
+        and not cleaned.why
+        and not cleaned.edited
     )

@@ -33,6 +33,7 @@ ASSESSMENT = pa.struct(
         ("least_steps", pa.int32()),
     ]
 )
+TEXT = "spans"
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),

@@ -31,6 +31,7 @@ PROMPT = (
     "Question: {question}\n"
 )
 _TAG = re.compile(r"</?(?:think|search|information|answer)>")
+TEXT = "ids"
 SCHEMA = pa.schema(
     [
         ("question", pa.string()),

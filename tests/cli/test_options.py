@@ -25,7 +25,12 @@ def test_a_flag_wins_over_the_file_and_set_over_the_flag(tmp_path: Path) -> None
 
 def test_every_flag_has_a_key_of_the_configuration() -> None:
     for option in options.KEYS:
-        texts = {"steps": "3", "model": "openai:m", "base_url": "http://localhost:8000/v1"}
+        texts: dict[str, object] = {
+            "against": [Path("questions.txt")],
+            "steps": "3",
+            "model": "openai:m",
+            "base_url": "http://localhost:8000/v1",
+        }
         numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts")
         value = texts.get(option) or (3 if option in numbers or option.startswith("budget") else "bm25")
         before, after = options.settings({}), options.settings({option: value})

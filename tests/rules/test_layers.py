@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("config", "presets", "registry", "prompts", "agents.parse"),
     ("corpus", "readers", "retrieval", "llm", "embedded"),
     ("agents", "audit", "answers", "assess", "gates"),
-    ("strategies", "episode", "measure", "process", "encounters", "teaching", "branching"),
+    ("strategies", "episode", "measure", "process", "cleaning", "encounters", "teaching", "branching"),
     ("run", "doctor"),
     ("views", "chat", "spellings", "report", "export", "serve", "review", "hub"),
     ("cli",),

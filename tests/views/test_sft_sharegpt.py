@@ -58,7 +58,8 @@ def test_parallel_calls_are_a_list_and_their_observations_one_turn():
     record = accepted(1)
     messages = record.confirmation[0].trajectory.messages
     two = (*messages[2].tool_calls, ToolCall(id="call-x", name="open", arguments='{"passage_id": "p1"}'))
-    both = (messages[2].model_copy(update={"tool_calls": two, "content": ""}), messages[3], messages[3])
+    answered = messages[3].model_copy(update={"tool_call_id": "call-x"})
+    both = (messages[2].model_copy(update={"tool_calls": two, "content": ""}), messages[3], answered)
     trajectory = record.confirmation[0].trajectory.model_copy(
         update={"messages": (*messages[:2], *both, *messages[4:])}
     )

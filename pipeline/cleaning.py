@@ -1,0 +1,76 @@
+"""Trajectories made fit to imitate, as DR-Venus does it (arXiv 2604.19859, `SFT/data_clean/prepare_trajectories.py`).
+
+A turn all of whose calls were made before is taken out with its observations. What is left must have the form that a
+trained model is to speak: a system prompt and a question, then calls and their observations in turn, and at the end the
+one call of `answer`. Long trajectories are rare and worth more, so they are repeated by their number of turns; whoever
+splits does so before, or copies stand on both sides.
+"""
+
+from typing import NamedTuple
+
+import orjson
+
+from pipeline.types import Message, Trajectory
+
+COPIES = ((50, 1), (100, 2))
+"""Up to so many turns, so many copies; beyond the last, `MOST_COPIES`."""
+MOST_COPIES = 5
+
+
+class Cleaned(NamedTuple):
+    """`why` is empty where the messages are fit; `edited` where a turn was taken out, which no agent has ever seen."""
+
+    messages: tuple[Message, ...]
+    why: str = ""
+    edited: bool = False
+
+
+def clean(trajectory: Trajectory) -> Cleaned:
+    """The messages without repeated turns, and what is wrong with their form."""
+    known = set[str]()
+    kept: list[Message] = []
+    gone = set[str]()
+    for message in trajectory.messages:
+        signatures = {_signature(call.name, call.arguments) for call in message.tool_calls}
+        if signatures and signatures <= known:
+            gone |= {call.id for call in message.tool_calls}
+        elif message.tool_call_id not in gone or message.role != "tool":
+            kept.append(message)
+        known |= signatures
+    return Cleaned(tuple(kept), _malformed(kept), edited=bool(gone))
+
+
+def copies(messages: tuple[Message, ...]) -> int:
+    """How often a trajectory stands in a set that is resampled by turns."""
+    turns = sum(message.role == "assistant" for message in messages)
+    return next((times for most, times in COPIES if turns <= most), MOST_COPIES)
+
+
+def _signature(name: str, arguments: str) -> str:
+    """A call as its repeat would read, whatever the order of its arguments."""
+    try:
+        return f"{name} {orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS).decode()}"
+    except orjson.JSONDecodeError:
+        return f"{name} {arguments}"
+
+
+def _malformed(messages: list[Message]) -> str:
+    if [message.role for message in messages[:2]] != ["system", "user"]:
+        return "it does not begin with a system prompt and a question"
+    waiting: list[str] = []
+    for message in messages[2:]:
+        if message.role == "tool":
+            if message.tool_call_id not in waiting:
+                return "an observation answers no call"
+            waiting.remove(message.tool_call_id)
+        elif message.role != "assistant" or waiting:
+            return "a call has no observation" if waiting else f"a {message.role} speaks in between"
+        else:
+            waiting = [call.id for call in message.tool_calls]
+            if not waiting:
+                return "a turn makes no call"
+    names = [call.name for call in messages[-1].tool_calls]
+    if names != ["answer"]:
+        return "it does not end with an answer"
+    before = [call.name for message in messages[:-1] for call in message.tool_calls]
+    return "it answers before its end" if "answer" in before else ""

@@ -1,0 +1,52 @@
+"""Text that is nobody's business: e-mail addresses, phone, card and account numbers, keys to a service.
+
+The question, its answer and its quotes are looked at for all of these; the passages of the rollouts that would be
+trained on, which are long and full of figures, for addresses and keys alone.
+"""
+
+import re
+from collections.abc import Iterator
+
+from pipeline.gates.base import Settings, Weight
+from pipeline.types import Draft, Record
+
+_ANYWHERE = {
+    "an e-mail address": r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})*\.[a-z]{2,18}\b",
+    "a key": r"\b(?:sk-[\w-]{20,}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|hf_[A-Za-z0-9]{30,}"
+    r"|xox[abprs]-[\w-]{10,}|AIza[\w-]{35}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,})",
+    "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
+}
+_IN_SHORT_TEXTS = {
+    "a phone number": r"(?<![\w.,])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?(?:\d{2,4}[ .-]?){2,4}\d{2,4}"
+    r"|\(\d{3}\) ?\d{3}-\d{4}|\d{3}-\d{3}-\d{4})(?!\w)",
+    "an account number": r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b",
+    "a social security number": r"\b\d{3}-\d{2}-\d{4}\b",
+}
+_CARD = re.compile(r"(?<![\d.,-])(?:\d[ -]?){13,19}(?![\d-])")
+
+
+def weigh(draft: Draft, record: Record, settings: Settings) -> list[Weight]:
+    quotes = [text for hop in draft.hops for text in (hop.sub_question, hop.answer, hop.quote)]
+    short = "\n".join((draft.question, draft.answer, *draft.answer_aliases, *quotes))
+    found = [*_found(short, _ANYWHERE), *_found(short, _IN_SHORT_TEXTS), *_cards(short)]
+    if not found:
+        found = [kind for text in _observed(record) for kind in _found(text, _ANYWHERE)]
+    return [Weight(drop=f"it holds {found[0]}")] if found else []
+
+
+def _found(text: str, patterns: dict[str, str]) -> Iterator[str]:
+    return (kind for kind, pattern in patterns.items() if re.search(pattern, text))
+
+
+def _cards(text: str) -> Iterator[str]:
+    for match in _CARD.finditer(text):
+        digits = [int(c) for c in match[0] if c.isdigit()]
+        doubled = [sum(divmod(2 * d, 10)) if n % 2 else d for n, d in enumerate(reversed(digits))]
+        if sum(doubled) % 10 == 0 and len(set(digits)) > 1:
+            yield "a card number"
+
+
+def _observed(record: Record) -> Iterator[str]:
+    last = record.last
+    for rollout in (*record.confirmation, *(last.rollouts if last else ())):
+        yield "\n".join(message.content for message in rollout.trajectory.messages if message.role == "tool")
