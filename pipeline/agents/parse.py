@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pipeline.errors import FormatError
 from pipeline.types import Data
 
-MOST_BYTES = 100_000
+MOST_BYTES, MOST_SHOWN = 100_000, 80
 T = TypeVar("T", bound=Data)
 
 
@@ -27,7 +27,8 @@ def parse(model: type[T], raw: str) -> T:
         return model.model_validate(_clean(model.model_validate_json(data).model_dump()))
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "arguments"
+        # The name of a field that is not known is the model's own text, and goes back to it.
+        place = ".".join(str(part) for part in first["loc"])[:MOST_SHOWN] or "arguments"
         raise FormatError(f"{place}: {first['msg']}") from error
 
 

@@ -1,0 +1,175 @@
+"""10,000 mutated model outputs of every kind: each is read, or is a `FormatError`; no agent ends in an exception."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pipeline.agents import judge, oracle, tools
+from pipeline.agents.loop import Agent, Desk, converse
+from pipeline.agents.parse import parse
+from pipeline.agents.structured import structured
+from pipeline.config import AgentLimits
+from pipeline.errors import FormatError
+from pipeline.llm import reply
+from pipeline.llm.base import Completion, Finish, Request
+from pipeline.llm.retry import Failure
+from pipeline.llm.scripted import ScriptedLLM
+from pipeline.llm.settings import ModelConfig
+from pipeline.strategies.base import to_draft
+from pipeline.types import Data, Message, Stop, Usage
+from tests.hostile import HOSTILE
+from tests.test_episode import FILM, HOLM, SHELF, TOWN, proposal
+
+PROPOSAL = proposal()
+SHAPES: tuple[tuple[type[Data], dict[str, Any]], ...] = (
+    (tools.SearchArguments, {"query": "Ada Holm painter"}),
+    (tools.OpenArguments, {"passage_id": FILM.shown_id}),
+    (tools.AnswerArguments, {"answer": "1641"}),
+    (tools.ProposeArguments, PROPOSAL),
+    (tools.ExploreArguments, {"tool": "search", "argument": "Ada Holm", "intent": "who is she"}),
+    (judge.VerdictOutput, {"reason": "the same year", "correct": True}),
+    (oracle.ReadOutput, {"reason": "Vessby: founded 1641", "answer": "1641"}),
+    (oracle.WeighOutput, {"reason": "all stated", "fits": False}),
+)
+ODD: tuple[Any, ...] = (
+    None, True, 0, -1, 1e308, 10**40, "", [], {}, [[]], {"": None}, "\ud83e\udded", "x" * 200_000, *HOSTILE,
+)  # fmt: skip
+TEXTS = (
+    "NaN", "Infinity", "1e999", "\\ud800", "\\u0000", '"', "{", "}", "[" * 5000, "]", ",", ":", "//", "/*", "'",
+    "\ufeff",
+    "```json\n", "<tool_call>", "</tool_call>", "<think>", "\ud800", "\x00", "\x1b", "\u2028", "true", "null",
+    '{"a":' * 2000, "rm -rf /", "../../etc/passwd", "{{ 7*7 }}",
+)  # fmt: skip
+SEED = 20261121
+
+
+def bent(tree: Any, chance: random.Random) -> Any:
+    """The tree with one value, anywhere, replaced, removed or given a neighbour."""
+    if isinstance(tree, dict) and tree and chance.random() < 0.85:
+        key = chance.choice(list(tree))
+        how = chance.randrange(5)
+        if how == 0:
+            return {k: v for k, v in tree.items() if k != key}
+        if how == 1:
+            return {**tree, chance.choice(["extra", "__class__", key.upper(), ""]): chance.choice(ODD)}
+        return {**tree, key: bent(tree[key], chance)}
+    if isinstance(tree, list) and tree and chance.random() < 0.85:
+        place = chance.randrange(len(tree))
+        how = chance.randrange(4)
+        if how == 0:
+            return tree * chance.choice([2, 50])
+        return [*tree[:place], bent(tree[place], chance), *tree[place + how % 2 :]]
+    return chance.choice(ODD)
+
+
+def garbled(text: str, chance: random.Random) -> str:
+    """The text cut, doubled, or with something put in or taken out, once to three times."""
+    for _ in range(chance.randint(1, 3)):
+        start, end = sorted(chance.randrange(len(text) + 1) for _ in range(2))
+        text = chance.choice(
+            [
+                text[:start],
+                text[start:],
+                text[:start] + text[end:],
+                text + text,
+                text[:start] + chance.choice(TEXTS) + text[start:],
+                text[:start] + chance.choice(TEXTS) + text[end:],
+                text[:start] + chr(chance.randrange(1, 0x2FFF)) + text[start:],
+            ]
+        )[:400_000]
+    return text
+
+
+def mutated(tree: dict[str, Any], chance: random.Random) -> str:
+    if chance.random() < 0.5:
+        return json.dumps(bent(tree, chance), ensure_ascii=chance.random() < 0.5)
+    return garbled(json.dumps(tree), chance)
+
+
+def sent(content: str, calls: list[tuple[str, str]]) -> Completion:
+    """What our client makes of a server's answer; nothing where it is no answer at all."""
+    written = [{"id": "x", "type": "function", "function": {"name": name, "arguments": text}} for name, text in calls]
+    message = {"role": "assistant", "content": content, "tool_calls": written}
+    body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
+    try:
+        return reply.completion(body.encode())
+    except Failure:
+        return Completion(message=Message(role="assistant"), finish=Finish.EMPTY, usage=Usage(calls=1))
+
+
+def outputs(count: int) -> Iterator[tuple[type[Data], str]]:
+    chance = random.Random(SEED)
+    for number in range(count):
+        shape, tree = SHAPES[number % len(SHAPES)]
+        yield shape, mutated(tree, chance)
+
+
+def test_every_shape_is_read_when_it_is_whole() -> None:
+    for shape, tree in SHAPES:
+        assert parse(shape, json.dumps(tree))
+
+
+def test_ten_thousand_mutated_outputs_are_values_or_format_errors() -> None:
+    desk = Desk(passages={p.shown_id: p for p in (FILM, HOLM, TOWN)})
+    ended, longest = Counter[str](), 0
+    for shape, raw in outputs(10_000):
+        try:
+            value = parse(shape, raw)
+        except FormatError as error:
+            longest = max(longest, len(str(error)))
+            ended["refused"] += 1
+            continue
+        ended["read"] += 1
+        assert value.model_validate_json(value.model_dump_json()) == value, "it can be journalled"
+        if shape is tools.ProposeArguments:
+            try:
+                draft = to_draft(raw, desk)
+                ended["drafts"] += draft is not None
+            except FormatError:
+                ended["drafts refused"] += 1
+    assert min(ended["refused"], ended["read"], ended["drafts"], ended["drafts refused"]) > 50, ended
+    assert longest < 300, "an error goes back to the model, and tells it nothing at length that it said itself"
+
+
+@pytest.mark.parametrize("block", range(4))
+async def test_agents_end_with_a_stop_whatever_they_are_told(block: int) -> None:
+    """Solver and generator over models that answer with mutated calls, unknown tools, many calls or none."""
+    chance = random.Random(SEED + block)
+    names = [*(tool.name for tool in tools.SOLVER_TOOLS), "propose", "rm -rf /", ""]
+
+    def say(request: Request) -> Completion:
+        shapes = chance.choices(SHAPES[:4], k=chance.choice([0, 1, 1, 1, 2, 20]))
+        return sent(garbled("so", chance), [(chance.choice(names), mutated(tree, chance)) for _, tree in shapes])
+
+    for number in range(60):
+        agent = Agent(
+            llm=ScriptedLLM(say),
+            model=ModelConfig(),
+            tools=(tools.SOLVER_TOOLS, tools.GENERATOR_TOOLS)[number % 2],
+            limits=AgentLimits(searches=4, turns=8, format_errors=6),
+            retriever=SHELF,
+            k=2,
+            accept=to_draft if number % 2 else lambda arguments, desk: parse(tools.AnswerArguments, arguments),
+        )
+        trajectory = await converse(agent, (Message(role="user", content="?"),), sample=number, desk=Desk())
+        assert trajectory.stop in set(Stop)
+        assert len(trajectory.calls) <= 4 + 20
+        assert all(call.tool in ("search", "open") for call in trajectory.calls)
+
+
+async def test_structured_answers_are_values_or_one_format_error() -> None:
+    chance = random.Random(SEED)
+    ended: Counter[str] = Counter()
+    for shape, tree in SHAPES[5:] * 100:
+        model = ScriptedLLM(lambda request, tree=tree: sent(mutated(tree, chance), []))  # type: ignore[misc]
+        try:
+            value, _ = await structured(model, ModelConfig(), (), "any", shape)
+            ended["read"] += isinstance(value, shape)
+        except FormatError:
+            ended["refused"] += 1
+    assert sum(ended.values()) == 300
+    assert min(ended.values()) > 3, ended
