@@ -7,7 +7,7 @@ Whatever goes wrong in it goes back to the model as text or ends it with a `Stop
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pipeline.agents.parse import parse
+from pipeline.agents.parse import MOST_BYTES, parse
 from pipeline.agents.tools import OpenArguments, SearchArguments, render
 from pipeline.config import AgentLimits
 from pipeline.errors import FormatError
@@ -17,6 +17,8 @@ from pipeline.retrieval.base import Retriever
 from pipeline.text import words
 from pipeline.types import Call, Message, Passage, Stop, ToolCall, Trajectory, Usage
 
+MOST_CALLS = 4
+"""Times the calls that a turn may hold: those beyond are not even answered."""
 OPENED = 12
 """Passages that one `open` shows: about 1,200 words."""
 
@@ -95,8 +97,8 @@ async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> bool:
     desk.usage += completion.usage
     if completion.finish is Finish.CONTEXT:
         return False
-    calls = _numbered(completion.message.tool_calls, desk)
-    desk.messages.append(completion.message.model_copy(update={"tool_calls": calls}))
+    calls = _numbered(completion.message.tool_calls[: MOST_CALLS * agent.limits.calls_per_turn], desk)
+    desk.messages.append(_kept(completion.message, calls))
     if not calls:
         why = "was cut off at the token limit" if completion.finish is Finish.LENGTH else "called no tool"
         names = ", ".join(tool.name for tool in agent.tools)
@@ -112,6 +114,14 @@ async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> bool:
         else:
             _error(desk, message)
     return True
+
+
+def _kept(message: Message, calls: tuple[ToolCall, ...]) -> Message:
+    """The message as it enters the conversation: it is sent again in every turn and stands in the journal, so that a
+    model that says megabytes is cut short. Arguments as long as that are refused before they are read."""
+    short = tuple(call.model_copy(update={"arguments": call.arguments[:MOST_BYTES]}) for call in calls)
+    said = {"content": message.content[:MOST_BYTES], "reasoning": message.reasoning[:MOST_BYTES]}
+    return message.model_copy(update={**said, "tool_calls": short})
 
 
 def _numbered(calls: tuple[ToolCall, ...], desk: Desk) -> tuple[ToolCall, ...]:
