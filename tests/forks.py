@@ -1,6 +1,7 @@
 """Forks of the records of `tests/records.py`, made by hand so that it is known what follows from them."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from pipeline.types import Branch, Fork, Record, Rollout
 from tests import records
@@ -36,9 +37,9 @@ def _source(record: Record, sample: int) -> Rollout:
     return next(r for r in (*record.last.rollouts, *record.confirmation) if r.sample == sample)
 
 
-def branched(n: int = 1, model: str = "embedded") -> Record:
+def branched(n: int = 1, model: str = "embedded", side: Literal["train", "eval"] = "train") -> Record:
     """An accepted record with forks of all methods: its rollout 1 failed, 0 is its best."""
-    w, record = records.world(n), records.accepted(n, model=model)
+    w, record = records.world(n), records.accepted(n, side=side, model=model)
     made = [
         fork(record, w, (1, 6), ["right", "right", "wrong"], controls=["wrong", "wrong", "wrong"]),
         fork(record, w, (1, 2), ["right", "wrong"], method="eef"),

@@ -19,6 +19,7 @@ from pipeline.export import Selection, export
 from pipeline.store.journal import Journal
 from pipeline.store.shards import Shelf
 from pipeline.views import base, records
+from tests.forks import branched
 from tests.hostile import HOSTILE
 from tests.records import accepted, batch, hostile, no_draft, rejected
 
@@ -42,7 +43,7 @@ def files(folder):
 
 @pytest.mark.parametrize("view", base.names())
 def test_every_view_loads_through_the_card(tmp_path, view):
-    originals = [*batch(32), hostile()]
+    originals = [*batch(32), hostile(), branched(200), branched(201, side="eval")]
     manifest = export(originals, tmp_path / "ds", CHOSEN)
     loaded = load(tmp_path / "ds", view)
     assert list(loaded) == ["train", "eval"]
