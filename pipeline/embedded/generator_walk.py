@@ -15,7 +15,7 @@ from pipeline.embedded.generator_wording import Style, hops, question
 from pipeline.embedded.observed import Seen
 from pipeline.text import contains, words
 
-_FIRST_CALLS, _MOST_TURNS = 5, 10
+_FIRST_CALLS, _MOST_TURNS = 8, 8
 """Every turn sends all that was read again: a prompt that starts long leaves fewer of them."""
 _OWN = 1.2
 """What it is worth to stay with the seed, in edges."""
@@ -69,13 +69,14 @@ class Walk:
             return []
         at_once = at_once or max(3, self.goal.budget // (_MOST_TURNS - 2))
         left = self.goal.budget - len(self.found)
-        trial = next(
-            (chain for chain in self.ranked(self.goal.steps, self.goal.type)[:_TRIED] if not self.failed(chain)), None
-        )
-        if not trial and left <= _KEPT:
-            trial = self.best()
-        if trial:
-            return self.untried(trial)[:left]
+        good = [chain for chain in self.ranked(self.goal.steps, self.goal.type)[:_TRIED] if not self.failed(chain)]
+        if not good and left <= _KEPT:
+            good = [best for best in (self.best(),) if best]
+        if good:
+            # The best one still open decides whether to go on; others are tried out with it where a turn has room.
+            rest = [query for chain in good[1:] for query in self.untried(chain)]
+            own = self.untried(good[0])
+            return list(dict.fromkeys([*own, *rest]))[: max(len(own), at_once)][:left] if own else []
         return self.frontier()[: min(left - _KEPT, at_once if self.found else max(at_once, _FIRST_CALLS))]
 
     def ranked(self, length: int, answer_type: str) -> list[Chain]:
@@ -110,14 +111,14 @@ class Walk:
         return [query for query in self.trials(chain) if query not in self.found and words(query)]
 
     def failed(self, chain: Chain) -> bool:
-        """Does a search that was made for it show that fewer would do?"""
+        """Does a search that was made for it show that fewer would do, or that a hop's own would not?"""
         homes = [stated.passage.id for stated in chain.evidence]
         if self._leaks(chain):
             return True
         *single, whole = self.trials(chain)
         for place, query in enumerate(single):
-            shown = {hit.id for hit in self.found.get(query, ())[:_TOP]}
-            if shown & set(homes[place + 1 :]):
+            shown = [hit.id for hit in self.found.get(query, ())]
+            if set(shown[:_TOP]) & set(homes[place + 1 :]) or (shown and homes[place] not in shown):
                 return True
         return len(homes) > 1 and set(homes) <= {hit.id for hit in self.found.get(whole, ())[:_TOP]}
 

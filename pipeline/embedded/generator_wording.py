@@ -158,9 +158,9 @@ def _subject(graph: Graph, thing: Thing, entered: Edge | None) -> str:
     """The thing by its name; one that is reached over another's name, by its description with that name."""
     if not entered or not entered.back:
         return name(thing, typed=True)
-    fact = entered.back.fact
     if thing.noun.kind != lexicon.WORK:
-        return name(thing, typed=True)
+        return _nested(graph, entered, entered.mention, Style()) or name(thing, typed=True)
+    fact = entered.back.fact
     how = "starring" if not fact.verb.auxiliary else fact.verb.rest + " by" if fact.form != "definition" else "by"
     return f"the {thing.noun.full} {how} {entered.mention}"
 

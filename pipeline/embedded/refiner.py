@@ -22,10 +22,10 @@ from pipeline.text import normalise
 from pipeline.types import Message
 
 _EASIEST = ("number", "date", "entity")
-_AT_ONCE, _MOST_TURNS = 7, 3
+_AT_ONCE, _MOST_TURNS = 8, 2
 """Its prompt holds every passage read so far, and every turn sends it again."""
 _SAYS_NOTHING = frozenset("this that which what date day year whom".split())
-_NOT_FOUND = ("retrieval_miss", "solver_error")
+_NOT_UNDERSTOOD = ("solver_error", "generator_error")
 
 
 def revise(request: Request) -> Message:
@@ -44,6 +44,8 @@ class Revision:
         self.draft, self.feedback = inputs["draft"], inputs["feedback"]
         self.said = [_core(draft["question"]) for draft in [self.draft, *inputs["earlier"]]]
         self.easy = self.feedback["label"] == "too_easy"
+        self.unread = self.feedback["cause"] in _NOT_UNDERSTOOD and not self.feedback["hops"]
+        """Nobody made sense of it, and no hop in particular is to blame."""
         self.steps: int = inputs["target_steps"]
         read = {passage["id"]: shown(passage) for passage in inputs["seen"]}
         homes = [hop["passage_id"] for hop in self.draft["hops"] if hop["passage_id"] in read]
@@ -62,10 +64,10 @@ class Revision:
         self.chain = self._recognised()
 
     def _cost(self, chain: Chain) -> float:
-        """What a chain costs for being unlike the draft, and for keeping what was found wrong with it."""
+        """What it costs to be unlike the draft, or like one not understood, and to keep what was found wrong."""
         homes = {stated.passage.id for stated in chain.evidence}
         kept = len(homes & self.homes)
-        return 4.0 * self._keeps_doubt(chain) - kept
+        return 4.0 * self._keeps_doubt(chain) + (kept if self.unread else -kept)
 
     def _keeps_doubt(self, chain: Chain) -> bool:
         pairs = zip(chain.evidence, chain.answers, strict=True)
@@ -112,7 +114,7 @@ class Revision:
         if self.easy:
             named = self.feedback["cause"] in ("over_specified", "superficial")
             return self._longer, self._without_doubt, *((self._described,) if named else ())
-        if self.feedback["cause"] in _NOT_FOUND:
+        if self.feedback["cause"] == "retrieval_miss":
             return self._other_final, self._without_doubt, self._told_more
         return self._without_doubt, self._other_final, self._told_more
 
