@@ -60,20 +60,23 @@ def supported(draft: Draft, rollout: Rollout) -> bool:
     return any(contains(block, draft.answer) and contains(block, subject) for block in blocks)
 
 
-def label(verdicts: Sequence[Verdict], *, rollouts: int, target: int) -> Label | None:
-    """What the verdicts decide, or none while a further rollout could still change it."""
+def label(verdicts: Sequence[Verdict], target: int) -> Label:
+    """What these verdicts say of the draft."""
     steps = [v.steps for v in verdicts if v.correct]
-    if steps and min(steps) < target:
-        return Label.TOO_EASY
-    if len(verdicts) < rollouts:
-        return None
-    return Label.CANDIDATE if steps else Label.UNSOLVED
+    if not steps:
+        return Label.UNSOLVED
+    return Label.TOO_EASY if min(steps) < target else Label.CANDIDATE
 
 
-def decided(verdicts: Sequence[Verdict], target: int) -> int:
-    """How many verdicts, in index order, it takes until the label cannot change."""
-    easy = (n for n, v in enumerate(verdicts, 1) if v.correct and v.steps < target)
-    return next(easy, len(verdicts))
+def decided(verdicts: Sequence[Verdict], target: int, *, rollouts: int, screen: int | None) -> int | None:
+    """How many verdicts, in index order, the label rests on; none while a further rollout could still change it.
+
+    With a `screen`, the first correct one of so many sends the draft on: K fresh rollouts will tell the rest.
+    """
+    for count, found in enumerate(verdicts, 1):
+        if (found.correct and (screen or found.steps < target)) or count == (screen or rollouts):
+            return count
+    return None
 
 
 def feedback_from_audit(findings: Sequence[Finding]) -> Feedback:
@@ -90,7 +93,7 @@ def feedback_from_audit(findings: Sequence[Finding]) -> Feedback:
 
 def feedback(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], *, target: int) -> Feedback | None:
     """Name why a draft was too easy or unsolved, from the traces alone; none for a candidate."""
-    found = label([v for _, v in tried], rollouts=len(tried), target=target)
+    found = label([v for _, v in tried], target)
     if found is Label.CANDIDATE:
         return None
     if found is Label.UNSOLVED:

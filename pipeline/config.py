@@ -62,8 +62,12 @@ class LoopConfig(Data):
 
     rollouts: int = Field(4, ge=1, le=64)
     """K, for the verdict and again for the confirmation."""
-    rounds: int = Field(2, ge=0, le=8)
-    """R, revisions after round 0. SAGE's third round made the data harder and the training worse (Table 5)."""
+    screen: int | None = Field(None, ge=1, le=64)
+    """Rollouts of which the first correct one sends a draft on to the confirmation, which runs all K afresh. Left out:
+    2, or 1 of the embedded solver, whose rollouts hardly differ. Without a confirmation all K decide, as in SAGE."""
+    rounds: int = Field(4, ge=0, le=8)
+    """R, revisions after round 0, most of which end without a rollout. SAGE's is 2: its third made the data harder and
+    the training worse (Table 5), by drafts that few rollouts solve; the confirmation measures those afresh."""
     audit: bool = True
     early_stop: bool = True
     confirm: bool = True
@@ -83,9 +87,11 @@ class ChecksConfig(Data):
     """Checks of a draft that only a model can make."""
 
     run: tuple[Check, ...] | None = None
-    """Left out: all of them with a real reader, and none with the embedded one."""
+    """Left out: all of them with a real reader; with all embedded, which know nothing by heart, the oracle alone."""
     tries: int = Field(3, ge=1, le=32)
-    """Of the closed book, where most must fail, and with the evidence in hand, where one must succeed."""
+    """Of the closed book, where most must fail."""
+    oracle_tries: int = Field(1, ge=1, le=32)
+    """With the evidence in hand, where one must succeed."""
 
 
 class TreeConfig(Data):
@@ -159,7 +165,7 @@ class RunConfig(Data):
     checks: ChecksConfig = ChecksConfig()
     tree: TreeConfig = TreeConfig()
     teacher: TeacherConfig = TeacherConfig()
-    generator: AgentLimits = AgentLimits(searches=40, turns=48)
+    generator: AgentLimits = AgentLimits(searches=48, turns=48)
     solver: AgentLimits = AgentLimits(searches=12, turns=16)
     gates: GateSettings = GateSettings()
     """Which of the accepted pairs count. Not digested: gates stand behind the journal and change nothing in it."""
@@ -175,7 +181,16 @@ class RunConfig(Data):
     def checks_run(self) -> tuple[str, ...]:
         if self.checks.run is not None:
             return self.checks.run
-        return () if self.models.of("reader").embedded else get_args(Check)
+        if not self.models.of("reader").embedded:
+            return get_args(Check)
+        # The embedded reader understands what the embedded solver does: no judge of what better ones may.
+        return ("oracle",) if self.models.of("solver").embedded else ()
+
+    def screened(self) -> int | None:
+        """The rollouts of the screen; none where all K decide."""
+        if not self.loop.confirm:
+            return None
+        return min(self.loop.screen or (1 if self.models.of("solver").embedded else 2), self.loop.rollouts)
 
     def what(self) -> dict[str, Any]:
         """The digested part, with the digests of all prompts and of the embedded model's code where it is used."""
@@ -231,7 +246,9 @@ def build(
     preset = tree.get("preset", preset)
     if preset not in PRESETS:
         raise UsageError(f"no preset '{preset}'; known: {', '.join(PRESETS)}")
-    tree = _merged(PRESETS[preset], {**tree, "preset": preset})
+    # Each agent's limits have defaults of their own, so that one of them can be set without the others.
+    limits = RunConfig().model_dump(mode="json", include={"generator", "solver"})
+    tree = _merged(_merged(limits, PRESETS[preset]), {**tree, "preset": preset})
     try:
         return RunConfig.model_validate(tree)
     except ValidationError as error:

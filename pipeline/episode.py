@@ -15,6 +15,7 @@ from pipeline.agents.solver import attempt, solver
 from pipeline.audit import audit
 from pipeline.audit.readings import readings
 from pipeline.audit.rivals import rivals
+from pipeline.config import RunConfig
 from pipeline.errors import FormatError
 from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
@@ -75,8 +76,8 @@ async def trial(proposal: Proposal, index: int, seed: Seed, site: Site) -> Round
     drawn = is_control(seed, index, loop.control_share)
     tried: Tried = []
     if not fatal or drawn:
-        tried = await attempts(draft, site, stop_at=target if loop.early_stop and not drawn else None)
-    needed = tried[: assess.decided(verdicts_of(tried), target)] if loop.early_stop else tried
+        tried = await attempts(draft, site, target=target, whole=drawn)
+    needed = tried[: _decided(tried, target, site.config)] if loop.early_stop else tried
     feedback = assess.feedback_from_audit(findings) if fatal else assess.feedback(draft, needed, target=target)
     weighed = await rivals(draft, needed, feedback, site)
     return Round(
@@ -88,25 +89,28 @@ async def trial(proposal: Proposal, index: int, seed: Seed, site: Site) -> Round
         probes=(*read.probes, *weighed.probes),
         rollouts=tuple(rollout for rollout, _ in tried),
         verdicts=tuple(verdict for _, verdict in tried),
+        decided=len(needed),
         control=drawn and (fatal or len(needed) < len(tried)),
         feedback=assess.feedback_from_audit(weighed.findings) if weighed.findings else feedback,
     )
 
 
-async def attempts(draft: Draft, site: Site, *, stop_at: int | None) -> Tried:
-    """K rollouts, or fewer where `stop_at` (the target) is given and the verdict can no longer change.
+async def attempts(draft: Draft, site: Site, *, target: int, whole: bool) -> Tried:
+    """K rollouts, or as many as it takes to decide; all K of a control (`whole`).
 
     Rollouts count in index order, so they run one after another where the next may not be needed.
     """
-    wanted = range(site.config.loop.rollouts)
-    if stop_at is None:
-        return list(await asyncio.gather(*(one(draft, sample, site) for sample in wanted)))
+    loop = site.config.loop
+    if whole or not loop.early_stop:
+        return list(await asyncio.gather(*(one(draft, sample, site) for sample in range(loop.rollouts))))
     tried: Tried = []
-    for sample in wanted:
-        tried.append(await one(draft, sample, site))
-        if assess.label(verdicts_of(tried), rollouts=len(wanted), target=stop_at) is not None:
-            break
+    while _decided(tried, target, site.config) is None:
+        tried.append(await one(draft, len(tried), site))
     return tried
+
+
+def _decided(tried: Tried, target: int, config: RunConfig) -> int | None:
+    return assess.decided(verdicts_of(tried), target, rollouts=config.loop.rollouts, screen=config.screened())
 
 
 async def confirm(draft: Draft, site: Site) -> Tried:

@@ -8,6 +8,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "sage": {
         "loop": {
             "audit": False,
+            "rounds": 2,
             "early_stop": False,
             "confirm": False,
             "refiner_searches": False,

@@ -1,7 +1,6 @@
 """Records as a run leaves them, made from a small invented country, for the tests of views, export and report.
 
-Everything is consistent: quotes are slices of their passages, observations are rendered by the product's own code,
-steps and hit steps follow from the calls. `world(n)` gives another chain for every n.
+Everything is consistent: quotes, steps, hit steps, observations by the product. `world(n)` gives a chain for each n.
 """
 
 from collections.abc import Sequence  # noqa: I001
@@ -239,7 +238,8 @@ def rejected(n: int = 3000, reason: str = "superficial", control: bool = False) 
         rounds = [round_(w, d, 0, styles, back).model_copy(update={"findings": (finding,), "control": control})]
     else:
         styles = ["lucky", "right", "wrong", "right"] if control else ["lucky"]
-        rounds = [round_(w, d, i, styles, TOO_EASY).model_copy(update={"control": control}) for i in range(3)]
+        rounds = [round_(w, d, i, styles, TOO_EASY) for i in range(3)]
+        rounds = [past.model_copy(update={"control": control, "decided": 1}) for past in rounds]
     return record(seed(w, n), Status.REJECTED, reason, rounds)
 
 

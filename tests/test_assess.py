@@ -87,6 +87,13 @@ def test_other_evidence_that_names_subject_and_answer_supports_too() -> None:
     assert verdict.correct
 
 
+def verdicts(steps: list[int | None]) -> list[Verdict]:
+    return [
+        Verdict(sample=n, right=s is not None, supported=True, method="exact", steps=s or 9, calls=9, hit_step=None)
+        for n, s in enumerate(steps)
+    ]
+
+
 @pytest.mark.parametrize(
     ("steps", "label"),
     [
@@ -94,18 +101,32 @@ def test_other_evidence_that_names_subject_and_answer_supports_too() -> None:
         ([2], Label.TOO_EASY),
         ([3, 2], Label.TOO_EASY),
         ([None] * 4, Label.UNSOLVED),
-        ([3, 3, 3], None),
-        ([None] * 3, None),
     ],
 )
-def test_a_label_is_given_as_soon_as_it_cannot_change(steps: list[int | None], label: Label | None) -> None:
-    verdicts = [
-        Verdict(sample=n, right=s is not None, supported=True, method="exact", steps=s or 9, calls=9, hit_step=None)
-        for n, s in enumerate(steps)
-    ]
-    assert assess.label(verdicts, rollouts=4, target=3) is label
-    if label is Label.TOO_EASY:
-        assert assess.decided([*verdicts, *verdicts], 3) == len(verdicts)
+def test_a_label_is_of_the_easiest_correct_rollout(steps: list[int | None], label: Label) -> None:
+    assert assess.label(verdicts(steps), target=3) is label
+
+
+@pytest.mark.parametrize(
+    ("steps", "screen", "count"),
+    [
+        ([3, None, None, None], None, 4),
+        ([3, 2, 3, 3], None, 2),
+        ([3, 3, 3], None, None),
+        ([None] * 3, None, None),
+        ([None] * 4, None, 4),
+        ([], None, None),
+        ([None], 2, None),
+        ([None, None, 3, 3], 2, 2),
+        ([3, 2, 3, 3], 2, 1),
+        ([None, 2, 3, 3], 2, 2),
+        ([], 2, None),
+    ],
+)
+def test_a_label_stands_as_soon_as_it_cannot_change(
+    steps: list[int | None], screen: int | None, count: int | None
+) -> None:
+    assert assess.decided(verdicts(steps), 3, rollouts=4, screen=screen) == count
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def seeded(target: int = 3) -> Seed:
 
 
 def run(cast: Cast, *sets: str, target: int = 3, preset: str = "default") -> Record:
-    settings = config.build(preset=preset, sets=["retrieval.k=1", "loop.control_share=0", *sets])
+    settings = config.build(preset=preset, sets=["retrieval.k=1", "loop.control_share=0", "loop.screen=2", *sets])
     site = Site(config=settings, llm=ScriptedLLM(cast), retriever=SHELF, lineage=LINEAGE)
     return asyncio.run(dig(seeded(target), site))
 
@@ -110,7 +110,7 @@ def run(cast: Cast, *sets: str, target: int = 3, preset: str = "default") -> Rec
 def test_a_draft_at_its_target_is_accepted_on_fresh_rollouts() -> None:
     record = run(Cast(lambda question, sample: [0, 3, 4, 3, 3, 0, 4, 0][sample]))
     assert (record.status, record.reason) == (Status.ACCEPTED, "")
-    assert [rollout.sample for rollout in record.rounds[0].rollouts] == [0, 1, 2, 3]
+    assert [rollout.sample for rollout in record.rounds[0].rollouts] == [0, 1]
     assert [rollout.sample for rollout in record.confirmation] == [4, 5, 6, 7]
     assert (record.difficulty, record.solve_rate) == (3, 0.5)
     assert record.usage["generator"].calls == 3
@@ -123,6 +123,14 @@ def test_rollouts_stop_as_soon_as_the_verdict_cannot_change() -> None:
     assert (record.status, record.reason) == (Status.REJECTED, Cause.SUPERFICIAL)
     assert len(record.rounds[0].rollouts) == 2
     assert record.confirmation == ()
+
+
+def test_a_longer_screen_finds_what_is_seldom_solved() -> None:
+    late = Cast(lambda question, sample: [0, 0, 3, 0][sample % 4])
+    assert run(late, "loop.rounds=0").status is Status.REJECTED
+    record = run(late, "loop.rounds=0", "loop.screen=4")
+    assert record.status is Status.ACCEPTED
+    assert len(record.rounds[0].rollouts) == 3
 
 
 def test_a_control_draft_runs_on_and_changes_no_verdict() -> None:
@@ -172,7 +180,7 @@ def test_a_wrong_answer_that_all_agree_on_makes_it_ambiguous_or_beyond_the_solve
 
 
 def test_without_the_readers_nothing_is_beyond_the_solver() -> None:
-    assert run(Cast(lambda question, sample: 0), "loop.rounds=0").reason == Cause.AMBIGUOUS
+    assert run(Cast(lambda question, sample: 0), "loop.rounds=0", "checks.run=[]").reason == Cause.AMBIGUOUS
 
 
 def test_too_easy_is_revised_until_it_is_not() -> None:
@@ -189,7 +197,7 @@ def test_too_easy_is_revised_until_it_is_not() -> None:
 
 def test_revisions_are_bounded() -> None:
     cast = Cast(lambda question, sample: 0, revisions=[proposal(f"{QUESTION[:-1]} {n}?") for n in range(9)])
-    record = run(cast)
+    record = run(cast, "loop.rounds=2", "checks.run=[]")
     assert len(record.rounds) == 3
     assert (record.status, record.reason) == (Status.REJECTED, Cause.AMBIGUOUS)
 
@@ -246,7 +254,7 @@ def test_a_slow_model_fails_the_seed_after_a_second_try() -> None:
     assert (record.status, record.reason, slow.calls) == (Status.FAILED, "deadline", 2)
 
 
-@pytest.mark.parametrize(("path", "judged"), [(0, 4), (-1, 0)])
+@pytest.mark.parametrize(("path", "judged"), [(0, 2), (-1, 0)])
 def test_no_judge_is_paid_for_an_answer_without_support(path: int, judged: int) -> None:
     record = run(Cast(lambda question, sample: path), "loop.rounds=0")
     assert record.usage["judge"].calls == judged == len([v for v in record.rounds[0].verdicts if v.method == "judge"])

@@ -12,7 +12,8 @@ from pipeline.agents.judge import rule
 from pipeline.agents.oracle import Reading, oracle, recall, skim
 from pipeline.agents.site import Site
 from pipeline.audit.evidence import gather
-from pipeline.types import Cause, Data, Draft, Finding, Passage, Probe, Usage
+from pipeline.text import words
+from pipeline.types import AnswerType, Cause, Data, Draft, Finding, Passage, Probe, Usage
 
 
 class Read(Data):
@@ -74,7 +75,7 @@ async def with_evidence(draft: Draft, target: int, site: Site) -> Read:
     """Never answered by one who was given all its passages."""
     passages = await _passages(draft, site)
     answer = partial(oracle, draft.question, passages, site)
-    probe = await _probe("oracle", draft, site, answer, site.config.checks.tries, until_right=True)
+    probe = await _probe("oracle", draft, site, answer, site.config.checks.oracle_tries, until_right=True)
     said = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
     detail = f"with all its passages in hand the answer was {said}"
     unsolved = [] if probe.right else [probe]
@@ -125,12 +126,18 @@ async def _probe(
     for sample in range(tries):
         reading = await answer(sample)
         model = reading.model
-        ruling = await rule(draft, reading.answer, site)
+        ruling = await rule(draft, reading.answer, site, ask=_alike(draft, reading.answer))
         answers.append(reading.answer)
         right, usage, judged = right + ruling.right, usage + reading.usage, judged + ruling.usage
         if right and until_right:
             break
     return Probe(check=check, model=model, answers=tuple(answers), right=right, usage=usage, judged=judged)
+
+
+def _alike(draft: Draft, answer: str) -> bool:
+    """Is it worth a judge's call? Its reader had the right words before it, or was to have none of them."""
+    known = {word for right in (draft.answer, *draft.answer_aliases) for word in words(right)}
+    return draft.answer_type is AnswerType.NUMBER or not known.isdisjoint(words(answer))
 
 
 def _findings(check: str, cause: Cause, probes: Sequence[Probe], detail: str) -> tuple[Finding, ...]:

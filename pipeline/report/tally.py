@@ -115,10 +115,9 @@ class Tally:
             self.checks["alarms"] += 1
             self.checks["false_alarms"] += assess.feedback(past.draft, tried, target=target) is None
         else:
-            needed = assess.decided(past.verdicts, target)
-            early, late = (assess.feedback(past.draft, tried[:n], target=target) for n in (needed, len(tried)))
+            early, late = (assess.feedback(past.draft, tried[:n], target=target) for n in (past.decided, len(tried)))
             self.checks["cut"] += 1
-            self.checks["saved"] += len(tried) - needed
+            self.checks["saved"] += len(tried) - past.decided
             self.checks["changed"] += (early and early.cause) != (late and late.cause)
 
     def _diversity(self, draft: Draft) -> None:

@@ -90,6 +90,8 @@ class Round(Data):
     probes: tuple[Probe, ...] = ()
     rollouts: tuple[Rollout, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    decided: int = 0
+    """How many of the rollouts, the first ones, the feedback rests on."""
     control: bool = False
     """One of the 5 % that ran to full K although the audit or the early stop had decided."""
     feedback: Feedback | None = None

@@ -75,6 +75,7 @@ ROUND = _struct(
     probes=pa.list_(PROBE),
     rollouts=pa.list_(ROLLOUT),
     verdicts=pa.list_(VERDICT),
+    decided=COUNT,
     control=FLAG,
     feedback=FEEDBACK,
 )

@@ -17,16 +17,19 @@ from typing import Any, NamedTuple
 
 from pipeline import assess, episode
 from pipeline.agents.site import Site
+from pipeline.config import LoopConfig
 from pipeline.presets import PRESETS
 from pipeline.types import Label, Record, Seed, Status
 from tests.bench.common import Ground, Interval, Remembered, interval, opened, table
 
 STAGES: dict[str, dict[str, Any]] = {
     "sage": {},
-    "+ audit": {"audit": True},
-    "+ early stop": {"early_stop": True},
-    "+ searching refiner": {"refiner_searches": True, "feedback_rollouts": "all"},
-    "default": {"confirm": True, "last_round_relaxed": False},
+    "+ audit": {"loop": {"audit": True}},
+    "+ oracle reader": {"checks": {"run": None}},
+    "+ early stop": {"loop": {"early_stop": True}},
+    "+ searching refiner": {"loop": {"refiner_searches": True, "feedback_rollouts": "all"}},
+    "+ screen, confirmation": {"loop": {"confirm": True, "last_round_relaxed": False}},
+    "default": {"loop": {"rounds": LoopConfig().rounds}},
 }
 MOST_CALLS = 0.5
 """Calls per accepted pair, as a share of the sage arm's."""
@@ -49,14 +52,17 @@ class Ended(NamedTuple):
 
 def arms(ground: Ground) -> dict[str, Site]:
     """Each arm has the stages of the one above it, and one more."""
-    loop: dict[str, Any] = dict(PRESETS["sage"]["loop"])
+    stages = {part: dict(PRESETS["sage"][part]) for part in ("loop", "checks")}
     site = replace(ground.site, llm=Remembered(ground.site.llm))
     sites = {}
-    for name, stage in STAGES.items():
-        loop |= stage
-        config = ground.config.model_copy(update={"loop": ground.config.loop.model_copy(update=loop)})
-        sites[name] = replace(site, config=config)
-    assert sites["default"].config.loop == ground.config.loop, "the last arm is the default preset"
+    for name, added in STAGES.items():
+        parts = {}
+        for part, stage in stages.items():
+            stage.update(added.get(part, {}))
+            parts[part] = getattr(ground.config, part).model_copy(update=stage)
+        sites[name] = replace(site, config=ground.config.model_copy(update=parts))
+    last = sites["default"].config
+    assert (last.loop, last.checks) == (ground.config.loop, ground.config.checks), "the last arm is the default preset"
     return sites
 
 
@@ -73,8 +79,7 @@ async def holds(record: Record, site: Site) -> bool:
     """Do K fresh rollouts find it at its target? Not counted as calls: the arm has no such stage."""
     assert record.draft is not None
     verdicts = episode.verdicts_of(await episode.confirm(record.draft, site))
-    found = assess.label(verdicts, rollouts=len(verdicts), target=record.seed.target_steps)
-    return found is Label.CANDIDATE
+    return assess.label(verdicts, record.seed.target_steps) is Label.CANDIDATE
 
 
 def pairs(ended: Sequence[Ended]) -> float:
@@ -124,7 +129,10 @@ async def main(options: argparse.Namespace) -> bool:
     ground = opened(options.corpus, options.out, [f"seed={options.seed}", *options.set])
     seeds = ground.seeds(options.seeds)[: options.limit]
     ended: dict[str, list[Ended]] = {}
+    wanted = options.arms or list(STAGES)
     for name, site in arms(ground).items():
+        if name not in wanted:
+            continue
         began = time.monotonic()
         ended[name] = [await run(seed, site) for seed in seeds]
         print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr)
@@ -137,6 +145,7 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--limit", type=int, help="only the first so many of them")
     parser.add_argument("--seed", type=int, default=7041)
+    parser.add_argument("--arms", nargs="*", help="only these; sage and default are always needed")
     parser.add_argument("--set", action="append", default=[], help="any setting, for all arms")
     parser.add_argument("--out", type=Path, default=Path("outputs"))
     sys.exit(0 if asyncio.run(main(parser.parse_args())) else 1)
