@@ -1,5 +1,6 @@
 """The contract of a strategy, and the one way from a model's proposal to a draft."""
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -48,7 +49,7 @@ def to_draft(arguments: str, desk: Desk, form: type[ProposeArguments] = ProposeA
                 answer=hop.answer,
                 passage_id=passage.id,
                 title=passage.title,
-                quote=hop.quote,
+                quote=_verbatim(hop.quote, passage.text),
                 passage_sha256=passage.sha256,
                 relation=hop.relation,
             )
@@ -57,6 +58,14 @@ def to_draft(arguments: str, desk: Desk, form: type[ProposeArguments] = ProposeA
         return Draft.model_validate({**proposed.model_dump(), "hops": tuple(hops)})
     except ValidationError as error:
         raise FormatError(str(error.errors()[0]["msg"])) from error
+
+
+def _verbatim(quote: str, text: str) -> str:
+    """The slice of the text that the quote is but for blanks: agents see them collapsed. Else the quote as it came."""
+    if quote in text:
+        return quote
+    found = re.search(r"\s+".join(map(re.escape, quote.split())), text)
+    return found[0] if found else quote
 
 
 def _cited(shown_id: str, desk: Desk) -> Passage:
