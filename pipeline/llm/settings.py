@@ -150,10 +150,10 @@ class Models(Data):
         it can be helped, the solver's; else the judge again. The embedded judge's rules give one answer, once.
         """
         first = self.of("judge")
-        if first.provider == "embedded":
+        if first.embedded:
             return (first,)
         partial = [self.of("generator").model, self.of("solver").model]
-        others = {one.model: one for one in self.all() if one.model != first.model and one.provider != "embedded"}
+        others = {one.model: one for one in self.all() if one.model != first.model and not one.embedded}
         ranked = sorted(others.values(), key=lambda one: [one.model == name for name in partial])
         if ranked and (first.model == partial[0] or ranked[0].model != partial[0]):
             return first, ranked[0]
