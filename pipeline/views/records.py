@@ -14,39 +14,47 @@ from pipeline.process import processes
 from pipeline.types import Record
 from pipeline.views.base import trainable
 
-TEXT, FLAG, COUNT = pa.string(), pa.bool_(), pa.int64()
-TEXTS, COUNTS = pa.list_(TEXT), pa.list_(COUNT)
+STRING, FLAG, COUNT = pa.string(), pa.bool_(), pa.int64()
+STRINGS, COUNTS = pa.list_(STRING), pa.list_(COUNT)
 
 
 def _struct(**fields: pa.DataType) -> pa.StructType:
     return pa.struct(list(fields.items()))
 
 
-PASSAGE = _struct(id=TEXT, document_id=TEXT, title=TEXT, text=TEXT, start=COUNT, end=COUNT)
-SEED = _struct(key=TEXT, passage=PASSAGE, draw=COUNT, side=TEXT, answer_type=TEXT, target_steps=COUNT)
+PASSAGE = _struct(id=STRING, document_id=STRING, title=STRING, text=STRING, start=COUNT, end=COUNT)
+SEED = _struct(key=STRING, passage=PASSAGE, draw=COUNT, side=STRING, answer_type=STRING, target_steps=COUNT)
 HOP = _struct(
-    sub_question=TEXT, answer=TEXT, passage_id=TEXT, title=TEXT, quote=TEXT, passage_sha256=TEXT, relation=TEXT
+    sub_question=STRING,
+    answer=STRING,
+    passage_id=STRING,
+    title=STRING,
+    quote=STRING,
+    passage_sha256=STRING,
+    relation=STRING,
 )
-NEGATIVE = _struct(dimension=TEXT, misleading_claim=TEXT, disambiguation=TEXT, distraction_text=TEXT)
+NEGATIVE = _struct(dimension=STRING, misleading_claim=STRING, disambiguation=STRING, distraction_text=STRING)
 DRAFT = _struct(
-    question=TEXT,
-    answer=TEXT,
-    answer_aliases=TEXTS,
-    answer_type=TEXT,
-    answer_precision=TEXT,
+    question=STRING,
+    answer=STRING,
+    answer_aliases=STRINGS,
+    answer_type=STRING,
+    answer_precision=STRING,
     hops=pa.list_(HOP),
-    family=TEXT,
+    family=STRING,
     negative_aspect=pa.list_(NEGATIVE),
 )
-TOOL_CALL = _struct(id=TEXT, name=TEXT, arguments=TEXT)
-MESSAGE = _struct(role=TEXT, content=TEXT, reasoning=TEXT, tool_calls=pa.list_(TOOL_CALL), tool_call_id=TEXT, name=TEXT)
-CALL = _struct(id=TEXT, tool=TEXT, argument=TEXT, passage_ids=TEXTS, repeat=FLAG)
+TOOL_CALL = _struct(id=STRING, name=STRING, arguments=STRING)
+MESSAGE = _struct(
+    role=STRING, content=STRING, reasoning=STRING, tool_calls=pa.list_(TOOL_CALL), tool_call_id=STRING, name=STRING
+)
+CALL = _struct(id=STRING, tool=STRING, argument=STRING, passage_ids=STRINGS, repeat=FLAG)
 USAGE = _struct(calls=COUNT, prompt_tokens=COUNT, completion_tokens=COUNT, cached_tokens=COUNT, reasoning_tokens=COUNT)
 TRAJECTORY = _struct(
     messages=pa.list_(MESSAGE),
     calls=pa.list_(CALL),
-    stop=TEXT,
-    final=TEXT,
+    stop=STRING,
+    final=STRING,
     format_errors=COUNT,
     usage=USAGE,
 )
@@ -54,17 +62,17 @@ VERDICT = _struct(
     sample=COUNT,
     right=FLAG,
     supported=FLAG,
-    method=TEXT,
+    method=STRING,
     steps=COUNT,
     calls=COUNT,
     hit_step=COUNT,
     usage=USAGE,
 )
-ROLLOUT = _struct(sample=COUNT, trajectory=TRAJECTORY, answer=TEXT)
-FINDING = _struct(check=TEXT, cause=TEXT, fatal=FLAG, hops=COUNTS, detail=TEXT)
-PROBE = _struct(check=TEXT, model=TEXT, answers=TEXTS, right=COUNT, hops=COUNTS, usage=USAGE, judged=USAGE)
-FEEDBACK = _struct(label=TEXT, cause=TEXT, message=TEXT, hops=COUNTS)
-NODE = _struct(parent=COUNT, tool=TEXT, argument=TEXT, intent=TEXT, passage_ids=TEXTS, reached=TEXTS)
+ROLLOUT = _struct(sample=COUNT, trajectory=TRAJECTORY, answer=STRING)
+FINDING = _struct(check=STRING, cause=STRING, fatal=FLAG, hops=COUNTS, detail=STRING)
+PROBE = _struct(check=STRING, model=STRING, answers=STRINGS, right=COUNT, hops=COUNTS, usage=USAGE, judged=USAGE)
+FEEDBACK = _struct(label=STRING, cause=STRING, message=STRING, hops=COUNTS)
+NODE = _struct(parent=COUNT, tool=STRING, argument=STRING, intent=STRING, passage_ids=STRINGS, reached=STRINGS)
 TREE = _struct(nodes=pa.list_(NODE), paths=COUNTS, composed=COUNT, refused=COUNT, usage=USAGE)
 ROUND = _struct(
     index=COUNT,
@@ -79,23 +87,27 @@ ROUND = _struct(
     control=FLAG,
     feedback=FEEDBACK,
 )
-ENCOUNTER = _struct(distractor=TEXT, step=COUNT, cited_at=COUNT, disproved_at=COUNT, outcome=TEXT)
+ENCOUNTER = _struct(distractor=STRING, step=COUNT, cited_at=COUNT, disproved_at=COUNT, outcome=STRING)
 LESSON = _struct(rollout=ROLLOUT, verdict=VERDICT, f1=pa.float64(), encounters=pa.list_(ENCOUNTER), kept=FLAG)
 LINEAGE = _struct(
-    run=TEXT,
-    preset=TEXT,
-    strategy=TEXT,
-    model=TEXT,
-    solver_digest=TEXT,
-    corpus=TEXT,
-    corpus_fingerprint=TEXT,
-    licence=TEXT,
-    attribution=TEXT,
-    retriever=TEXT,
+    run=STRING,
+    preset=STRING,
+    strategy=STRING,
+    model=STRING,
+    solver_digest=STRING,
+    corpus=STRING,
+    corpus_fingerprint=STRING,
+    licence=STRING,
+    attribution=STRING,
+    retriever=STRING,
 )
 BRANCH = _struct(rollout=ROLLOUT, verdict=VERDICT)
-ASSESSMENT = _struct(solver=TEXT, retriever=TEXT, k=COUNT, rollouts=COUNT, solve_rate=pa.float64(), least_steps=COUNT)
-FORK = _struct(key=TEXT, method=TEXT, source=COUNT, prefix=COUNT, branches=pa.list_(BRANCH), controls=pa.list_(BRANCH))
+ASSESSMENT = _struct(
+    solver=STRING, retriever=STRING, k=COUNT, rollouts=COUNT, solve_rate=pa.float64(), least_steps=COUNT
+)
+FORK = _struct(
+    key=STRING, method=STRING, source=COUNT, prefix=COUNT, branches=pa.list_(BRANCH), controls=pa.list_(BRANCH)
+)
 PROCESS = _struct(
     sample=COUNT,
     hit_step=COUNT,
@@ -105,15 +117,15 @@ PROCESS = _struct(
     hit_rate=pa.float64(),
     deviation=COUNT,
     efficiency=pa.float64(),
-    failure=TEXT,
-    taxonomy=TEXT,
+    failure=STRING,
+    taxonomy=STRING,
 )
 SCHEMA = pa.schema(
     _struct(
-        key=TEXT,
+        key=STRING,
         seed=SEED,
-        status=TEXT,
-        reason=TEXT,
+        status=STRING,
+        reason=STRING,
         rounds=pa.list_(ROUND),
         confirmation=pa.list_(ROLLOUT),
         confirmation_verdicts=pa.list_(VERDICT),

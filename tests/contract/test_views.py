@@ -89,5 +89,10 @@ def test_a_reward_ships_beside_the_shards_of_reinforcement_learning(name):
     assert "def score" in base.beside(base.load(name))["reward.py"]
 
 
+def test_it_says_how_much_of_the_corpus_it_holds(view):
+    assert base.withheld(view, "full") is False
+    assert isinstance(base.withheld(view, "ids"), bool)
+
+
 def test_rows_are_a_pure_function(view):
     assert list(view.rows(RECORDS[0], ENVIRONMENT)) == list(view.rows(RECORDS[0], ENVIRONMENT))
