@@ -9,9 +9,10 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
 
 import orjson
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from pipeline import prompts
 from pipeline.errors import UsageError
@@ -40,8 +41,31 @@ class CorpusConfig(Data):
 
 class RetrievalConfig(Data):
     retriever: str = "lucene"
+    """A kind, or the address of a server that speaks Search-R1's contract, with a name for its index after a '#'."""
     k: int = Field(5, ge=1, le=100)
     """Passages per search, for every agent."""
+
+    @field_validator("retriever")
+    @classmethod
+    def _plain_address(cls, retriever: str) -> str:
+        parts = urlsplit(retriever)
+        if parts.scheme and (parts.scheme not in ("http", "https") or not parts.hostname):
+            raise ValueError("must be lucene, bm25, or an address such as http://localhost:8000/retrieve")
+        if parts.username or parts.password or parts.query:
+            raise ValueError(f"must hold no key and no query: put a token into the variable {TOKEN_ENV}")
+        return retriever
+
+    @property
+    def remote(self) -> bool:
+        return "://" in self.retriever
+
+    @property
+    def identity(self) -> str:
+        """What is digested: the kind, or `http` and the name of the index, wherever it stands."""
+        if not self.remote:
+            return self.retriever
+        name = urlsplit(self.retriever).fragment
+        return f"http#{name}" if name else "http"
 
 
 class AgentLimits(Data):
@@ -197,6 +221,7 @@ class RunConfig(Data):
         from pipeline.embedded import digest
 
         tree = self.model_dump(mode="json", exclude={"how", "gates", "models"})
+        tree["retrieval"]["retriever"] = self.retrieval.identity
         tree["models"] = self.models.what()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names()}
         if any(model.embedded for model in self.models.all()):

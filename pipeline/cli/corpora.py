@@ -55,6 +55,22 @@ def corpus_stats(
         tell.show(tell.words(f"bad: {offender}", style="yellow"))
 
 
+@corpus.command("passages")
+def corpus_passages(
+    name: options.Corpus,
+    text_field: options.TextField = None,
+    title_field: options.TitleField = None,
+    id_field: options.IdField = None,
+) -> None:
+    """The passages on stdout, a JSON line each, as Search-R1 and others build an index of: id, contents."""
+    from pipeline.corpus import load, resolve
+    from pipeline.retrieval.passages import search_r1
+
+    fields = {"text_field": text_field, "title_field": title_field, "id_field": id_field}
+    loaded = load(resolve(name, **{key: value for key, value in fields.items() if value}))
+    tell.lines(map(search_r1, loaded.passages))
+
+
 def search(  # noqa: PLR0913, PLR0917 - options of the user
     name: options.Corpus,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],

@@ -43,7 +43,12 @@ BudgetMoney = Annotated[
     float | None, typer.Option(help="Stop (exit 3) when so much is spent; needs models.default.prices.")
 ]
 BudgetSeconds = Annotated[float | None, typer.Option(help="Stop (exit 3) after so many seconds.")]
-Engine = Annotated[str | None, typer.Option("--retriever", help="lucene, or bm25 (no Java; small corpora).  [lucene]")]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--retriever", help="lucene, bm25 (no Java; small corpora), or a server: http://host/retrieve#NAME.  [lucene]"
+    ),
+]
 Strategy = Annotated[
     str | None, typer.Option(help="sage: from a passage by searching; ragshaper: from an information tree.  [sage]")
 ]

@@ -72,6 +72,12 @@ def note(model: str) -> None:
         screen(error=True).print(words(LOOP, style="dim"), soft_wrap=True)
 
 
+def lines(values: Iterable[Any]) -> None:
+    """JSON lines on stdout, and nothing else."""
+    for value in values:
+        sys.stdout.write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE).decode())
+
+
 def json(value: Any) -> None:
     """One JSON document on stdout, and nothing else."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS

@@ -14,12 +14,21 @@ logger = logging.getLogger(__name__)
 KINDS = ("lucene", "bm25")
 
 
+def check(kind: str) -> None:
+    """Raises UsageError, naming the known ones, where there is no such retriever."""
+    if kind not in KINDS and "://" not in kind:
+        raise UsageError(f"no retriever '{kind}'; known: {', '.join(KINDS)}, http://host/retrieve")
+
+
 def open_retriever(kind: str, corpus: Corpus, out: Path) -> Retriever:
-    """A retriever over the corpus, with its index under `out`. Its `name` says what it is: without a Java that starts,
-    `lucene` becomes `bm25`, with a warning.
+    """A retriever over the corpus, with its index under `out`; one with an address has its own. Its `name` says what it
+    is: without a Java that starts, `lucene` becomes `bm25`, with a warning.
     """
-    if kind not in KINDS:
-        raise UsageError(f"no retriever '{kind}'; known: {', '.join(KINDS)}")
+    check(kind)
+    if "://" in kind:
+        from pipeline.retrieval.http import HttpRetriever
+
+        return HttpRetriever(corpus, kind)
     if kind == "lucene":
         try:
             jvm.call(jvm.start)

@@ -26,6 +26,12 @@ def contents(passage: Passage) -> str:
     return f"{passage.title}\n{passage.text}"
 
 
+def search_r1(passage: Passage) -> dict[str, str]:
+    """A passage as in Search-R1's corpora: its clients take the first line of `contents`, in quotes, for the title."""
+    title, text = " ".join(passage.title.split()), " ".join(passage.text.split())
+    return {"id": passage.id, "contents": f'"{title}"\n{text}'}
+
+
 def query_text(query: str) -> str:
     """The part of a query that counts: 4,096 characters of it."""
     return readable(query[:4096])

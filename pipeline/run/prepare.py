@@ -15,7 +15,8 @@ from pipeline.llm.cached import Cached
 from pipeline.llm.ledger import Counted, Spent
 from pipeline.llm.routed import Routed
 from pipeline.llm.settings import ModelConfig
-from pipeline.retrieval.opening import KINDS, open_retriever
+from pipeline.retrieval.opening import check as check_retriever
+from pipeline.retrieval.opening import open_retriever
 from pipeline.run.attempts import spent
 from pipeline.store.cache import Cache
 from pipeline.types import Lineage
@@ -25,8 +26,7 @@ def check(config: RunConfig) -> Manifest:
     """The manifest of the corpus. Raises UsageError, listing the known ones, for every name that is not known."""
     check_models(config)
     registry.load("strategies", config.strategy)
-    if config.retrieval.retriever not in KINDS:
-        raise UsageError(f"no retriever '{config.retrieval.retriever}'; known: {', '.join(KINDS)}")
+    check_retriever(config.retrieval.retriever)
     named = config.corpus
     fields = {"text_field": named.text_field, "title_field": named.title_field, "id_field": named.id_field}
     return resolve(named.name, **fields)
@@ -108,8 +108,8 @@ def site(config: RunConfig, corpus: Corpus) -> Site:
 
     llm = model(config)
     retriever = open_retriever(config.retrieval.retriever, corpus, config.how.out)
-    engine = getattr(retriever, "name", config.retrieval.retriever)
-    if engine != config.retrieval.retriever:
+    engine = getattr(retriever, "name", config.retrieval.identity)
+    if engine != config.retrieval.identity:
         config = config.model_copy(update={"retrieval": config.retrieval.model_copy(update={"retriever": engine})})
     lineage = Lineage(
         run=config.digest()[:12],

@@ -23,7 +23,7 @@ def of_corpus(config: RunConfig, file: Path | None = None) -> Served:
         corpus=corpus,
         retriever=retriever,
         environment=governing,
-        engine=getattr(retriever, "name", config.retrieval.retriever),
+        engine=getattr(retriever, "name", config.retrieval.identity),
         fixed=file is not None,
     )
 
@@ -40,8 +40,8 @@ def of_run(folder: Path) -> Served:
     served = of_corpus(config, file if file.exists() else None)
     if served.corpus.fingerprint != kept.corpus_fingerprint:
         raise UsageError(f"the corpus '{config.corpus.name}' has changed since {folder} was made; put its texts back")
-    if served.engine != config.retrieval.retriever:
-        raise UsageError(f"{folder} was made with {config.retrieval.retriever}, and here only {served.engine} starts")
+    if served.engine != config.retrieval.identity:
+        raise UsageError(f"{folder} was made with {config.retrieval.identity}, and here only {served.engine} starts")
     return served._replace(fixed=True)
 
 

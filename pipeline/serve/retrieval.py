@@ -20,6 +20,8 @@ from pipeline.agents.parse import parse as parse_arguments
 from pipeline.agents.tools import AnswerArguments
 from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.overlay import Overlay
+from pipeline.retrieval.passages import search_r1
 from pipeline.serve.door import Endpoint, Refused, parse
 from pipeline.types import Call, Data, Hit, Passage, ToolCall
 
@@ -142,7 +144,8 @@ class _Service:
         if self._served.overlays is None:
             raise Refused(400, "no overlays are served here: leave question_id out, or serve the run that has them")
         passages = self._served.overlays(question_id)
-        return self._served.retriever, {passage.shown_id: passage for passage in passages}
+        over = Overlay(self._served.retriever, passages) if passages else self._served.retriever
+        return over, {passage.shown_id: passage for passage in passages}
 
     def _toolbox(self, retriever: Retriever) -> Toolbox:
         environment = self._served.environment
@@ -155,18 +158,12 @@ class _Service:
         )
 
 
-def contents(passage: Passage) -> str:
-    """As in Search-R1's corpora; its clients take the first line for the title."""
-    title = " ".join(passage.title.split())
-    return f'"{title}"\n{" ".join(passage.text.split())}'
-
-
 def _bare(hit: Hit) -> dict[str, Any]:
-    return {"id": hit.passage.id, "contents": contents(hit.passage)}
+    return search_r1(hit.passage)
 
 
 def _scored(hit: Hit) -> dict[str, Any]:
-    return {"document": _bare(hit), "score": hit.score}
+    return {"document": search_r1(hit.passage), "score": hit.score}
 
 
 def _text(arguments: str | dict[str, Any]) -> str:

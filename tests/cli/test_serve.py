@@ -1,32 +1,14 @@
 """The servers as processes: their first line is their address, a signal ends them in order."""
 
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from tests.cli.conftest import Digsite
-
-COMMAND = [sys.executable, "-m", "pipeline.cli"]
-
-
-@contextmanager
-def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The process of a server on a free port, and its address."""
-    command = [*COMMAND, *map(str, arguments), "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout
-        yield process, process.stdout.readline().strip()
-    finally:
-        process.kill()
-        process.communicate()
+from tests.served import serving
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

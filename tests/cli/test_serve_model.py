@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.store.journal import Journal, encode
-from tests.cli.test_serve import COMMAND, serving
+from tests.served import COMMAND, serving
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = "tiny --retriever bm25 --seeds 4 --no-flow --steps 1-3".split()

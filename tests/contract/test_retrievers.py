@@ -1,7 +1,8 @@
 """What every retriever promises; each kind that `open_retriever` knows is enrolled by being known."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,14 @@ import pytest
 from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.corpus.seeds import side
+from pipeline.errors import UsageError
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.opening import KINDS, open_retriever
 from pipeline.retrieval.overlay import Overlay
 from pipeline.retrieval.passages import contents
 from pipeline.retrieval.sided import Sided
 from pipeline.types import Passage
+from tests.served import serving
 
 QUERIES = [
     "Who designed the bridge over the old harbour of Ostrand?",
@@ -28,7 +31,7 @@ ODD = ["", " ", "?!", "the of and", "zzyzx", "x" * 30_000, "\0", "\ud800", "AND 
 
 
 @pytest.fixture(scope="module")
-def opened(tiny: Corpus, indexes: Path) -> Callable[[str], Retriever]:
+def opened(tiny: Corpus, indexes: Path) -> Iterator[Callable[[str], Retriever]]:
     made: dict[str, Retriever] = {}
 
     def get(kind: str) -> Retriever:
@@ -36,13 +39,22 @@ def opened(tiny: Corpus, indexes: Path) -> Callable[[str], Retriever]:
             return Sided(get("lucene"), "train")
         if kind == "overlay":
             return Overlay(get("lucene"), [NOTHING])
-        return made.setdefault(kind, open_retriever(kind, tiny, indexes))
+        if kind not in made:
+            address = stack.enter_context(serving("serve", "tiny", "--out", indexes))[1] if kind == "http" else kind
+            made[kind] = open_retriever(address, tiny, indexes)
+        return made[kind]
 
-    return get
+    with ExitStack() as stack:
+        yield get
+
+
+@pytest.fixture(params=[*KINDS, "sided", "overlay", "http"])
+def any_retriever(request: pytest.FixtureRequest, opened: Callable[[str], Retriever]) -> Retriever:
+    return opened(request.param)
 
 
 @pytest.fixture(params=[*KINDS, "sided", "overlay"])
-def any_retriever(request: pytest.FixtureRequest, opened: Callable[[str], Retriever]) -> Retriever:
+def scoring(request: pytest.FixtureRequest, opened: Callable[[str], Retriever]) -> Retriever:
     return opened(request.param)
 
 
@@ -81,7 +93,12 @@ async def test_many_queries_give_what_each_gives_alone(any_retriever: Retriever)
 async def test_an_odd_query_is_no_error(query: str, any_retriever: Retriever) -> None:
     hits = await any_retriever.search(query, 5)
     assert bool(hits) == query.startswith("Ostrand")
-    scores = await any_retriever.score(query, ["Ostrand is a port.", "", "\0\ud800"])
+
+
+@pytest.mark.parametrize("query", ODD, ids=lambda query: repr(query[:10]))
+async def test_an_odd_query_scores_nothing_where_it_finds_nothing(query: str, scoring: Retriever) -> None:
+    hits = await scoring.search(query, 5)
+    scores = await scoring.score(query, ["Ostrand is a port.", "", "\0\ud800"])
     assert [score > 0 for score in scores] == [bool(hits), False, False]
 
 
@@ -94,19 +111,24 @@ async def test_passages_and_documents_are_found_by_id(any_retriever: Retriever, 
     assert await any_retriever.document("no such document") == []
 
 
-async def test_the_score_of_an_indexed_text_is_the_score_of_its_hit(any_retriever: Retriever) -> None:
+async def test_who_cannot_score_says_so(opened: Callable[[str], Retriever]) -> None:
+    with pytest.raises(UsageError, match="cannot score .* take --retriever lucene or bm25"):
+        await opened("http").score("bridge", ["a bridge"])
+
+
+async def test_the_score_of_an_indexed_text_is_the_score_of_its_hit(scoring: Retriever) -> None:
     for query in [*QUERIES, "Ostrand Ostrand harbour", QUERIES[0] * 3]:
-        hits = await any_retriever.search(query, 40)
-        scores = await any_retriever.score(query, [contents(hit.passage) for hit in hits])
+        hits = await scoring.search(query, 40)
+        scores = await scoring.score(query, [contents(hit.passage) for hit in hits])
         assert scores == pytest.approx([hit.score for hit in hits], rel=1e-3, abs=1e-4)
 
 
-async def test_the_score_of_a_new_text_follows_its_words(any_retriever: Retriever) -> None:
-    near, far, none = await any_retriever.score(
+async def test_the_score_of_a_new_text_follows_its_words(scoring: Retriever) -> None:
+    near, far, none = await scoring.score(
         "steel arch bridge in Ostrand", ["A steel arch bridge in Ostrand.", "A wooden bridge in Lindmere.", "A cat."]
     )
     assert near > far > none == 0
-    assert await any_retriever.score("bridge", []) == []
+    assert await scoring.score("bridge", []) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

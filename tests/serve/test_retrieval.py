@@ -108,6 +108,23 @@ def test_what_is_served_is_said(ask: Ask, served: Served) -> None:
     assert ask(endpoints(served), "GET", "/health").json() == {"status": "ok"}
 
 
+def test_a_question_sees_its_own_overlay_and_no_other(ask: Ask, served: Served) -> None:
+    own = passage("synthetic-1", "Kessel Bridge (2nd edition)", "The Kessel Bridge of Ostrand opened on 1 May 1940.")
+    over = served._replace(overlays=lambda question: [own] if question == "q1" else [])
+
+    def seen(**body: Any) -> tuple[bool, bool]:
+        query = "When did the Kessel Bridge of Ostrand open?"
+        (hits,) = post(ask, over, queries=[query], **body).json()["result"]
+        call = {"name": "search", "arguments": {"query": query}, **body}
+        shown = post(ask, over, "/call", **call).json()["shown"]
+        return any(hit["id"] == own.id for hit in hits), own.shown_id in shown
+
+    assert (seen(question_id="q1"), seen(question_id="q2"), seen()) == ((True, True), (False, False), (False, False))
+    look = {"name": "open", "arguments": {"passage_id": own.shown_id}, "shown": [own.shown_id]}
+    assert "1 May 1940" in post(ask, over, "/call", **look, question_id="q1").json()["content"]
+    assert post(ask, over, "/call", **look, question_id="q2").json()["content"].startswith("Error: No search")
+
+
 TURNS = (
     (("search", '{"query": "Kessel Bridge"}'), ("open", '{"passage_id": "pfeb7361c2192"}')),
     (("search", '{"query": "?!"}'), ("search", "{"), ("look", "{}"), ("search", '{"query": "zzyzx"}')),

@@ -1,0 +1,189 @@
+"""A team's own index, asked over HTTP by Search-R1's contract: `POST {queries, topk, return_scores}`.
+
+The server ranks and the corpus at hand speaks: every hit becomes a passage of it, so that quotes, offsets and hashes
+hold. A document's id is a passage's (an index over the lines of `digsite corpus passages`) or a document's, which
+stands for those of its passages that the server's text holds. Text that is not the corpus's own is an error.
+"""
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urldefrag
+from weakref import WeakKeyDictionary
+
+import httpx2
+from pydantic import TypeAdapter, ValidationError
+
+from pipeline.config import TOKEN_ENV, RetrievalConfig
+from pipeline.corpus.loading import Corpus
+from pipeline.errors import RetrievalError, UsageError
+from pipeline.llm.deadline import held
+from pipeline.redact import clean
+from pipeline.retrieval.passages import Passages, query_text
+from pipeline.types import Hit, Passage
+
+ATTEMPTS = 6
+BASE, CAP = 0.5, 8.0
+"""Seconds: a wait is drawn from all of [0, BASE * 2^n], up to CAP (full jitter)."""
+_TIMEOUT = httpx2.Timeout(60.0, connect=5.0)
+_MOST_QUERIES, _MOST_HITS = 256, 1000
+"""Of one request."""
+_MOST_BYTES = 64 << 20
+_CONNECTIONS = 64
+
+
+@dataclass(frozen=True)
+class _Document:
+    id: str | int
+    contents: str
+
+
+@dataclass(frozen=True)
+class _Scored:
+    document: _Document
+    score: float
+
+
+@dataclass(frozen=True)
+class _Reply:
+    result: list[list[_Scored]]
+    k: int | None = None
+    """Of a server that is bound to a data set's environment."""
+
+
+_REPLY = TypeAdapter(_Reply)
+
+
+class _Passing(Exception):
+    """One try that failed in a way that may pass."""
+
+
+class HttpRetriever(Passages):
+    """Needs a running server, which is asked once when this is made. Raises RetrievalError.
+
+    The token, if one is wanted, is read from the environment variable DIGSITE_TOKEN.
+    """
+
+    def __init__(self, corpus: Corpus, address: str) -> None:
+        super().__init__(corpus.passages)
+        self.name = RetrievalConfig(retriever=address).identity
+        self._url = urldefrag(address).url
+        self._corpus = corpus.manifest.name
+        self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = WeakKeyDictionary()
+        with httpx2.Client(timeout=_TIMEOUT) as client:
+            title = corpus.passages[0].title
+            try:
+                answer = client.post(self._url, json=_asked([title], 1), headers=_headers())
+                self._read(answer.status_code, answer.content, [title], 1)
+            except (_Passing, httpx2.HTTPError) as error:
+                raise self._failed(error) from error
+
+    async def search(self, query: str, k: int) -> list[Hit]:
+        return (await self.search_many([query], k))[0]
+
+    async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        if k < 1:
+            return [[] for _ in queries]
+        parts = [queries[start : start + _MOST_QUERIES] for start in range(0, len(queries), _MOST_QUERIES)]
+        found = await asyncio.gather(*[self._batch(part, min(k, _MOST_HITS)) for part in parts])
+        return [hits for part in found for hits in part]
+
+    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        raise UsageError(
+            "a retriever behind HTTP cannot score texts that are not in its index, as distractors need it: "
+            "take --retriever lucene or bm25 for these"
+        )
+
+    async def _batch(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """Asked again while that may help. Waiting for the server does not count against a rollout's clock."""
+        with held() as clock:
+            for attempt in range(ATTEMPTS):
+                began = time.monotonic()
+                try:
+                    hits = await self._once(queries, k)
+                except (_Passing, httpx2.HTTPError) as error:
+                    if attempt == ATTEMPTS - 1:
+                        raise self._failed(error) from error
+                    await asyncio.sleep(random.uniform(0, min(CAP, BASE * 2**attempt)))
+                else:
+                    clock.used = time.monotonic() - began
+                    return hits
+        raise AssertionError("unreachable")
+
+    async def _once(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        raw = bytearray()
+        async with self._client().stream("POST", self._url, json=_asked(queries, k), headers=_headers()) as answer:
+            async for chunk in answer.aiter_bytes():
+                raw += chunk
+                if len(raw) > _MOST_BYTES:
+                    raise RetrievalError(f"{self._url} sent more than {_MOST_BYTES >> 20} MiB for one request")
+        return self._read(answer.status_code, bytes(raw), queries, k)
+
+    def _client(self) -> httpx2.AsyncClient:
+        """A client belongs to one event loop."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._lines:
+            limits = httpx2.Limits(max_connections=_CONNECTIONS)
+            self._lines[loop] = httpx2.AsyncClient(timeout=_TIMEOUT, limits=limits)
+        return self._lines[loop]
+
+    def _read(self, status: int, raw: bytes, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        if status == 429 or status >= 500:
+            raise _Passing(f"it answered {status}")
+        if status in (401, 403):
+            raise RetrievalError(f"{self._url} wants a token: put it into the environment variable {TOKEN_ENV}")
+        if status != 200:
+            said = " ".join(clean(raw[:300].decode(errors="replace")).split())
+            raise RetrievalError(f"{self._url} answered {status}: {said}")
+        try:
+            reply = _REPLY.validate_json(raw)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"])) or "the answer"
+            raise RetrievalError(f"{self._url} does not speak Search-R1's contract: {place}: {first['msg']}") from error
+        if len(reply.result) != len(queries):
+            raise RetrievalError(f"{self._url} answered {len(reply.result)} of {len(queries)} queries")
+        if reply.k is not None and reply.k < k:
+            raise RetrievalError(
+                f"{self._url} is bound to k = {reply.k}: it serves a data set; serve its corpus instead"
+            )
+        return [self._hits(found)[:k] for found in reply.result]
+
+    def _hits(self, found: list[_Scored]) -> list[Hit]:
+        hits: dict[str, Hit] = {}
+        for one in found:
+            for passage in self._passages(one.document):
+                hits.setdefault(passage.id, Hit(passage=passage, score=one.score))
+        return sorted(hits.values(), key=lambda hit: (-hit.score, hit.passage.id))
+
+    def _passages(self, document: _Document) -> list[Passage]:
+        key, text = str(document.id), _flat(document.contents)
+        named = [self.by_id[key]] if key in self.by_id else self.by_document.get(key, [])
+        if not named:
+            raise RetrievalError(
+                f"{self._url} returned '{clean(key)[:80]}', which the corpus '{self._corpus}' does not hold; its index "
+                "must be built over the lines of 'digsite corpus passages', or over the same documents"
+            )
+        if known := [passage for passage in named if _flat(passage.text) in text]:
+            return known
+        raise RetrievalError(f"{self._url} has another text for '{clean(key)[:80]}' than the corpus '{self._corpus}'")
+
+    def _failed(self, error: Exception) -> RetrievalError:
+        why = str(error) if isinstance(error, _Passing) else f"{type(error).__name__}: {clean(str(error))[:200]}"
+        return RetrievalError(f"no retriever answers at {self._url} ({why})")
+
+
+def _asked(queries: Sequence[str], k: int) -> dict[str, object]:
+    return {"queries": [query_text(query) for query in queries], "topk": k, "return_scores": True}
+
+
+def _headers() -> dict[str, str]:
+    token = os.environ.get(TOKEN_ENV, "").strip()
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

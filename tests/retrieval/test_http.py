@@ -1,0 +1,142 @@
+"""A foreign index: what is made of its answers, and of a server that does not answer or answers something else."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.config import build
+from pipeline.corpus import Corpus
+from pipeline.errors import RetrievalError, UsageError
+from pipeline.retrieval import http
+from pipeline.retrieval.http import HttpRetriever
+from pipeline.types import Hit
+
+Answer = Callable[[dict[str, Any]], tuple[int, Any]]
+BRIDGE, COMET = "Kessel_Bridge", "Comet_Volkova"
+
+
+@contextmanager
+def server(answer: Answer, seen: list[Any] | None = None) -> Iterator[str]:
+    """`answer` is given the body of every request; what it returns is sent, as JSON unless it is bytes."""
+
+    class Foreign(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = orjson.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if seen is not None:
+                seen.append((body, dict(self.headers)))
+            status, value = answer(body)
+            raw = value if isinstance(value, bytes) else orjson.dumps(value)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), Foreign)
+    Thread(target=listening.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listening.server_port}/retrieve"
+    finally:
+        listening.shutdown()
+        listening.server_close()
+
+
+def result(*hits: tuple[Any, str, Any]) -> Answer:
+    """Every query finds these: id, contents, score."""
+    found = [{"document": {"id": key, "contents": text, "title": "x"}, "score": score} for key, text, score in hits]
+    return lambda body: (200, {"result": [found for _ in body["queries"]]})
+
+
+def text(tiny: Corpus, document: str) -> str:
+    (passage,) = (passage for passage in tiny.passages if passage.document_id == document)
+    return f'"{passage.title}"\n{passage.text}'
+
+
+def search(tiny: Corpus, url: str, k: int = 5) -> list[Hit]:
+    return asyncio.run(HttpRetriever(tiny, url).search("x", k))
+
+
+def test_hits_are_passages_of_the_corpus_by_their_id_or_their_documents(tiny: Corpus) -> None:
+    comet, bridge = (COMET, text(tiny, COMET), 0.5), (f"{BRIDGE}#0", text(tiny, BRIDGE).replace(" ", "\n  "), 0.75)
+    with server(result(comet, bridge, comet)) as url:
+        hits = search(tiny, url)
+        assert [(hit.passage.id, hit.score) for hit in hits] == [(f"{BRIDGE}#0", 0.75), (f"{COMET}#0", 0.5)]
+        assert [hit.passage.id for hit in search(tiny, url, 1)] == [f"{BRIDGE}#0"]
+
+
+def test_what_is_asked_is_search_r1s_request(tiny: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIGSITE_TOKEN", "secret")
+    seen: list[Any] = []
+    with server(result(), seen) as url:
+        asyncio.run(HttpRetriever(tiny, f"{url}#e5").search_many(["a\0", "b"] * 200, 7))
+    sizes = sorted(len(body["queries"]) for body, _ in seen)
+    assert sizes == [1, 144, 256]
+    assert seen[1][0].keys() == {"queries", "topk", "return_scores"}
+    assert (seen[1][0]["queries"][0], seen[1][0]["topk"], seen[1][0]["return_scores"]) == ("a ", 7, True)
+    assert {headers["Authorization"] for _, headers in seen} == {"Bearer secret"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (result(("nobody", "x", 1.0)), "returned 'nobody', which the corpus 'tiny' does not hold"),
+        (result((f"{BRIDGE}#0", "another text", 1.0)), "has another text for 'Kessel_Bridge#0'"),
+        (result((BRIDGE, "x", None)), "does not speak Search-R1's contract: result.0.0.score"),
+        (lambda body: (200, {"result": []}), "answered 0 of 1 queries"),
+        (lambda body: (200, {"detail": "x"}), "does not speak Search-R1's contract: result"),
+        (lambda body: (200, b"<html>"), "does not speak Search-R1's contract: the answer"),
+        (lambda body: (200, {"result": [[]], "k": 0}), "is bound to k = 0"),
+        (lambda body: (404, b"not \x1b[31mhere"), "answered 404: not here"),
+        (lambda body: (401, {}), "put it into the environment variable DIGSITE_TOKEN"),
+        (lambda body: (503, {}), "no retriever answers at .* \\(it answered 503\\)"),
+    ],
+)
+def test_a_server_that_is_not_what_it_should_be_is_told_at_once(tiny: Corpus, answer: Answer, said: str) -> None:
+    with server(answer) as url, pytest.raises(RetrievalError, match=said):
+        HttpRetriever(tiny, url)
+
+
+def test_nobody_at_the_address_is_told_at_once(tiny: Corpus) -> None:
+    with pytest.raises(RetrievalError, match="no retriever answers at http://127.0.0.1:9/retrieve"):
+        HttpRetriever(tiny, "http://127.0.0.1:9/retrieve")
+
+
+@pytest.mark.parametrize(("failures", "good"), [(3, True), (http.ATTEMPTS, False)])
+def test_trouble_is_waited_out_within_bounds(
+    tiny: Corpus, monkeypatch: pytest.MonkeyPatch, failures: int, good: bool
+) -> None:
+    monkeypatch.setattr(http, "BASE", 0.001)
+    seen: list[Any] = []
+    healthy = result((BRIDGE, text(tiny, BRIDGE), 1.0))
+    with server(lambda body: (500, b"") if 1 < len(seen) <= failures + 1 else healthy(body), seen) as url:
+        retriever = HttpRetriever(tiny, url)
+        if good:
+            assert asyncio.run(retriever.search("x", 5))
+        else:
+            with pytest.raises(RetrievalError, match="it answered 500"):
+                asyncio.run(retriever.search("x", 5))
+    assert len(seen) == 1 + min(failures + 1, http.ATTEMPTS)
+
+
+def test_the_host_is_no_part_of_a_runs_identity_and_the_name_of_the_index_is() -> None:
+    def digest(retriever: str) -> str:
+        return build(values={"retrieval": {"retriever": retriever}}).digest()
+
+    assert digest("http://one:8000/retrieve#e5") == digest("https://two/search#e5")
+    assert len({digest(r) for r in ("lucene", "http://one/retrieve", "http://one/retrieve#e5", "http://one#bge")}) == 4
+    assert build(values={"retrieval": {"retriever": "http://one/retrieve#e5"}}).retrieval.identity == "http#e5"
+
+
+@pytest.mark.parametrize("address", ["ftp://one/x", "http:///x", "http://me:secret@one/x", "http://one/x?key=secret"])
+def test_an_address_holds_no_secret(address: str) -> None:
+    with pytest.raises(UsageError, match="retrieval.retriever: must") as caught:
+        build(values={"retrieval": {"retriever": address}})
+    assert "secret" not in str(caught.value)

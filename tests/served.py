@@ -1,0 +1,22 @@
+"""A server of the product in a process of its own, on a free port."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+COMMAND = [sys.executable, "-m", "pipeline.cli"]
+
+
+@contextmanager
+def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process of a server on a free port, and its address."""
+    command = [*COMMAND, *map(str, arguments), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout
+        yield process, process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.communicate()
