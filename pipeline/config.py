@@ -9,24 +9,22 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
-from urllib.parse import urlsplit
 
 import orjson
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from pipeline import prompts
 from pipeline.errors import UsageError
 from pipeline.gates.base import Settings as GateSettings
 from pipeline.llm.settings import Models
 from pipeline.presets import PRESETS
+from pipeline.retrieval.settings import RetrievalConfig
 from pipeline.types import AnswerType, Data, sha256
 
 MOST_SEEDS = 4096
 LOCAL_SEEDS = 8
 """Seeds at work at once where no endpoint is asked."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-TOKEN_ENV = "DIGSITE_TOKEN"  # noqa: S105
-"""The environment variable that holds the token of a retrieval server, served or asked."""
 
 
 class CorpusConfig(Data):
@@ -37,35 +35,6 @@ class CorpusConfig(Data):
     text_field: str = "text"
     title_field: str = "title"
     id_field: str = "id"
-
-
-class RetrievalConfig(Data):
-    retriever: str = "lucene"
-    """A kind, or the address of a server that speaks Search-R1's contract, with a name for its index after a '#'."""
-    k: int = Field(5, ge=1, le=100)
-    """Passages per search, for every agent."""
-
-    @field_validator("retriever")
-    @classmethod
-    def _plain_address(cls, retriever: str) -> str:
-        parts = urlsplit(retriever)
-        if parts.scheme and (parts.scheme not in ("http", "https") or not parts.hostname):
-            raise ValueError("must be lucene, bm25, or an address such as http://localhost:8000/retrieve")
-        if parts.username or parts.password or parts.query:
-            raise ValueError(f"must hold no key and no query: put a token into the variable {TOKEN_ENV}")
-        return retriever
-
-    @property
-    def remote(self) -> bool:
-        return "://" in self.retriever
-
-    @property
-    def identity(self) -> str:
-        """What is digested: the kind, or `http` and the name of the index, wherever it stands."""
-        if not self.remote:
-            return self.retriever
-        name = urlsplit(self.retriever).fragment
-        return f"http#{name}" if name else "http"
 
 
 class AgentLimits(Data):

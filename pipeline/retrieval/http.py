@@ -17,12 +17,12 @@ from weakref import WeakKeyDictionary
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline.config import TOKEN_ENV, RetrievalConfig
 from pipeline.corpus.loading import Corpus
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.llm.deadline import held
 from pipeline.redact import clean
 from pipeline.retrieval.passages import Passages, query_text
+from pipeline.retrieval.settings import TOKEN_ENV, RetrievalConfig
 from pipeline.types import Hit, Passage
 
 ATTEMPTS = 6

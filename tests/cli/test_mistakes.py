@@ -30,6 +30,7 @@ MISTAKES = {
     "branch nosuch --method cso": "digsite generate",
     "review nosuch": "digsite generate",
     "push nosuch --repo me/mine": "digsite generate",
+    "pilot nosuch": "known: factbook, tiny, wiki",
     "preview nosuch": "known: factbook, tiny, wiki",
     "search nosuch x": "known: factbook, tiny, wiki",
     "corpus stats nosuch": "known: factbook, tiny, wiki",

@@ -15,6 +15,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "llm.base",
         "llm.settings",
         "retrieval.base",
+        "retrieval.settings",
         "readers.base",
         "gates.base",
         "embedded.__init__",
