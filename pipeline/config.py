@@ -20,6 +20,7 @@ from pipeline.llm.settings import Models
 from pipeline.presets import PRESETS
 from pipeline.retrieval.settings import RetrievalConfig
 from pipeline.types import AnswerType, Data, sha256
+from pipeline.types.distractor import Settings as DistractorSettings
 
 MOST_SEEDS = 4096
 LOCAL_SEEDS = 8
@@ -158,6 +159,7 @@ class RunConfig(Data):
     checks: ChecksConfig = ChecksConfig()
     tree: TreeConfig = TreeConfig()
     teacher: TeacherConfig = TeacherConfig()
+    distractors: DistractorSettings = DistractorSettings()
     generator: AgentLimits = AgentLimits(searches=48, turns=48)
     solver: AgentLimits = AgentLimits(searches=12, turns=16)
     gates: GateSettings = GateSettings()

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeVar, cast
 
 from pipeline import assess
+from pipeline.adversary import oppose
 from pipeline.agents.judge import rule
 from pipeline.agents.site import Site
 from pipeline.agents.solver import attempt, solver
@@ -21,7 +22,20 @@ from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.registry import load
 from pipeline.strategies.base import Proposal, Strategy
-from pipeline.types import Cause, Draft, Feedback, Label, Record, Rollout, Round, Seed, Status, Verdict, sha256
+from pipeline.types import (
+    Cause,
+    Draft,
+    Feedback,
+    Label,
+    Opposition,
+    Record,
+    Rollout,
+    Round,
+    Seed,
+    Status,
+    Verdict,
+    sha256,
+)
 
 NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")
 T = TypeVar("T")
@@ -33,6 +47,7 @@ async def dig(seed: Seed, site: Site) -> Record:
     strategy = cast(Strategy, load("strategies", site.config.strategy))
     rounds: list[Round] = []
     confirmed: Tried = []
+    opposition: Opposition | None = None
     try:
         ledger.enter("round 0")
         proposal = await _in_time(partial(strategy.propose, seed, site), site)
@@ -46,6 +61,8 @@ async def dig(seed: Seed, site: Site) -> Record:
         if feedback is None and proposal.draft and site.config.loop.confirm:
             confirmed = await confirm(proposal.draft, site)
         status, reason = outcome(rounds, confirmed, seed.target_steps, site)
+        if status is Status.ACCEPTED and proposal.draft:
+            opposition = await oppose(proposal.draft, site, one)
     except TimeoutError:
         status, reason = Status.FAILED, "deadline"
     except FormatError:
@@ -58,6 +75,7 @@ async def dig(seed: Seed, site: Site) -> Record:
         rounds=tuple(rounds),
         confirmation=tuple(rollout for rollout, _ in confirmed),
         confirmation_verdicts=tuple(verdict for _, verdict in confirmed),
+        opposition=opposition,
         lineage=site.lineage,
     )
     own = (assess.assessment(record.measured, site.config, site.lineage.retriever),) if record.measured else ()

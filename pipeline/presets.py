@@ -29,6 +29,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "hops": 3,
             "composer_searches": 0,
         },
+        "distractors": {"kinds": ["doppelganger", "false_shortcut", "fragmented_puzzle", "subjective_fallacy"]},
         "teacher": {"injected": 2, "injected_again": 0.5, "keep": "f1", "f1": 0.9},
     },
 }

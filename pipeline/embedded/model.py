@@ -16,6 +16,7 @@ _ROLES = {
     "answer": ("pipeline.embedded.solver", "solve"),
     "verdict": ("pipeline.embedded.judge", "judge"),
     "read": ("pipeline.embedded.reader", "read"),
+    "write": ("pipeline.embedded.writer", "write"),
     "weigh": ("pipeline.embedded.reader", "weigh"),
 }
 

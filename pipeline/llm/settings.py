@@ -16,7 +16,7 @@ from pipeline.llm.base import Sampling
 from pipeline.types import Data, Usage
 
 PROVIDERS = ("embedded", "openai")
-ROLES = ("generator", "refiner", "curator", "solver", "teacher", "judge", "reader", "policy")
+ROLES = ("generator", "refiner", "curator", "solver", "teacher", "judge", "reader", "policy", "writer")
 _MILLION = 1_000_000
 
 
@@ -116,6 +116,8 @@ class Models(Data):
     solver: ModelConfig | None = None
     teacher: ModelConfig | None = None
     judge: ModelConfig | None = None
+    writer: ModelConfig | None = None
+    """Of distractors."""
     reader: ModelConfig | None = None
     """Of the checks that read given passages; left out, it is the solver's."""
     policy: ModelConfig | None = None

@@ -20,6 +20,7 @@ ROLES = {
     "teacher": (),
     "judge": ("verdict",),
     "reader": ("read", "weigh"),
+    "writer": ("write",),
 }
 """The roles of a record's usage, and how the ledger calls what they do."""
 _NOTHING = Outside()

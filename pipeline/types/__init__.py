@@ -8,7 +8,7 @@ that the same configuration, corpus, cache and seed give the same bytes.
 from pipeline.types.assessment import Assessment, Remeasurement
 from pipeline.types.corpus import Document, Hit, Passage
 from pipeline.types.data import Data, sha256
-from pipeline.types.distractor import Check, Distractor, Kind, synthetic
+from pipeline.types.distractor import Check, Distractor, Kind, Opposition, synthetic
 from pipeline.types.fork import Branch, Fork
 from pipeline.types.lesson import Encounter, Lesson, Outcome
 from pipeline.types.question import AnswerType, Draft, Hop, NegativeAspect, Seed
@@ -40,6 +40,7 @@ __all__ = [
     "Message",
     "NegativeAspect",
     "Node",
+    "Opposition",
     "Outcome",
     "Passage",
     "Probe",

@@ -2,8 +2,11 @@
 
 from enum import StrEnum
 
+from pydantic import Field
+
 from pipeline.types.corpus import Passage
 from pipeline.types.data import Data, sha256
+from pipeline.types.rollout import Rollout, Usage, Verdict
 
 SYNTHETIC = "synthetic-"
 """What ids of passages begin with that are of no corpus. Agents never see it: they see `Passage.shown_id`."""
@@ -22,6 +25,19 @@ class Kind(StrEnum):
     """An opinion, in tone and in words, with one objective error."""
 
 
+class Settings(Data):
+    """Synthetic passages against every accepted pair (RAGShaper, arXiv 2601.08699, Table 1)."""
+
+    kinds: tuple[Kind, ...] = ()
+    """None: the stage is left out."""
+    passages: int = Field(2, ge=1, le=16)
+    """Most that one pair's overlay holds. The paper injects two: with many, they crowd the evidence out instead."""
+    tries: int = Field(8, ge=1, le=32)
+    """Of one kind, until something passes all checks."""
+    rollouts: int = Field(4, ge=1, le=64)
+    """Fresh ones, once without and once with the overlay."""
+
+
 class Check(Data):
     """One thing that a distractor must be, and whether it is."""
 
@@ -37,17 +53,22 @@ class Distractor(Data):
     title: str
     text: str
     hop: int
-    """Index of the hop that it distracts from."""
+    """Index of the hop whose search is to meet it."""
     source_id: str
     """The passage of the corpus that it competes with: the hop's own."""
     source_sha256: str
     claim: str
-    """The wrong answer of the hop that it suggests; a verbatim part of `text`."""
+    """The wrong answer of hop `end` that it suggests; a verbatim part of `text`."""
     mark: str
     """What tells a careful reader that it is not the source: a verbatim part of title or text (an edition, a hedge,
     a scope, an opinion), which the source does not hold."""
     checks: tuple[Check, ...] = ()
     """In the order in which they were made; the first that failed is the last."""
+
+    @property
+    def end(self) -> int:
+        """Index of the hop that `claim` answers wrongly: `hop` itself, but for a shortcut, which skips it."""
+        return self.hop + (self.kind is Kind.FALSE_SHORTCUT)
 
     @property
     def id(self) -> str:
@@ -70,6 +91,51 @@ class Distractor(Data):
         start = len(self.title) + 1
         document, end = self.id.removesuffix("#0"), start + len(self.text)
         return Passage(id=self.id, document_id=document, title=self.title, text=self.text, start=start, end=end)
+
+
+class Opposition(Data):
+    """The distractors of an accepted pair, and fresh paired rollouts: the same samples without and with them.
+
+    The pair's difficulty and solve rate rest on none of it.
+    """
+
+    distractors: tuple[Distractor, ...]
+    """Used and rejected ones, by kind and in the order in which they were tried."""
+    unwritten: tuple[Kind, ...] = ()
+    """The kind of every try at which the writer gave nothing."""
+    plain: tuple[Rollout, ...] = ()
+    plain_verdicts: tuple[Verdict, ...] = ()
+    """Over the index alone."""
+    opposed: tuple[Rollout, ...] = ()
+    opposed_verdicts: tuple[Verdict, ...] = ()
+    """Over the index with the overlay; rollouts and verdicts pair up with the plain ones by sample."""
+    writer: Usage = Usage()
+    reader: Usage = Usage()
+    judge: Usage = Usage()
+    """Of the checks; that of the verdicts is theirs."""
+
+    @property
+    def used(self) -> tuple[Distractor, ...]:
+        return tuple(distractor for distractor in self.distractors if distractor.used)
+
+    @property
+    def usage(self) -> dict[str, Usage]:
+        """By role, over writing, checks and rollouts."""
+        verdicts = (*self.plain_verdicts, *self.opposed_verdicts)
+        return {
+            "writer": self.writer,
+            "reader": self.reader,
+            "judge": sum((verdict.usage for verdict in verdicts), self.judge),
+            "solver": sum((r.trajectory.usage for r in (*self.plain, *self.opposed)), Usage()),
+        }
+
+    @property
+    def solve_rates(self) -> tuple[float, float] | None:
+        """Without and with the overlay; none where nothing was tried."""
+        if not self.plain_verdicts:
+            return None
+        plain, opposed = (sum(v.correct for v in of) / len(of) for of in (self.plain_verdicts, self.opposed_verdicts))
+        return plain, opposed
 
 
 def synthetic(passage_id: str) -> bool:

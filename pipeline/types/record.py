@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from pipeline.types.assessment import Assessment
 from pipeline.types.data import Data
+from pipeline.types.distractor import Opposition
 from pipeline.types.fork import Fork
 from pipeline.types.lesson import Lesson
 from pipeline.types.question import Draft, Seed
@@ -148,6 +149,8 @@ class Record(Data):
     confirmation_verdicts: tuple[Verdict, ...] = ()
     lessons: tuple[Lesson, ...] = ()
     """Of the teacher, by sample. Acceptance, difficulty and solve rate rest on none of them."""
+    opposition: Opposition | None = None
+    """None where no distractor was asked for, and where the pair was not accepted."""
     lineage: Lineage
     assessments: tuple[Assessment, ...] = ()
     """The run's own solver first; those of `digsite remeasure` are kept beside the journal and joined on reading."""
@@ -157,7 +160,8 @@ class Record(Data):
     @property
     def usage(self) -> dict[str, Usage]:
         """By role, over all rounds and the confirmation; calls count whether or not a cache answered them."""
-        spent = {role: Usage() for role in ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader")}
+        roles = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer")
+        spent = {role: Usage() for role in roles}
         for past in self.rounds:
             spent["refiner" if past.index else "generator"] += past.agent.usage
             spent["curator"] += past.tree.usage if past.tree else Usage()
@@ -170,6 +174,9 @@ class Record(Data):
         spent["reader"] = sum((probe.usage for probe in probes), Usage())
         spent["judge"] = sum((verdict.usage for verdict in verdicts), Usage())
         spent["judge"] += sum((probe.judged for probe in probes), Usage())
+        if self.opposition:
+            for role, usage in self.opposition.usage.items():
+                spent[role] += usage
         return spent
 
     @property

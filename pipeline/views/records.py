@@ -89,6 +89,29 @@ ROUND = _struct(
 )
 ENCOUNTER = _struct(distractor=STRING, step=COUNT, cited_at=COUNT, disproved_at=COUNT, outcome=STRING)
 LESSON = _struct(rollout=ROLLOUT, verdict=VERDICT, f1=pa.float64(), encounters=pa.list_(ENCOUNTER), kept=FLAG)
+CHECK = _struct(name=TEXT, passed=FLAG, detail=TEXT)
+DISTRACTOR = _struct(
+    kind=TEXT,
+    title=TEXT,
+    text=TEXT,
+    hop=COUNT,
+    source_id=TEXT,
+    source_sha256=TEXT,
+    claim=TEXT,
+    mark=TEXT,
+    checks=pa.list_(CHECK),
+)
+OPPOSITION = _struct(
+    distractors=pa.list_(DISTRACTOR),
+    unwritten=TEXTS,
+    plain=pa.list_(ROLLOUT),
+    plain_verdicts=pa.list_(VERDICT),
+    opposed=pa.list_(ROLLOUT),
+    opposed_verdicts=pa.list_(VERDICT),
+    writer=USAGE,
+    reader=USAGE,
+    judge=USAGE,
+)
 LINEAGE = _struct(
     run=STRING,
     preset=STRING,
@@ -130,6 +153,7 @@ SCHEMA = pa.schema(
         confirmation=pa.list_(ROLLOUT),
         confirmation_verdicts=pa.list_(VERDICT),
         lessons=pa.list_(LESSON),
+        opposition=OPPOSITION,
         lineage=LINEAGE,
         assessments=pa.list_(ASSESSMENT),
         forks=pa.list_(FORK),

@@ -10,6 +10,7 @@ from jinja2 import Environment
 
 from pipeline import prompts
 from pipeline.agents import judge, oracle, tools
+from pipeline.distractors import base
 from tests.hostile import HOSTILE
 from tests.rules.source import Source, called, tree
 
@@ -17,6 +18,7 @@ NAMES = prompts.names()
 OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.EXPLORE, tools.COMPOSE, tools.ANSWER)} | {
     judge.VERDICT.name,
     oracle.READ,
+    base.WRITE,
     oracle.WEIGH,
 }
 BOUNDARY = "0123456789abcdef"

@@ -42,7 +42,7 @@ def test_a_role_takes_from_the_default_what_it_leaves_out(mixed: config.RunConfi
     )  # fmt: skip
     assert {role: mixed.models.of(role).model for role in ROLES} == {
         "generator": "small", "refiner": "small", "curator": "small", "solver": "embedded", "teacher": "small",
-        "judge": "large", "reader": "embedded", "policy": "small",
+        "judge": "large", "reader": "embedded", "policy": "small", "writer": "small",
     }  # fmt: skip
     assert config.RunConfig.model_validate(mixed.model_dump()) == mixed
 

@@ -11,10 +11,12 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pytest
 
-from pipeline import episode, registry
+from pipeline import config, episode, registry
+from pipeline.adversary.stage import written
 from pipeline.agents.judge import rule
 from pipeline.agents.oracle import oracle, weigh
 from pipeline.agents.site import Site
@@ -26,9 +28,10 @@ from pipeline.llm.base import Completion, Request
 from pipeline.llm.ledger import role
 from pipeline.prompts import unfence
 from pipeline.retrieval.bm25 import Bm25Retriever
-from pipeline.types import AnswerType, Draft, Lineage, Message, Seed, sha256
+from pipeline.types import AnswerType, Draft, Kind, Lineage, Message, Seed, sha256
 
-ROLES = ("propose", "revise", "explore", "compose", "answer", "verdict", "read", "weigh")
+ROLES = ("propose", "revise", "explore", "compose", "answer", "verdict", "read", "weigh", "write")
+OPPOSED = config.build(values={"distractors": {"kinds": tuple(Kind), "tries": 2}})
 EACH = 4
 """Requests of one role that are asked again."""
 LOREM = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor."
@@ -86,6 +89,7 @@ async def play(corpus: Corpus, model: Recorder) -> None:
         if record.draft:
             await near_misses(record.draft, site)
             await readings(record.draft, corpus, site)
+            await written(record.draft, replace(site, config=OPPOSED))
         if all(len(model.asked[name]) >= EACH for name in ROLES):
             return
 

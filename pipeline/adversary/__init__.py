@@ -1,0 +1,5 @@
+"""What is done against an accepted pair: distractors written, checked, laid over its index, and tried on the solver."""
+
+from pipeline.adversary.stage import oppose
+
+__all__ = ["oppose"]

@@ -1,0 +1,78 @@
+"""What sort of thing an opening is about, and whether it may be someone who is alive: decided from the text alone.
+
+A false statement about a work or a town misleads a reader; one about a living person is a lie about someone. So where
+the text does not say that a person is dead, they may live.
+"""
+
+import re
+
+from pipeline.text import sentences
+
+_IS_A = re.compile(
+    r"\b(?:is|was|are|were) (?:an?|the|one of the) (.+?)(?=[,.;(]| (?:and|or|of|in|on|at|by|to|for|from|with|as|who"
+    r"|which|that|where|whose|known|based|located|directed|written|produced|released|starring|featuring|set|founded|best)\b|$)"
+)
+_LIFE = re.compile(r"\([^()]*\d{3,4}[^()]*\s[-–—]\s?[^()]*\d{2,4}[^()]*\)|\([^()]*\d{3,4}[-–—][^()]*\d{2,4}[^()]*\)")
+_BORN = re.compile(r"\b(?:né|née|born)\b|\(b\. ", re.IGNORECASE)
+_DIED = re.compile(
+    r"\b(?:[Hh]e|[Ss]he|who|[A-Z]\w+) (?:died|drowned|was (?:killed|assassinated|executed|murdered|beheaded))\b"
+    r"|\b(?:his|her) (?:own )?(?:death|assassination|execution|murder)\b|\bposthumous(?:ly)?\b|\((?:d|died)\.? "
+)
+_YEAR = re.compile(r"\b(\d{3,4})\b")
+_OLDEST = 1905
+"""Nobody born before it is alive."""
+_OF_SOMEONE = re.compile(r"^(?:He|She)\b|\b(?:his|her) (?:career|life|work|family|wife|husband|father|mother)\b")
+_CALLING = re.compile(
+    r"(?:er|or|ist|ian|ess|man|woman|ete|eer|king|queen|poet|judge|nun|pope|spy|wife|boy|girl|prince|chef|coach|host|model"
+    r"|star|figure|person|people|duo|twin|celebrity|personality)s?$"
+)
+_NO_CALLING = frozenset(
+    """river theater center character number chapter tower order container computer newspaper thriller chamber quarter
+    border cover summer winter master matter paper power water manor sector motor cruiser carrier destroyer bomber
+    fighter steamer corridor reactor harbor trailer sensor error mirror elevator""".split()
+)
+_THING = re.compile(
+    r"\b(?:film|movie|song|single|album|ep|novel|book|series|sitcom|show|play|musical|game|opera|story|poem|episode|drama|"
+    r"comedy|thriller|soundtrack|magazine|newspaper|company|label|university|college|school|city|town|village|county|state"
+    r"|country|river|lake|island|mountain|stadium|arena|station|airport|church|museum|team|club|franchise|league|season|"
+    r"war|battle|building|bridge|road|highway|district|municipality|organization|agency|species|language)s?$"
+)
+
+
+def sort(text: str) -> str:
+    """The noun phrase of "... is a <phrase>" in the first sentence, or nothing."""
+    parts = sentences(text)
+    found = _IS_A.search(text[parts[0].start : parts[0].end]) if parts else None
+    return found.group(1).lower() if found else ""
+
+
+def same_sort(one: str, other: str) -> bool:
+    """Do two openings call their subjects by the same head noun?"""
+    a, b = sort(one).split()[-1:], sort(other).split()[-1:]
+    return bool(a) and a == b
+
+
+def may_live(text: str) -> bool:
+    """`text` is the opening of what is known about someone or something."""
+    return is_person(text) and not is_dead(text)
+
+
+def is_person(text: str) -> bool:
+    """Does the opening read as a person's? Better once too often than once too seldom."""
+    parts = [text[span.start : span.end] for span in sentences(text)]
+    if not parts or _THING.search(sort(text)):
+        return False
+    if _BORN.search(parts[0][:160]) or any(_OF_SOMEONE.search(part) for part in parts[1:]):
+        return True
+    calling = sort(text).split()[-1:]
+    return bool(calling) and bool(_CALLING.search(calling[0])) and calling[0].removesuffix("s") not in _NO_CALLING
+
+
+def is_dead(text: str) -> bool:
+    """Does the text give a year of death, tell of a death, or a birth too long ago?"""
+    parts = sentences(text)
+    first = text[parts[0].start : parts[0].end][:240] if parts else ""
+    if _LIFE.search(first) or _DIED.search(text):
+        return True
+    years = [int(year) for year in _YEAR.findall(first)] if _BORN.search(first) else []
+    return bool(years) and min(years) <= _OLDEST

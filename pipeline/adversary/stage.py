@@ -1,0 +1,109 @@
+"""The stage after acceptance: distractors for one pair, and what they do to the solver.
+
+The kinds are balanced by lot, drawn from the question: the first ones that find room and pass all checks fill the
+overlay. So a record stays a pure function of its seed, and no run is needed to know what a pair's kinds are.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+from pipeline.adversary.aims import aim
+from pipeline.adversary.checks import Case
+from pipeline.agents.site import Site
+from pipeline.distractors import base
+from pipeline.distractors.base import Aim
+from pipeline.errors import FormatError
+from pipeline.retrieval.overlay import Overlay
+from pipeline.types import Check, Distractor, Draft, Kind, Opposition, Rollout, Usage, Verdict, sha256
+
+LATER = 4
+"""Tries by which an end comes after a better one: what is wrong at the end of the chain is wrong in the answer."""
+Attempt = Callable[[Draft, int, Site], Awaitable[tuple[Rollout, Verdict]]]
+"""One rollout of the solver over the site's index, with its verdict."""
+
+
+async def oppose(draft: Draft, site: Site, attempt: Attempt) -> Opposition | None:
+    """Distractors of the configured kinds, and paired rollouts where one is used; none where no kind is configured.
+
+    The samples are fresh: neither the verdict nor the confirmation had them.
+    """
+    chosen = site.config.distractors
+    if not chosen.kinds:
+        return None
+    made = await written(draft, site)
+    if not made.used:
+        return made
+    first = 2 * site.config.loop.rollouts
+    samples = range(first, first + chosen.rollouts)
+    overlaid = replace(site, retriever=Overlay(site.retriever, [d.passage for d in made.used]))
+    plain = await asyncio.gather(*(attempt(draft, sample, site) for sample in samples))
+    opposed = await asyncio.gather(*(attempt(draft, sample, overlaid) for sample in samples))
+    return made.model_copy(
+        update={
+            "plain": tuple(rollout for rollout, _ in plain),
+            "plain_verdicts": tuple(verdict for _, verdict in plain),
+            "opposed": tuple(rollout for rollout, _ in opposed),
+            "opposed_verdicts": tuple(verdict for _, verdict in opposed),
+        }
+    )
+
+
+async def written(draft: Draft, site: Site) -> Opposition:
+    """All that was written and how its checks went; no rollouts."""
+    desk = _Desk(Case(draft, site))
+    chosen = site.config.distractors
+    for kind in sorted(chosen.kinds, key=lambda kind: sha256(f"{draft.question}\n{kind}")):
+        if chosen.passages - desk.used >= base.load(kind).PIECES:
+            await desk.fill(kind)
+    return Opposition(
+        distractors=tuple(desk.written),
+        unwritten=tuple(desk.unwritten),
+        writer=desk.writer,
+        reader=desk.case.reader,
+        judge=desk.case.judge,
+    )
+
+
+@dataclass
+class _Desk:
+    """What was written for one pair so far."""
+
+    case: Case
+    written: list[Distractor] = field(default_factory=list)
+    unwritten: list[Kind] = field(default_factory=list)
+    writer: Usage = field(default_factory=Usage)
+
+    @property
+    def used(self) -> int:
+        return sum(distractor.used for distractor in self.written)
+
+    async def fill(self, kind: Kind) -> None:
+        """Try after try until one can be used: at the best end most often, at the others later and less."""
+        maker, tries = base.load(kind), self.case.site.config.distractors.tries
+        found = [await aim(self.case.draft, kind, end, self.case.site) for end in maker.ends(self.case.draft)]
+        aims = enumerate(aimed for aimed in found if aimed)
+        planned = [(LATER * place + sample, place, sample, aimed) for place, aimed in aims for sample in range(tries)]
+        for _, _, sample, aimed in sorted(planned, key=lambda it: it[:3])[:tries]:
+            if await self._try(kind, aimed, sample):
+                return
+
+    async def _try(self, kind: Kind, aimed: Aim, sample: int) -> bool:
+        try:
+            writing = await base.load(kind).write(aimed, self.case.site, sample)
+        except FormatError:
+            self.unwritten.append(kind)
+            return False
+        self.writer += writing.usage
+        pieces = [await self.case.check(distractor) for distractor in writing.distractors[: base.load(kind).PIECES]]
+        if len(pieces) < base.load(kind).PIECES:
+            self.unwritten.append(kind)
+        whole = len(pieces) == base.load(kind).PIECES and all(piece.used for piece in pieces)
+        self.written += pieces if whole else map(_alone, pieces)
+        return whole
+
+
+def _alone(piece: Distractor) -> Distractor:
+    """A piece whose other pieces cannot be used."""
+    alone = Check(name="whole", passed=False, detail="another piece cannot be used")
+    return piece.model_copy(update={"checks": (*piece.checks, alone)}) if piece.used else piece

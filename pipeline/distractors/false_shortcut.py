@@ -1,0 +1,39 @@
+"""`false_shortcut`: a hedged claim that leads from the start of a hop past its answer to the end of the next one."""
+
+import re
+from collections.abc import Sequence
+
+from pipeline.agents.site import Site
+from pipeline.distractors import base
+from pipeline.distractors.base import Aim, Writing
+from pipeline.types import Draft, Kind
+
+PIECES = 1
+_MARK = re.compile(
+    r"\b(?:reportedly|allegedly|rumou?r\w*|unconfirmed|unproven|unverified|unclear|disputed|legend|hearsay|perhaps|possibly|"
+    r"may|might|supposed\w*|without proof|said to|some (?:say|hold|claim|accounts)|"
+    r"not (?:been )?(?:confirmed|proven|known|certain|established))\b",
+    re.IGNORECASE,
+)
+
+
+def ends(draft: Draft) -> Sequence[int]:
+    return base.backwards(draft, 1)
+
+
+def marked(mark: str) -> bool:
+    return bool(_MARK.search(mark))
+
+
+async def write(aim: Aim, site: Site, sample: int) -> Writing:
+    messages = site.prompt(
+        "distractor/false_shortcut",
+        kind=Kind.FALSE_SHORTCUT.value,
+        query=aim.query,
+        passage=aim.passage(),
+        quote=aim.quote,
+        asked=aim.asked,
+        answer=aim.answer,
+        rivals=aim.others(),
+    )
+    return await base.write(Kind.FALSE_SHORTCUT, messages, aim, site, sample)

@@ -1,0 +1,138 @@
+"""What every kind of distractor promises, with the embedded writer and with a model that does not keep to it."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from pipeline import config, registry
+from pipeline.adversary.aims import aim
+from pipeline.adversary.checks import Case
+from pipeline.agents.site import Site
+from pipeline.corpus import Corpus
+from pipeline.distractors import base
+from pipeline.embedded.model import EmbeddedModel
+from pipeline.errors import FormatError
+from pipeline.llm.base import LLM
+from pipeline.llm.scripted import ScriptedLLM
+from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.text import contains
+from pipeline.types import AnswerType, Draft, Hop, Kind, Message
+from tests.hostile import HOSTILE
+from tests.test_episode import LINEAGE
+
+KINDS = registry.names("distractors")
+CHAIN = (
+    (
+        "Kessel_Bridge#0",
+        "Over which harbour does the Kessel Bridge go?",
+        "Ostrand",
+        "The Kessel Bridge is a steel arch",
+    ),
+    ("Ostrand#0", "In what year was Ostrand founded?", "1182", "It was founded in 1182 by the merchant Aldous Fenn"),
+)
+
+
+@pytest.fixture(scope="module")
+def draft(tiny: Corpus) -> Draft:
+    by_id = {passage.id: passage for passage in tiny.passages}
+    hops = []
+    for passage_id, asked, answer, begins in CHAIN:
+        source = by_id[passage_id]
+        start = source.text.index(begins.split(" is a ")[0])
+        quote = source.text[start : source.text.index(".", start + len(begins)) + 1]
+        hops.append(
+            Hop(
+                sub_question=asked,
+                answer=answer,
+                passage_id=source.id,
+                title=source.title,
+                quote=quote,
+                passage_sha256=source.sha256,
+            )
+        )
+    return Draft(
+        question="In what year was the city of the Kessel Bridge founded?",
+        answer="1182",
+        answer_type=AnswerType.DATE,
+        answer_precision="year",
+        hops=tuple(hops),
+    )
+
+
+@pytest.fixture(scope="module")
+def site(retriever: LuceneRetriever) -> Site:
+    return Site(config=config.build(), llm=EmbeddedModel(), retriever=retriever, lineage=LINEAGE)
+
+
+def written(kind: str, draft: Draft, site: Site, sample: int = 0) -> base.Writing:
+    async def ask() -> base.Writing:
+        end = base.load(Kind(kind)).ends(draft)[0]
+        aimed = await aim(draft, Kind(kind), end, site)
+        assert aimed is not None
+        return await base.load(Kind(kind)).write(aimed, site, sample)
+
+    return asyncio.run(ask())
+
+
+def answering(site: Site, text: str) -> Site:
+    model: LLM = ScriptedLLM(lambda request: Message(role="assistant", content=text))
+    return replace(site, llm=model)
+
+
+def test_every_kind_is_a_module_and_every_module_a_kind() -> None:
+    assert sorted(Kind) == KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_embedded_writer_keeps_to_the_kind(kind: str, draft: Draft, site: Site) -> None:
+    maker, case = base.load(Kind(kind)), Case(draft, site)
+    for sample in range(4):
+        writing = written(kind, draft, site, sample)
+        assert len(writing.distractors) == maker.PIECES
+        assert writing.usage.calls == 1
+        for distractor in writing.distractors:
+            assert distractor.kind is Kind(kind)
+            assert contains(distractor.text, distractor.claim)
+            assert maker.marked(distractor.mark)
+            made = asyncio.run(case.check(distractor))
+            assert made.reason not in ("marked", "contradicts", "no_living_person", "new", "reachable"), made
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_try_says_something_else(kind: str, draft: Draft, site: Site) -> None:
+    claims = [tuple(d.claim for d in written(kind, draft, site, sample).distractors) for sample in range(6)]
+    assert len(set(claims)) == 6
+    assert written(kind, draft, site) == written(kind, draft, site)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_ends_are_hops_that_it_can_reach(kind: str, draft: Draft) -> None:
+    maker = base.load(Kind(kind))
+    ends = list(maker.ends(draft))
+    assert ends[0] == len(draft.hops) - 1
+    first = ends[0] - (kind == Kind.FALSE_SHORTCUT)
+    assert all(end - (ends[0] - first) >= 0 for end in ends)
+    single = draft.model_copy(update={"hops": draft.hops[1:]})
+    assert list(maker.ends(single)) == ([] if kind == Kind.FALSE_SHORTCUT else [0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plain_statement_is_no_mark(kind: str) -> None:
+    assert not base.load(Kind(kind)).marked("by the merchant Aldous Fenn")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_text_of_a_model_is_data(kind: str, draft: Draft, site: Site) -> None:
+    for start in range(0, len(HOSTILE), 4):
+        passages = tuple(base.WrittenPassage(title=t, text=t, claim=t, mark=t) for t in HOSTILE[start : start + 4])
+        said = base.WriteOutput(passages=passages).model_dump_json()
+        for distractor in written(kind, draft, answering(site, said)).distractors:
+            assert not asyncio.run(Case(draft, site).check(distractor)).used
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("text", ["", "hm", "[]", '{"passages": [{}]}', '{"passages": null}', "{" * 10_000])
+def test_what_cannot_be_read_is_an_error_of_its_own(kind: str, text: str, draft: Draft, site: Site) -> None:
+    with pytest.raises(FormatError):
+        written(kind, draft, answering(site, text))
