@@ -89,21 +89,21 @@ ROUND = _struct(
 )
 ENCOUNTER = _struct(distractor=STRING, step=COUNT, cited_at=COUNT, disproved_at=COUNT, outcome=STRING)
 LESSON = _struct(rollout=ROLLOUT, verdict=VERDICT, f1=pa.float64(), encounters=pa.list_(ENCOUNTER), kept=FLAG)
-CHECK = _struct(name=TEXT, passed=FLAG, detail=TEXT)
+CHECK = _struct(name=STRING, passed=FLAG, detail=STRING)
 DISTRACTOR = _struct(
-    kind=TEXT,
-    title=TEXT,
-    text=TEXT,
+    kind=STRING,
+    title=STRING,
+    text=STRING,
     hop=COUNT,
-    source_id=TEXT,
-    source_sha256=TEXT,
-    claim=TEXT,
-    mark=TEXT,
+    source_id=STRING,
+    source_sha256=STRING,
+    claim=STRING,
+    mark=STRING,
     checks=pa.list_(CHECK),
 )
 OPPOSITION = _struct(
     distractors=pa.list_(DISTRACTOR),
-    unwritten=TEXTS,
+    unwritten=STRINGS,
     plain=pa.list_(ROLLOUT),
     plain_verdicts=pa.list_(VERDICT),
     opposed=pa.list_(ROLLOUT),
