@@ -1,57 +1,21 @@
 """What a rollout did with a distractor that it was shown, read off the rollout."""
 
-from collections.abc import Sequence
-
-import orjson
 import pytest
 
-from pipeline.agents.tools import render
 from pipeline.encounters import encounters
-from pipeline.types import (
-    Call,
-    Distractor,
-    Encounter,
-    Kind,
-    Message,
-    Outcome,
-    Passage,
-    Rollout,
-    Stop,
-    ToolCall,
-    Trajectory,
-)  # fmt: skip
+from pipeline.types import Encounter, Kind, Outcome
+from tests.lessons import Searches, lie, played
 from tests.records import World, draft, world
 
 W: World = world(3)
 DRAFT = draft(W)
-LIE = Distractor(
-    kind=Kind.DOPPELGANGER, title=f"{W.town.title} (1911 guide)", hop=2, source_id=W.town.id,
-    source_sha256=W.town.sha256, claim="1399", mark="1911 guide",
-    text=f"In the 1911 guide, {W.town.title} is said to have been founded in 1399.",
-)  # fmt: skip
-Searches = Sequence[tuple[str, Sequence[Passage]]]
-
-
-def played(searches: Searches, answer: str, thought: str = "") -> Rollout:
-    messages, calls = [Message(role="system"), Message(role="user", content=DRAFT.question)], []
-    asked: set[str] = set()
-    for number, (query, found) in enumerate(searches):
-        call = ToolCall(id=f"c{number}", name="search", arguments=orjson.dumps({"query": query}).decode())
-        messages += [
-            Message(role="assistant", tool_calls=(call,), reasoning=thought),
-            Message(role="tool", tool_call_id=call.id, name="search", content=render(found)),
-        ]
-        ids = tuple(passage.id for passage in found)
-        calls.append(Call(id=call.id, tool="search", argument=query, passage_ids=ids, repeat=query in asked))
-        asked.add(query)
-    final = orjson.dumps({"answer": answer}).decode()
-    messages.append(Message(role="assistant", tool_calls=(ToolCall(id="end", name="answer", arguments=final),)))
-    trajectory = Trajectory(messages=tuple(messages), calls=tuple(calls), stop=Stop.ANSWERED, final=final)
-    return Rollout(sample=0, trajectory=trajectory, answer=answer)
+LIE = lie(W)
 
 
 def met(searches: Searches, answer: str, thought: str = "") -> tuple[Encounter, ...]:
-    return encounters(DRAFT, [LIE], played(searches, answer, thought), correct=answer == DRAFT.answer)
+    return encounters(
+        DRAFT, [LIE], played(DRAFT.question, searches, answer, thought=thought), correct=answer == DRAFT.answer
+    )
 
 
 BRIDGE, ENGINEER = ("the crossing", [W.bridge]), ("the engineer", [W.engineer, W.noise[0]])
@@ -106,12 +70,12 @@ def test_another_passage_with_the_truth_disproves_it_but_not_the_distractor_itse
     assert found.disproved_at == 3
     teller = LIE.model_copy(update={"text": f"{W.town.title} was founded in 1399, not in {W.year}."})
     searches = [("one", [teller.passage]), ("two", [teller.passage])]
-    (found,) = encounters(DRAFT, [teller], played(searches, W.year), correct=True)
+    (found,) = encounters(DRAFT, [teller], played(DRAFT.question, searches, W.year), correct=True)
     assert found.disproved_at is None
 
 
 def test_several_are_told_in_the_order_in_which_they_were_met() -> None:
     early = LIE.model_copy(update={"kind": Kind.SUBJECTIVE_FALLACY, "title": "I say"})
     searches = [("one", [early.passage]), SHOWN]
-    found = encounters(DRAFT, [LIE, early], played(searches, W.year), correct=True)
+    found = encounters(DRAFT, [LIE, early], played(DRAFT.question, searches, W.year), correct=True)
     assert [(e.distractor, e.step) for e in found] == [(early.id, 1), (LIE.id, 2)]

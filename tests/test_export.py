@@ -21,6 +21,7 @@ from pipeline.store.shards import Shelf
 from pipeline.views import base, records
 from tests.forks import branched
 from tests.hostile import HOSTILE
+from tests.lessons import taught
 from tests.records import accepted, batch, hostile, no_draft, rejected
 
 CHOSEN = Selection(config=RunConfig(), include=("below_target",))
@@ -44,6 +45,7 @@ def files(folder):
 @pytest.mark.parametrize("view", base.names())
 def test_every_view_loads_through_the_card(tmp_path, view):
     originals = [*batch(32), hostile(), branched(200), branched(201, side="eval")]
+    originals += [taught(202), taught(203, side="eval")]
     manifest = export(originals, tmp_path / "ds", CHOSEN)
     loaded = load(tmp_path / "ds", view)
     assert list(loaded) == ["train", "eval"]

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pipeline import chat, registry, shipped
 from pipeline.agents.environment import Environment
 from pipeline.cleaning import clean
-from pipeline.types import Record, Rollout, Status, Stop, Trajectory, Verdict
+from pipeline.types import Message, Record, Rollout, Status, Stop, Trajectory, Verdict
 
 INCLUDES = ("below_target", "beyond_solver", "always_solved")
 """What `include` may add: confirmed pairs below their target, those that only a solver of `digsite remeasure` solved,
@@ -120,6 +120,12 @@ def correct(record: Record) -> list[Attempt]:
     """The correct ones, shortest first."""
     found = [attempt for attempt in attempts(record) if attempt.verdict.correct]
     return sorted(found, key=lambda attempt: (attempt.verdict.steps, attempt.verdict.calls, attempt.verdict.sample))
+
+
+def under(environment: Environment, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The conversation with the environment's system prompt: a teacher's own is not what its pupil will be given."""
+    system, *others = messages
+    return (system.model_copy(update={"content": environment.system}), *others)
 
 
 def fit(trajectory: Trajectory) -> bool:

@@ -1,9 +1,11 @@
-"""`sft`: one solved trajectory per question, as OpenAI messages with tool calls; for TRL's SFTTrainer and verl.
+"""`sft`: solved trajectories as OpenAI messages with tool calls; for TRL's SFTTrainer and verl.
 
 Rules: TRL 1.16 "Dataset formats" (`messages` and `tools`; it takes the columns as `datasets` gives them) and verl's
 MultiTurnSFTDataset, which reads through pandas and needs the class in `verl_sft.py` beside the shards.
-The rollout is the shortest correct one whose answer was supported, ended on its own, repeated no call and broke no
-format. It ends on the call of `answer`.
+The solver's is the shortest correct one whose answer was supported, ended on its own, repeated no call and broke no
+format. It ends on the call of `answer`. The teacher's (`agent`) are those that the run keeps, from among distractors;
+their system prompt is the environment's, as their pupil will have it. `loss` says of each message whether to learn it:
+the assistant's, no prompt and no observation.
 """
 
 from collections.abc import Iterator
@@ -14,13 +16,16 @@ import pyarrow as pa
 from pipeline import chat
 from pipeline.agents.environment import Environment
 from pipeline.process import process
-from pipeline.types import Record
-from pipeline.views.base import PROVENANCE, correct, fit, provenance, shipped_file
+from pipeline.types import Record, Rollout, Verdict
+from pipeline.views.base import PROVENANCE, correct, fit, provenance, shipped_file, under
 
 SCHEMA = pa.schema(
     [
         ("messages", chat.MESSAGES),
         ("tools", chat.JSON),
+        ("loss", pa.list_(pa.bool_())),
+        ("agent", pa.string()),
+        ("resisted", pa.bool_()),
         ("steps", pa.int32()),
         ("hit_step", pa.int32()),
         ("useful_steps", pa.int32()),
@@ -33,19 +38,29 @@ BESIDE = {"verl_sft.py": shipped_file("verl_sft.py")}
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    for rollout, verdict in correct(record):
-        messages = chat.dumped(rollout.trajectory.messages)
-        if record.draft and fit(rollout.trajectory) and messages:
-            went = process(record.draft, rollout, verdict)
-            tools = chat.tools(environment.tools)
-            yield {
-                "messages": messages,
-                "tools": tools,
-                "steps": verdict.steps,
-                "hit_step": went.hit_step,
-                "useful_steps": went.useful_steps,
-                "hit_rate": went.hit_rate,
-                "efficiency": went.efficiency,
-                **provenance(record, [*messages, tools]),
-            }
-            return
+    solved = (_row(record, environment, rollout, verdict) for rollout, verdict in correct(record))
+    if shortest := next((row for row in solved if row), None):
+        yield {**shortest, "agent": "solver", "resisted": None}
+    for lesson in record.lessons:
+        row = _row(record, environment, lesson.rollout, lesson.verdict) if lesson.kept else None
+        if row:
+            yield {**row, "agent": "teacher", "resisted": lesson.resisted if lesson.encounters else None}
+
+
+def _row(record: Record, environment: Environment, rollout: Rollout, verdict: Verdict) -> dict[str, Any] | None:
+    messages = under(environment, rollout.trajectory.messages)
+    texts, tools = chat.dumped(messages), chat.tools(environment.tools)
+    if not record.draft or not fit(rollout.trajectory) or not texts:
+        return None
+    went = process(record.draft, rollout, verdict)
+    return {
+        "messages": texts,
+        "tools": tools,
+        "loss": [message.role == "assistant" for message in messages],
+        "steps": verdict.steps,
+        "hit_step": went.hit_step,
+        "useful_steps": went.useful_steps,
+        "hit_rate": went.hit_rate,
+        "efficiency": went.efficiency,
+        **provenance(record, [*texts, tools]),
+    }

@@ -11,10 +11,11 @@ from pipeline.store.shards import table
 from pipeline.views import base
 from tests.forks import branched
 from tests.hostile import HOSTILE
+from tests.lessons import taught
 from tests.records import batch, below_target, hostile
 
 ENVIRONMENT = environment(RunConfig())
-MADE = [*batch(), below_target(), hostile(), branched()]
+MADE = [*batch(), below_target(), hostile(), branched(), taught()]
 RECORDS = [record for record in MADE if base.taken(record, base.INCLUDES)]
 
 
@@ -26,7 +27,7 @@ def view(request):
 def test_the_folder_holds_the_promised_views():
     promised = (
         "adp critic dpo dpo_steps kto planner qa records rl_openrlhf rl_search_r1 rl_trl rl_verifiers rl_verl_tool "
-        "sft sft_masked sft_sharegpt steps"
+        "robust_pairs sft sft_masked sft_sharegpt steps"
     )
     assert set(base.names()) >= set(promised.split())
 
@@ -74,7 +75,8 @@ def test_datasets_can_represent_the_schema(view):
 
 def test_embedded_rows_are_not_trainable(view):
     def flags(model):
-        rows = list(view.rows(branched(1, model=model), ENVIRONMENT))
+        made = (branched(1, model=model), taught(1, model=model))
+        rows = [row for record in made for row in view.rows(record, ENVIRONMENT)]
         assert rows
         # In a column of its own, or in that of the consumer that takes no further ones.
         return {orjson.loads(row.get("info") or row.get("details") or orjson.dumps(row))["trainable"] for row in rows}

@@ -5,13 +5,15 @@ from pipeline.config import RunConfig
 from pipeline.process import Process
 from pipeline.types import Check, Distractor, Kind, Opposition, Record, Usage
 from pipeline.views import records
+from tests.lessons import taught
 from tests.records import accepted, batch, hostile
 
 ENVIRONMENT = environment(RunConfig())
 
 
 def test_every_record_comes_back_from_arrow_as_it_was():
-    originals = [*batch(), hostile(), accepted(2).model_copy(update={"opposition": opposition(accepted(2))})]
+    opposed = accepted(2).model_copy(update={"opposition": opposition(accepted(2))})
+    originals = [*batch(), hostile(), opposed, taught()]
     rows = [row for record in originals for row in records.rows(record, ENVIRONMENT)]
     table = pa.Table.from_pylist(rows, schema=records.SCHEMA)
     assert [records.record(row) for row in table.to_pylist()] == originals

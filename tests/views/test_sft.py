@@ -5,6 +5,7 @@ from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
 from pipeline.types import Stop
 from pipeline.views import base, sft
+from tests.lessons import taught
 from tests.records import accepted, confirmed, draft, rollout, round_, world
 
 ENVIRONMENT = environment(RunConfig())
@@ -74,3 +75,29 @@ def test_format_errors_are_left_out():
 def test_the_shortest_rollout_is_chosen():
     (row,) = rows(only("right", "lucky", "right"))
     assert row["steps"] == 1
+
+
+def test_kept_lessons_are_rows_of_the_teacher_under_the_environment_s_prompt():
+    solver, *taught_rows = rows(taught())
+    assert (solver["agent"], solver["resisted"]) == ("solver", None)
+    assert [(row["agent"], row["resisted"]) for row in taught_rows] == [("teacher", True), ("teacher", None)]
+    for row in taught_rows:
+        assert orjson.loads(row["messages"][0])["content"] == ENVIRONMENT.system
+        assert row["id"] == solver["id"]
+
+
+def test_a_lesson_that_is_not_kept_or_not_fit_is_no_row():
+    record = taught()
+    dropped = tuple(lesson.model_copy(update={"kept": False}) for lesson in record.lessons)
+    assert len(rows(record.model_copy(update={"lessons": dropped}))) == 1
+    first = record.lessons[0]
+    forced = first.rollout.trajectory.model_copy(update={"format_errors": 1})
+    unfit = first.model_copy(update={"rollout": first.rollout.model_copy(update={"trajectory": forced})})
+    assert len(rows(record.model_copy(update={"lessons": (unfit,)}))) == 1
+
+
+def test_loss_falls_on_what_the_assistant_says_alone():
+    for row in rows(taught()):
+        roles = [orjson.loads(message)["role"] for message in row["messages"]]
+        assert row["loss"] == [role == "assistant" for role in roles]
+        assert "tool" in roles

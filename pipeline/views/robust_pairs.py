@@ -1,0 +1,75 @@
+"""`robust_pairs`: the turn that believed a distractor, and one that did not from the same state; for TRL's DPOTrainer.
+
+Rules: TRL 1.16 "Dataset formats" (`prompt`, `chosen`, `rejected` as messages, and `tools`). Trainers mask the prompt
+alone, so that a completion with observations would train on the distractor: either completion is one assistant turn.
+The rejected one is the first of a misled rollout that searches for the distractor's claim or answers with it; the
+chosen one is the next turn, after the very same messages, of a rollout that met the distractor and never cited it.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from pipeline import chat
+from pipeline.agents.environment import Environment
+from pipeline.types import Encounter, Lesson, Message, Outcome, Record
+from pipeline.views.base import PROVENANCE, provenance, under
+
+SCHEMA = pa.schema(
+    [
+        ("prompt", chat.MESSAGES),
+        ("chosen", chat.MESSAGES),
+        ("rejected", chat.MESSAGES),
+        ("tools", chat.JSON),
+        ("distractor", pa.string()),
+        ("step", pa.int32()),
+        *PROVENANCE,
+    ]
+)
+
+
+class Pair(NamedTuple):
+    """`messages` are those of the misled rollout up to its `rejected` turn."""
+
+    met: Encounter
+    messages: tuple[Message, ...]
+    chosen: Message
+    rejected: Message
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    tools, seen = chat.tools(environment.tools), set()
+    for pair in _pairs(record.lessons):
+        texts = chat.dumped((*under(environment, pair.messages), pair.chosen, pair.rejected))
+        if texts and (*texts[-2:], len(texts)) not in seen:
+            seen.add((*texts[-2:], len(texts)))
+            yield {
+                "prompt": texts[:-2],
+                "chosen": texts[-2:-1],
+                "rejected": texts[-1:],
+                "tools": tools,
+                "distractor": pair.met.distractor,
+                "step": pair.met.step,
+                **provenance(record, [*texts, tools]),
+            }
+
+
+def _pairs(lessons: tuple[Lesson, ...]) -> Iterator[Pair]:
+    for lesson in lessons:
+        misled = lesson.rollout.trajectory.messages
+        for met in lesson.encounters:
+            if met.outcome is Outcome.MISLED and met.cited_at is not None:
+                turn = next((t for other in lessons if (t := _resisting(other, met, misled[: met.cited_at]))), None)
+                if turn:
+                    yield Pair(met, misled[: met.cited_at], turn, misled[met.cited_at])
+
+
+def _resisting(lesson: Lesson, met: Encounter, prompt: tuple[Message, ...]) -> Message | None:
+    """What a rollout did after the same messages, if it resisted that distractor."""
+    messages = lesson.rollout.trajectory.messages
+    same = any(e.distractor == met.distractor and e.outcome is Outcome.RESISTED for e in lesson.encounters)
+    if not same or messages[: len(prompt)] != prompt or len(messages) <= len(prompt):
+        return None
+    turn = messages[len(prompt)]
+    return turn if turn.role == "assistant" and turn.tool_calls else None
