@@ -17,7 +17,7 @@ from pipeline import prompts
 from pipeline.errors import UsageError
 from pipeline.gates.base import Settings as GateSettings
 from pipeline.llm.settings import Models
-from pipeline.presets import PRESETS
+from pipeline.presets import PRESETS, unhurried
 from pipeline.retrieval.settings import RetrievalConfig
 from pipeline.types import AnswerType, Data, sha256
 from pipeline.types.distractor import Settings as DistractorSettings
@@ -244,7 +244,7 @@ def build(
         raise UsageError(f"no preset '{preset}'; known: {', '.join(PRESETS)}")
     # Each agent's limits have defaults of their own, so that one of them can be set without the others.
     limits = RunConfig().model_dump(mode="json", include={"generator", "solver"})
-    tree = _merged(_merged(limits, PRESETS[preset]), {**tree, "preset": preset})
+    tree = _merged(_merged({**limits, **unhurried(tree)}, PRESETS[preset]), {**tree, "preset": preset})
     try:
         return RunConfig.model_validate(tree)
     except ValidationError as error:

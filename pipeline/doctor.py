@@ -55,16 +55,15 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
     With `judge` and where all is well so far, the judges are asked about the near misses: 200 to 400 calls more.
     """
     from pipeline.embedded.model import EmbeddedModel
-    from pipeline.llm.openai import OpenAIModel
 
     prepare.check_models(config)
-    hasty = {one.model: _hasty(one) for one in config.models.all() if one.provider == "openai"}
+    hasty = {one.model: _hasty(one) for one in config.models.all() if one.provider != "embedded"}
     found = [] if hasty else [Check(name="endpoint", ok=True, detail=_endpoint())]
     for name, model in hasty.items():
-        for finding in asyncio.run(probe(model, OpenAIModel(model, config.seed))):
+        for finding in asyncio.run(probe(model, prepare.client(model, config.seed))):
             found.append(Check.model_validate({**finding.model_dump(), "name": f"{name}: {finding.name}"}))
     if judge and all(check.ok for check in found):
-        asked = {name: OpenAIModel(model, config.seed) for name, model in hasty.items()}
+        asked = {name: prepare.client(model, config.seed) for name, model in hasty.items()}
         found.append(_judging(config.models.judges(), Routed({"embedded": EmbeddedModel(), **asked})))
     return found
 

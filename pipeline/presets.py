@@ -33,3 +33,11 @@ PRESETS: dict[str, dict[str, Any]] = {
         "teacher": {"injected": 2, "injected_again": 0.5, "keep": "f1", "f1": 0.9},
     },
 }
+
+
+def unhurried(tree: dict[str, Any]) -> dict[str, Any]:
+    """More time for every agent, where a model of the tree runs on a CPU and takes minutes for one turn."""
+    models = tree.get("models")
+    roles = models.values() if isinstance(models, dict) else ()
+    local = any(isinstance(role, dict) and role.get("provider") == "gguf" for role in roles)
+    return {"how": {"rollout_seconds": 4 * 3600.0}} if local else {}

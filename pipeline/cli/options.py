@@ -32,7 +32,9 @@ Seeds = Annotated[int | None, typer.Option(min=1, help="Run exactly so many seed
 MaxSeeds = Annotated[int | None, typer.Option(min=1, help="Give up after so many seeds (exit 3).  [10 a pair]")]
 Model = Annotated[
     str | None,
-    typer.Option(metavar="embedded|openai:NAME", help="Model of all roles that have none of their own.  [embedded]"),
+    typer.Option(
+        metavar="embedded|openai:NAME|gguf:FILE", help="Model of all roles that have none of their own.  [embedded]"
+    ),
 ]
 BaseUrl = Annotated[
     str | None,
@@ -117,8 +119,10 @@ def steps(text: str) -> tuple[int, int]:
 def model(text: str) -> dict[str, str]:
     """`embedded`, or `openai:NAME` for every server that speaks OpenAI's protocol."""
     provider, _, name = text.strip().partition(":")
+    if provider == "gguf" and name:
+        return {"provider": provider, "file": name}
     if provider not in PROVIDERS or (provider == "embedded") == bool(name):
-        raise UsageError(f"no model '{text}'; known: embedded, or openai:NAME with --base-url URL")
+        raise UsageError(f"no model '{text}'; known: embedded, openai:NAME with --base-url URL, or gguf:FILE")
     return {"provider": provider, "model": name or provider}
 
 

@@ -6,6 +6,7 @@ reached: they may change between two commands that go on with the same run.
 
 import os
 import re
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -13,10 +14,13 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.errors import UsageError
 from pipeline.llm.base import Sampling
+from pipeline.llm.weights import name as weights_name
 from pipeline.types import Data, Usage
 
-PROVIDERS = ("embedded", "openai")
+PROVIDERS = ("embedded", "openai", "gguf")
 ROLES = ("generator", "refiner", "curator", "solver", "teacher", "judge", "reader", "policy", "writer")
+LOCAL_LIMITS = {"concurrency": 2, "timeout_seconds": 3600.0}
+"""On a CPU one turn of an agent takes up to some minutes."""
 _MILLION = 1_000_000
 
 
@@ -54,8 +58,10 @@ class Prices(Data):
 class ModelConfig(Data):
     """One model. The embedded one needs no more than its name."""
 
-    provider: Literal["embedded", "openai"] = "embedded"
+    provider: Literal["embedded", "openai", "gguf"] = "embedded"
     """`openai` is every server that speaks Chat Completions: OpenAI, vLLM, SGLang, llama.cpp, ..."""
+    file: Path | None = None
+    """Of the weights, for `gguf`; they run here, on the CPU."""
     model: str = Field("embedded", min_length=1)
     sampling: Sampling = Sampling()
     base_url: str = "https://api.openai.com/v1"
@@ -64,6 +70,16 @@ class ModelConfig(Data):
     limits: Limits = Limits()
     prices: Prices | None = None
     """Unknown prices make unknown costs, never a guess."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _weights(cls, tree: Any) -> Any:
+        """A file of weights names its model, and takes few calls at once, each of minutes."""
+        if not isinstance(tree, dict) or tree.get("provider") != "gguf" or not (file := tree.get("file")):
+            return tree
+        named = tree if "model" in tree else {**tree, "model": weights_name(Path(file).resolve())}
+        limits = {**LOCAL_LIMITS, **given} if isinstance(given := tree.get("limits", {}), dict) else given
+        return {**named, "file": str(Path(file).resolve()), "limits": limits}
 
     @field_validator("base_url")
     @classmethod
@@ -100,8 +116,8 @@ class ModelConfig(Data):
         return self.model_dump(mode="json", include={"model", "sampling"})
 
     def cost(self, usage: Usage) -> float | None:
-        """Money for the usage; None where no price is known. The embedded model is free."""
-        if self.provider == "embedded":
+        """Money for the usage; None where no price is known. What runs on this machine is free."""
+        if self.provider != "openai":
             return 0.0
         return self.prices.of(usage) if self.prices else None
 

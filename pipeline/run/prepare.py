@@ -9,6 +9,7 @@ from pipeline.corpus import Corpus, Manifest, load, resolve
 from pipeline.errors import UsageError
 from pipeline.gates import Gates
 from pipeline.gates.licence import conflict
+from pipeline.llm import weights
 from pipeline.llm.base import LLM
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.cached import Cached
@@ -66,6 +67,9 @@ def check_models(config: RunConfig) -> None:
     for one in config.models.all():
         if one.provider == "embedded":
             continue
+        if one.provider == "gguf":
+            weights.check(one.file, one.model)
+            continue
         if not one.key() and one.base_url == ModelConfig().base_url:
             raise UsageError(f"{one.base_url} wants a key: put it into the environment variable {one.api_key_env}")
         if config.how.budget_money is not None and one.prices is None:
@@ -87,15 +91,23 @@ class _Shared(NamedTuple):
     cache: Cache | None
 
 
+def client(model: ModelConfig, run_seed: int) -> LLM:
+    """The bare model: nothing counted, kept or limited beyond what its endpoint is."""
+    if model.provider == "embedded":
+        from pipeline.embedded.model import EmbeddedModel
+
+        return EmbeddedModel()
+    if model.provider == "gguf":
+        from pipeline.llm.llama import LlamaModel
+
+        return LlamaModel(model, run_seed)
+    from pipeline.llm.openai import OpenAIModel
+
+    return OpenAIModel(model, run_seed)
+
+
 def _one(model: ModelConfig, shared: _Shared) -> LLM:
-    from pipeline.embedded.model import EmbeddedModel
-
-    asked: LLM = EmbeddedModel()
-    if model.provider == "openai":
-        from pipeline.llm.openai import OpenAIModel
-
-        asked = OpenAIModel(model, shared.config.seed)
-    made = Budgeted(Counted(asked, model.cost), shared.budget, model.cost)
+    made = Budgeted(Counted(client(model, shared.config.seed), model.cost), shared.budget, model.cost)
     return made if shared.cache is None or model.provider == "embedded" else Cached(made, shared.cache)
 
 

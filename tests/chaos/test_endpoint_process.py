@@ -25,7 +25,7 @@ CONCURRENCY = 4
 SETTINGS = (
     "--retriever bm25 --steps 1-2 --seeds 4 --no-flow --set loop.rollouts=2 --set loop.rounds=1 "
     f"--concurrency {CONCURRENCY} --set models.default.limits.concurrency={CONCURRENCY} "
-    "--set models.default.api_key_env=CANARY_KEY --set models.default.limits.timeout_seconds=30"
+    "--set models.default.api_key_env=CANARY_KEY --set models.default.limits.timeout_seconds=300"
 ).split()
 
 
@@ -66,7 +66,7 @@ def start(url: str, out: Path, *more: str) -> subprocess.Popen[str]:
 
 
 def finished(process: subprocess.Popen[str]) -> tuple[int, str]:
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=1200)
     return process.returncode, out + err
 
 
@@ -163,7 +163,7 @@ def cached(out: Path) -> int:
 
 
 def until(enough: int, notes: Path, process: subprocess.Popen[str]) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while len(asked(notes)) < enough and process.poll() is None and time.monotonic() < end:
         time.sleep(0.002)
 

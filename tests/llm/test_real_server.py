@@ -1,6 +1,5 @@
 """A wire that nobody here wrote: llama.cpp's own server, over a tiny model that calls tools but knows nothing."""
 
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,11 +33,9 @@ TRAINED = tuple(
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "tests.llm.serve_gguf", str(FILE), str(port)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    command = [sys.executable, "-m", "pipeline.llm.llama", str(FILE), "4"]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout
     try:
         yield f"{process.stdout.readline().strip()}/v1"

@@ -14,6 +14,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "redact",
         "llm.base",
         "llm.settings",
+        "llm.weights",
         "retrieval.base",
         "retrieval.settings",
         "readers.base",

@@ -1,0 +1,99 @@
+"""A GGUF file on this machine's CPU, through llama.cpp's own server in a process of its own.
+
+The server starts with the first call, listens on the loopback alone, and ends with the process that asked for it,
+whatever ends that: it reads its standard input, which nobody writes to and whose end is ours.
+`python -m pipeline.llm.llama FILE SLOTS` is that process; it prints its address, or one line that says what is wrong.
+"""
+
+import asyncio
+import atexit
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from pipeline.errors import ProviderError
+from pipeline.llm.base import Completion, Request
+from pipeline.llm.openai import OpenAIModel
+from pipeline.llm.settings import ModelConfig
+from pipeline.redact import clean
+
+CONTEXT = 16_384
+"""Tokens of one conversation; the memory for all slots is taken at the start."""
+
+
+class LlamaModel:
+    """The weights of `config.file`, behind the contract of every model."""
+
+    def __init__(self, config: ModelConfig, run_seed: int) -> None:
+        self._config, self._seed = config, run_seed
+        self._server: subprocess.Popen[str] | None = None
+        self._asked: OpenAIModel | None = None
+        self._starting = threading.Lock()
+
+    async def complete(self, request: Request) -> Completion:
+        """Raises ProviderError, which stops the run, where the server does not start or has ended."""
+        asked = self._asked
+        if asked is None:
+            asked = await asyncio.to_thread(self._started)
+        try:
+            return await asked.complete(request)
+        except ProviderError as error:
+            if self._server is not None and (code := self._server.poll()) is not None:
+                line = f"llama.cpp's server has ended (exit {code}); is the memory enough for {self._config.file}?"
+                raise ProviderError(line, then="stop") from error
+            raise
+
+    def close(self) -> None:
+        """End the server; a later call starts another."""
+        server, self._server, self._asked = self._server, None, None
+        if server is not None:
+            server.kill()
+            server.wait()
+
+    def _started(self) -> OpenAIModel:
+        with self._starting:
+            asked = self._asked
+            if asked is None:
+                command = [sys.executable, "-m", "pipeline.llm.llama", str(self._config.file)]
+                command.append(str(self._config.limits.concurrency))
+                pipe = subprocess.PIPE
+                # A session of its own: Ctrl-C is for us, and we end it when our work is done.
+                self._server = subprocess.Popen(  # noqa: S603 - our own program
+                    command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+                )
+                atexit.register(self.close)
+                said = self._server.stdout.readline().strip() if self._server.stdout else ""
+                if not said.startswith("http"):
+                    self.close()
+                    why = clean(said)[:200] or "it ended without a word; is the memory enough?"
+                    raise ProviderError(f"llama.cpp cannot run {self._config.file}: {why}", then="stop")
+                served = self._config.model_copy(update={"base_url": f"{said}/v1"})
+                self._asked = asked = OpenAIModel(served, self._seed)
+            return asked
+
+
+def serve(file: str, slots: int) -> None:
+    """Serve until standard input ends."""
+    import xllamacpp
+
+    settings = xllamacpp.CommonParams()
+    settings.model.path, settings.port = file, 0
+    settings.n_parallel, settings.n_ctx = slots, CONTEXT * slots
+    settings.use_jinja, settings.warmup = True, False
+    # One thread less than there are: on two busy cores two threads fall behind one by a factor of thirty at times.
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 2) - 1)
+    try:
+        server = xllamacpp.Server(settings)
+    except Exception as error:
+        sys.stdout.write(" ".join(str(error).split()))
+        return
+    sys.stdout.write(f"{server.listening_address}\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    serve(str(Path(sys.argv[1])), int(sys.argv[2]))
