@@ -23,7 +23,7 @@ from pipeline.branching import base
 from pipeline.branching.base import State
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.deadline import in_time
-from pipeline.llm.ledger import counting
+from pipeline.llm.ledger import counting, enter
 from pipeline.run.attempts import NAME, Attempt, attempt
 from pipeline.store.branches import Branches
 from pipeline.store.files import Appender
@@ -105,6 +105,7 @@ class Campaign:
             return kept[0]
         began = datetime.now(UTC), time.monotonic()
         with counting() as ledger:
+            enter("branching")
             try:
                 fork = await self._asked(owed)
             except BaseException as error:

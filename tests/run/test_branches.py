@@ -11,9 +11,10 @@ from pipeline.branching import base, cso
 from pipeline.config import build
 from pipeline.corpus.seeds import quality, side
 from pipeline.embedded.model import EmbeddedModel
-from pipeline.llm.base import Completion, Request
+from pipeline.llm.base import LLM, Completion, Request
+from pipeline.llm.ledger import Counted
 from pipeline.retrieval.bm25 import Bm25Retriever
-from pipeline.run.attempts import NAME
+from pipeline.run.attempts import NAME, Attempt
 from pipeline.run.branches import Campaign
 from pipeline.store.branches import FOLDER, Branches
 from pipeline.types import AnswerType, Record, Seed, Status, sha256
@@ -42,7 +43,7 @@ def site(tiny) -> Site:
     return Site(build(values={"loop": LOOP, "steps": (1, 2)}), Model(), Bm25Retriever(tiny), LINEAGE)
 
 
-def with_model(site: Site, model: Model, concurrency: int = 8) -> Site:
+def with_model(site: Site, model: LLM, concurrency: int = 8) -> Site:
     how = site.config.how.model_copy(update={"concurrency": concurrency})
     return Site(site.config.model_copy(update={"how": how}), model, site.retriever, site.lineage)
 
@@ -122,10 +123,12 @@ def test_after_a_break_the_rest_is_asked_about_and_the_whole_is_the_same(tmp_pat
 
 
 def test_calls_are_noted_with_the_attempts(tmp_path, site, records):
-    run(tmp_path, site, records)
+    run(tmp_path, with_model(site, Counted(Model())), records)
     noted = (tmp_path / NAME).read_text().splitlines()
     assert len(noted) == len(lines(tmp_path))
     assert all('"forked"' in line for line in noted)
+    spent = Attempt.model_validate_json(noted[0]).spent
+    assert set(spent.by_stage) == {"branching"}
 
 
 def test_controls_are_only_made_where_a_fresh_sample_was_correct(tmp_path, site, records):
