@@ -216,3 +216,16 @@ def test_search_r1_reads_its_shards_through_pandas(tmp_path):
         assert row["question"] in message["content"]
         assert [str(gold) for gold in row["reward_model"]["ground_truth"]["target"]] == list(row["golden_answers"])
     assert frame["extra_info"].map(lambda info: info["index"]).is_unique
+
+
+@pytest.mark.parametrize("redistribute", ["full", "spans", "ids", "unknown"])
+def test_views_that_hold_more_than_may_be_passed_on_are_left_out(tmp_path, redistribute):
+    chosen = CHOSEN.model_copy(update={"redistribute": redistribute})
+    made = set(export(batch(8), tmp_path / "ds", chosen).rows())
+    assert "rl_trl" in made
+    assert ("qa" in made) == (redistribute != "ids")
+    assert ({"records", "sft", "dpo"} & made == set()) == (redistribute in ("spans", "ids"))
+    if redistribute == "spans":
+        assert "in quotes only" in (tmp_path / "ds" / "README.md").read_text()
+        with pytest.raises(UsageError, match="'sft' holds more"):
+            export(batch(8), tmp_path / "ds", chosen.model_copy(update={"views": ("qa", "sft")}))

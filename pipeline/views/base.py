@@ -32,7 +32,7 @@ PROVENANCE: list[tuple[str, pa.DataType]] = [
 class View(Protocol):
     """A module of this package. Its docstring names its consumer and where its rules come from.
 
-    It may have `BESIDE`: texts to write beside its shards, by file name; and `TEXT`, what its rows hold of the corpus:
+    It may have `BESIDE`: texts to write beside its shards, by file name; and `HOLDS`, what its rows have of the corpus:
     whole passages ("full", where it says nothing), quotes ("spans") or neither ("ids").
     """
 
@@ -65,7 +65,7 @@ def beside(view: View) -> Mapping[str, str]:
 def withheld(view: View, redistribute: str) -> bool:
     """Does the view hold more of the corpus than may be passed on? `redistribute` is the manifest's."""
     order = ("ids", "spans", "full")
-    return redistribute in order and order.index(getattr(view, "TEXT", "full")) > order.index(redistribute)
+    return redistribute in order and order.index(getattr(view, "HOLDS", "full")) > order.index(redistribute)
 
 
 def shipped_file(name: str) -> str:

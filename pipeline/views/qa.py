@@ -33,7 +33,7 @@ ASSESSMENT = pa.struct(
         ("least_steps", pa.int32()),
     ]
 )
-TEXT = "spans"
+HOLDS = "spans"
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),

@@ -22,7 +22,7 @@ PROMPT = (
     "<search> and </search>; what is found is shown between <information> tags. Search as often as you need. When you "
     "know the answer, end with it between <answer> tags: a short span, without a sentence around it. Question: "
 )
-TEXT = "ids"
+HOLDS = "ids"
 SCHEMA = pa.schema(
     [
         ("prompt", pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))),

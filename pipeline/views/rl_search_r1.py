@@ -31,7 +31,7 @@ PROMPT = (
     "Question: {question}\n"
 )
 _TAG = re.compile(r"</?(?:think|search|information|answer)>")
-TEXT = "ids"
+HOLDS = "ids"
 SCHEMA = pa.schema(
     [
         ("question", pa.string()),

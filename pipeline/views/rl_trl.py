@@ -16,7 +16,7 @@ from pipeline.spellings import spellings
 from pipeline.types import Record
 from pipeline.views.base import PROVENANCE, correct, provenance, shipped_file
 
-TEXT = "ids"
+HOLDS = "ids"
 SCHEMA = pa.schema(
     [
         ("prompt", pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))),

@@ -16,7 +16,7 @@ from pipeline.types import Record
 from pipeline.views.base import provenance, shipped_file
 from pipeline.views.rl_trl import scorable
 
-TEXT = "ids"
+HOLDS = "ids"
 SCHEMA = pa.schema([("question", pa.string()), ("answer", pa.string()), ("info", pa.string())])
 BESIDE = {"reward.py": shipped_file("reward.py"), "taskset.py": shipped_file("taskset.py")}
 

@@ -32,7 +32,7 @@ PROMPT = (
 _TAG = re.compile(r"</?(?:think|tool_call|tool_response|answer)>")
 TARGET = pa.struct([("target", pa.list_(pa.string()))])
 CREATE = pa.struct([("ground_truth", TARGET), ("question", pa.string()), ("data_source", pa.string())])
-TEXT = "ids"
+HOLDS = "ids"
 SCHEMA = pa.schema(
     [
         ("data_source", pa.string()),

@@ -47,12 +47,12 @@ class Gold:
     """Gold rows as drafts over a retriever that has their documents."""
 
     def __init__(self, retriever: Retriever) -> None:
-        self._retriever = retriever
+        self.retriever = retriever
         self.lost = 0
 
     async def hop(self, question: str, answer: str, document: str) -> Hop | None:
         """The hop on the first passage of the document that names the answer, else on its first."""
-        passages = await self._retriever.document(document)
+        passages = await self.retriever.document(document)
         if not passages:
             return None
         passage = next((p for p in passages if contains(p.text, answer)), passages[0])
@@ -73,10 +73,10 @@ class Gold:
             self.lost += 1
             return []
         whole = Case(
-            f"{len(good)} hops", _draft(row["question"], row["answer"], good, row["answer_aliases"]), len(good)
+            f"{len(good)} hops", as_draft(row["question"], row["answer"], good, row["answer_aliases"]), len(good)
         )
         single = [hop for hop in good if ">>" not in hop.sub_question]
-        return [whole, *(Case(SINGLE, _draft(h.sub_question, h.answer, [h], []), 2) for h in single)]
+        return [whole, *(Case(SINGLE, as_draft(h.sub_question, h.answer, [h], []), 2) for h in single)]
 
 
 def _steps(decomposition: list[dict[str, str]]) -> Iterator[tuple[str, str, str]]:
@@ -94,7 +94,7 @@ def _quote(passage: Passage, answer: str) -> str:
     return passage.text[span.start : span.end]
 
 
-def _draft(question: str, answer: str, hops: list[Hop], aliases: list[str]) -> Draft:
+def as_draft(question: str, answer: str, hops: list[Hop], aliases: list[str]) -> Draft:
     kind = AnswerType.DATE if dates(answer) else AnswerType.NUMBER if numbers(answer) else AnswerType.ENTITY
     asked = question.strip().rstrip(" ?") + "?"
     return Draft(question=asked, answer=answer, answer_aliases=tuple(aliases), answer_type=kind, hops=tuple(hops))

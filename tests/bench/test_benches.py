@@ -111,5 +111,7 @@ def test_figures_are_what_they_say() -> None:
 
 def test_the_answer_type_of_a_gold_answer() -> None:
     audit_gold = pytest.importorskip("tests.bench.audit_gold")
-    kinds = [audit_gold._draft("q", answer, [], []).answer_type for answer in ("7 May 1999", "35 stores", "Tennessee")]
+    kinds = [
+        audit_gold.as_draft("q", answer, [], []).answer_type for answer in ("7 May 1999", "35 stores", "Tennessee")
+    ]
     assert kinds == [AnswerType.DATE, AnswerType.NUMBER, AnswerType.ENTITY]

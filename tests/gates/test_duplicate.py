@@ -53,7 +53,28 @@ def test_the_same_chain_in_other_words() -> None:
     same = having(1, hops=hops, answer="1201", question="In which year did monks found the home of a bridge builder?")
     assert judged([accepted(0), same], GATE) == ["", "duplicate"]
     moved = tuple(hop.model_copy(update={"passage_id": f"elsewhere {hop.passage_id}"}) for hop in hops)
-    assert judged([accepted(0), having(1, hops=moved, question="What is it?")], GATE) == ["", "duplicate"]
+    assert judged([accepted(0), having(1, hops=moved, answer="1201", question="What is it?")], GATE) == [
+        "",
+        "duplicate",
+    ]
+
+
+def test_the_same_names_with_the_same_answer() -> None:
+    asked = "Who directed the film Devotion (1929 film)?"
+    other = "A motion picture of 1929 has the title Devotion: whose work as a director was it?"
+    assert judged([alone(1, asked), alone(2, other)], GATE) == ["", "duplicate"]
+    assert judged([alone(1, asked), alone(2, other, answer="Guido Brignone")], GATE) == ["", ""]
+
+
+def test_a_comparison_is_no_chain() -> None:
+    """ "Are A and B in one country?": yes, since both are in Iran, and so are C and D."""
+    hops = [hop.model_copy(update={"answer": "Iran"}) for hop in accepted().draft.hops]
+    pairs = [alone(n, f"Are {a} and {b} in the same country?", answer="yes")
+             for n, (a, b) in enumerate([("Burbur", "Dasht"), ("Hormozgan", "Ab Garmu")])]  # fmt: skip
+    last = [pair.rounds[-1].model_copy(update={"draft": pair.draft.model_copy(update={"hops": tuple(hops)})})
+            for pair in pairs]  # fmt: skip
+    records = [pair.model_copy(update={"rounds": (one,)}) for pair, one in zip(pairs, last, strict=True)]
+    assert judged(records, GATE) == ["", ""]
 
 
 def test_another_answer_from_the_same_passages_is_another_pair() -> None:
@@ -65,4 +86,4 @@ def test_another_answer_from_the_same_passages_is_another_pair() -> None:
 
 def test_bands_do_not_change_between_machines() -> None:
     assert bands("In what year was the town founded?")[:2] == bands("in which year was the TOWN founded")[:2]
-    assert bands("In what year was the town founded?")[0] == "5dfcffd326b64ec7"
+    assert bands("In what year was the town founded?")[0] == "f6d552ec49f40df1"

@@ -42,7 +42,6 @@ def test_another_answer_to_the_last_step(text: str, title: str) -> None:
         f"{TOWN} was founded in {world(0).year} by a duke.",
         f"{TOWN} was burnt in 1350.",
         "Dunmere was founded in 1199.",
-        f"{TOWN} was founded by monks.",
     ],
 )
 def test_what_is_no_rival(text: str) -> None:
