@@ -60,6 +60,7 @@ async def dig(seed: Seed, site: Site) -> Record:
             proposal = await _in_time(partial(strategy.revise, seed, site, rounds, feedback), site)
         if feedback is None and proposal.draft and site.config.loop.confirm:
             confirmed = await confirm(proposal.draft, site)
+            rounds[-1] = await contested(rounds[-1], proposal.draft, confirmed, site)
         status, reason = outcome(rounds, confirmed, seed.target_steps, site)
         if status is Status.ACCEPTED and proposal.draft:
             opposition = await oppose(proposal.draft, site, one)
@@ -138,6 +139,13 @@ async def confirm(draft: Draft, site: Site) -> Tried:
     return list(await asyncio.gather(*(one(draft, sample, site) for sample in range(k, 2 * k))))
 
 
+async def contested(last: Round, draft: Draft, confirmed: Tried, site: Site) -> Round:
+    """The candidate's round with what was asked about another answer, on which fresh rollouts agree."""
+    weighed = await rivals(draft, confirmed, None, site)
+    more = {"probes": (*last.probes, *weighed.probes), "findings": (*last.findings, *weighed.findings)}
+    return last.model_copy(update=more)
+
+
 async def one(draft: Draft, sample: int, site: Site) -> tuple[Rollout, Verdict]:
     agent = solver(site.config, site.llm, site.retriever)
     rollout = await _in_time(partial(attempt, agent, draft.question, sample), site)
@@ -159,6 +167,8 @@ def outcome(rounds: Sequence[Round], confirmed: Tried, target: int, site: Site) 
         return Status.REJECTED, last.feedback.cause.value
     if not site.config.loop.confirm:
         return Status.ACCEPTED, ""
+    if against := [finding for finding in last.findings if finding.fatal]:
+        return Status.REJECTED, against[0].cause.value
     steps = [verdict.steps for _, verdict in confirmed if verdict.correct]
     if not steps:
         return Status.REJECTED, "unconfirmed"

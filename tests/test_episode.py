@@ -179,6 +179,16 @@ def test_a_wrong_answer_that_all_agree_on_makes_it_ambiguous_or_beyond_the_solve
     assert record.rounds[0].probes[-1].answers == ("1999",)
 
 
+@pytest.mark.parametrize("fits", [True, False])
+def test_a_rival_that_only_the_confirmation_shows_counts_too(fits: bool) -> None:
+    cast = Cast(lambda question, sample: [3, 3, 3, 3, 3, 0, 3, 0][sample])
+    cast.fits = fits
+    record = run(cast, CHECKS)
+    assert record.status is (Status.REJECTED if fits else Status.ACCEPTED)
+    assert record.reason == (Cause.AMBIGUOUS if fits else "")
+    assert (record.rounds[-1].probes[-1].check, record.solve_rate) == ("alternatives", 0.5)
+
+
 def test_without_the_readers_nothing_is_beyond_the_solver() -> None:
     assert run(Cast(lambda question, sample: 0), "loop.rounds=0", "checks.run=[]").reason == Cause.AMBIGUOUS
 

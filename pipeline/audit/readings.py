@@ -83,11 +83,20 @@ async def with_evidence(draft: Draft, target: int, site: Site) -> Read:
 
 
 async def leave_one_out(draft: Draft, target: int, site: Site) -> Read:
-    """A hop whose passage can be held back without the answer being lost is no hop."""
+    """A hop whose passage can be held back without the answer being lost is no hop.
+
+    Decoys stand in its place: what a search for the last hop finds beside the evidence. Without them the answer could
+    be told by what is left over.
+    """
     passages = await _passages(draft, site)
+    cited, k = {hop.passage_id for hop in draft.hops}, site.config.retrieval.k
+    hits = await site.retriever.search(draft.hops[-1].sub_question, k + len(cited))
+    decoys = [hit.passage for hit in hits if hit.passage.id not in cited][:k]
     probes = []
     for hop in draft.hops if len(draft.hops) > 1 else ():
         rest = [passage for passage in passages if passage.id != hop.passage_id]
+        # In an order that tells nothing of which is which.
+        rest = sorted([*rest, *decoys], key=lambda passage: passage.sha256)
         held_back = tuple(i for i, other in enumerate(draft.hops) if other.passage_id == hop.passage_id)
         probe = await _probe("leave_one_out", draft, site, partial(oracle, draft.question, rest, site), 1)
         probes.append(probe.model_copy(update={"hops": held_back}))
