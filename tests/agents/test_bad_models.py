@@ -57,7 +57,7 @@ def test_as_a_solver_it_solves_nothing_and_its_rollouts_end(how: str) -> None:
     record = episode("answer", BAD[how])
     assert (record.status, record.reason) == (Status.REJECTED, "beyond_solver")
     rollouts = [rollout for past in record.rounds for rollout in past.rollouts]
-    assert len(rollouts) == 8
+    assert all(past.rollouts for past in record.rounds)
     stops = {rollout.trajectory.stop for rollout in rollouts}
     assert stops <= {Stop.FORMAT_ERRORS, Stop.MAX_TURNS, Stop.MAX_TOKENS}
     assert not any(rollout.answer for rollout in rollouts)
