@@ -8,10 +8,10 @@ DIGSITE := .venv/bin/digsite
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate preview report doctor test slow lint format clean
+.PHONY: help setup generate preview report doctor test slow test-consumers lint format clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
 setup: $(READY) ## install everything into .venv (done by the others where needed)
 
@@ -30,6 +30,9 @@ test: lint ## linters, types and all quick tests
 slow: $(READY) ## the tests that take minutes
 	.venv/bin/pytest -m slow
 
+test-consumers: $(READY) ## load every view with its trainer's own code; installs them into .consumers/ (gigabytes)
+	.venv/bin/pytest -m "network or not network" tests/consumers
+
 lint: $(READY) ## ruff and mypy
 	.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
 
@@ -37,7 +40,7 @@ format: $(READY) ## put the sources into ruff's form
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .
 
 clean: ## remove the environment and caches; outputs/ stays
-	rm -rf .venv .uv .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf .venv .uv .consumers .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # uv goes into a folder of its own: that needs neither the venv module nor leave to change the system's Python.
 $(READY): uv.lock pyproject.toml

@@ -1,0 +1,44 @@
+"""One environment for each consumer, made once: consumers want versions of one another's packages that exclude ours."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HOME = Path(os.environ.get("DIGSITE_CONSUMERS", ROOT / ".consumers"))
+PACKAGES = {
+    "trl": ["torch", "trl==1.16.0", "datasets", "pandas", "polars==2.1.0", "duckdb==2.0.0"],
+    "verl": ["torch", "verl==0.9.1"],
+    # Both are for pictures and sound, and their wheels break imports beside a CPU build of torch.
+    "llamafactory": ["torch", "llamafactory==0.9.5", "--without torchvision torchaudio"],
+    "verifiers": ["verifiers==0.4.0", "pyarrow"],
+    # Its dependencies are deepspeed, ray and vllm; what reads data needs none of them.
+    "openrlhf": ["torch", "transformers", "datasets", "tqdm", "aiohttp", "--no-deps openrlhf==0.11.2"],
+}
+"""By consumer: what to install. Torch is the resolver's choice; UV_CONSTRAINT may ask for a CPU build."""
+
+
+def python(name: str) -> Path:
+    """The interpreter of a consumer's environment, made where it is not there."""
+    packages = PACKAGES[name]
+    folder = HOME / f"{name}-{hashlib.sha256(' '.join(packages).encode()).hexdigest()[:8]}"
+    if not (folder / ".ready").exists():
+        uv = shutil.which("uv") or str(ROOT / ".uv/bin/uv")
+        interpreter = folder / "bin/python"
+        _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder))
+        install = [uv, "pip", "install", "--quiet", "--python", str(interpreter)]
+        _run(*install, *(package for package in packages if not package.startswith("--")))
+        for package in packages:
+            if package.startswith("--no-deps"):
+                _run(*install, *package.split())
+            elif package.startswith("--without"):
+                _run(uv, "pip", "uninstall", "--quiet", "--python", str(interpreter), *package.split()[1:])
+        (folder / ".ready").touch()
+    return folder / "bin/python"
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "UV_PYTHON_DOWNLOADS": "never"})

@@ -1,0 +1,47 @@
+"""OpenRLHF's prompt data set, loaded from its file: the package's own imports ask for deepspeed and ray."""
+
+import importlib.util
+import json
+import sys
+from importlib.metadata import files, version
+from pathlib import Path
+from types import SimpleNamespace
+
+import datasets
+from jinja2 import Template
+
+VIEW = "rl_openrlhf"
+FOLDER = Path(sys.argv[1])
+
+
+def module(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+class Words:
+    """A tokenizer that only lays a conversation out."""
+
+    def apply_chat_template(self, messages, tokenize, add_generation_prompt):
+        text = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}<|assistant|>"
+        return Template(text).render(messages=messages)
+
+
+(path,) = (file.locate() for file in files("openrlhf") if file.name == "prompts_dataset.py")
+prompts, reward = module("prompts_dataset", path), module("reward", FOLDER / VIEW / "reward.py")
+arguments = SimpleNamespace(data=SimpleNamespace(input_key="prompt", label_key="label", apply_chat_template=True))
+rows = datasets.load_dataset(str(FOLDER), VIEW, split="train")
+made = prompts.PromptDataset(rows, Words(), SimpleNamespace(args=arguments, is_rank_0=lambda: False))
+assert len(made) == len(rows)
+for place in range(len(made)):
+    source, prompt, label, images = made[place]
+    gold = json.loads(label)[0]
+    assert source == rows[place]["corpus"]
+    assert images is None
+    assert prompt.endswith("<|assistant|>")
+    for said, worth in ((f"<answer>{gold}</answer>", 1.0), ("<answer>no such thing</answer>", 0.0), ("", 0.0)):
+        assert reward.reward_func([prompt + said], [prompt], [label])["rewards"] == worth
+check = "PromptDataset; reward_func gives 1 to the gold answer, 0 to another and to silence"
+print("result", json.dumps({"view": VIEW, "version": version("openrlhf"), "check": check}))

@@ -1,0 +1,211 @@
+"""One step of each of TRL's trainers, with a tiny random model on the CPU, straight from `load_dataset`."""
+
+import importlib.util
+import json
+import math
+import re
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import datasets
+import torch
+import trl
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+FOLDER = Path(sys.argv[1])
+TEMPLATES = Path(trl.__file__).parent / "chat_templates"
+MARKS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+
+
+def tokenizer(template="qwen3"):
+    """A byte-level tokenizer without merges, so that nothing has to be downloaded, and a template of TRL's own."""
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    made.train_from_iterator(
+        [], trainers.BpeTrainer(initial_alphabet=alphabet, special_tokens=MARKS, show_progress=False)
+    )
+    fast = PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    fast.chat_template = (TEMPLATES / f"{template}.jinja").read_text()
+    return fast
+
+
+def model(words):
+    torch.manual_seed(0)
+    config = Qwen3Config(
+        vocab_size=len(words), hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
+        num_key_value_heads=1, head_dim=8, max_position_embeddings=32768, pad_token_id=words.pad_token_id,
+        eos_token_id=words.eos_token_id,
+    )  # fmt: skip
+    return Qwen3ForCausalLM(config)
+
+
+def told(view, check):
+    print("result", json.dumps({"view": view, "version": version("trl"), "check": check}))
+
+
+def settings(kind, **more):
+    common = {
+        "output_dir": "trained",
+        "max_steps": 1,
+        "per_device_train_batch_size": 2,
+        "report_to": [],
+        "use_cpu": True,
+    }
+    return kind(**common, save_strategy="no", **more)
+
+
+def trained(trainer):
+    loss = trainer.train().training_loss
+    assert math.isfinite(loss)
+
+
+def sft(view="sft"):
+    data, words = datasets.load_dataset(str(FOLDER), view, split="train"), tokenizer()
+    observed = [m["content"] for row in data for m in row["messages"] if m["role"] == "tool"]
+    trainer = trl.SFTTrainer(
+        model=model(words), processing_class=words, train_dataset=data,
+        args=settings(trl.SFTConfig, assistant_only_loss=True, max_length=None),
+    )  # fmt: skip
+    batch = next(iter(trainer.get_train_dataloader()))
+    for labels, ids in zip(batch["labels"], batch["input_ids"], strict=True):
+        learned = words.decode(labels[labels != -100])
+        whole = words.decode(ids)
+        assert '"name": "answer"' in learned
+        assert "null" not in whole, "a padded key was printed"
+        # Whole passages of observations are in the input and no part of what is learnt.
+        assert any(text in whole for text in observed)
+        assert not any(text in learned for text in observed)
+    trained(trainer)
+    told(view, "one SFT step with assistant-only loss; what is learnt holds no observation")
+
+
+def templates():
+    """Every template of TRL's that can print tools renders the conversations, each call with its arguments once."""
+    row = datasets.load_dataset(str(FOLDER), "sft", split="train")[0]
+    query = row["messages"][2]["tool_calls"][0]["function"]["arguments"]["query"]
+    rendered = []
+    for path in sorted(TEMPLATES.glob("*.jinja")):
+        words = tokenizer(path.stem)
+        words.bos_token = "<|endoftext|>"
+        try:
+            text = words.apply_chat_template(row["messages"], tools=row["tools"], tokenize=False)
+        except Exception as refusal:  # a template that knows no tools says so in words of its own
+            assert not re.search("mapping|items|string", str(refusal)), (path.stem, refusal)
+            continue
+        if query in text and "passage_id" in text:
+            rendered.append(path.stem)
+            assert "None" not in text and "null" not in text, path.stem
+    assert {"qwen2_5", "qwen3", "qwen3_5_think", "llama3_1", "glm4moe"} <= set(rendered), rendered
+    told("sft", f"{len(rendered)} chat templates with tools print every argument and nothing padded")
+
+
+def dpo(view="dpo"):
+    data, words = datasets.load_dataset(str(FOLDER), view, split="train"), tokenizer()
+    for row in data:
+        assert len(row["chosen"]) == len(row["rejected"]) == 1
+    trained(
+        trl.DPOTrainer(
+            model=model(words),
+            ref_model=model(words),
+            processing_class=words,
+            train_dataset=data,
+            args=settings(trl.DPOConfig, max_length=None),
+        )
+    )
+    told(view, "one DPO step")
+
+
+def kto(view="kto"):
+    data, words = datasets.load_dataset(str(FOLDER), view, split="train"), tokenizer()
+    from trl.trainer.kto_trainer import KTOConfig, KTOTrainer
+
+    trained(
+        KTOTrainer(
+            model=model(words),
+            ref_model=model(words),
+            processing_class=words,
+            train_dataset=data,
+            args=settings(KTOConfig, max_length=None),
+        )
+    )
+    told(view, "one KTO step")
+
+
+def search(query: str) -> str:
+    """Search the corpus.
+
+    Args:
+        query: What to look for.
+    """
+    return "No passage matches."
+
+
+def answer(answer: str) -> str:
+    """Give the final answer.
+
+    Args:
+        answer: A short span.
+    """
+    return ""
+
+
+def grpo(view="rl_trl"):
+    data, words = datasets.load_dataset(str(FOLDER), view, split="train"), tokenizer()
+    spec = importlib.util.spec_from_file_location("reward", FOLDER / view / "reward.py")
+    reward = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reward)
+    seen = []
+
+    def watched(completions, golden_answers, **columns):
+        seen.append((completions, golden_answers))
+        return reward.exact_match(completions, golden_answers, **columns)
+
+    trained(
+        trl.GRPOTrainer(
+            model=model(words),
+            processing_class=words,
+            train_dataset=data,
+            reward_funcs=[watched],
+            tools=[search, answer],
+            args=settings(trl.GRPOConfig, num_generations=2, max_completion_length=8),
+        )
+    )
+    completions, golds = seen[0]
+    for completion, gold in zip(completions, golds, strict=True):
+        assert isinstance(completion, list)
+        assert set(map(type, gold)) == {str}
+    call = {"type": "function", "function": {"name": "answer", "arguments": {"answer": data[0]["golden_answers"][0]}}}
+    said = [{"role": "assistant", "content": "", "tool_calls": [call]}]
+    assert reward.exact_match([said, completions[0]], [data[0]["golden_answers"], golds[0]]) == [1.0, 0.0]
+    told(view, "one GRPO step with tools; reward.py scores its completions")
+
+
+def readme():
+    """The ten lines of the README, with this data set and this model in place of theirs."""
+    home = Path(__file__).parents[2] / "README.md"
+    lines = (
+        home.read_text().split("<!-- trl -->")[1].split("<!-- /trl -->")[0].strip().strip("`").removeprefix("python")
+    )
+    assert lines.strip().count("\n") < 10
+    words = tokenizer()
+    model(words).save_pretrained("tiny")
+    words.save_pretrained("tiny")
+    code = lines.replace("Qwen/Qwen3-0.6B", "tiny").replace("outputs/wiki/latest/dataset", str(FOLDER))
+    code = code.replace("max_length=8192", "max_length=8192, use_cpu=True")
+    assert code.count("tiny") == code.count(str(FOLDER)) == 1
+    names = {}
+    exec(code, names)
+    assert names["trainer"].state.global_step > 1
+    told("sft", "the ten lines of the README, run")
+
+
+sft()
+templates()
+dpo()
+kto()
+grpo()
+readme()

@@ -1,0 +1,184 @@
+"""What breaks other people's Parquet, line by line: no export of ours does it, in any view, however shards are cut.
+
+That the traps are real was measured with the readers themselves; here two of them are sprung on purpose.
+"""
+
+import datasets
+import orjson
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig
+from pipeline.export import Selection, export
+from pipeline.store.shards import Shelf
+from pipeline.views import base
+from tests.records import accepted, below_target, cloze, hostile
+
+RECORDS = [
+    # The first has no aliases, no hit, and a rate that looks like an integer; later ones have what it lacks.
+    below_target(0),
+    *(accepted(n, side="eval" if n % 5 == 4 else "train") for n in range(1, 8)),
+    cloze(),
+    hostile(),
+]
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory):
+    """One row a shard: whatever a reader infers from the first, the next one breaks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.store.shards.GROUP_ROWS", 1)
+        bare = RECORDS[0].rounds[-1]
+        draft = bare.draft.model_copy(update={"answer_aliases": ()})
+        first = RECORDS[0].model_copy(update={"rounds": (bare.model_copy(update={"draft": draft}),)})
+        folder = tmp_path_factory.mktemp("traps") / "ds"
+        chosen = Selection(config=RunConfig(), include=base.INCLUDES, shard_bytes=1)
+        export([first, *RECORDS[1:]], folder, chosen)
+    return folder
+
+
+@pytest.fixture(params=base.names())
+def view(request):
+    return request.param
+
+
+def files(shards, view):
+    found = sorted((shards / view).glob("*.parquet"))
+    assert len(found) > 3
+    return found
+
+
+def load(shards, view):
+    return datasets.load_dataset(str(shards), view, cache_dir=str(shards.parent / "cache"))
+
+
+def test_no_shard_is_empty(shards, view):
+    assert all(pq.read_metadata(file).num_rows for file in files(shards, view))
+
+
+def test_an_empty_shard_would_break_the_whole_set(tmp_path):
+    for name, rows in (("a", [{"x": "1"}]), ("b", [])):
+        pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema([("x", pa.string())])), tmp_path / f"{name}.parquet")
+    with pytest.raises(datasets.exceptions.DatasetGenerationError):
+        datasets.load_dataset("parquet", data_dir=str(tmp_path), cache_dir=str(tmp_path / "cache"))
+
+
+def test_every_shard_has_the_schema_of_the_view(shards, view):
+    """So no all-null column, no struct with fewer keys and no integer before a float is left to guessing."""
+    for file in files(shards, view):
+        assert pq.read_schema(file).equals(base.load(view).SCHEMA)
+
+
+def test_shards_that_infer_unlike_things_load_as_one(shards, view):
+    loaded = load(shards, view)
+    assert sum(split.num_rows for split in loaded.values()) == sum(
+        pq.read_metadata(file).num_rows for file in files(shards, view)
+    )
+
+
+def test_gold_answers_are_lists_of_text_whatever_they_look_like(shards):
+    for view, reach in (("rl_search_r1", "golden_answers"), ("rl_trl", "golden_answers"), ("qa", "answer_aliases")):
+        assert base.load(view).SCHEMA.field(reach).type == pa.list_(pa.string())
+        assert all(
+            isinstance(gold, str) for split in load(shards, view).values() for row in split for gold in row[reach]
+        )
+
+
+def test_no_struct_is_without_fields(view):
+    """`{}` cannot be written and leaves a file of no bytes."""
+
+    def walk(kind):
+        if pa.types.is_struct(kind):
+            assert kind.num_fields
+            for field in kind:
+                walk(field.type)
+        elif pa.types.is_list(kind):
+            walk(kind.value_type)
+
+    for field in base.load(view).SCHEMA:
+        walk(field.type)
+
+
+def test_a_write_that_fails_leaves_no_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(Shelf, "close", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        export(RECORDS, tmp_path / "ds", Selection(config=RunConfig()))
+    assert list(tmp_path.rglob("*.parquet")) == []
+
+
+def messages(row):
+    parts = [row[name] for name in ("messages", "prompt", "completion", "chosen", "rejected") if name in row]
+    return [message for part in parts for message in part]
+
+
+def test_nothing_is_padded(shards, view):
+    """Keys that a message or a call lacks do not come back as None, and arguments hold their own alone."""
+    for split in load(shards, view).values():
+        for message in (message for row in split for message in messages(row)):
+            assert None not in message.values()
+            for call in message.get("tool_calls", ()):
+                assert list(call["function"]["arguments"]) in (["query"], ["passage_id"], ["answer"])
+
+
+def test_pandas_gets_the_text_of_the_same_objects(shards):
+    """Where `datasets` decodes, others parse: `verl_sft.py` beside the shards does."""
+    for file in files(shards, "sft"):
+        split = file.name.split("-")[0]
+        frame = pd.read_parquet(file)
+        told = [[orjson.loads(message) for message in row] for row in frame["messages"]]
+        known = {row["id"]: row["messages"] for row in load(shards, "sft")[split]}
+        assert told == [known[key] for key in frame["id"]]
+
+
+def test_large_nested_rows_are_read_by_pandas(tmp_path):
+    """Arrow cannot give a nested column in chunks, which large row groups make it do."""
+    records = [hostile(n, text="x" * (1 << 20)) for n in range(6)]
+    export(records, tmp_path / "ds", Selection(config=RunConfig(), views=("sft", "sft_sharegpt")))
+    for view in ("sft", "sft_sharegpt"):
+        for file in sorted((tmp_path / "ds" / view).glob("*.parquet")):
+            assert len(pd.read_parquet(file)) == 6
+            assert pq.read_metadata(file).num_row_groups > 1
+
+
+ODD = ["1969", "true", "null", "1e5", "a\u2028b", "nul\x00x", "y" * (1 << 20)]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_answers_come_back_through_every_view(tmp_path, text):
+    record = answering(accepted(3), text)
+    chosen = Selection(config=RunConfig())
+    manifest = export([record], tmp_path / "ds", chosen)
+    assert set(manifest.rows()) == set(base.names())
+    for view in base.names():
+        module = base.load(view)
+        made = list(module.rows(record, environment(chosen.config)))
+        # A pair parts where the rollouts do, which is before their answers here.
+        assert view == "dpo" or orjson.dumps(text)[1:-1].split(b"\\")[-1] in orjson.dumps(made)
+        kinds = {field.name: field.type for field in module.SCHEMA}
+        wanted = [{name: decoded(value, kinds[name]) for name, value in row.items()} for row in made]
+        assert list(load(tmp_path / "ds", view)["train"]) == wanted
+        for shard in (tmp_path / "ds" / view).glob("*.parquet"):
+            assert len(pd.read_parquet(shard)) == len(made)
+
+
+def decoded(value, kind):
+    if isinstance(kind, pa.BaseExtensionType):
+        return orjson.loads(value)
+    return [decoded(item, kind.value_type) for item in value] if value and pa.types.is_list(kind) else value
+
+
+def answering(record, text):
+    """The record with that answer, which its correct rollouts gave."""
+    tree = orjson.loads(record.model_dump_json().replace('"1222"', orjson.dumps(text).decode()))
+    said = orjson.dumps({"answer": text}).decode()
+    for rollouts in (tree["confirmation"], *(past["rollouts"] for past in tree["rounds"])):
+        for rollout in rollouts:
+            if rollout["answer"] == text:
+                rollout["trajectory"]["final"] = said
+                rollout["trajectory"]["messages"][-1]["tool_calls"][0]["arguments"] = said
+    for past in tree["rounds"]:
+        past["draft"]["answer_type"] = "entity"
+    return type(record).model_validate(tree)
