@@ -17,7 +17,8 @@ from pipeline.config import RunConfig
 from pipeline.export import Selection, export
 from pipeline.views import base
 from tests.consumers import environments
-from tests.records import accepted, hostile
+from tests.forks import branched
+from tests.records import hostile
 
 SCRIPTS = {
     "readers": ("trl", "with_readers.py"),
@@ -29,6 +30,8 @@ SCRIPTS = {
 }
 RULES_ONLY = {
     "adp": ("Agent Data Protocol", "tests/views/test_adp.py: not on a package index"),
+    "steps": ("SRL, PivotRL", "tests/views/test_steps.py: no public loader"),
+    "critic": ("critics in the manner of DeepVerifier", "tests/views/test_critic.py: no public loader"),
     "planner": ("APEX-Searcher", "tests/views/test_planner.py: no public code"),
     "rl_search_r1": ("Search-R1", "tests/views/test_rl_search_r1.py: its scorer, transcribed; not on a package index"),
 }
@@ -46,7 +49,7 @@ synthetic data set. "Rules only" is what no package could be installed for; the 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "dataset"
-    records = [accepted(n, side="eval" if n % 6 == 5 else "train", model="qwen") for n in range(24)]
+    records = [branched(n, "qwen", "eval" if n % 6 == 5 else "train") for n in range(24)]
     manifest = export(records, folder, Selection(config=RunConfig()))
     assert set(manifest.rows()) == set(base.names())
     return folder

@@ -116,7 +116,26 @@ def dpo(view="dpo"):
             args=settings(trl.DPOConfig, max_length=None),
         )
     )
-    told(view, "one DPO step")
+    told(view, "one DPO step; each completion is one turn")
+
+
+def masked(view="sft_masked"):
+    """One turn is learnt, and no observation with it."""
+    data, words = datasets.load_dataset(str(FOLDER), view, split="train"), tokenizer()
+    trainer = trl.SFTTrainer(
+        model=model(words),
+        processing_class=words,
+        train_dataset=data,
+        args=settings(trl.SFTConfig, max_length=None),
+    )
+    observed = [m["content"] for row in data for m in row["prompt"] if m["role"] == "tool"]
+    batch = next(iter(trainer.get_train_dataloader()))
+    for labels in batch["labels"]:
+        learned = words.decode(labels[labels != -100])
+        assert learned.count("<|im_end|>") == 1
+        assert not any(text in learned for text in observed)
+    trained(trainer)
+    told(view, "one SFT step; one turn is learnt and no observation")
 
 
 def kto(view="kto"):
@@ -204,8 +223,10 @@ def readme():
 
 
 sft()
+masked("sft_masked")
 templates()
-dpo()
-kto()
-grpo()
+dpo("dpo")
+dpo("dpo_steps")
+kto("kto")
+grpo("rl_trl")
 readme()
