@@ -18,6 +18,7 @@ from pipeline.export import Selection, export
 from pipeline.views import base
 from tests.consumers import environments
 from tests.forks import branched
+from tests.lessons import taught
 from tests.records import hostile
 
 SCRIPTS = {
@@ -49,7 +50,10 @@ synthetic data set. "Rules only" is what no package could be installed for; the 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "dataset"
-    records = [branched(n, "qwen", "eval" if n % 6 == 5 else "train") for n in range(24)]
+    records = [
+        *(branched(n, "qwen", "eval" if n % 6 == 5 else "train") for n in range(24)),
+        *(taught(n, "qwen", "eval" if n % 6 == 5 else "train") for n in range(24, 36)),
+    ]
     manifest = export(records, folder, Selection(config=RunConfig()))
     assert set(manifest.rows()) == set(base.names())
     return folder
