@@ -1,0 +1,35 @@
+"""GRPO with TRL 1.16 on the view rl_trl: `python recipes/trl/grpo.py DATASET MODEL`, while `digsite serve RUN` runs."""
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from datasets import load_dataset
+from environment import Digsite
+from trl import GRPOConfig, GRPOTrainer
+
+dataset, model = sys.argv[1:3]
+spec = spec_from_file_location("reward", Path(dataset) / "rl_trl" / "reward.py")
+reward = module_from_spec(spec)
+spec.loader.exec_module(reward)
+
+trainer = GRPOTrainer(
+    model=model,
+    train_dataset=load_dataset(dataset, "rl_trl", split="train"),
+    environment_factory=Digsite,
+    reward_funcs=[reward.exact_match],
+    args=GRPOConfig(
+        output_dir="grpo",
+        # Observations are no part of the loss: TRL masks what tools return.
+        loss_type="dapo",
+        epsilon_high=0.28,
+        beta=0.0,
+        scale_rewards="group",
+        num_generations=8,
+        # Prompt excepted, all turns and observations: 12 searches of 5 passages are about 9,000 tokens.
+        max_completion_length=16384,
+        max_tool_calling_iterations=16,
+        mask_truncated_completions=True,
+    ),
+)
+trainer.train()

@@ -1,0 +1,30 @@
+#!/bin/sh
+# GRPO with verl's tool-agent loop on the view rl_verl_tool. Usage: train.sh DATASET MODEL
+# Beforehand, elsewhere: digsite serve RUN
+set -eu
+files() { printf '[%s]' "$(echo "$@" | tr ' ' ',')"; }
+exec python -m verl.trainer.main_ppo \
+  algorithm.adv_estimator=grpo \
+  data.train_files="$(files "$1"/rl_verl_tool/train-*.parquet)" \
+  data.val_files="$(files "$1"/rl_verl_tool/${VAL:-eval}-*.parquet)" \
+  data.return_raw_chat=true \
+  data.max_prompt_length=2048 \
+  data.max_response_length=16384 \
+  data.filter_overlong_prompts=true \
+  actor_rollout_ref.model.path="$2" \
+  actor_rollout_ref.rollout.name=vllm \
+  actor_rollout_ref.rollout.mode=async \
+  actor_rollout_ref.rollout.n=8 \
+  actor_rollout_ref.rollout.multi_turn.enable=true \
+  actor_rollout_ref.rollout.multi_turn.format=hermes \
+  actor_rollout_ref.rollout.multi_turn.max_assistant_turns=16 \
+  actor_rollout_ref.rollout.multi_turn.max_parallel_calls=1 \
+  actor_rollout_ref.rollout.multi_turn.max_tool_response_length=20000 \
+  actor_rollout_ref.rollout.multi_turn.tool_config_path="${TOOLS:-recipes/verl/tools.yaml}" \
+  actor_rollout_ref.actor.loss_agg_mode=token-mean \
+  actor_rollout_ref.actor.use_kl_loss=true \
+  actor_rollout_ref.actor.kl_loss_coef=0.001 \
+  actor_rollout_ref.actor.clip_ratio_low=0.2 \
+  actor_rollout_ref.actor.clip_ratio_high=0.28 \
+  custom_reward_function.path="$1/rl_verl_tool/reward.py" \
+  custom_reward_function.name=compute_score

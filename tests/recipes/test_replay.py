@@ -1,0 +1,171 @@
+"""Exported trajectories, replayed through each consumer's tool against the live server: the same bytes observed.
+
+Quick: the recipe for TRL, which is plain Python, and Search-R1's client by its rules (it is on no package index). Slow:
+a hundred trajectories through verl's own classes, in environments of its own; `pytest -m slow tests/recipes` runs that
+with DIGSITE_VERL (verl 0.9) and DIGSITE_VERL_SEARCH (verl 0.4 to 0.7, with its SearchTool) naming their interpreters.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.corpus import Corpus
+from pipeline.types import Passage, Record, Trajectory
+from pipeline.views.records import record
+from tests.served import COMMAND, serving
+
+ROOT = Path(__file__).parents[2]
+HUNDRED = 100
+
+
+class Replay(NamedTuple):
+    """The calls of a trajectory that were observed, and what was."""
+
+    calls: list[list[str]]
+    observed: list[str]
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _run(tmp_path_factory.mktemp("quick"), "--seeds", "8", "--steps", "1-2", "--retriever", "bm25")
+
+
+def _run(out: Path, *more: str) -> Path:
+    command = [*COMMAND, "generate", "tiny", "--no-flow", "--out", str(out), *more]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    return out
+
+
+def _records(out: Path) -> list[Record]:
+    shards = sorted((out / "tiny" / "latest" / "dataset" / "records").glob("*.parquet"))
+    return [record(row) for shard in shards for row in pq.read_table(shard).to_pylist()]
+
+
+def _trajectories(out: Path) -> list[Trajectory]:
+    """Of all rollouts that the data set holds."""
+    return [
+        rollout.trajectory
+        for one in _records(out)
+        for rollout in (*one.confirmation, *(r for past in one.rounds for r in past.rollouts))
+    ]
+
+
+def _replay(trajectory: Trajectory) -> Replay:
+    tools = {message.tool_call_id: message.content for message in trajectory.messages if message.role == "tool"}
+    calls = [call for message in trajectory.messages for call in message.tool_calls if call.id in tools]
+    return Replay([[call.name, call.arguments] for call in calls], [tools[call.id] for call in calls])
+
+
+@pytest.fixture(scope="module")
+def address(quick: Path) -> Iterator[str]:
+    with serving("serve", "tiny/latest", "--out", quick) as (_, url):
+        yield url.removesuffix("/retrieve")
+
+
+def test_the_recipe_for_trl_sees_what_the_rollouts_saw(
+    quick: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "recipes" / "trl")
+    monkeypatch.setenv("DIGSITE_ADDRESS", address)
+    import environment  # type: ignore[import-not-found]
+
+    replays = list(map(_replay, _trajectories(quick)))
+    assert len(replays) >= 20
+    assert {name for replay in replays for name, _ in replay.calls} <= {"search", "open"}
+    for replay in replays:
+        tools = environment.Digsite()
+        tools.reset(prompt="...", golden_answers=[])
+        assert [getattr(tools, name)(**json.loads(text)) for name, text in replay.calls] == replay.observed
+
+
+def _search_r1(hits: list[dict[str, Any]]) -> str:
+    """Search-R1's rules: `llm_agent/generation.py`, `_passages2string`."""
+    text = ""
+    for place, hit in enumerate(hits, 1):
+        title, _, rest = hit["document"]["contents"].partition("\n")
+        text += f"Doc {place}(Title: {title}) {rest}\n"
+    return text
+
+
+def _titled(passage: Passage) -> tuple[str, str]:
+    return f'"{" ".join(passage.title.split())}"', " ".join(passage.text.split())
+
+
+def _searches(trajectories: list[Trajectory], corpus: Corpus) -> list[tuple[str, list[Passage]]]:
+    by_id = {passage.id: passage for passage in corpus.passages}
+    calls = [call for trajectory in trajectories for call in trajectory.calls if call.tool == "search"]
+    return [(call.argument, [by_id[key] for key in call.passage_ids]) for call in calls]
+
+
+def test_search_r1s_client_sees_the_passages_of_the_rollouts(quick: Path, address: str, tiny: Corpus) -> None:
+    searches = _searches(_trajectories(quick), tiny)
+    body = {"queries": [query for query, _ in searches], "topk": 3, "return_scores": True}
+    found = httpx2.post(f"{address}/retrieve", json=body, timeout=60).json()["result"]
+    wanted = []
+    for _, passages in searches:
+        lines = [f"Doc {n}(Title: {title}) {text}\n" for n, (title, text) in enumerate(map(_titled, passages), 1)]
+        wanted.append("".join(lines))
+    assert len(searches) >= 20
+    assert [_search_r1(hits) for hits in found] == wanted
+
+
+def _asked(interpreter: str, script: str, tools: Path, value: Any) -> Any:
+    path = os.environ.get(interpreter)
+    if not path:
+        pytest.skip(f"{interpreter} names no interpreter of a verl environment")
+    done = subprocess.run(
+        [path, str(Path(__file__).with_name(script)), str(tools)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get(f"{interpreter}_PATH", ""), str(ROOT)])},
+        input=json.dumps(value),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def hundred(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    out = _run(tmp_path_factory.mktemp("hundred"), "--pairs", "14", "--steps", "1-3")
+    with serving("serve", "tiny/latest", "--out", out) as (_, url):
+        yield out, url.removesuffix("/retrieve")
+
+
+def _tools(name: str, address: str, folder: Path) -> Path:
+    path = folder / name
+    path.write_text((ROOT / "recipes" / "verl" / name).read_text().replace("http://127.0.0.1:8000", address))
+    return path
+
+
+@pytest.mark.slow
+def test_verls_registry_and_the_recipes_tool_see_what_the_rollouts_saw(
+    hundred: tuple[Path, str], tmp_path: Path
+) -> None:
+    out, address = hundred
+    replays = list(map(_replay, _trajectories(out)))[:HUNDRED]
+    assert len(replays) == HUNDRED
+    calls = [replay.calls for replay in replays]
+    found = _asked("DIGSITE_VERL", "with_digsite_tool.py", _tools("tools.yaml", address, tmp_path), calls)
+    assert found == [replay.observed for replay in replays]
+
+
+@pytest.mark.slow
+def test_verls_own_search_tool_sees_the_passages_of_the_rollouts(
+    hundred: tuple[Path, str], tmp_path: Path, tiny: Corpus
+) -> None:
+    out, address = hundred
+    searches = _searches(_trajectories(out)[:HUNDRED], tiny)
+    queries = [query for query, _ in searches]
+    found = _asked("DIGSITE_VERL_SEARCH", "with_search_tool.py", _tools("search_tool.yaml", address, tmp_path), queries)
+    for text, (_, passages) in zip(found, searches, strict=True):
+        blocks = [f"Doc {n} (Title: {title})\n{body}" for n, (title, body) in enumerate(map(_titled, passages), 1)]
+        assert json.loads(text) == {"result": "\n\n".join(blocks)}

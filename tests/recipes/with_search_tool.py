@@ -1,0 +1,28 @@
+"""Run by a verl 0.7 environment, `with_search_tool.py TOOLS < queries`: its own SearchTool answers, through Ray."""
+
+import asyncio
+import json
+import sys
+
+import ray  # type: ignore[import-not-found]
+from omegaconf import OmegaConf  # type: ignore[import-not-found]
+from verl.tools.schemas import OpenAIFunctionToolSchema  # type: ignore[import-not-found]
+from verl.tools.search_tool import SearchTool  # type: ignore[import-not-found]
+
+
+async def main() -> list[str]:
+    (one,) = OmegaConf.to_container(OmegaConf.load(sys.argv[1]))["tools"]
+    assert one["class_name"] == "verl.tools.search_tool.SearchTool"
+    tool = SearchTool(one["config"], OpenAIFunctionToolSchema.model_validate(one["tool_schema"]))
+    instance, _ = await tool.create()
+    texts = []
+    for query in json.load(sys.stdin):
+        response, _, _ = await tool.execute(instance, {"query_list": [query]})
+        texts.append(response.text)
+    return texts
+
+
+if __name__ == "__main__":
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    found = asyncio.run(main())
+    print("\n" + json.dumps(found))
