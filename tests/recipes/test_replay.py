@@ -16,7 +16,7 @@ import httpx2
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.corpus import Corpus
+from pipeline.corpus import Corpus, load, resolve
 from pipeline.types import Passage, Record, Trajectory
 from pipeline.views.records import record
 from tests.served import COMMAND, serving
@@ -34,17 +34,17 @@ class Replay(NamedTuple):
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _run(tmp_path_factory.mktemp("quick"), "--seeds", "8", "--steps", "1-2", "--retriever", "bm25")
+    return _run(tmp_path_factory.mktemp("quick"), "tiny", "--pairs", "3", "--steps", "1-2", "--retriever", "bm25")
 
 
-def _run(out: Path, *more: str) -> Path:
-    command = [*COMMAND, "generate", "tiny", "--no-flow", "--out", str(out), *more]
+def _run(out: Path, corpus: str, *more: str) -> Path:
+    command = [*COMMAND, "generate", corpus, "--no-flow", "--out", str(out), *more]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     return out
 
 
 def _records(out: Path) -> list[Record]:
-    shards = sorted((out / "tiny" / "latest" / "dataset" / "records").glob("*.parquet"))
+    shards = sorted(out.glob("*/latest/dataset/records/*.parquet"))
     return [record(row) for shard in shards for row in pq.read_table(shard).to_pylist()]
 
 
@@ -77,7 +77,7 @@ def test_the_recipe_for_trl_sees_what_the_rollouts_saw(
     import environment  # type: ignore[import-not-found]
 
     replays = list(map(_replay, _trajectories(quick)))
-    assert len(replays) >= 20
+    assert len(replays) >= 12
     assert {name for replay in replays for name, _ in replay.calls} <= {"search", "open"}
     for replay in replays:
         tools = environment.Digsite()
@@ -112,7 +112,7 @@ def test_search_r1s_client_sees_the_passages_of_the_rollouts(quick: Path, addres
     for _, passages in searches:
         lines = [f"Doc {n}(Title: {title}) {text}\n" for n, (title, text) in enumerate(map(_titled, passages), 1)]
         wanted.append("".join(lines))
-    assert len(searches) >= 20
+    assert len(searches) >= 12
     assert [_search_r1(hits) for hits in found] == wanted
 
 
@@ -135,8 +135,8 @@ def _asked(interpreter: str, script: str, tools: Path, value: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def hundred(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    out = _run(tmp_path_factory.mktemp("hundred"), "--pairs", "14", "--steps", "1-3")
-    with serving("serve", "tiny/latest", "--out", out) as (_, url):
+    out = _run(tmp_path_factory.mktemp("hundred"), "wiki", "--pairs", "25", "--steps", "2-3")
+    with serving("serve", "wiki/latest", "--out", out) as (_, url):
         yield out, url.removesuffix("/retrieve")
 
 
@@ -159,11 +159,9 @@ def test_verls_registry_and_the_recipes_tool_see_what_the_rollouts_saw(
 
 
 @pytest.mark.slow
-def test_verls_own_search_tool_sees_the_passages_of_the_rollouts(
-    hundred: tuple[Path, str], tmp_path: Path, tiny: Corpus
-) -> None:
+def test_verls_own_search_tool_sees_the_passages_of_the_rollouts(hundred: tuple[Path, str], tmp_path: Path) -> None:
     out, address = hundred
-    searches = _searches(_trajectories(out)[:HUNDRED], tiny)
+    searches = _searches(_trajectories(out)[:HUNDRED], load(resolve("wiki")))
     queries = [query for query, _ in searches]
     found = _asked("DIGSITE_VERL_SEARCH", "with_search_tool.py", _tools("search_tool.yaml", address, tmp_path), queries)
     for text, (_, passages) in zip(found, searches, strict=True):
