@@ -1,8 +1,8 @@
 """The last resort where no sentence can be read as a fact: a statement with a gap, so that any English text
 yields something.
 
-With two passages about one subject it takes two steps: in one statement X stands for its name, the other, from another
-passage, has the gap.
+With a table and a sentence of another passage about its subject it takes two steps: the sentence tells of which subject
+a line of the table is asked.
 """
 
 import random
@@ -51,15 +51,13 @@ def cloze(seed: Seen, lines: str, read: Iterable[Seen], kind: str, rng: random.R
     same = [statement for p in others for statement in _statements(p, p.text) if _prose(statement)]
     gaps = [gap for gap in _gaps(own, kind, rng) + _gaps(same, kind, rng) if not contains(title, gap.answer)]
     tellers = [s for s in (*own, *same) if title in s.text and len(s.text.split()) > 7]
+    rng.shuffle(tellers)
     sort = _sort([seed, *others])
-    plainest = sorted(
-        ((not _under_label(t, g, title, sort), n, t, g) for n, g in enumerate(gaps) for t in tellers),
-        key=lambda it: it[:2],
-    )
-    for _, _, teller, gap in plainest:
-        apart = teller.passage.id != gap.statement.passage.id and not contains(teller.text, gap.answer)
-        if apart:
-            return _two_steps(teller, gap, title, sort)
+    for gap in gaps:
+        for teller in tellers:
+            apart = teller.passage.id != gap.statement.passage.id and not contains(teller.text, gap.answer)
+            if apart and (asked := _under_label(teller, gap, title, sort)):
+                return _two_steps(asked, teller, gap, title, sort)
     return _one_step(gaps[0], title) if gaps else None
 
 
@@ -158,18 +156,11 @@ def _sort(passages: Iterable[Seen]) -> str:
     return said.most_common(1)[0][0] if said else "subject"
 
 
-def _two_steps(teller: Statement, gap: Gap, title: str, sort: str) -> dict[str, object]:
-    plainly = _under_label(teller, gap, title, sort)
-    if plainly:
-        first = _hop(f"Which {sort}{plainly.partition(f' for the {sort} that')[2]}", title, teller)
-        label = gap.statement.text[: gap.span.start].rstrip(" :-$")
-        second = _hop(f"What {_WHAT[gap.kind]} is stated under “{label}” for {title}?", gap.answer, gap.statement)
-        return _arguments(plainly, gap, [first, second])
-    said, masked = (re.sub(rf"\b{re.escape(title)}\b", "X", text) for text in (teller.text.rstrip(".;, "), gap.masked))
-    first = _hop(f"What name does X stand for in “{said}”?", title, teller)
-    second = _hop(_ask(gap, title), gap.answer, gap.statement)
-    asked = f"What {_WHAT[gap.kind]} fills the gap?"
-    return _arguments(f"X stands for one name in “{said}” and in “{masked}”. {asked}", gap, [first, second])
+def _two_steps(asked: str, teller: Statement, gap: Gap, title: str, sort: str) -> dict[str, object]:
+    first = _hop(f"Which {sort}{asked.partition(f' for the {sort} that')[2]}", title, teller)
+    label = gap.statement.text[: gap.span.start].rstrip(" :-$")
+    second = _hop(f"What {_WHAT[gap.kind]} is stated under “{label}” for {title}?", gap.answer, gap.statement)
+    return _arguments(asked, gap, [first, second])
 
 
 def _hop(sub_question: str, answer: str, statement: Statement) -> dict[str, str]:

@@ -48,6 +48,8 @@ class Revision:
         """Nobody made sense of it, and no hop in particular is to blame."""
         self.steps: int = inputs["target_steps"]
         read = {passage["id"]: shown(passage) for passage in inputs["seen"]}
+        self.lines = {passage["id"]: passage["text"] for passage in inputs["seen"]}
+        """Their texts with the line ends of tables, which what is shown lacks."""
         homes = [hop["passage_id"] for hop in self.draft["hops"] if hop["passage_id"] in read]
         ordered = [read[home] for home in dict.fromkeys([*homes, *read])]
         self.longer = self.steps + (self.easy and len(self.draft["hops"]) >= self.steps)
@@ -99,10 +101,17 @@ class Revision:
         return nothing(self.draft["answer_type"])
 
     def _other_gap(self) -> dict[str, object]:
-        """Another statement about the same subject."""
-        seed = self.walk.seed
+        """Another statement about the same subject, from the passage that had the gap."""
+        home = self.draft["hops"][-1]["passage_id"]
+        seed = next((passage for passage in self.walk.graph.passages.values() if passage.id == home), self.walk.seed)
         for _ in range(8):
-            made = cloze(seed, seed.text, self.walk.graph.passages.values(), self.walk.goal.type, self.walk.rng)
+            made = cloze(
+                seed,
+                self.lines.get(seed.id, seed.text),
+                self.walk.graph.passages.values(),
+                self.walk.goal.type,
+                self.walk.rng,
+            )
             if made and self._differs(made):
                 return made
         return nothing(self.draft["answer_type"])
