@@ -120,7 +120,7 @@ def dpo(view="dpo"):
 
 
 def masked(view="sft_masked"):
-    """One turn is learnt, and no observation with it."""
+    """Of every row TRL's own collator leaves the one turn unmasked, word for word, and no observation."""
     data, words = datasets.load_dataset(str(FOLDER), view, split="train"), tokenizer()
     trainer = trl.SFTTrainer(
         model=model(words),
@@ -128,14 +128,18 @@ def masked(view="sft_masked"):
         train_dataset=data,
         args=settings(trl.SFTConfig, max_length=None),
     )
-    observed = [m["content"] for row in data for m in row["prompt"] if m["role"] == "tool"]
-    batch = next(iter(trainer.get_train_dataloader()))
-    for labels in batch["labels"]:
-        learned = words.decode(labels[labels != -100])
-        assert learned.count("<|im_end|>") == 1
-        assert not any(text in learned for text in observed)
+    batch = trainer.data_collator(list(trainer.train_dataset))
+    for row, labels, ids in zip(data, batch["labels"], batch["input_ids"], strict=True):
+        learned, whole = words.decode(labels[labels != -100]), words.decode(ids)
+        observed = [m["content"] for m in row["prompt"] if m["role"] == "tool"]
+        assert all(text in whole for text in observed)
+        assert not any(line in learned for text in observed for line in text.splitlines() if line)
+        (call,) = row["completion"][0]["tool_calls"]
+        said = json.loads(re.search(r"<tool_call>(.*?)</tool_call>", learned, re.DOTALL)[1])
+        assert said == {name: call["function"][name] for name in ("name", "arguments")}
+        assert learned.count("<tool_call>") == learned.count("<|im_end|>") == 1
     trained(trainer)
-    told(view, "one SFT step; one turn is learnt and no observation")
+    told(view, "one SFT step; of every row the one turn is learnt and no observation")
 
 
 def kto(view="kto"):
