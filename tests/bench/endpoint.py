@@ -101,7 +101,9 @@ def job(url: str, cap: int, latency: float, options: argparse.Namespace, seeds: 
 def depth_of(record: Record) -> int:
     """Calls of a seed that must follow one another: all but those of rollouts that ran side by side."""
     return sum(
-        past.agent.usage.calls + _after_another(past.rollouts, past.verdicts, together=past.control)
+        past.agent.usage.calls
+        + sum(probe.usage.calls + probe.judged.calls for probe in past.probes)
+        + _after_another(past.rollouts, past.verdicts, together=past.control)
         for past in record.rounds
     ) + _after_another(record.confirmation, record.confirmation_verdicts, together=True)
 

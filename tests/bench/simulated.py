@@ -44,7 +44,7 @@ class Script:
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
         if "response_format" in body:
-            return {"role": "assistant", "content": '{"correct": true, "reason": "the same"}'}
+            return {"role": "assistant", "content": orjson.dumps(self._structured(body)).decode()}
         last = body["tools"][-1]["function"]["name"]
         call = self._solved(body) if last == "answer" else self._proposed(body, last)
         name, arguments = call
@@ -54,6 +54,17 @@ class Script:
             "content": "",
             "tool_calls": [{"id": "x", "type": "function", "function": function}],
         }
+
+    def _structured(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Judges say yes and rivals do not fit; a reader knows the answer where it is given what stands behind it."""
+        name = body["response_format"]["json_schema"]["name"]
+        if name != "read":
+            return {"reason": "the same", "correct": True} if name == "verdict" else {"reason": "", "fits": False}
+        inputs = unfence(body["messages"][-1]["content"]) or {}
+        trail = self.trails.get(inputs.get("question", ""))
+        titles = {passage["title"] for passage in inputs.get("passages", [])}
+        knows = trail is not None and titles >= set(trail.titles)
+        return {"reason": "", "answer": trail.answer if trail and knows else "unknown"}
 
     def _proposed(self, body: dict[str, Any], last: str) -> tuple[str, dict[str, Any]]:
         messages = body["messages"]

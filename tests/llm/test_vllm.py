@@ -1,0 +1,151 @@
+"""vLLM's own server over weights made from scratch: `make test-vllm`, which sets up its environment.
+
+The weights are random, so no test asks for more than that what comes over the wire is read for what it is.
+"""
+
+import os
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline.agents.judge import VERDICT, VerdictOutput
+from pipeline.agents.parse import parse
+from pipeline.agents.tools import SOLVER_TOOLS
+from pipeline.config import RunConfig
+from pipeline.corpus import Corpus
+from pipeline.episode import dig
+from pipeline.errors import FormatError
+from pipeline.llm.base import Completion, Finish
+from pipeline.llm.openai import OpenAIModel
+from pipeline.run import Run, prepare
+from pipeline.types import Message, Status
+from serving.serve import FAMILIES
+from tests.llm.test_real_server import ask, settings
+from tests.run.fakes import Watch
+
+ROOT = Path(__file__).parents[2]
+PYTHON = os.environ.get("DIGSITE_VLLM", "")
+"""The interpreter of the serving environment."""
+PORT = 8123
+URL = f"http://127.0.0.1:{PORT}/v1"
+START_SECONDS = 600.0
+QUIET = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "REASONING_PARSER": "none"}
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not PYTHON, reason="needs vLLM: make test-vllm")]
+SAMPLES = 8
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """As `make serve-llm` starts it."""
+    folder = tmp_path_factory.mktemp("weights") / "tiny-qwen3"
+    subprocess.run([PYTHON, "tests/llm/tiny_checkpoint.py", str(folder)], cwd=ROOT, check=True, timeout=300)
+    command = [PYTHON, "serving/serve.py", str(folder), str(PORT), "--served-model-name", "tiny", "--enforce-eager"]
+    command += ["--max-num-seqs", "16", "--max-model-len", "16384"]
+    with (folder.parent / "log").open("wb") as log:
+        # A session of its own, so that its engine and workers can be ended with it.
+        process = subprocess.Popen(
+            command, cwd=ROOT, env={**os.environ, **QUIET}, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        assert up(process), (folder.parent / "log").read_text()[-3000:]
+        yield URL
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def up(process: subprocess.Popen[bytes]) -> bool:
+    end = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(f"{URL}/models", timeout=2):
+                return True
+        except (urllib.error.URLError, OSError):
+            time.sleep(1)
+    return False
+
+
+@pytest.fixture
+def config(url: str, tmp_path: Path) -> RunConfig:
+    return settings(url, tmp_path)
+
+
+async def asked(config: RunConfig, **more: object) -> list[Completion]:
+    model = OpenAIModel(config.models.default, 0)
+    messages = (Message(role="user", content="Who wrote Selandor?"),)
+    found = [await model.complete(ask(messages, sample=sample, **more)) for sample in range(SAMPLES)]
+    await model.close()
+    return found
+
+
+async def test_tool_calls_are_read(config: RunConfig) -> None:
+    found = await asked(config, tools=SOLVER_TOOLS, tool_choice="answer")
+    print([completion.finish.value for completion in found])
+    called = [call for completion in found for call in completion.message.tool_calls]
+    assert called
+    assert {call.name for call in called} == {"answer"}
+    assert {c.finish for c in found} <= {Finish.TOOL_CALLS, Finish.LENGTH, Finish.STOP}
+
+
+async def test_structured_output_fits_its_schema(config: RunConfig) -> None:
+    found = await asked(config, output=VERDICT)
+    print([completion.finish.value for completion in found])
+    whole = [completion for completion in found if completion.finish is Finish.STOP]
+    assert whole
+    assert all(readable(completion) for completion in whole)
+
+
+def readable(completion: Completion) -> bool:
+    try:
+        return parse(VerdictOutput, completion.message.content) is not None
+    except FormatError:
+        return False
+
+
+async def test_limits_are_kept_and_an_overflow_is_an_answer_of_its_own(config: RunConfig) -> None:
+    model = OpenAIModel(config.models.default, 0)
+    short = await model.complete(ask((Message(role="user", content="Who?"),), sampling={"max_tokens": 7}))
+    assert short.usage.completion_tokens <= 7
+    long = await model.complete(ask((Message(role="user", content="word " * 40_000),)))
+    assert long.finish is Finish.CONTEXT
+    await model.close()
+
+
+async def test_a_prefix_that_was_read_before_is_told_as_cached(config: RunConfig) -> None:
+    model = OpenAIModel(config.models.default, 0)
+    messages = (Message(role="user", content="The lighthouse was lit in 1874. " * 60),)
+    first, again = [await model.complete(ask(messages, sample=sample)) for sample in range(2)]
+    await model.close()
+    print(first.usage, again.usage)
+    assert again.usage.cached_tokens > again.usage.prompt_tokens / 2
+
+
+async def test_a_whole_run_ends_with_true_reasons_and_no_crash(config: RunConfig, tiny: Corpus) -> None:
+    site = prepare.site(config, tiny)
+    with Run(config, tiny) as run:
+        result = await run.execute(lambda seed: dig(seed, site), Watch())
+        records = list(run.kept())
+    print(result.reasons)
+    assert (result.planned, result.accepted) == (3, 0)
+    assert {record.status for record in records} <= {Status.REJECTED, Status.FAILED}
+    assert all(record.reason for record in records)
+    assert "deadline" not in result.reasons
+    assert sum(record.usage["generator"].calls for record in records) >= 3
+
+
+def test_every_parser_that_we_name_is_one_of_vllms() -> None:
+    told = (
+        "import json; from vllm.tool_parsers import ToolParserManager as T; from vllm.reasoning import "
+        "ReasoningParserManager as R; print(json.dumps([T.list_registered(), R.list_registered()]))"
+    )
+    done = subprocess.run([PYTHON, "-c", told], capture_output=True, check=True, timeout=300)
+    tools, reasoning = orjson.loads(done.stdout.splitlines()[-1])
+    assert {family.tools for family in FAMILIES} <= set(tools)
+    assert {family.reasoning for family in FAMILIES} <= {"", *reasoning}
