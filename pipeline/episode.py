@@ -22,11 +22,13 @@ from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.registry import load
 from pipeline.strategies.base import Proposal, Strategy
+from pipeline.teaching import lessons
 from pipeline.types import (
     Cause,
     Draft,
     Feedback,
     Label,
+    Lesson,
     Opposition,
     Record,
     Rollout,
@@ -48,6 +50,7 @@ async def dig(seed: Seed, site: Site) -> Record:
     rounds: list[Round] = []
     confirmed: Tried = []
     opposition: Opposition | None = None
+    taught: tuple[Lesson, ...] = ()
     try:
         ledger.enter("round 0")
         proposal = await _in_time(partial(strategy.propose, seed, site), site)
@@ -64,6 +67,7 @@ async def dig(seed: Seed, site: Site) -> Record:
         status, reason = outcome(rounds, confirmed, seed.target_steps, site)
         if status is Status.ACCEPTED and proposal.draft:
             opposition = await oppose(proposal.draft, site, one)
+            taught = await lessons(proposal.draft, opposition, seed.key, site)
     except TimeoutError:
         status, reason = Status.FAILED, "deadline"
     except FormatError:
@@ -77,6 +81,7 @@ async def dig(seed: Seed, site: Site) -> Record:
         confirmation=tuple(rollout for rollout, _ in confirmed),
         confirmation_verdicts=tuple(verdict for _, verdict in confirmed),
         opposition=opposition,
+        lessons=taught,
         lineage=site.lineage,
     )
     own = (assess.assessment(record.measured, site.config, site.lineage.retriever),) if record.measured else ()

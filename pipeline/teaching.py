@@ -15,15 +15,15 @@ from pipeline.config import TeacherConfig
 from pipeline.encounters import encounters
 from pipeline.llm.deadline import in_time
 from pipeline.measure import f1
-from pipeline.types import Distractor, Draft, Lesson, Outcome, Rollout
+from pipeline.types import Distractor, Draft, Lesson, Opposition, Outcome, Rollout
 
 
-async def lessons(draft: Draft, distractors: Sequence[Distractor], key: str, site: Site) -> tuple[Lesson, ...]:
+async def lessons(draft: Draft, opposition: Opposition | None, key: str, site: Site) -> tuple[Lesson, ...]:
     """As many as are configured, by sample; none where there is no distractor to meet. `key` is the seed's."""
-    if not distractors:
+    if opposition is None or not opposition.used:
         return ()
     samples = range(site.config.teacher.rollouts)
-    return tuple(await asyncio.gather(*(_lesson(draft, distractors, key, sample, site) for sample in samples)))
+    return tuple(await asyncio.gather(*(_lesson(draft, opposition.used, key, sample, site) for sample in samples)))
 
 
 async def _lesson(draft: Draft, distractors: Sequence[Distractor], key: str, sample: int, site: Site) -> Lesson:

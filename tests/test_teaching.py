@@ -11,7 +11,7 @@ from pipeline.config import TeacherConfig
 from pipeline.llm.base import Request
 from pipeline.llm.scripted import ScriptedLLM
 from pipeline.teaching import kept, lessons
-from pipeline.types import Distractor, Draft, Kind, Lesson, Message, Outcome, synthetic
+from pipeline.types import Check, Distractor, Draft, Kind, Lesson, Message, Opposition, Outcome, synthetic
 from tests.shelf import Shelf, passage
 from tests.test_episode import FILM, HOLM, LINEAGE, TOWN, call, proposal
 
@@ -19,6 +19,7 @@ SHELF = Shelf(FILM, HOLM, TOWN, *(passage(f"x{n}", f"Tarn {n}", "The Tarn is a r
 LIE = Distractor(
     kind=Kind.DOPPELGANGER, title="Vessby (1911 guide)", text="The 1911 guide has Vessby on the Tarn founded in 1399.",
     hop=2, source_id=TOWN.id, source_sha256=TOWN.sha256, claim="1399", mark="1911 guide",
+    checks=(Check(name="found", passed=True),),
 )  # fmt: skip
 SEARCHES = ["Lantern Bay directed", "Ada Holm painter", "Vessby Tarn founded"]
 BELIEVERS = (1, 3)
@@ -53,7 +54,7 @@ def taught(*sets: str, distractors: tuple[Distractor, ...] = (LIE,)) -> tuple[tu
     llm = ScriptedLLM(teacher)
     settings = config.build(sets=["retrieval.k=4", "teacher.rollouts=4", *sets])
     site = Site(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
-    return asyncio.run(lessons(drafted(), distractors, "seed", site)), llm
+    return asyncio.run(lessons(drafted(), Opposition(distractors=distractors), "seed", site)), llm
 
 
 def test_each_lesson_says_what_it_met_and_how_it_ended() -> None:
