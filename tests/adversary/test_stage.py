@@ -159,7 +159,9 @@ def test_an_accepted_pair_is_opposed_and_nothing_it_rests_on_changes() -> None:
     assert len(written) == 1
     assert written[0].used, written[0].checks
     assert len(opposed.opposition.plain) == len(opposed.opposition.opposed) == 3
-    assert opposed.model_copy(update={"opposition": None}) == alone
+    assert [lesson.rollout.sample for lesson in opposed.lessons] == [0, 1, 2, 3]
+    assert opposed.usage["teacher"].calls > 0
+    assert opposed.model_copy(update={"opposition": None, "lessons": ()}) == alone
     assert opposed.usage["writer"].calls == 1
     unsolved = dug(Opposing(lambda question, sample: 0), 'distractors.kinds=["doppelganger"]', "loop.rounds=0")
     assert unsolved.opposition is None
