@@ -84,6 +84,11 @@ async def dig(seed: Seed, site: Site) -> Record:
         lessons=taught,
         lineage=site.lineage,
     )
+    return _assessed(record, site)
+
+
+def _assessed(record: Record, site: Site) -> Record:
+    """With what its rollouts measure, where there are any."""
     own = (assess.assessment(record.measured, site.config, site.lineage.retriever),) if record.measured else ()
     return record.model_copy(update={"assessments": own})
 
