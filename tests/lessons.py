@@ -9,17 +9,20 @@ from pipeline.agents.tools import render
 from pipeline.encounters import encounters
 from pipeline.types import (
     Call,
+    Check,
     Distractor,
     Draft,
     Kind,
     Lesson,
     Message,
+    Opposition,
     Passage,
     Record,
     Rollout,
     Stop,
     ToolCall,
     Trajectory,
+    Usage,
     Verdict,
 )  # fmt: skip
 from tests.records import SYSTEM, World, accepted, world
@@ -62,6 +65,25 @@ def lesson(draft: Draft, w: World, searches: Searches, answer: str, sample: int 
     return Lesson(rollout=made, verdict=verdict, f1=float(right), encounters=met, kept=right)
 
 
+def opposition(w: World, record: Record) -> Opposition:
+    """The lie, used; the same of another edition, rejected; and the same rollouts in both arms, but for one."""
+    used = lie(w).model_copy(update={"checks": (Check(name="marked", passed=True),)})
+    failed = used.model_copy(update={"mark": "1912", "checks": (Check(name="marked", passed=False, detail="why"),)})
+    plain, verdicts = record.confirmation, record.confirmation_verdicts
+    assert record.draft
+    misled = played(record.draft.question, [("the crossing", [w.bridge, used.passage])], "1399", plain[0].sample)
+    wrong = verdicts[0].model_copy(update={"right": False, "supported": False})
+    return Opposition(
+        distractors=(failed, used),
+        unwritten=(Kind.FALSE_SHORTCUT,),
+        plain=plain,
+        plain_verdicts=verdicts,
+        opposed=(misled, *plain[1:]),
+        opposed_verdicts=(wrong, *verdicts[1:]),
+        writer=Usage(calls=2),
+    )
+
+
 def taught(n: int = 1, model: str = "embedded", side: Literal["train", "eval"] = "train") -> Record:
     """An accepted record with four lessons: two that part after the distractor, one that never met it, one failed."""
     w, record = world(n), accepted(n, side, model=model)
@@ -74,4 +96,4 @@ def taught(n: int = 1, model: str = "embedded", side: Literal["train", "eval"] =
         lesson(record.draft, w, [("the crossing", [w.bridge]), on, truth], w.year, 2),
         lesson(record.draft, w, [first, on, ("who knows", [w.noise[1]])], "1850", 3),
     ]
-    return record.model_copy(update={"lessons": tuple(made)})
+    return record.model_copy(update={"lessons": tuple(made), "opposition": opposition(w, record)})

@@ -3,7 +3,7 @@ import pyarrow as pa
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
 from pipeline.process import Process
-from pipeline.types import Check, Distractor, Kind, Opposition, Record, Usage
+from pipeline.types import Record
 from pipeline.views import records
 from tests.lessons import taught
 from tests.records import accepted, batch, hostile
@@ -12,29 +12,11 @@ ENVIRONMENT = environment(RunConfig())
 
 
 def test_every_record_comes_back_from_arrow_as_it_was():
-    opposed = accepted(2).model_copy(update={"opposition": opposition(accepted(2))})
+    opposed = taught(2)
     originals = [*batch(), hostile(), opposed, taught()]
     rows = [row for record in originals for row in records.rows(record, ENVIRONMENT)]
     table = pa.Table.from_pylist(rows, schema=records.SCHEMA)
     assert [records.record(row) for row in table.to_pylist()] == originals
-
-
-def opposition(record: Record) -> Opposition:
-    """Distractors, used and rejected, with the record's own rollouts for both arms."""
-    hop = record.draft.hops[0]
-    made = Distractor(
-        kind=Kind.DOPPELGANGER, title="T", text="x", hop=0, source_id=hop.passage_id, source_sha256=hop.passage_sha256,
-        claim="x", mark="m", checks=(Check(name="marked", passed=False, detail="why"),),
-    )  # fmt: skip
-    return Opposition(
-        distractors=(made, made.model_copy(update={"checks": (Check(name="marked", passed=True),)})),
-        unwritten=(Kind.FALSE_SHORTCUT,),
-        plain=record.confirmation,
-        plain_verdicts=record.confirmation_verdicts,
-        opposed=record.confirmation[::-1],
-        opposed_verdicts=record.confirmation_verdicts[::-1],
-        writer=Usage(calls=2),
-    )
 
 
 def test_how_the_measured_rollouts_went_stands_beside_them():
