@@ -28,6 +28,8 @@ def check(config: RunConfig) -> Manifest:
     check_models(config)
     registry.load("strategies", config.strategy)
     check_retriever(config.retrieval.retriever)
+    if config.distractors.kinds and config.retrieval.remote:
+        raise UsageError("distractors need a retriever that can score them: take --retriever lucene or bm25")
     named = config.corpus
     fields = {"text_field": named.text_field, "title_field": named.title_field, "id_field": named.id_field}
     return resolve(named.name, **fields)

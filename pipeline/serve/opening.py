@@ -1,5 +1,6 @@
 """What a server serves: a corpus with its index, governed by a data set's environment where there is one."""
 
+from functools import lru_cache
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -9,7 +10,9 @@ from pipeline.config import RunConfig
 from pipeline.errors import UsageError
 from pipeline.retrieval.opening import open_retriever
 from pipeline.run import prepare, read
-from pipeline.serve.retrieval import Served
+from pipeline.serve.retrieval import Overlays, Served
+from pipeline.store.journal import Journal
+from pipeline.types import Passage
 
 _FILE = "environment.json"
 
@@ -42,7 +45,21 @@ def of_run(folder: Path) -> Served:
         raise UsageError(f"the corpus '{config.corpus.name}' has changed since {folder} was made; put its texts back")
     if served.engine != config.retrieval.identity:
         raise UsageError(f"{folder} was made with {config.retrieval.identity}, and here only {served.engine} starts")
-    return served._replace(fixed=True)
+    return served._replace(fixed=True, overlays=overlays(folder))
+
+
+def overlays(folder: Path) -> Overlays:
+    """The distractors of a run's pairs by their `id` in the data set, read when they are asked for."""
+    journal = Journal(folder / "journal")
+
+    @lru_cache(maxsize=4096)
+    def passages(question_id: str) -> tuple[Passage, ...]:
+        if question_id not in journal.entries:
+            raise UsageError(f"this run has no question '{question_id}'; it is the column `id` of its data set")
+        opposition = journal.read(question_id).opposition
+        return tuple(d.passage for d in opposition.distractors if d.used) if opposition else ()
+
+    return passages
 
 
 def written(file: Path) -> Environment:

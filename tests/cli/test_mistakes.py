@@ -19,6 +19,7 @@ MISTAKES = {
     "generate tiny --set loop.rouns=1": "rounds",
     "generate tiny --set strategy=nosuch": "sage",
     "generate tiny --config nosuch.toml": "nosuch.toml",
+    'generate tiny --retriever http://127.0.0.1:9/x --set distractors.kinds=["doppelganger"]': "lucene or bm25",
     "generate tiny --nosuch": "No such option",
     "generate": "CORPUS",
     "gnerate tiny": "Did you mean 'generate'",

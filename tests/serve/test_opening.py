@@ -1,5 +1,6 @@
 """What a name stands for, and that a run is served only as it was made."""
 
+from contextlib import closing
 from pathlib import Path
 
 import orjson
@@ -12,6 +13,10 @@ from pipeline.retrieval import jvm
 from pipeline.run import resume
 from pipeline.serve import opening
 from pipeline.store.files import write_json
+from pipeline.store.journal import Journal
+from pipeline.types.distractor import SYNTHETIC
+from tests.lessons import taught
+from tests.records import accepted
 
 
 @pytest.fixture
@@ -61,6 +66,20 @@ def test_a_run_is_not_served_by_another_engine(run: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(jvm, "start", _no_java)
     with pytest.raises(UsageError, match="was made with lucene, and here only bm25 starts"):
         opening.of_run(run)
+
+
+def test_the_distractors_of_a_run_are_those_that_were_used(run: Path) -> None:
+    record = taught(2)
+    with closing(Journal(run / "journal")) as journal:
+        journal.append(record, "0")
+        journal.append(accepted(1), "1")
+    overlays = opening.of_run(run).overlays
+    assert overlays
+    (passage,) = overlays(record.key)
+    assert passage.id.startswith(SYNTHETIC)
+    assert overlays(accepted(1).key) == ()
+    with pytest.raises(UsageError, match="this run has no question 'nosuch'"):
+        overlays("nosuch")
 
 
 def _no_java() -> None:
