@@ -33,16 +33,16 @@ class Prompt:
         self.digest = sha256(source)
         self.inputs: tuple[str, ...] = tuple(tomllib.loads(front)["inputs"])
         pieces = _PART.split(body)[1:]
-        self._parts = [(role, text.strip()) for role, text in zip(pieces[::2], pieces[1::2], strict=True)]
+        self._parts = [
+            (role, _JINJA.from_string(text.strip())) for role, text in zip(pieces[::2], pieces[1::2], strict=True)
+        ]
 
     def render(self, boundary: str, **inputs: Any) -> tuple[Message, ...]:
         """The messages; `boundary` (16 hex digits) closes the fence. Raises ValueError on undeclared inputs."""
         if set(inputs) != set(self.inputs):
             raise ValueError(f"prompt {self.name} takes {sorted(self.inputs)}, got {sorted(inputs)}")
         variables = {"inputs": fence(inputs, boundary), **inputs}
-        return tuple(
-            Message(role=role, content=_JINJA.from_string(text).render(variables)) for role, text in self._parts
-        )
+        return tuple(Message(role=role, content=template.render(variables)) for role, template in self._parts)
 
 
 @lru_cache
