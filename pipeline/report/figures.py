@@ -9,7 +9,7 @@ from pydantic import Field
 
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.report.signatures import Signature
-from pipeline.types import Data, Lineage, Usage
+from pipeline.types import Call, Data, Distractor, Kind, Lineage, Outcome, Usage
 
 _Z = 1.959964
 
@@ -120,6 +120,37 @@ class Diversity(Data):
     answer_type_entropy: float
 
 
+class Example(Data):
+    """One rollout that met a distractor."""
+
+    question: str
+    answer: str
+    distractor: Distractor
+    calls: tuple[Call, ...]
+    step: int
+    """The step (from 1) that first brought it."""
+    said: str
+    outcome: Outcome
+
+
+class Opposed(Data):
+    """Distractors of one kind, and the paired rollouts of the pairs whose overlay held one."""
+
+    kind: Kind
+    written: int
+    used: int
+    rejected: tuple[Count, ...]
+    """By the check that failed."""
+    met: Share
+    """Of the rollouts with the overlay."""
+    misled: Share
+    """Of those that met one."""
+    plain: Share
+    opposed: Share
+    """Correct rollouts without and with the overlay."""
+    example: Example | None
+
+
 class Figures(Data):
     planned: int
     accepted: int
@@ -135,6 +166,8 @@ class Figures(Data):
     sides: tuple[Count, ...]
     signatures: tuple[Signature, ...]
     """By side."""
+    opposed: tuple[Opposed, ...]
+    """By kind; none where no distractor was written."""
     checks: Checks
     review: Review | None
     costs: tuple[Cost, ...]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pipeline import assess
 from pipeline.llm.ledger import Spent
 from pipeline.report.figures import Checks, Cost, Count, Diversity, Figures, Outside, Share, Stage, Target
+from pipeline.report.opposed import Opposition
 from pipeline.report.signatures import Signatures
 from pipeline.text import normalise, words
 from pipeline.types import Draft, Label, Lineage, Record, Round, Status, Usage
@@ -45,6 +46,7 @@ class Tally:
         self.usage: dict[str, Usage] = {role: Usage() for role in ROLES}
         self.diversity: dict[str, Counter[str]] = defaultdict(Counter)
         self.signatures = Signatures()
+        self.opposition = Opposition()
         self.lineage: Lineage | None = None
 
     def add(self, record: Record) -> None:
@@ -61,6 +63,7 @@ class Tally:
         if record.status is Status.ACCEPTED and record.draft:
             self.sides[record.seed.side] += 1
             self.signatures.add(record)
+            self.opposition.add(record)
             self._diversity(record.draft)
 
     def _stages(self, record: Record) -> None:
@@ -144,6 +147,7 @@ class Tally:
             solve_rates=tuple(Count(name=name, count=n) for name, n in sorted(self.solve_rates.items(), key=_rate)),
             sides=_counts(self.sides),
             signatures=self.signatures.rows(),
+            opposed=self.opposition.rows(),
             checks=self._checks(),
             review=outside.review,
             costs=tuple(
