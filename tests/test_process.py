@@ -1,9 +1,12 @@
 """Process fields of rollouts whose course is known."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline import process
 from pipeline.process import Failure
+from pipeline.text import contains
 from pipeline.types import Stop
 from tests.records import accepted, draft, passage, rollout, trajectory, verdict, world
 
@@ -86,3 +89,11 @@ def test_of_a_record_the_rollouts_count_that_difficulty_rests_on():
     assert [f.sample for f in process.processes(record)] == [100, 101, 102, 103]
     unconfirmed = record.model_copy(update={"confirmation": (), "confirmation_verdicts": ()})
     assert [f.sample for f in process.processes(unconfirmed)] == [0, 1, 2, 3]
+
+
+@given(st.text("aAb's’ éß\u0301-_.\n12", max_size=30), st.text("aAb's’ éß\u0301-_.12", max_size=5))
+def test_the_quick_no_is_never_a_wrong_one(text, phrase):
+    assert process._holds(text, phrase) == contains(text, phrase)
+    assert process._holds(text.encode("ascii", "ignore").decode(), phrase) == contains(
+        text.encode("ascii", "ignore").decode(), phrase
+    )

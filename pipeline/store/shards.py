@@ -46,6 +46,15 @@ def _storage(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_storage(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
+def _weight(value: Any) -> int:
+    """About the bytes of a value: its letters, and eight for anything else."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(_weight, value.values()))
+    return sum(map(_weight, value)) if isinstance(value, list | tuple) else 8
+
+
 class Shelf:
     """All open shards, by view and split."""
 
@@ -57,7 +66,8 @@ class Shelf:
     def add(self, view: str, split: str, schema: pa.Schema, rows: list[dict[str, Any]]) -> None:
         if rows:
             series = self.series.setdefault((view, split), Series(self.folder / view, split, schema, self.shard_bytes))
-            series.add(table(rows, schema))
+            for row in rows:
+                series.add(row)
 
     def close(self) -> list[Shard]:
         """Finish all files, give them their final names, and list them in the order of their paths."""
@@ -73,32 +83,33 @@ class Series:
     split: str
     schema: pa.Schema
     shard_bytes: int
-    group: list[pa.Table] = field(default_factory=list)
+    group: list[dict[str, Any]] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     writer: pq.ParquetWriter | None = None
     held: int = 0
-    """Bytes in `group`."""
+    """About the bytes in `group`."""
     written: int = 0
 
-    def add(self, table: pa.Table) -> None:
-        self.group.append(table)
-        self.held += table.nbytes
-        if sum(t.num_rows for t in self.group) >= GROUP_ROWS or self.held >= GROUP_BYTES:
+    def add(self, row: dict[str, Any]) -> None:
+        self.group.append(row)
+        self.held += _weight(row)
+        if len(self.group) >= GROUP_ROWS or self.held >= GROUP_BYTES:
             self.flush()
 
     def flush(self) -> None:
         """Write the row group, and end the shard where it is large enough. Its size is that before compression."""
         if not self.group:
             return
-        table = pa.concat_tables(self.group).combine_chunks()
+        # One conversion a group: Arrow's own cost for a call is that of many rows.
+        made = table(self.group, self.schema)
         self.group, self.held = [], 0
         if self.writer is None:
             self.folder.mkdir(exist_ok=True)
             self.writer = pq.ParquetWriter(self.part(len(self.rows)), self.schema, compression="zstd")
             self.rows.append(0)
-        self.writer.write_table(table, row_group_size=table.num_rows)
-        self.rows[-1] += table.num_rows
-        self.written += table.nbytes
+        self.writer.write_table(made, row_group_size=made.num_rows)
+        self.rows[-1] += made.num_rows
+        self.written += made.nbytes
         if self.written >= self.shard_bytes:
             self.end()
 
