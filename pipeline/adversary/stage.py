@@ -1,7 +1,8 @@
 """The stage after acceptance: distractors for one pair, and what they do to the solver.
 
-The kinds are balanced by lot, drawn from the question: the first ones that find room and pass all checks fill the
-overlay. So a record stays a pure function of its seed, and no run is needed to know what a pair's kinds are.
+The kinds are balanced by lot, drawn from the question: the first ones fill the room there is, and the others stand in
+only where none of these passed all checks, or the easy kinds would take the places of the hard ones. So a record stays
+a pure function of its seed.
 """
 
 import asyncio
@@ -51,11 +52,12 @@ async def oppose(draft: Draft, site: Site, attempt: Attempt) -> Opposition | Non
 
 async def written(draft: Draft, site: Site) -> Opposition:
     """All that was written and how its checks went; no rollouts."""
-    desk = _Desk(Case(draft, site))
-    chosen = site.config.distractors
-    for kind in sorted(chosen.kinds, key=lambda kind: sha256(f"{draft.question}\n{kind}")):
-        if chosen.passages - desk.used >= base.load(kind).PIECES:
+    desk, room = _Desk(Case(draft, site)), site.config.distractors.passages
+    for kind in sorted(site.config.distractors.kinds, key=lambda kind: sha256(f"{draft.question}\n{kind}")):
+        pieces = base.load(kind).PIECES
+        if pieces <= (room if desk.used else site.config.distractors.passages):
             await desk.fill(kind)
+            room -= pieces
     return Opposition(
         distractors=tuple(desk.written),
         unwritten=tuple(desk.unwritten),
@@ -80,7 +82,8 @@ class _Desk:
 
     async def fill(self, kind: Kind) -> None:
         """Try after try until one can be used: at the best end most often, at the others later and less."""
-        maker, tries = base.load(kind), self.case.site.config.distractors.tries
+        maker = base.load(kind)
+        tries = self.case.site.config.distractors.tries * maker.PIECES
         found = [await aim(self.case.draft, kind, end, self.case.site) for end in maker.ends(self.case.draft)]
         aims = enumerate(aimed for aimed in found if aimed)
         planned = [(LATER * place + sample, place, sample, aimed) for place, aimed in aims for sample in range(tries)]
