@@ -48,9 +48,9 @@ def _met(draft: Draft, distractor: Distractor, rollout: Rollout, *, correct: boo
 
 
 def _tells_the_truth(draft: Draft, distractor: Distractor, observation: str) -> bool:
-    """Does a passage other than the distractor name both the hop's true answer and what that is the answer about?"""
-    hop = draft.hops[distractor.hop]
-    subject = draft.hops[distractor.hop - 1].answer if distractor.hop else hop.title
+    """Does a passage other than the distractor name both the true answer to what it claims and what that is about?"""
+    hop = draft.hops[distractor.end]
+    subject = draft.hops[distractor.end - 1].answer if distractor.end else hop.title
     blocks = [block for block in observation.split("\n\n") if f"[{distractor.passage.shown_id}]" not in block]
     return any(contains(block, hop.answer) and contains(block, subject) for block in blocks)
 
