@@ -123,7 +123,12 @@ def _asked(interpreter: str, script: str, tools: Path, value: Any) -> Any:
     done = subprocess.run(
         [path, str(Path(__file__).with_name(script)), str(tools)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get(f"{interpreter}_PATH", ""), str(ROOT)])},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([os.environ.get(f"{interpreter}_PATH", ""), str(ROOT)]),
+            # Ray's own patience is too short for a busy machine.
+            "RAY_raylet_start_wait_time_s": "300",
+        },
         input=json.dumps(value),
         capture_output=True,
         text=True,

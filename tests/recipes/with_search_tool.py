@@ -23,6 +23,7 @@ async def main() -> list[str]:
 
 
 if __name__ == "__main__":
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    # On a machine without a network the address that Ray finds by itself does not answer.
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1")
     found = asyncio.run(main())
     print("\n" + json.dumps(found))
