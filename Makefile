@@ -33,7 +33,7 @@ slow: $(READY) ## the tests that take minutes
 	.venv/bin/pytest -m slow
 
 test-consumers: $(READY) ## load every view with its trainer's own code; installs them into .consumers/ (gigabytes)
-	.venv/bin/pytest -m "network or not network" tests/consumers
+	.venv/bin/pytest -m "network or not network" tests/consumers tests/recipes
 
 serve-llm: $(if $(MODEL),$(SERVE)/.ready,which-model) ## vLLM on the loopback: MODEL=Qwen/Qwen3-8B, PORT=8000, ARGS='--max-model-len 32768'
 	$(SERVE)/bin/python serving/serve.py "$(MODEL)" $(or $(PORT),8000) $(ARGS)

@@ -1,8 +1,7 @@
 """Exported trajectories, replayed through each consumer's tool against the live server: the same bytes observed.
 
-Quick: the recipe for TRL, which is plain Python, and Search-R1's client by its rules (it is on no package index). Slow:
-a hundred trajectories through verl's own classes, in environments of its own; `pytest -m slow tests/recipes` runs that
-with DIGSITE_VERL (verl 0.9) and DIGSITE_VERL_SEARCH (verl 0.4 to 0.7, with its SearchTool) naming their interpreters.
+Quick: the recipe for TRL, which is plain Python, and Search-R1's client by its rules (it is on no package index). A
+hundred trajectories through verl's own classes, in environments of their own, are part of `make test-consumers`.
 """
 
 import json
@@ -19,6 +18,7 @@ import pytest
 from pipeline.corpus import Corpus, load, resolve
 from pipeline.types import Passage, Record, Trajectory
 from pipeline.views.records import record
+from tests.consumers import environments
 from tests.served import COMMAND, serving
 
 ROOT = Path(__file__).parents[2]
@@ -116,16 +116,13 @@ def test_search_r1s_client_sees_the_passages_of_the_rollouts(quick: Path, addres
     assert [_search_r1(hits) for hits in found] == wanted
 
 
-def _asked(interpreter: str, script: str, tools: Path, value: Any) -> Any:
-    path = os.environ.get(interpreter)
-    if not path:
-        pytest.skip(f"{interpreter} names no interpreter of a verl environment")
+def _asked(consumer: str, script: str, tools: Path, value: Any) -> Any:
     done = subprocess.run(
-        [path, str(Path(__file__).with_name(script)), str(tools)],
+        [environments.python(consumer), str(Path(__file__).with_name(script)), str(tools)],
         cwd=ROOT,
         env={
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([os.environ.get(f"{interpreter}_PATH", ""), str(ROOT)]),
+            "PYTHONPATH": str(ROOT),
             # Ray's own patience is too short for a busy machine.
             "RAY_raylet_start_wait_time_s": "300",
         },
@@ -151,7 +148,7 @@ def _tools(name: str, address: str, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
+@pytest.mark.network
 def test_verls_registry_and_the_recipes_tool_see_what_the_rollouts_saw(
     hundred: tuple[Path, str], tmp_path: Path
 ) -> None:
@@ -159,16 +156,16 @@ def test_verls_registry_and_the_recipes_tool_see_what_the_rollouts_saw(
     replays = list(map(_replay, _trajectories(out)))[:HUNDRED]
     assert len(replays) == HUNDRED
     calls = [replay.calls for replay in replays]
-    found = _asked("DIGSITE_VERL", "with_digsite_tool.py", _tools("tools.yaml", address, tmp_path), calls)
+    found = _asked("verl", "with_digsite_tool.py", _tools("tools.yaml", address, tmp_path), calls)
     assert found == [replay.observed for replay in replays]
 
 
-@pytest.mark.slow
+@pytest.mark.network
 def test_verls_own_search_tool_sees_the_passages_of_the_rollouts(hundred: tuple[Path, str], tmp_path: Path) -> None:
     out, address = hundred
     searches = _searches(_trajectories(out)[:HUNDRED], load(resolve("wiki")))
     queries = [query for query, _ in searches]
-    found = _asked("DIGSITE_VERL_SEARCH", "with_search_tool.py", _tools("search_tool.yaml", address, tmp_path), queries)
+    found = _asked("verl-search", "with_search_tool.py", _tools("search_tool.yaml", address, tmp_path), queries)
     for text, (_, passages) in zip(found, searches, strict=True):
         blocks = [f"Doc {n} (Title: {title})\n{body}" for n, (title, body) in enumerate(map(_titled, passages), 1)]
         assert json.loads(text) == {"result": "\n\n".join(blocks)}
