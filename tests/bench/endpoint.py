@@ -124,7 +124,9 @@ async def sdk(url: str, bodies: list[dict[str, Any]], cap: int, calls: int) -> t
         api_key="none",
         base_url=url,
         max_retries=0,
-        http_client=httpx2.AsyncClient(limits=httpx2.Limits(max_connections=cap, max_keepalive_connections=cap)),
+        http_client=httpx2.AsyncClient(
+            limits=httpx2.Limits(max_connections=cap, max_keepalive_connections=cap), timeout=httpx2.Timeout(300)
+        ),
     )
     gate = asyncio.Semaphore(cap)
 
