@@ -47,7 +47,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("weights") / "tiny-qwen3"
     subprocess.run([PYTHON, "tests/llm/tiny_checkpoint.py", str(folder)], cwd=ROOT, check=True, timeout=300)
     command = [PYTHON, "serving/serve.py", str(folder), str(PORT), "--served-model-name", "tiny", "--enforce-eager"]
-    command += ["--max-num-seqs", "16", "--max-model-len", "16384"]
+    # A prompt that is read in parts, with a seed, ends the CPU build ("CPU Generator does not use offset").
+    command += ["--max-num-seqs", "16", "--max-model-len", "16384", "--max-num-batched-tokens", "131072"]
     with (folder.parent / "log").open("wb") as log:
         # A session of its own, so that its engine and workers can be ended with it.
         process = subprocess.Popen(
