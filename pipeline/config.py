@@ -56,9 +56,9 @@ class LoopConfig(Data):
 
     rollouts: int = Field(4, ge=1, le=64)
     """K, for the verdict and again for the confirmation."""
-    screen: int | None = Field(None, ge=1, le=64)
-    """Rollouts of which the first correct one sends a draft on to the confirmation, which runs all K afresh. Left out:
-    2, or 1 of the embedded solver, whose rollouts hardly differ. Without a confirmation all K decide, as in SAGE."""
+    screen: int = Field(2, ge=1, le=64)
+    """Rollouts of which the first correct one sends a draft on to the confirmation, which runs all K afresh. Without a
+    confirmation all K decide, as in SAGE."""
     rounds: int = Field(4, ge=0, le=8)
     """R, revisions after round 0, most of which end without a rollout. SAGE's is 2: its third made the data harder and
     the training worse (Table 5), by drafts that few rollouts solve; the confirmation measures those afresh."""
@@ -183,9 +183,7 @@ class RunConfig(Data):
 
     def screened(self) -> int | None:
         """The rollouts of the screen; none where all K decide."""
-        if not self.loop.confirm:
-            return None
-        return min(self.loop.screen or (1 if self.models.of("solver").embedded else 2), self.loop.rollouts)
+        return min(self.loop.screen, self.loop.rollouts) if self.loop.confirm else None
 
     def what(self) -> dict[str, Any]:
         """The digested part, with the digests of all prompts and of the embedded model's code where it is used."""

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from pipeline import assess, episode
 from pipeline.agents.site import Site
+from pipeline.audit import audit
 from pipeline.config import LoopConfig
 from pipeline.presets import PRESETS
 from pipeline.types import Label, Record, Seed, Status
@@ -31,6 +32,7 @@ STAGES: dict[str, dict[str, Any]] = {
     "+ screen, confirmation": {"loop": {"confirm": True, "last_round_relaxed": False}},
     "default": {"loop": {"rounds": LoopConfig().rounds}},
 }
+KINDS = ("accepted", "held", "sound", "relaxed")
 MOST_CALLS = 0.5
 """Calls per accepted pair, as a share of the sage arm's."""
 
@@ -42,6 +44,8 @@ class Ended(NamedTuple):
     """Accepted, and still at its target on fresh rollouts."""
     accepted: bool
     relaxed: bool
+    sound: bool
+    """Held, and the audit finds as many needed hops as the target has steps: no detours of a weak solver."""
     spent: dict[str, int]
     """Calls by role."""
 
@@ -72,7 +76,13 @@ async def run(seed: Seed, site: Site) -> Ended:
     relaxed = record.reason == "relaxed"
     accepted = record.status is Status.ACCEPTED and not relaxed
     held = accepted and (site.config.loop.confirm or await holds(record, site))
-    return Ended(held, accepted, relaxed, spent)
+    return Ended(held, accepted, relaxed, held and await sound(record, site), spent)
+
+
+async def sound(record: Record, site: Site) -> bool:
+    assert record.draft is not None
+    found = await audit(record.draft, record.seed.target_steps, site.retriever, site.config.retrieval.k)
+    return not any(finding.fatal for finding in found)
 
 
 async def holds(record: Record, site: Site) -> bool:
@@ -89,6 +99,11 @@ def pairs(ended: Sequence[Ended]) -> float:
 def calls_per_pair(ended: Sequence[Ended]) -> float:
     held = pairs(ended)
     return sum(e.calls for e in ended) / held if held else math.nan
+
+
+def calls_per_sound_pair(ended: Sequence[Ended]) -> float:
+    kept = sum(e.sound for e in ended)
+    return sum(e.calls for e in ended) / kept if kept else math.nan
 
 
 def ratio(ours: list[Ended], theirs: list[Ended], figure: Callable[[Sequence[Ended]], float]) -> Interval:
@@ -114,13 +129,15 @@ def report(ended: dict[str, list[Ended]], ground: Ground) -> bool:
     for name, of in ended.items():
         each = interval(of, lambda items: pairs(items) / len(items))
         by_role = [sum(e.spent[role] for e in of) for role in roles]
-        counts = [sum(e.accepted for e in of), sum(e.held for e in of), sum(e.relaxed for e in of)]
+        counts = [sum(kind) for kind in zip(*((e.accepted, e.held, e.sound, e.relaxed) for e in of), strict=True)]
         rows.append((name, *counts, each, *by_role, sum(by_role), interval(of, calls_per_pair)))
-    print(table(("arm", "accepted", "held", "relaxed", "held per seed", *roles, "calls", "calls per held pair"), rows))
+    print(table(("arm", *KINDS, "held per seed", *roles, "calls", "calls per held pair"), rows))
     more = ratio(ended["default"], ended["sage"], pairs)
     fewer = ratio(ended["default"], ended["sage"], calls_per_pair)
     good = more.value >= 1 and fewer.value <= MOST_CALLS
-    print(f"\ndefault / sage: pairs {more}, calls per pair {fewer} (at least 1 and at most {MOST_CALLS})")
+    sounder = ratio(ended["default"], ended["sage"], calls_per_sound_pair)
+    print(f"\ndefault / sage: calls per pair that is sound as well {sounder}")
+    print(f"default / sage: pairs {more}, calls per pair {fewer} (at least 1 and at most {MOST_CALLS})")
     print("kept" if good else "BROKEN")
     return good
 
