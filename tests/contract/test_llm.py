@@ -6,6 +6,7 @@ A new one is added to MODELS, with how it is made around another; until then its
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from pipeline.llm.base import LLM, Completion, Finish, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.cached import Cached
 from pipeline.llm.ledger import Counted, Spent
+from pipeline.llm.llama import LlamaModel
 from pipeline.llm.openai import OpenAIModel
 from pipeline.llm.routed import Routed
 from pipeline.llm.scripted import ScriptedLLM
@@ -46,10 +48,24 @@ class Wired:
         return await self._client.complete(request)
 
 
+class Weighed(LlamaModel):
+    """Its calls as they are, to a stand-in for llama.cpp: what that one answers is tests/llm/test_llama.py's."""
+
+    def __init__(self, inner: LLM, folder: Path) -> None:
+        (folder / "m.gguf").write_bytes(b"GGUF")
+        super().__init__(ModelConfig(provider="gguf", file=folder / "m.gguf"), 0)
+        self._inner = inner
+
+    def _started(self) -> Any:
+        self._asked = asked = Wired(self._inner)  # type: ignore[assignment]
+        return asked
+
+
 MODELS: dict[str, Callable[[LLM, Path], LLM]] = {
     "budget": lambda inner, folder: Budgeted(inner, Budget(before=Spent()), lambda usage: None),
     "cached": lambda inner, folder: Cached(inner, Cache(folder / "cache.sqlite")),
     "ledger": lambda inner, folder: Counted(inner),
+    "llama": Weighed,
     "openai": lambda inner, folder: Wired(inner),
     "routed": lambda inner, folder: Routed({"m": inner}),
     "scripted": lambda inner, folder: inner,
