@@ -212,6 +212,8 @@ def quality(graph: Graph, chain: Chain) -> float:
         cost += tells(_home(graph, chain, edge.target), plain(edge.source))
         cost += 0.9 * (edge.stated.fact.verb.main in ("star", "direct"))
         cost += 3.0 * (edge.pivot == "place")
+        # "a footballer born in May 1989 who played for": only a month tells one such person from the others.
+        cost += 4.0 * (edge.back is not None and graph.nodes[edge.target].noun.kind == lexicon.PERSON)
         cost += 0.5 * (graph.nodes[edge.target].noun.kind == lexicon.OTHER)
     return cost + 1.5 * (chain.final.stated.fact.relation in ("born date", "population of"))
 
