@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli import options, pages, publish, tell
+from pipeline.cli import options, pages, tell
 from pipeline.cli.generate import SHORT
 from pipeline.cli.progress import Progress, Tally
 from pipeline.config import RunConfig
@@ -47,6 +47,7 @@ def pilot(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> int:
     """Make a few pairs of CORPUS and tell what many would take. 'generate' with the same settings goes on from them."""
+    from pipeline.cli import publish
     from pipeline.cli.stages import Job, straight
     from pipeline.run import prepare
 

@@ -89,7 +89,7 @@ def test_a_file_size_limit_stops_a_run_as_a_full_disk_does(tmp_path: Path) -> No
     whole = work(tmp_path / "whole")
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (6000, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (9_500, hard))
     try:
         with pytest.raises(StoreError, match="disk full"):
             work(tmp_path / "small")

@@ -33,7 +33,7 @@ def test_a_signal_ends_the_run_and_says_how_to_go_on(tmp_path: Path, number: int
     moments = random.Random(code)
     for _ in range(2):
         victim, process = opened(tmp_path, "works")
-        time.sleep(moments.uniform(0.1, 0.5))
+        time.sleep(moments.uniform(0.4, 0.8))
         process.send_signal(number)
         errors = ended(process, 5)
         victim.look()

@@ -118,7 +118,9 @@ def test_the_names_of_the_views_are_listed_without_a_run(digsite: Digsite, tmp_p
     assert digsite("export").code == 2
 
 
-@pytest.mark.parametrize(("option", "known"), [("--view", "known: adp, dpo"), ("--include", "known: below_target")])
+@pytest.mark.parametrize(
+    ("option", "known"), [("--view", "known: adp, critic, dpo"), ("--include", "known: below_target")]
+)
 def test_export_of_an_unknown_name_lists_the_known_ones(digsite: Digsite, out: Path, option: str, known: str) -> None:
     before = files(out / "tiny/latest/dataset")
     said = digsite("export", "latest", option, "nosuch", "--out", out)

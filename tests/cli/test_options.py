@@ -59,7 +59,7 @@ def test_a_model_at_an_address() -> None:
 
 @pytest.mark.parametrize("text", ["gpt-5", "openai:", "embedded:x", "anthropic:x", ""])
 def test_a_model_that_is_not_known_names_those_that_are(text: str) -> None:
-    with pytest.raises(UsageError, match="known: embedded, or openai:NAME with --base-url URL"):
+    with pytest.raises(UsageError, match="known: embedded, openai:NAME with --base-url URL, or gguf:FILE"):
         options.model(text)
 
 

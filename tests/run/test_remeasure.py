@@ -21,7 +21,7 @@ STRONG = ModelConfig.model_validate({"provider": "openai", "model": "strong"})
 WEAK = Cast(lambda question, sample: 0)
 BEYOND = run(WEAK, CHECKS, "loop.rounds=0")
 ACCEPTED = run(Cast(lambda question, sample: 3)).model_copy(update={"key": "cd" * 32})
-BROKEN = run(Cast(lambda question, sample: 0), "loop.rounds=0").model_copy(update={"key": "ef" * 32})
+BROKEN = run(Cast(lambda question, sample: 0), "loop.rounds=0", "checks.run=[]").model_copy(update={"key": "ef" * 32})
 
 
 def config(solver: ModelConfig = STRONG) -> RunConfig:
@@ -50,7 +50,7 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
     assert {request.sample for request in llm.requests} == set(range(FIRST, FIRST + 4))
     opened, accepted, broken = Remeasured(tmp_path).joined([BEYOND, ACCEPTED, BROKEN])
     assert [(a.solver, a.k, a.rollouts, a.solve_rate, a.least_steps) for a in opened.assessments] == [
-        ("embedded", 1, 4, 0.0, None),
+        ("embedded", 1, 2, 0.0, None),
         ("strong", 1, 4, 1.0, 3),
     ]
     assert (opened.status, opened.difficulty, opened.lineage.model) == (Status.REJECTED, 3, "scripted + strong")

@@ -14,7 +14,14 @@ from pipeline.llm.settings import Limits, ModelConfig, Models, Prices
 from pipeline.run import Run, read, resumable
 from tests.run.fakes import FakeCorpus, config, corpus
 
-CHOICES: dict[str, Any] = {"checks.run": [], "loop.feedback_rollouts": "one", "answer_types": ["date"], "steps": [3, 4]}
+CHOICES: dict[str, Any] = {
+    "answer_types": ["date"],
+    "checks.run": [],
+    "distractors.kinds": ["doppelganger"],
+    "loop.feedback_rollouts": "one",
+    "steps": [3, 4],
+    "teacher.keep": "f1",
+}
 
 
 def leaves(tree: dict[str, Any], path: str = "") -> dict[str, Any]:
