@@ -47,7 +47,6 @@ def pilot(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> int:
     """Make a few pairs of CORPUS and tell what many would take. 'generate' with the same settings goes on from them."""
-    from pipeline.cli import publish
     from pipeline.cli.stages import Job, straight
     from pipeline.run import prepare
 
@@ -66,6 +65,7 @@ def pilot(  # noqa: PLR0913, PLR0917 - options of the user
 
 
 def _told(folder: Path, config: RunConfig, wanted: int, *, json: bool) -> None:
+    from pipeline.cli import publish
     from pipeline.report import money
     from pipeline.report.forecast import forecast
     from pipeline.report.tally import tally
