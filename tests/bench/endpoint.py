@@ -26,7 +26,7 @@ import orjson
 from openai import AsyncOpenAI
 
 from pipeline.config import build
-from pipeline.episode import dig
+from pipeline.episode import dig, is_control
 from pipeline.run import Run, prepare
 from pipeline.types import Record, Rollout, Verdict
 from tests.bench.common import table
@@ -94,18 +94,19 @@ def job(url: str, cap: int, latency: float, options: argparse.Namespace, seeds: 
             cpu, began = _cpu(), time.monotonic()
             result = asyncio.run(run.execute(partial(dig, site=site), Watch()))
             wall, cpu = time.monotonic() - began, _cpu() - cpu
-            depth = max(depth_of(record) for record in run.kept())
+            depth = max(depth_of(record, config.loop.control_share) for record in run.kept())
     stats = told(url, "stats")
     ideal = max(stats["answered"] * latency / cap, depth * latency)
     return Point(cap, latency, seeds, result.accepted, stats["answered"], stats["busiest"], wall, cpu, ideal)
 
 
-def depth_of(record: Record) -> int:
-    """Calls of a seed that must follow one another: all but those of rollouts that ran side by side."""
+def depth_of(record: Record, share: float) -> int:
+    """Calls of a seed that must follow one another: all but those of rollouts that run side by side, as they do in a
+    confirmation and in the `share` of controls."""
     return sum(
         past.agent.usage.calls
         + sum(probe.usage.calls + probe.judged.calls for probe in past.probes)
-        + _after_another(past.rollouts, past.verdicts, together=past.control)
+        + _after_another(past.rollouts, past.verdicts, together=is_control(record.seed, past.index, share))
         for past in record.rounds
     ) + _after_another(record.confirmation, record.confirmation_verdicts, together=True)
 
