@@ -2,8 +2,7 @@
 
 A turn all of whose calls were made before is taken out with its observations. What is left must have the form that a
 trained model is to speak: a system prompt and a question, then calls and their observations in turn, and at the end the
-one call of `answer`. Long trajectories are rare and worth more, so they are repeated by their number of turns; whoever
-splits does so before, or copies stand on both sides.
+one call of `answer`.
 """
 
 from typing import NamedTuple
@@ -11,10 +10,6 @@ from typing import NamedTuple
 import orjson
 
 from pipeline.types import Message, Trajectory
-
-COPIES = ((50, 1), (100, 2))
-"""Up to so many turns, so many copies; beyond the last, `MOST_COPIES`."""
-MOST_COPIES = 5
 
 
 class Cleaned(NamedTuple):
@@ -38,12 +33,6 @@ def clean(trajectory: Trajectory) -> Cleaned:
             kept.append(message)
         known |= signatures
     return Cleaned(tuple(kept), _malformed(kept), edited=bool(gone))
-
-
-def copies(messages: tuple[Message, ...]) -> int:
-    """How often a trajectory stands in a set that is resampled by turns."""
-    turns = sum(message.role == "assistant" for message in messages)
-    return next((times for most, times in COPIES if turns <= most), MOST_COPIES)
 
 
 def _signature(name: str, arguments: str) -> str:

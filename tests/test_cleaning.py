@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.cleaning import clean, copies
+from pipeline.cleaning import clean
 from pipeline.types import Message, ToolCall, Trajectory
 from tests.records import draft, rollout, world
 
@@ -58,8 +58,3 @@ ASK, SEEN = GOOD.messages[2:4]
 )
 def test_what_has_another_form_says_why(messages: tuple[Message, ...], told: str) -> None:
     assert any(words in clean(of(*messages)).why for words in told.split("|"))
-
-
-@pytest.mark.parametrize(("turns", "times"), [(1, 1), (50, 1), (51, 2), (100, 2), (101, 5), (400, 5)])
-def test_the_longer_the_more_copies(turns: int, times: int) -> None:
-    assert copies((*START, *[ASK, SEEN] * turns)) == times

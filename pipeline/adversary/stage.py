@@ -93,7 +93,7 @@ class _Desk:
 
     async def _try(self, kind: Kind, aimed: Aim, sample: int) -> bool:
         try:
-            writing = await base.load(kind).write(aimed, self.case.site, sample)
+            writing = await base.write(kind, aimed, self.case.site, sample)
         except FormatError:
             self.unwritten.append(kind)
             return False

@@ -8,7 +8,7 @@ from pydantic import Field
 from pipeline import registry
 from pipeline.agents.site import Site
 from pipeline.agents.structured import structured
-from pipeline.types import Data, Distractor, Draft, Kind, Message, Passage, Usage
+from pipeline.types import Data, Distractor, Draft, Kind, Passage, Usage
 
 WRITE = "write"
 
@@ -69,10 +69,6 @@ class Maker(Protocol):
         """Do these words tell a careful reader what kind of text this is?"""
         ...
 
-    async def write(self, aim: Aim, site: Site, sample: int) -> Writing:
-        """One try. Raises FormatError where the model gives nothing readable."""
-        ...
-
 
 def load(kind: Kind) -> Maker:
     return cast(Maker, registry.load("distractors", kind.value))
@@ -83,8 +79,18 @@ def backwards(draft: Draft, first: int = 0) -> Sequence[int]:
     return range(len(draft.hops) - 1, first - 1, -1)
 
 
-async def write(kind: Kind, messages: tuple[Message, ...], aim: Aim, site: Site, sample: int) -> Writing:
-    """Ask the writer; its messages are those of the kind's own prompt."""
+async def write(kind: Kind, aim: Aim, site: Site, sample: int) -> Writing:
+    """One try of the writer, with the kind's own prompt. Raises FormatError where it gives nothing readable."""
+    messages = site.prompt(
+        f"distractor/{kind.value}",
+        kind=kind.value,
+        query=aim.query,
+        passage=aim.passage(),
+        quote=aim.quote,
+        asked=aim.asked,
+        answer=aim.answer,
+        rivals=aim.others(),
+    )
     output, usage = await structured(
         site.llm, site.config.models.of("writer"), messages, WRITE, WriteOutput, sample=sample
     )

@@ -3,10 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from pipeline.agents.site import Site
 from pipeline.distractors import base
-from pipeline.distractors.base import Aim, Writing
-from pipeline.types import Draft, Kind
+from pipeline.types import Draft
 
 PIECES = 1
 _MARK = re.compile(
@@ -21,17 +19,3 @@ def ends(draft: Draft) -> Sequence[int]:
 
 def marked(mark: str) -> bool:
     return bool(_MARK.search(mark))
-
-
-async def write(aim: Aim, site: Site, sample: int) -> Writing:
-    messages = site.prompt(
-        "distractor/subjective_fallacy",
-        kind=Kind.SUBJECTIVE_FALLACY.value,
-        query=aim.query,
-        passage=aim.passage(),
-        quote=aim.quote,
-        asked=aim.asked,
-        answer=aim.answer,
-        rivals=aim.others(),
-    )
-    return await base.write(Kind.SUBJECTIVE_FALLACY, messages, aim, site, sample)

@@ -70,7 +70,7 @@ def written(kind: str, draft: Draft, site: Site, sample: int = 0) -> base.Writin
         end = base.load(Kind(kind)).ends(draft)[0]
         aimed = await aim(draft, Kind(kind), end, site)
         assert aimed is not None
-        return await base.load(Kind(kind)).write(aimed, site, sample)
+        return await base.write(Kind(kind), aimed, site, sample)
 
     return asyncio.run(ask())
 
