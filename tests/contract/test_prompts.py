@@ -45,10 +45,20 @@ def calls(sources: tuple[Source, ...]) -> list[tuple[str, str, set[str], str]]:
             inner = node.func.value if last == "render" and isinstance(node.func, ast.Attribute) else node
             if not isinstance(inner, ast.Call) or called(inner).rpartition(".")[2] not in ("load", "prompt"):
                 continue
-            if (last == "prompt" or inner is not node) and inner.args and isinstance(inner.args[0], ast.Constant):
+            if (last == "prompt" or inner is not node) and inner.args:
                 inputs = {k.arg or "**" for k in node.keywords}
-                found.append((str(inner.args[0].value), last, inputs, file.at(node, "")))
+                found += [(name, last, inputs, file.at(node, "")) for name in named(inner.args[0])]
     return found
+
+
+def named(argument: ast.expr) -> list[str]:
+    """The prompts that a first argument can name: one where it is a text, a folder's where it is `f"folder/{…}"`."""
+    match argument:
+        case ast.Constant(value=str(name)):
+            return [name]
+        case ast.JoinedStr(values=[ast.Constant(value=str(folder)), ast.FormattedValue()]) if folder.endswith("/"):
+            return [name for name in NAMES if name.startswith(folder)]
+    return []
 
 
 def misused(sources: tuple[Source, ...]) -> list[str]:
@@ -119,6 +129,7 @@ def test_every_call_gives_a_prompt_exactly_its_inputs() -> None:
         'prompts.load("solver/answer").render("", question=q, answer=a)',
         'load("solver/answer").render("")',
         'site.prompt("solver/answer", **values)',
+        'site.prompt(f"distractor/{kind}", question=q)',
     ],
 )
 def test_a_planted_misuse_is_caught(text: str) -> None:
