@@ -7,6 +7,8 @@ when a client is made, and nothing that leaves this file holds it.
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -28,8 +30,6 @@ logger = logging.getLogger(__name__)
 MOST_BYTES = 4 << 20
 """Of one answer; a longer one counts as cut off."""
 _CONNECT = 10.0
-_SPARE = 16
-"""Connections beyond the calls in flight: those that are being closed."""
 _NO_KEY = "none"
 """What servers without keys are sent; the SDK wants something."""
 
@@ -52,7 +52,8 @@ class OpenAIModel:
         tokens = sum(len(message.content) for message in request.messages) // 4
 
         async def once(slot: Slot) -> Completion:
-            completion = await self._once(line.client, request)
+            with line.client() as client:
+                completion = await self._once(client, request)
             slot.tokens = completion.usage.prompt_tokens + completion.usage.completion_tokens
             return completion
 
@@ -62,7 +63,7 @@ class OpenAIModel:
         """Close the connections of this event loop."""
         line = self._lines.pop(asyncio.get_running_loop(), None)
         if line is not None:
-            await line.client.close()
+            await line.close()
 
     def _line(self) -> "_Line":
         """A client belongs to one event loop: shared between two it hangs."""
@@ -131,22 +132,47 @@ class OpenAIModel:
 
 
 class _Line:
-    """What belongs to one event loop: the client with its connections, and the limiter."""
+    """What belongs to one event loop: the limiter, and a client with one connection for each call in flight.
+
+    A pool of many connections looks at all its idle ones, by a system call each, when a call begins and when it ends.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
-        calls = config.limits.concurrency
         self.limiter = Limiter(config.limits)
-        self.client = AsyncOpenAI(
-            api_key=config.key() or _NO_KEY,
-            base_url=config.base_url,
+        self._config = config
+        self._ssl = httpx2.create_ssl_context()
+        self._clients: list[AsyncOpenAI] = []
+        self._idle: list[AsyncOpenAI] = []
+
+    @contextmanager
+    def client(self) -> Iterator[AsyncOpenAI]:
+        """One that no other call uses, the last used first: its connection is the least likely to be closed."""
+        client = self._idle.pop() if self._idle else self._opened()
+        try:
+            yield client
+        finally:
+            self._idle.append(client)
+
+    async def close(self) -> None:
+        for client in self._clients:
+            await client.close()
+
+    def _opened(self) -> AsyncOpenAI:
+        client = AsyncOpenAI(
+            api_key=self._config.key() or _NO_KEY,
+            base_url=self._config.base_url,
             max_retries=0,
             http_client=httpx2.AsyncClient(
-                limits=httpx2.Limits(max_connections=calls + _SPARE, max_keepalive_connections=calls),
-                timeout=httpx2.Timeout(config.limits.timeout_seconds, connect=_CONNECT),
+                verify=self._ssl,
+                # The second one while the first is being closed.
+                limits=httpx2.Limits(max_connections=2, max_keepalive_connections=1),
+                timeout=httpx2.Timeout(self._config.limits.timeout_seconds, connect=_CONNECT),
                 # The endpoint that was configured, and no other that it names.
                 follow_redirects=False,
             ),
         )
+        self._clients.append(client)
+        return client
 
 
 async def _post(client: AsyncOpenAI, tree: dict[str, Any]) -> bytes | None:

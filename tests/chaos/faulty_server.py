@@ -54,7 +54,7 @@ class FaultyServer:
         self.headers: list[dict[str, str]] = []
         self.counts: Counter[str] = Counter()
         self.answered: Callable[[dict[str, Any]], None] = lambda body: None
-        self.busy = self.busiest = 0
+        self.busy = self.busiest = self.connections = 0
         self.script = script
         self._rate, self._chance = rate, random.Random(seed)
 
@@ -67,6 +67,7 @@ class FaultyServer:
         self._server.close()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         try:
             while (head := await reader.readuntil(b"\r\n\r\n")) and await self._served(head, reader, writer):
                 pass

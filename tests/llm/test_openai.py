@@ -197,6 +197,16 @@ async def test_calls_in_flight_are_those_allowed_and_429_lowers_them() -> None:
         assert line.limiter.cuts == 1
 
 
+async def test_connections_are_kept_as_many_as_calls_and_no_more() -> None:
+    broken = range(3, 40, 9)
+    async with FaultyServer(script=lambda number, body: Reply(cut=-1) if number in broken else GOOD) as server:
+        model = client(server, concurrency=4)
+        await asyncio.gather(*(model.complete(REQUEST.model_copy(update={"sample": n})) for n in range(40)))
+        await model.close()
+    assert len(server.asked) == 40 + len(broken)
+    assert 4 <= server.connections <= 4 + len(broken)
+
+
 def test_each_event_loop_has_a_client_of_its_own() -> None:
     async def once() -> int:
         async with FaultyServer(script=lambda number, body: GOOD) as server:
