@@ -1,5 +1,6 @@
 """A single call that must come back as one JSON object: judge, oracle reader and probes, which have no tools."""
 
+from functools import cache
 from typing import TypeVar
 
 from pipeline.agents.parse import parse
@@ -12,6 +13,7 @@ TRIES = 3
 T = TypeVar("T", bound=Data)
 
 
+@cache
 def schema(name: str, output: type[Data]) -> Schema:
     """The schema of `output` as it is sent. Its name tells the role."""
     return Schema(name=name, body=output.model_json_schema())
