@@ -4,13 +4,19 @@ Pure functions. SAGE's difficulty is the least number of searches over the corre
 calls are left out, and a rollout is correct only if it also read the support of its answer.
 """
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from pipeline.agents.judge import Ruling
 from pipeline.config import RunConfig
 from pipeline.text import contains, normalise
 from pipeline.types import Assessment, Call, Cause, Draft, Feedback, Finding, Label, Rollout, Verdict
+
+# As `normalise` takes them out before it looks for words.
+_APOSTROPHE = re.compile(r"['’]s?\b")
 
 
 def assessment(verdicts: Sequence[Verdict], config: RunConfig, retriever: str) -> Assessment:
@@ -46,6 +52,7 @@ def verdict(draft: Draft, rollout: Rollout, ruling: Ruling) -> Verdict:
         steps=rollout.trajectory.steps,
         calls=len(rollout.trajectory.calls),
         hit_step=hit_step,
+        found_at=found(draft, rollout),
         usage=ruling.usage,
     )
 
@@ -58,6 +65,39 @@ def supported(draft: Draft, rollout: Rollout) -> bool:
     subject = draft.hops[-2].answer if len(draft.hops) > 1 else last.title
     blocks = [block for _, text in observations(rollout) for block in text.split("\n\n")]
     return any(contains(block, draft.answer) and contains(block, subject) for block in blocks)
+
+
+def found(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
+    """For each hop the step at which its own passage, or another one that says the same, was first shown."""
+    at: list[int | None] = [None] * len(draft.hops)
+    step = 0
+    for call, text in observations(rollout):
+        step += not call.repeat
+        for number in range(len(draft.hops)):
+            if at[number] is None and shows(draft, number, call.passage_ids, text):
+                at[number] = step
+    return tuple(at)
+
+
+def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:
+    """Does an observation hold the evidence of that hop?"""
+    hop = draft.hops[number]
+    if hop.passage_id in passage_ids:
+        return True
+    subject = draft.hops[number - 1].answer if number else hop.title
+    return any(_holds(block, hop.answer) and _holds(block, subject) for block in text.split("\n\n"))
+
+
+def _holds(text: str, phrase: str) -> bool:
+    """`contains`, with a quick no, which is what most passages get: normalising each would cost more than all else."""
+    plain = _plain(text)
+    return all(word in plain or not word.isascii() for word in normalise(phrase).split()) and contains(text, phrase)
+
+
+@lru_cache(maxsize=256)
+def _plain(text: str) -> str:
+    """Without what is no ASCII: every ASCII word that `normalise` makes of the text stands in it somewhere."""
+    return unicodedata.normalize("NFKD", _APOSTROPHE.sub("", text).casefold()).encode("ascii", "ignore").decode()
 
 
 def label(verdicts: Sequence[Verdict], target: int) -> Label:

@@ -5,16 +5,12 @@ Here a hop counts as found in another passage too, if that one names its answer 
 gold passage alone, HPS is biased low.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from enum import StrEnum
 
-from pipeline.assess import observations
-from pipeline.text import contains, normalise
+from pipeline.assess import found
+from pipeline.text import normalise
 from pipeline.types import Data, Draft, Record, Rollout, Stop, Verdict
-
-# As `normalise` takes them out before it looks for words.
-_APOSTROPHE = re.compile(r"['’]s?\b")
 
 
 class Failure(StrEnum):
@@ -59,63 +55,35 @@ class Process(Data):
 
 def process(draft: Draft, rollout: Rollout, verdict: Verdict) -> Process:
     """The fields of one rollout of `draft`."""
-    found_at = found(draft, rollout)
-    hops, hit = len(draft.hops), sum(step is not None for step in found_at)
+    at = found_at(draft, rollout, verdict)
+    hops, hit = len(at), len(at) - at.count(None)
     return Process(
         sample=rollout.sample,
         hit_step=verdict.hit_step,
-        found_at=found_at,
+        found_at=at,
         steps=verdict.steps,
         useful_steps=_useful(rollout),
         hit_rate=hit / hops,
         deviation=abs(verdict.steps - hops),
         efficiency=2 * hit / (hops + verdict.calls),
-        failure=failure(draft, rollout, verdict, found_at),
+        failure=failure(draft, rollout, verdict),
     )
 
 
-def processes(record: Record) -> tuple[Process, ...]:
-    """Of the rollouts that difficulty and solve rate rest on, in their order."""
-    if record.last is None or record.draft is None:
-        return ()
-    rollouts = record.confirmation if record.confirmation_verdicts else record.last.rollouts
-    return tuple(process(record.draft, r, v) for r, v in zip(rollouts, record.measured, strict=True))
+def measured(record: Record) -> Iterator[tuple[Draft, Rollout, Verdict]]:
+    """The rollouts that difficulty and solve rate rest on, in their order."""
+    if record.last and record.last.draft:
+        rollouts = record.confirmation if record.confirmation_verdicts else record.last.rollouts
+        for rollout, verdict in zip(rollouts, record.measured, strict=True):
+            yield record.last.draft, rollout, verdict
 
 
-def found(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
-    """For each hop the step at which its own passage, or another one that says the same, was first shown."""
-    at: list[int | None] = [None] * len(draft.hops)
-    step = 0
-    for call, text in observations(rollout):
-        step += not call.repeat
-        for number in range(len(draft.hops)):
-            if at[number] is None and shows(draft, number, call.passage_ids, text):
-                at[number] = step
-    return tuple(at)
+def found_at(draft: Draft, rollout: Rollout, verdict: Verdict) -> tuple[int | None, ...]:
+    """For each hop the step that first brought its evidence, read again only for a journal without it."""
+    return verdict.found_at or found(draft, rollout)
 
 
-def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:
-    """Does an observation hold the evidence of that hop?"""
-    hop = draft.hops[number]
-    if hop.passage_id in passage_ids:
-        return True
-    subject = draft.hops[number - 1].answer if number else hop.title
-    return any(_holds(block, hop.answer) and _holds(block, subject) for block in text.split("\n\n"))
-
-
-def _holds(text: str, phrase: str) -> bool:
-    """`contains`, with a quick no for plain ASCII, of which nearly all words of most passages are: a data set has
-    millions of passages, and normalising each costs more than all else in an export."""
-    if text.isascii():
-        plain = _APOSTROPHE.sub("", text).lower()
-        if not all(word in plain for word in normalise(phrase).split()):
-            return False
-    return contains(text, phrase)
-
-
-def failure(
-    draft: Draft, rollout: Rollout, verdict: Verdict, found_at: Sequence[int | None] | None = None
-) -> Failure | None:
+def failure(draft: Draft, rollout: Rollout, verdict: Verdict) -> Failure | None:
     if verdict.correct:
         return None
     if not rollout.answer:
@@ -124,8 +92,7 @@ def failure(
         return Failure.UNSUPPORTED
     if normalise(rollout.answer) in {normalise(hop.answer) for hop in draft.hops[:-1]}:
         return Failure.PREMATURE
-    missed = None in (found(draft, rollout) if found_at is None else found_at)
-    return Failure.MISSED_EVIDENCE if missed else Failure.MISREAD
+    return Failure.MISSED_EVIDENCE if None in found_at(draft, rollout, verdict) else Failure.MISREAD
 
 
 def _useful(rollout: Rollout) -> int:

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import orjson
 
 from pipeline.agents import tools
+from pipeline.assess import found
 from pipeline.types import (
     AnswerType, Call, Cause, Draft, Feedback, Finding, Hop, Label, Lineage, Message, Passage, Record, Rollout, Round,
     Seed, Status, Stop, ToolCall, Trajectory, Usage, Verdict, sha256,
@@ -136,14 +137,15 @@ def rollout(w: World, d: Draft, sample: int, style: Style = "right") -> Rollout:
     return Rollout(sample=sample, trajectory=trajectory(opening, searches, final, stop), answer=answer)
 
 
-def verdict(w: World, r: Rollout) -> Verdict:
+def verdict(w: World, r: Rollout, d: Draft | None = None) -> Verdict:
+    """Of a rollout of that draft; without it as journals have it that are older than `found_at`."""
     calls = [call for call in r.trajectory.calls if not call.repeat]
     hit = next((i for i, call in enumerate(calls, 1) if w.town.id in call.passage_ids), None)
     right = r.answer not in ("", w.wrong)
     return Verdict(
         sample=r.sample, right=right, supported=hit is not None, method="exact" if r.answer else "none",
         usage=Usage(calls=1, prompt_tokens=150, completion_tokens=5) if r.answer and r.answer != w.year else Usage(),
-        steps=len(calls), calls=len(r.trajectory.calls), hit_step=hit,
+        steps=len(calls), calls=len(r.trajectory.calls), hit_step=hit, found_at=found(d, r) if d else (),
     )  # fmt: skip
 
 
@@ -160,7 +162,7 @@ def round_(w: World, d: Draft, index: int, styles: Sequence[Style], feedback: Fe
     made = agent(w, "revise" if index else "propose", d)
     return Round(
         index=index, agent=made, draft=d, rollouts=rollouts,
-        verdicts=tuple(verdict(w, r) for r in rollouts), feedback=feedback,
+        verdicts=tuple(verdict(w, r, d) for r in rollouts), feedback=feedback,
     )  # fmt: skip
 
 
@@ -185,7 +187,7 @@ def record(s: Seed, status: Status, reason: str, rounds: Sequence[Round], model:
 def confirmed(base: Record, w: World, styles: Sequence[Style]) -> Record:
     assert base.draft
     rollouts = tuple(rollout(w, base.draft, 100 + i, style) for i, style in enumerate(styles))
-    verdicts = tuple(verdict(w, r) for r in rollouts)
+    verdicts = tuple(verdict(w, r, base.draft) for r in rollouts)
     return base.model_copy(update={"confirmation": rollouts, "confirmation_verdicts": verdicts})
 
 

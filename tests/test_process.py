@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import process
+from pipeline import assess, process
 from pipeline.process import Failure
 from pipeline.text import contains
 from pipeline.types import Stop
@@ -56,8 +56,8 @@ def test_a_step_that_brings_nothing_new_is_not_useful():
 def test_another_passage_that_says_the_same_counts_as_the_evidence():
     other = passage("elsewhere", "Annals of the fells", f"{W.town.title} dates from {W.year}, as its charter says.")
     unrelated = passage("unrelated", "Annals of the coast", f"The mole was built in {W.year}.")
-    assert process.found(DRAFT, searching([other])) == (None, None, 1)
-    assert process.found(DRAFT, searching([unrelated])) == (None, None, None)
+    assert assess.found(DRAFT, searching([other])) == (None, None, 1)
+    assert assess.found(DRAFT, searching([unrelated])) == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_right_without_evidence_and_no_answer_are_failures_of_their_own():
 
 def test_of_a_record_the_rollouts_count_that_difficulty_rests_on():
     record = accepted(1)
-    assert [f.sample for f in process.processes(record)] == [100, 101, 102, 103]
+    assert [r.sample for _, r, _ in process.measured(record)] == [100, 101, 102, 103]
     unconfirmed = record.model_copy(update={"confirmation": (), "confirmation_verdicts": ()})
-    assert [f.sample for f in process.processes(unconfirmed)] == [0, 1, 2, 3]
+    assert [r.sample for _, r, _ in process.measured(unconfirmed)] == [0, 1, 2, 3]
 
 
 @given(st.text("aAb's’ éß\u0301-_.\n12", max_size=30), st.text("aAb's’ éß\u0301-_.12", max_size=5))
 def test_the_quick_no_is_never_a_wrong_one(text, phrase):
-    assert process._holds(text, phrase) == contains(text, phrase)
-    assert process._holds(text.encode("ascii", "ignore").decode(), phrase) == contains(
+    assert assess._holds(text, phrase) == contains(text, phrase)
+    assert assess._holds(text.encode("ascii", "ignore").decode(), phrase) == contains(
         text.encode("ascii", "ignore").decode(), phrase
     )

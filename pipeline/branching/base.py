@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, cast
 
 from pipeline import registry
-from pipeline.assess import observations
-from pipeline.process import shows
+from pipeline.assess import observations, shows
 from pipeline.text import normalise, words
 from pipeline.types import Draft, Fork, Message, Record, Rollout, ToolCall, Trajectory, Verdict
 

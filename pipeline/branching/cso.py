@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from pipeline.assess import shows
 from pipeline.branching.base import Attempt, State, Turn, attempts, first, forks, idle, signature, turns
-from pipeline.process import shows
 from pipeline.types import Branch, Draft, Fork, Message, Record
 
 ATTEMPTS = 3

@@ -4,7 +4,7 @@ retrievals per solve, the step of the first hit, and whether prior knowledge alo
 
 from collections.abc import Sequence
 
-from pipeline.process import processes
+from pipeline.process import found_at, measured
 from pipeline.types import Data, Record
 
 
@@ -35,11 +35,12 @@ class Signatures:
         closed = [p for p in record.last.probes if p.check == "closed_book"] if record.last else []
         if closed:
             self._known.setdefault(side, []).append(any(probe.right for probe in closed))
-        for fields in processes(record):
-            if fields.failure is None:
-                self._steps.setdefault(side, []).append(fields.steps)
-                self._rates.setdefault(side, []).append(fields.hit_rate)
-                self._hits.setdefault(side, []).extend([fields.hit_step] if fields.hit_step is not None else [])
+        for draft, rollout, verdict in measured(record):
+            if verdict.correct:
+                at = found_at(draft, rollout, verdict)
+                self._steps.setdefault(side, []).append(verdict.steps)
+                self._rates.setdefault(side, []).append((len(at) - at.count(None)) / len(at))
+                self._hits.setdefault(side, []).extend([verdict.hit_step] if verdict.hit_step is not None else [])
 
     def rows(self) -> tuple[Signature, ...]:
         """The side to train on first."""

@@ -54,8 +54,9 @@ class Tally:
         self.status[record.status] += 1
         if record.status is not Status.ACCEPTED:
             self.reasons[record.reason] += 1
-        for role, usage in record.usage.items():
-            self.usage[role] += usage
+        for role, usages in record.usages.items():
+            if usages:
+                self.usage[role] = Usage.total([self.usage[role], *usages])
         self._stages(record)
         self._target(record)
         for past in record.rounds:

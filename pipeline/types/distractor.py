@@ -119,14 +119,13 @@ class Opposition(Data):
         return tuple(distractor for distractor in self.distractors if distractor.used)
 
     @property
-    def usage(self) -> dict[str, Usage]:
-        """By role, over writing, checks and rollouts."""
-        verdicts = (*self.plain_verdicts, *self.opposed_verdicts)
+    def usages(self) -> dict[str, list[Usage]]:
+        """By role, of writing, checks and rollouts."""
         return {
-            "writer": self.writer,
-            "reader": self.reader,
-            "judge": sum((verdict.usage for verdict in verdicts), self.judge),
-            "solver": sum((r.trajectory.usage for r in (*self.plain, *self.opposed)), Usage()),
+            "writer": [self.writer],
+            "reader": [self.reader],
+            "judge": [self.judge, *(verdict.usage for verdict in (*self.plain_verdicts, *self.opposed_verdicts))],
+            "solver": [rollout.trajectory.usage for rollout in (*self.plain, *self.opposed)],
         }
 
     @property

@@ -158,26 +158,30 @@ class Record(Data):
     """What `digsite branch` found afterwards: kept beside the journal, and joined to the record on reading."""
 
     @property
-    def usage(self) -> dict[str, Usage]:
-        """By role, over all rounds and the confirmation; calls count whether or not a cache answered them."""
-        roles = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer")
-        spent = {role: Usage() for role in roles}
-        for past in self.rounds:
-            spent["refiner" if past.index else "generator"] += past.agent.usage
-            spent["curator"] += past.tree.usage if past.tree else Usage()
+    def usages(self) -> dict[str, list[Usage]]:
+        """By role, of everything over all rounds and the confirmation; calls count whether or not a cache answered."""
+        probes = [probe for past in self.rounds for probe in past.probes]
         rollouts = [*self.confirmation, *(rollout for past in self.rounds for rollout in past.rollouts)]
         verdicts = [*self.confirmation_verdicts, *(verdict for past in self.rounds for verdict in past.verdicts)]
-        spent["solver"] = sum((rollout.trajectory.usage for rollout in rollouts), Usage())
-        probes = [probe for past in self.rounds for probe in past.probes]
-        spent["teacher"] = sum((lesson.rollout.trajectory.usage for lesson in self.lessons), Usage())
         verdicts += [lesson.verdict for lesson in self.lessons]
-        spent["reader"] = sum((probe.usage for probe in probes), Usage())
-        spent["judge"] = sum((verdict.usage for verdict in verdicts), Usage())
-        spent["judge"] += sum((probe.judged for probe in probes), Usage())
-        if self.opposition:
-            for role, usage in self.opposition.usage.items():
-                spent[role] += usage
+        spent = {
+            "curator": [past.tree.usage for past in self.rounds if past.tree],
+            "generator": [past.agent.usage for past in self.rounds if not past.index],
+            "refiner": [past.agent.usage for past in self.rounds if past.index],
+            "solver": [rollout.trajectory.usage for rollout in rollouts],
+            "teacher": [lesson.rollout.trajectory.usage for lesson in self.lessons],
+            "judge": [*(verdict.usage for verdict in verdicts), *(probe.judged for probe in probes)],
+            "reader": [probe.usage for probe in probes],
+            "writer": [],
+        }
+        for role, usages in self.opposition.usages.items() if self.opposition else ():
+            spent[role] += usages
         return spent
+
+    @property
+    def usage(self) -> dict[str, Usage]:
+        """The sum of each role."""
+        return {role: Usage.total(usages) for role, usages in self.usages.items()}
 
     @property
     def last(self) -> Round | None:

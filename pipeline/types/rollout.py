@@ -1,5 +1,6 @@
 """Model calls, in the shapes of OpenAI's Chat Completions; what an agent did with them; what is said of it."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
@@ -32,7 +33,19 @@ class Usage(Data):
     reasoning_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
+        return Usage.total([self, other])
+
+    @classmethod
+    def total(cls, usages: Iterable["Usage"]) -> "Usage":
+        """Of any number, at the price of one: a record has dozens."""
+        sums = [0, 0, 0, 0, 0]
+        for used in usages:
+            sums[0] += used.calls
+            sums[1] += used.prompt_tokens
+            sums[2] += used.completion_tokens
+            sums[3] += used.cached_tokens
+            sums[4] += used.reasoning_tokens
+        return cls(**dict(zip(cls.model_fields, sums, strict=True)))
 
 
 class Stop(StrEnum):
@@ -100,6 +113,8 @@ class Verdict(Data):
     calls: int
     hit_step: int | None
     """The step (from 1) at which the answer first shows in an observation."""
+    found_at: tuple[int | None, ...] = ()
+    """For each hop the step that first brought its evidence; empty in journals that are older than this field."""
     usage: Usage = Usage()
     """What the judge took."""
 

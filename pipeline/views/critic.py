@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pipeline import chat
 from pipeline.agents.environment import Environment
-from pipeline.process import found, process
+from pipeline.process import found_at, process
 from pipeline.types import Draft, Record, Rollout
 from pipeline.views.base import PROVENANCE, attempts, correct, provenance
 from pipeline.views.planner import step
@@ -45,7 +45,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     draft = record.draft
     if draft is None:
         return
-    reference = next((found(draft, rollout) for rollout, _ in correct(record)), (None,) * len(draft.hops))
+    reference = next((found_at(draft, *attempt) for attempt in correct(record)), (None,) * len(draft.hops))
     items = orjson.dumps(checklist(draft, reference)).decode()
     for rollout, verdict in attempts(record):
         went, texts = process(draft, rollout, verdict), chat.dumped(rollout.trajectory.messages)

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.agents.environment import Environment
-from pipeline.process import processes
+from pipeline.process import measured, process
 from pipeline.types import Record
 from pipeline.views.base import trainable
 
@@ -66,6 +66,7 @@ VERDICT = _struct(
     steps=COUNT,
     calls=COUNT,
     hit_step=COUNT,
+    found_at=COUNTS,
     usage=USAGE,
 )
 ROLLOUT = _struct(sample=COUNT, trajectory=TRAJECTORY, answer=STRING)
@@ -164,7 +165,7 @@ SCHEMA = pa.schema(
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    went = [fields.model_dump(mode="json") for fields in processes(record)]
+    went = [process(*one).model_dump(mode="json") for one in measured(record)]
     yield {**record.model_dump(mode="json"), "process": went, "trainable": trainable(record)}
 
 
