@@ -27,12 +27,6 @@ def dumped(messages: Iterable[Message]) -> list[str] | None:
         return None
 
 
-def tools(offered: tuple[Tool, ...]) -> str:
-    """OpenAI's list of tools as JSON text, keys sorted."""
-    functions = [{"type": "function", "function": tool.model_dump()} for tool in offered]
-    return orjson.dumps(functions, option=orjson.OPT_SORT_KEYS).decode()
-
-
 def nemo_gym(prefix: Iterable[Message], action: Message, offered: tuple[Tool, ...]) -> str:
     """A row of NeMo Gym's single-turn training: the state as items of OpenAI's Responses, and the action expected."""
     calls = [{"type": "function_call", "name": call.name, "arguments": call.arguments} for call in action.tool_calls]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import orjson
 
-from pipeline.types import Message, Trajectory
+from pipeline.types import Message, ToolCall, Trajectory
 
 
 class Cleaned(NamedTuple):
@@ -22,25 +22,27 @@ class Cleaned(NamedTuple):
 
 def clean(trajectory: Trajectory) -> Cleaned:
     """The messages without repeated turns, and what is wrong with their form."""
-    known = set[str]()
+    known = set[tuple[str, bytes]]()
     kept: list[Message] = []
     gone = set[str]()
     for message in trajectory.messages:
-        signatures = {_signature(call.name, call.arguments) for call in message.tool_calls}
-        if signatures and signatures <= known:
-            gone |= {call.id for call in message.tool_calls}
-        elif message.tool_call_id not in gone or message.role != "tool":
+        if message.tool_calls:
+            signatures = {_signature(call) for call in message.tool_calls}
+            if signatures <= known:
+                gone |= {call.id for call in message.tool_calls}
+                continue
+            known |= signatures
+        if not gone or message.role != "tool" or message.tool_call_id not in gone:
             kept.append(message)
-        known |= signatures
     return Cleaned(tuple(kept), _malformed(kept), edited=bool(gone))
 
 
-def _signature(name: str, arguments: str) -> str:
+def _signature(call: ToolCall) -> tuple[str, bytes]:
     """A call as its repeat would read, whatever the order of its arguments."""
     try:
-        return f"{name} {orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS).decode()}"
+        return call.name, orjson.dumps(orjson.loads(call.arguments), option=orjson.OPT_SORT_KEYS)
     except orjson.JSONDecodeError:
-        return f"{name} {arguments}"
+        return call.name, call.arguments.encode(errors="surrogatepass")
 
 
 def _malformed(messages: list[Message]) -> str:

@@ -73,7 +73,7 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manife
             example = example or record.draft
             for name, view in views.items():
                 if not name.startswith("rl_") or base.teaches(record, chosen.include):
-                    shelf.add(name, record.seed.side, view.SCHEMA, list(view.rows(record, site)))
+                    shelf.add(name, record.seed.side, view.SCHEMA, view.rows(record, site))
         manifest = Manifest(
             run=tally.lineage.run if tally.lineage else "",
             records=tally.status.total(),

@@ -72,10 +72,11 @@ def process(draft: Draft, rollout: Rollout, verdict: Verdict) -> Process:
 
 def measured(record: Record) -> Iterator[tuple[Draft, Rollout, Verdict]]:
     """The rollouts that difficulty and solve rate rest on, in their order."""
-    if record.last and record.last.draft:
-        rollouts = record.confirmation if record.confirmation_verdicts else record.last.rollouts
+    last = record.last
+    if last and last.draft:
+        rollouts = record.confirmation if record.confirmation_verdicts else last.rollouts
         for rollout, verdict in zip(rollouts, record.measured, strict=True):
-            yield record.last.draft, rollout, verdict
+            yield last.draft, rollout, verdict
 
 
 def found_at(draft: Draft, rollout: Rollout, verdict: Verdict) -> tuple[int | None, ...]:

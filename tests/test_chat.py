@@ -5,7 +5,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline import chat
-from pipeline.agents.tools import SOLVER_TOOLS
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig
 from pipeline.store.shards import table
 from pipeline.types import Message, ToolCall
 
@@ -39,7 +40,7 @@ def test_a_conversation_with_broken_arguments_is_none(arguments):
 def test_datasets_gives_the_very_objects_back(tmp_path, text):
     said = [Message(role="user", content=text), asking(orjson.dumps({"query": text}).decode())]
     schema = pa.schema([("messages", chat.MESSAGES), ("tools", chat.JSON)])
-    row = {"messages": dumped(said), "tools": chat.tools(SOLVER_TOOLS)}
+    row = {"messages": dumped(said), "tools": environment(RunConfig()).offered}
     pq.write_table(table([row], schema), tmp_path / "x.parquet")
     (loaded,) = datasets.Dataset.from_parquet(str(tmp_path / "x.parquet"), cache_dir=str(tmp_path / "cache"))
     assert loaded["messages"] == [orjson.loads(message) for message in row["messages"]]

@@ -3,6 +3,10 @@
 It governs solver, teacher, every view of trajectories and the retrieval server, and is written once per data set.
 """
 
+from functools import cached_property
+
+import orjson
+
 from pipeline import prompts
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config import AgentLimits, RunConfig
@@ -27,6 +31,12 @@ class Environment(Data):
     limits: AgentLimits
     final_answer: str
     """Where the answer is to be read."""
+
+    @cached_property
+    def offered(self) -> str:
+        """The tools as OpenAI lists them: JSON text, keys sorted."""
+        functions = [{"type": "function", "function": tool.model_dump()} for tool in self.tools]
+        return orjson.dumps(functions, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def environment(config: RunConfig) -> Environment:

@@ -5,6 +5,10 @@ from pipeline.types import Draft, Record
 
 
 def weigh(draft: Draft, record: Record, settings: Settings) -> list[Weight]:
-    opening = " ".join(draft.question.lower().split()[:4])
-    full = f"enough pairs begin with '{opening}'"
-    return [Weight(marks=(opening,), most=settings.least, share=settings.openings, full=full)]
+    begun = opening(draft.question)
+    full = f"enough pairs begin with '{begun}'"
+    return [Weight(marks=(begun,), most=settings.least, share=settings.openings, full=full)]
+
+
+def opening(question: str) -> str:
+    return " ".join(question.lower().split(maxsplit=4)[:4])

@@ -31,8 +31,8 @@ class Signatures:
         self._known: dict[str, list[bool]] = {}
 
     def add(self, record: Record) -> None:
-        side = record.seed.side
-        closed = [p for p in record.last.probes if p.check == "closed_book"] if record.last else []
+        side, last = record.seed.side, record.last
+        closed = [p for p in last.probes if p.check == "closed_book"] if last else []
         if closed:
             self._known.setdefault(side, []).append(any(probe.right for probe in closed))
         for draft, rollout, verdict in measured(record):

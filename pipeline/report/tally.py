@@ -5,11 +5,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from pipeline import assess
+from pipeline.gates.overused_opening import opening
 from pipeline.llm.ledger import Spent
 from pipeline.report.figures import Checks, Cost, Count, Diversity, Figures, Outside, Share, Stage, Target
 from pipeline.report.opposed import Opposition
 from pipeline.report.signatures import Signatures
-from pipeline.text import normalise, words
+from pipeline.text import normalise
 from pipeline.types import Draft, Label, Lineage, Record, Round, Status, Usage
 
 ROLES = {
@@ -25,6 +26,8 @@ ROLES = {
 }
 """The roles of a record's usage, and how the ledger calls what they do."""
 _NOTHING = Outside()
+MOST_KEPT = 1000
+"""Pieces of usage that wait to be summed together, which is cheaper than one by one."""
 STAGES = ("drafted", "audited", "solved", "candidate", "confirmed", "accepted")
 
 
@@ -43,7 +46,7 @@ class Tally:
         self.solve_rates: Counter[str] = Counter()
         self.sides: Counter[str] = Counter()
         self.checks: Counter[str] = Counter()
-        self.usage: dict[str, Usage] = {role: Usage() for role in ROLES}
+        self.usages: dict[str, list[Usage]] = {role: [] for role in ROLES}
         self.diversity: dict[str, Counter[str]] = defaultdict(Counter)
         self.signatures = Signatures()
         self.opposition = Opposition()
@@ -55,17 +58,20 @@ class Tally:
         if record.status is not Status.ACCEPTED:
             self.reasons[record.reason] += 1
         for role, usages in record.usages.items():
-            if usages:
-                self.usage[role] = Usage.total([self.usage[role], *usages])
+            kept = self.usages[role]
+            kept += usages
+            if len(kept) > MOST_KEPT:
+                kept[:] = [Usage.total(kept)]
         self._stages(record)
         self._target(record)
         for past in record.rounds:
             self._round(record, past)
-        if record.status is Status.ACCEPTED and record.draft:
+        draft = record.draft
+        if record.status is Status.ACCEPTED and draft:
             self.sides[record.seed.side] += 1
             self.signatures.add(record)
             self.opposition.add(record)
-            self._diversity(record.draft)
+            self._diversity(draft)
 
     def _stages(self, record: Record) -> None:
         """Each record counts for the furthest stage that any of its drafts reached, and all before it."""
@@ -83,19 +89,20 @@ class Tally:
         self.funnel.update(name for name, yes in reached.items() if yes)
 
     def _target(self, record: Record) -> None:
-        target = record.seed.target_steps
+        target, difficulty, measured = record.seed.target_steps, record.difficulty, record.measured
         accepted = record.status is Status.ACCEPTED
-        self.by_target[target].update(["planned", "accepted" if accepted else record.reason])
+        counts = self.by_target[target]
+        counts["planned"] += 1
+        counts["accepted" if accepted else record.reason] += 1
         if record.confirmation_verdicts:
             self.checks["measured"] += 1
             self.checks["confirmed"] += record.confirmed
-        counts = accepted or bool(record.confirmation_verdicts)
-        if counts and record.difficulty is not None and record.solve_rate is not None:
-            self.measured[target][record.difficulty] += 1
+        if (accepted or record.confirmation_verdicts) and difficulty is not None:
+            self.measured[target][difficulty] += 1
             if accepted:
-                self.of_accepted[target].append((record.difficulty, record.solve_rate))
-                right = sum(verdict.correct for verdict in record.measured)
-                self.solve_rates[f"{right}/{len(record.measured)}"] += 1
+                right = sum(verdict.correct for verdict in measured)
+                self.of_accepted[target].append((difficulty, right / len(measured)))
+                self.solve_rates[f"{right}/{len(measured)}"] += 1
 
     def _round(self, record: Record, past: Round) -> None:
         counts = self.by_round[past.index]
@@ -128,10 +135,12 @@ class Tally:
     def _diversity(self, draft: Draft) -> None:
         self.diversity["families"][draft.family] += 1
         self.diversity["answer_types"][draft.answer_type] += 1
-        self.diversity["openings"][" ".join(words(draft.question)[:4])] += 1
+        self.diversity["openings"][opening(draft.question)] += 1
         self.diversity["answers"][normalise(draft.answer)] += 1
-        self.diversity["relations"].update({hop.relation for hop in draft.hops if hop.relation})
-        self.diversity["passages"].update({f"{hop.title} [{hop.passage_id}]" for hop in draft.hops})
+        for relation in {hop.relation for hop in draft.hops if hop.relation}:
+            self.diversity["relations"][relation] += 1
+        for passage in {f"{hop.title} [{hop.passage_id}]" for hop in draft.hops}:
+            self.diversity["passages"][passage] += 1
 
     def figures(self, outside: Outside = _NOTHING) -> Figures:
         planned = self.status.total()
@@ -153,7 +162,7 @@ class Tally:
             review=outside.review,
             costs=tuple(
                 Cost(role=role, usage=usage, spent=_spent(outside, ROLES[role]))
-                for role, usage in self.usage.items()
+                for role, usage in ((role, Usage.total(usages)) for role, usages in self.usages.items())
                 if usage.calls or role not in ("curator", "teacher")
             ),
             paid=outside.spent,

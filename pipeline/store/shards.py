@@ -5,7 +5,7 @@ that `atomic_folder` gives, so none of them stands under a final name before it 
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,13 +46,18 @@ def _storage(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_storage(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
-def _weight(value: Any) -> int:
-    """About the bytes of a value: its letters, and eight for anything else."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(map(_weight, value.values()))
-    return sum(map(_weight, value)) if isinstance(value, list | tuple) else 8
+def _weight(values: Collection[Any]) -> int:
+    """About the bytes of values: their letters, and eight for anything else."""
+    total = 8 * len(values)
+    for value in values:
+        if isinstance(value, str):
+            total += len(value)
+        elif isinstance(value, dict):
+            total += _weight(value.values())
+        elif isinstance(value, list | tuple):
+            # A list is of one kind, and most are of texts.
+            total += sum(map(len, value)) if value and isinstance(value[0], str) else _weight(value)
+    return total
 
 
 class Shelf:
@@ -63,11 +68,12 @@ class Shelf:
         self.shard_bytes = shard_bytes
         self.series: dict[tuple[str, str], Series] = {}
 
-    def add(self, view: str, split: str, schema: pa.Schema, rows: list[dict[str, Any]]) -> None:
-        if rows:
-            series = self.series.setdefault((view, split), Series(self.folder / view, split, schema, self.shard_bytes))
-            for row in rows:
-                series.add(row)
+    def add(self, view: str, split: str, schema: pa.Schema, rows: Iterable[dict[str, Any]]) -> None:
+        series = self.series.get((view, split))
+        for row in rows:
+            if series is None:
+                series = self.series[view, split] = Series(self.folder / view, split, schema, self.shard_bytes)
+            series.add(row)
 
     def close(self) -> list[Shard]:
         """Finish all files, give them their final names, and list them in the order of their paths."""
@@ -92,7 +98,7 @@ class Series:
 
     def add(self, row: dict[str, Any]) -> None:
         self.group.append(row)
-        self.held += _weight(row)
+        self.held += _weight(row.values())
         if len(self.group) >= GROUP_ROWS or self.held >= GROUP_BYTES:
             self.flush()
 

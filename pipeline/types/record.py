@@ -190,12 +190,13 @@ class Record(Data):
 
     @property
     def draft(self) -> Draft | None:
-        return self.last.draft if self.last else None
+        last = self.last
+        return last.draft if last else None
 
     @property
     def measured(self) -> tuple[Verdict, ...]:
         """The verdicts that difficulty and solve rate rest on: the confirmation's, and the last round's without one."""
-        return self.confirmation_verdicts or (self.last.verdicts if self.last else ())
+        return self.confirmation_verdicts or ((last := self.last) and last.verdicts) or ()
 
     @property
     def confirmed(self) -> bool:
@@ -209,4 +210,5 @@ class Record(Data):
 
     @property
     def solve_rate(self) -> float | None:
-        return sum(v.correct for v in self.measured) / len(self.measured) if self.measured else None
+        measured = self.measured
+        return sum(v.correct for v in measured) / len(measured) if measured else None

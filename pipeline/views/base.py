@@ -111,15 +111,18 @@ def attempts(record: Record) -> list[Attempt]:
     last = record.last
     if last is None:
         return []
-    rollouts = (*record.confirmation, *last.rollouts)
-    verdicts = (*record.confirmation_verdicts, *last.verdicts)
-    return [Attempt(r, v) for r, v in zip(rollouts, verdicts, strict=True)]
+    confirming = zip(record.confirmation, record.confirmation_verdicts, strict=True)
+    return [Attempt(*pair) for pair in (*confirming, *zip(last.rollouts, last.verdicts, strict=True))]
 
 
 def correct(record: Record) -> list[Attempt]:
     """The correct ones, shortest first."""
     found = [attempt for attempt in attempts(record) if attempt.verdict.correct]
-    return sorted(found, key=lambda attempt: (attempt.verdict.steps, attempt.verdict.calls, attempt.verdict.sample))
+    return sorted(found, key=_length)
+
+
+def _length(attempt: Attempt) -> tuple[int, int, int]:
+    return attempt.verdict.steps, attempt.verdict.calls, attempt.verdict.sample
 
 
 def under(environment: Environment, messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -130,11 +133,7 @@ def under(environment: Environment, messages: tuple[Message, ...]) -> tuple[Mess
 
 def fit(trajectory: Trajectory) -> bool:
     """Is it worth imitating: ended on its own with one call of `answer`, without a repeat or a format error?"""
+    if trajectory.stop is not Stop.ANSWERED or trajectory.format_errors or any(c.repeat for c in trajectory.calls):
+        return False
     cleaned = clean(trajectory)
-    return (
-        trajectory.stop is Stop.ANSWERED
-        and trajectory.format_errors == 0
-        and not any(call.repeat for call in trajectory.calls)
-        and not cleaned.why
-        and not cleaned.edited
-    )
+    return not cleaned.why and not cleaned.edited

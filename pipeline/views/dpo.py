@@ -30,7 +30,7 @@ SCHEMA = pa.schema(
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     right = [rollout.trajectory.messages for rollout, _ in correct(record) if fit(rollout.trajectory)]
     wrong = [rollout.trajectory.messages for rollout, verdict in attempts(record) if not verdict.right]
-    tools, seen = chat.tools(environment.tools), set()
+    tools, seen = environment.offered, set()
     for bad in wrong:
         if not right:
             return

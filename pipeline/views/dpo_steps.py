@@ -37,7 +37,7 @@ SCHEMA = pa.schema(
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    tools, draft = chat.tools(environment.tools), record.draft
+    tools, draft = environment.offered, record.draft
     for pair in pairs(record):
         texts = chat.dumped((*pair.prompt, pair.chosen, pair.rejected))
         if texts and draft:

@@ -27,7 +27,7 @@ SCHEMA = pa.schema(
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    tools, seen = chat.tools(environment.tools), set()
+    tools, seen = environment.offered, set()
     for rollout, verdict in attempts(record):
         answers = [call.name for call in rollout.trajectory.messages[-1].tool_calls] == ["answer"]
         texts = chat.dumped(rollout.trajectory.messages)

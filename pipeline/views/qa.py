@@ -23,6 +23,7 @@ HOP = pa.struct(
         ("quote", pa.string()),
     ]
 )
+HOP_FIELDS = [field.name for field in HOP]
 ASSESSMENT = pa.struct(
     [
         ("solver", pa.string()),
@@ -84,7 +85,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
         "strategy": lineage.strategy,
         "preset": lineage.preset,
         "model": lineage.model,
-        "hops": [hop.model_dump(include={field.name for field in HOP}) for hop in draft.hops],
+        "hops": [{name: getattr(hop, name) for name in HOP_FIELDS} for hop in draft.hops],
         "family": draft.family,
         "corpus": lineage.corpus,
         "corpus_fingerprint": lineage.corpus_fingerprint,

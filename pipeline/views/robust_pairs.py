@@ -39,7 +39,7 @@ class Pair(NamedTuple):
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    tools, seen = chat.tools(environment.tools), set()
+    tools, seen = environment.offered, set()
     for pair in _pairs(record.lessons):
         texts = chat.dumped((*under(environment, pair.messages), pair.chosen, pair.rejected))
         if texts and (*texts[-2:], len(texts)) not in seen:

@@ -48,19 +48,22 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
 
 
 def _row(record: Record, environment: Environment, rollout: Rollout, verdict: Verdict) -> dict[str, Any] | None:
-    messages = under(environment, rollout.trajectory.messages)
-    texts, tools = chat.dumped(messages), chat.tools(environment.tools)
-    if not record.draft or not fit(rollout.trajectory) or not texts:
+    draft = record.draft
+    if not draft or not fit(rollout.trajectory):
         return None
-    went = process(record.draft, rollout, verdict)
+    messages = under(environment, rollout.trajectory.messages)
+    texts = chat.dumped(messages)
+    if not texts:
+        return None
+    went = process(draft, rollout, verdict)
     return {
         "messages": texts,
-        "tools": tools,
+        "tools": environment.offered,
         "loss": [message.role == "assistant" for message in messages],
         "steps": verdict.steps,
         "hit_step": went.hit_step,
         "useful_steps": went.useful_steps,
         "hit_rate": went.hit_rate,
         "efficiency": went.efficiency,
-        **provenance(record, [*texts, tools]),
+        **provenance(record, [*texts, environment.offered]),
     }

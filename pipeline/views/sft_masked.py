@@ -35,7 +35,7 @@ SCHEMA = pa.schema(
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    tools = chat.tools(environment.tools)
+    tools = environment.offered
 
     def row(messages: tuple[Message, ...], prefix: int, why: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if texts := chat.dumped(messages[: prefix + 1]):

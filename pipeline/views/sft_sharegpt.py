@@ -40,7 +40,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
         system, *messages = rollout.trajectory.messages
         if fit(rollout.trajectory) and chat.dumped(messages) and not any(map(_tagged, messages)):
             turns = [_turn(kind, group) for kind, group in _grouped(messages)]
-            tools = chat.tools(environment.tools)
+            tools = environment.offered
             spent = provenance(record, [system.content, tools, *(turn["value"] for turn in turns)])
             yield {"conversations": turns, "system": system.content, "tools": tools, **spent}
             return

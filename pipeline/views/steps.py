@@ -46,7 +46,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     chosen, draft = best(record), record.draft
     if chosen is None or draft is None:
         return
-    trajectory, asked, tools = chosen.rollout.trajectory, profiles(record), chat.tools(environment.tools)
+    trajectory, asked, tools = chosen.rollout.trajectory, profiles(record), environment.offered
     made, known = turns(trajectory), progress(draft, chosen.rollout)
     fitting = [rollout for rollout, _ in correct(record) if fit(rollout.trajectory)]
     others = [(rollout, progress(draft, rollout)) for rollout in fitting if rollout.sample != chosen.rollout.sample]
