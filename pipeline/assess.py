@@ -85,13 +85,18 @@ def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> b
     if hop.passage_id in passage_ids:
         return True
     subject = draft.hops[number - 1].answer if number else hop.title
-    return any(_holds(block, hop.answer) and _holds(block, subject) for block in text.split("\n\n"))
+    return any(holds(block, hop.answer) and holds(block, subject) for block in text.split("\n\n"))
 
 
-def _holds(text: str, phrase: str) -> bool:
+def holds(text: str, phrase: str) -> bool:
     """`contains`, with a quick no, which is what most passages get: normalising each would cost more than all else."""
     plain = _plain(text)
-    return all(word in plain or not word.isascii() for word in normalise(phrase).split()) and contains(text, phrase)
+    return all(word in plain or not word.isascii() for word in _words(phrase)) and contains(text, phrase)
+
+
+@lru_cache(maxsize=256)
+def _words(phrase: str) -> list[str]:
+    return normalise(phrase).split()
 
 
 @lru_cache(maxsize=256)

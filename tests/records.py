@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 import orjson
 
+from pipeline import assess
 from pipeline.agents import tools
-from pipeline.assess import found
 from pipeline.types import (
     AnswerType, Call, Cause, Draft, Feedback, Finding, Hop, Label, Lineage, Message, Passage, Record, Rollout, Round,
     Seed, Status, Stop, ToolCall, Trajectory, Usage, Verdict, sha256,
@@ -137,15 +137,14 @@ def rollout(w: World, d: Draft, sample: int, style: Style = "right") -> Rollout:
     return Rollout(sample=sample, trajectory=trajectory(opening, searches, final, stop), answer=answer)
 
 
-def verdict(w: World, r: Rollout, d: Draft | None = None) -> Verdict:
-    """Of a rollout of that draft; without it as journals have it that are older than `found_at`."""
+def verdict(w: World, r: Rollout, d: Draft | None = None) -> Verdict:  # without `d` as in journals of old
     calls = [call for call in r.trajectory.calls if not call.repeat]
     hit = next((i for i, call in enumerate(calls, 1) if w.town.id in call.passage_ids), None)
     right = r.answer not in ("", w.wrong)
     return Verdict(
         sample=r.sample, right=right, supported=hit is not None, method="exact" if r.answer else "none",
         usage=Usage(calls=1, prompt_tokens=150, completion_tokens=5) if r.answer and r.answer != w.year else Usage(),
-        steps=len(calls), calls=len(r.trajectory.calls), hit_step=hit, found_at=found(d, r) if d else (),
+        steps=len(calls), calls=len(r.trajectory.calls), hit_step=hit, found_at=assess.found(d, r) if d else (),
     )  # fmt: skip
 
 
@@ -227,8 +226,7 @@ def below_target(n: int = 2000) -> Record:
 
 def rejected(n: int = 3000, reason: str = "superficial", control: bool = False) -> Record:
     """Sent back in every round: a shortcut (`superficial`), unsolved (`solver_error`), or unsound (`co_located`)."""
-    w = world(n)
-    d = draft(w)
+    d = draft(w := world(n))
     if reason == "solver_error":
         rounds = [round_(w, d, i, ["wrong", "wrong", "silent", "wrong"], UNSOLVED) for i in range(2)]
     elif reason == "co_located":

@@ -70,7 +70,7 @@ def judged(draft: Draft, *rollouts: Rollout) -> list[tuple[Rollout, Verdict]]:
 
 def test_a_repeat_is_a_call_and_no_step() -> None:
     ((_, verdict),) = judged(DRAFT, rollout([FILM], [HOLM], [TOWN], [TOWN], repeats=1))
-    assert (verdict.steps, verdict.calls, verdict.hit_step) == (3, 4, 3)
+    assert (verdict.steps, verdict.calls, verdict.hit_step, verdict.found_at) == (3, 4, 3, (1, 2, 3))
     assert verdict.correct
 
 

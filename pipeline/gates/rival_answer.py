@@ -7,6 +7,7 @@ names something of the answer's kind instead of it.
 
 from collections.abc import Iterator
 
+from pipeline.assess import holds
 from pipeline.embedded.observed import Seen, seen
 from pipeline.gates.base import Settings, Weight
 from pipeline.text import contains, dates, normalise, numbers, sentences, words
@@ -27,7 +28,7 @@ def weigh(draft: Draft, record: Record, settings: Settings) -> list[Weight]:
         return []
     own = "p" + sha256(last.passage_id)[:12]
     for passage in _shown(record):
-        if passage.id != own and contains(f"{passage.title} {passage.text}", subject):
+        if passage.id != own and holds(f"{passage.title} {passage.text}", subject):
             for span in sentences(passage.text):
                 if _rivals(passage.text[span.start : span.end], passage.title, subject, said, draft):
                     return [Weight(drop=f"'{passage.title}' gives another answer to its last step")]

@@ -44,14 +44,6 @@ class Spending(Data):
 
     by_stage: dict[str, dict[str, Spent]] = Field(default_factory=dict)
 
-    def __add__(self, other: "Spending") -> "Spending":
-        ledger = Ledger()
-        for tree in (self.by_stage, other.by_stage):
-            for stage, roles in tree.items():
-                for role, spent in roles.items():
-                    ledger.note(stage, role, spent)
-        return ledger.spending
-
     @property
     def roles(self) -> dict[str, Spent]:
         total: dict[str, Spent] = {}
@@ -82,7 +74,13 @@ class Ledger:
 
     def note(self, stage: str, role: str, spent: Spent) -> None:
         roles = self._stages.setdefault(stage, {})
-        roles[role] = roles.get(role, Spent()) + spent
+        roles[role] = roles[role] + spent if role in roles else spent
+
+    def take(self, spending: Spending) -> None:
+        """All that another attempt has counted."""
+        for stage, roles in spending.by_stage.items():
+            for role, spent in roles.items():
+                self.note(stage, role, spent)
 
     def add(self, role: str, spent: Spent) -> None:
         """In the stage that the running task is in."""

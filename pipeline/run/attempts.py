@@ -41,7 +41,10 @@ def attempt(seed: Seed, ended: str, reason: str, since: tuple[datetime, float], 
 
 def spent(folder: Path) -> Spending:
     """Over all tries at the run in `folder`, those that were interrupted too."""
-    return sum((attempt.spent for attempt in read(folder)), Spending())
+    ledger = Ledger()
+    for attempt in read(folder):
+        ledger.take(attempt.spent)
+    return ledger.spending
 
 
 def read(folder: Path) -> Iterator[Attempt]:

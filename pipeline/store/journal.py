@@ -18,7 +18,7 @@ from pipeline.errors import StoreError
 from pipeline.store.files import Appender, crash_point
 from pipeline.types import Data, Record, Status
 
-_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})",("head":(\{[^{}]*\}),"record":(.*)\})', re.DOTALL)
+_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})",("head":(\{[^{}]*\}),"record":(.*)\})\n?', re.DOTALL)
 
 
 class Head(Data):
@@ -115,8 +115,12 @@ def encode(head: Head, record: Record) -> bytes:
 
 
 def _whole(line: bytes) -> re.Match[bytes] | None:
-    match = _LINE.fullmatch(line.removesuffix(b"\n"))
-    return match if match and hashlib.sha256(match[2]).hexdigest().encode() == match[1] else None
+    match = _LINE.fullmatch(line)
+    if match is None:
+        return None
+    # A view: a line may have megabytes, and there may be hundreds of thousands of them.
+    body = memoryview(line)[slice(*match.span(2))]
+    return match if hashlib.sha256(body).hexdigest().encode() == match[1] else None
 
 
 def _head(line: bytes) -> Head | None:

@@ -33,7 +33,8 @@ def test_roles_and_rounds_add_up_to_all() -> None:
 
 
 def test_an_unknown_price_makes_an_unknown_cost_and_no_pair_none() -> None:
-    unknown = SPENDING + Spending(by_stage={"round 0": {"verdict": spent(1, None)}})
+    begun = {**SPENDING.by_stage["round 0"], "verdict": spent(1, None)}
+    unknown = Spending(by_stage={**SPENDING.by_stage, "round 0": begun})
     rows = {row[0]: row for row in money.rows(unknown, 0)}
     assert (rows["judge"][-1], rows["all"][-1], rows["solver"][-1]) == ("unknown", "unknown", "1.50")
     assert "per accepted pair" not in rows
