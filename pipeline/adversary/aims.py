@@ -1,6 +1,8 @@
 """What a distractor can be aimed at: a hop, the query that finds it, and wrong answers of the right answer's sort."""
 
-from pipeline.adversary.sorts import is_person, may_live, same_sort
+from collections.abc import Iterable, Sequence
+
+from pipeline.adversary.sorts import called, is_dated, is_person, may_live, wanted
 from pipeline.agents.site import Site
 from pipeline.distractors.base import Aim
 from pipeline.retrieval.base import Retriever
@@ -36,11 +38,11 @@ def is_name(answer: str) -> bool:
 async def aim(draft: Draft, kind: Kind, end: int, site: Site) -> Aim | None:
     """The aim at which a distractor of that kind gets the answer of hop `end` wrong.
 
-    None where the hop's passage is not in the corpus, or is about someone who may be alive.
+    None where a hop that it lies about is not in the corpus, or is about someone who may be alive.
     """
     hop = end - (kind is Kind.FALSE_SHORTCUT)
     source = await site.retriever.get(draft.hops[hop].passage_id)
-    if source is None or may_live((await site.retriever.document(source.document_id))[0].text):
+    if source is None or await living((draft.hops[hop].passage_id, draft.hops[end].passage_id), site.retriever):
         return None
     answer = draft.hops[end].answer
     return Aim(
@@ -50,28 +52,47 @@ async def aim(draft: Draft, kind: Kind, end: int, site: Site) -> Aim | None:
         quote=draft.hops[hop].quote,
         asked=draft.hops[end].sub_question,
         answer=answer,
-        rivals=await rivals(draft, answer, site.retriever) if is_name(answer) else (),
+        rivals=await rivals(draft, end, site.retriever) if is_name(answer) else (),
     )
 
 
-async def rivals(draft: Draft, answer: str, retriever: Retriever) -> tuple[Passage, ...]:
-    """Openings of things of the answer's sort, none of them in the chain, none of them a person who may live."""
+async def living(passage_ids: Iterable[str], retriever: Retriever) -> bool:
+    """May one of the documents be about someone who is alive?"""
+    homes = [await retriever.document(passage_id.rpartition("#")[0]) for passage_id in passage_ids]
+    return any(may_live(home[0].text) for home in homes if home)
+
+
+async def rivals(draft: Draft, end: int, retriever: Retriever) -> tuple[Passage, ...]:
+    """Openings of things of the sort that hop `end` asks for, none of the chain, none of a person who may live.
+
+    The sort is told by the answer's own opening; where the corpus has none, by the sub-question.
+    """
+    answer, asked = draft.hops[end].answer, draft.hops[end].sub_question
     known = await opening(answer, retriever)
-    if known is None:
-        return ()
-    first = known.text[: sentences(known.text)[0].end] if sentences(known.text) else known.text
+    sorts = called(known.text) if known else wanted(asked)
+    person = is_person(known.text) if known else asked.startswith(("By whom ", "Who "))
     taken = {normalise(plain(name)) for hop in draft.hops for name in (hop.title, hop.answer)}
     same, people = dict[str, Passage](), dict[str, Passage]()
-    for hit in await retriever.search(first, _LOOKED):
-        name = normalise(plain(hit.passage.title))
-        head = await retriever.document(hit.passage.document_id)
-        if name in taken or not head or may_live(head[0].text):
+    for head in await heads((_first(known.text) if known else asked, " ".join((*sorted(sorts), answer))), retriever):
+        name = normalise(plain(head.title))
+        if name in taken or may_live(head.text):
             continue
-        if same_sort(head[0].text, known.text):
-            same.setdefault(name, head[0])
-        elif is_person(head[0].text) and is_person(known.text):
-            people.setdefault(name, head[0])
+        if called(head.text) & sorts:
+            same.setdefault(name, head)
+        elif person and is_dated(head.text):
+            people.setdefault(name, head)
     return tuple((same | people).values())[:RIVALS]
+
+
+async def heads(queries: Sequence[str], retriever: Retriever) -> list[Passage]:
+    """The openings of the documents that the queries find."""
+    hits = [hit for found in await retriever.search_many(queries, _LOOKED) for hit in found]
+    documents = [await retriever.document(i) for i in dict.fromkeys(hit.passage.document_id for hit in hits)]
+    return [document[0] for document in documents if document]
+
+
+def _first(text: str) -> str:
+    return text[: sentences(text)[0].end] if sentences(text) else text
 
 
 async def opening(name: str, retriever: Retriever) -> Passage | None:

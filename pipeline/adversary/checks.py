@@ -7,7 +7,7 @@ A check gives what is wrong, or nothing. They run in order, cheap ones first, an
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from pipeline.adversary.aims import is_name, opening, plain, query, subject
+from pipeline.adversary.aims import is_name, living, opening, plain, query, subject
 from pipeline.adversary.sorts import is_person, may_live
 from pipeline.agents.judge import rule
 from pipeline.agents.oracle import oracle
@@ -84,9 +84,7 @@ def differs(claim: str, answer: str) -> bool:
 async def no_living_person(d: Distractor, case: Case) -> str:
     """Neither what it is about nor what it claims may be someone alive; what is not known to be dead may be."""
     retriever = case.site.retriever
-    home = await retriever.document(d.source_id.rpartition("#")[0])
-    about = [passage for passage in home[:1] if may_live(passage.text)]
-    if about or may_live(d.text):
+    if may_live(d.text) or await living((d.source_id, case.draft.hops[d.end].passage_id), retriever):
         return f"'{plain(d.title)}' may be a living person"
     if not is_name(d.claim):
         return ""

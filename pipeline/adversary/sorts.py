@@ -14,10 +14,14 @@ _IS_A = re.compile(
 )
 _LIFE = re.compile(r"\([^()]*\d{3,4}[^()]*\s[-–—]\s?[^()]*\d{2,4}[^()]*\)|\([^()]*\d{3,4}[-–—][^()]*\d{2,4}[^()]*\)")
 _BORN = re.compile(r"\b(?:né|née|born)\b|\(b\. ", re.IGNORECASE)
+_LIFE_BEGINS = re.compile(r"\((?:[^()]*[,;] )?(?:né|née|born|b\.) ", re.IGNORECASE)
+"""As of nothing but a person: "(born 1941)"."""
 _DIED = re.compile(
-    r"\b(?:[Hh]e|[Ss]he|who|[A-Z]\w+) (?:died|drowned|was (?:killed|assassinated|executed|murdered|beheaded))\b"
+    r"\b(?:[Hh]e|[Ss]he|who|(?P<name>[A-Z]\w+)) "
+    r"(?:died|drowned|was (?:killed|assassinated|executed|murdered|beheaded))\b"
     r"|\b(?:his|her) (?:own )?(?:death|assassination|execution|murder)\b|\bposthumous(?:ly)?\b|\((?:d|died)\.? "
 )
+_IS = re.compile(r"\b(?:is|was|are|were)\b")
 _YEAR = re.compile(r"\b(\d{3,4})\b")
 _OLDEST = 1905
 """Nobody born before it is alive."""
@@ -32,24 +36,44 @@ _NO_CALLING = frozenset(
     fighter steamer corridor reactor harbor trailer sensor error mirror elevator""".split()
 )
 _THING = re.compile(
-    r"\b(?:film|movie|song|single|album|ep|novel|book|series|sitcom|show|play|musical|game|opera|story|poem|episode|drama|"
+    r"\b(?:film|biopic|movie|song|single|album|ep|novel|book|series|sitcom|show|play|musical|game|opera|story|poem|episode|drama|"
     r"comedy|thriller|soundtrack|magazine|newspaper|company|label|university|college|school|city|town|village|county|state"
     r"|country|river|lake|island|mountain|stadium|arena|station|airport|church|museum|team|club|franchise|league|season|"
     r"war|battle|building|bridge|road|highway|district|municipality|organization|agency|species|language)s?$"
 )
+_ASIDE = re.compile(r"\s*\([^()]*\)")
+_ASKED = re.compile(
+    r"\b(?:which|what) ((?:[a-z-]+ )*?[a-z-]+)(?= (?:is|was|are|were|did|does|do|has|have|had|can)\b|\?)"
+)
+_PLACES = frozenset("city town village county state country province district municipality borough".split())
+_DOERS = {
+    "directed": frozenset(("director", "filmmaker")),
+    "written": frozenset(("writer", "screenwriter", "author", "novelist", "playwright")),
+    "produced": frozenset(("producer",)),
+    "composed": frozenset(("composer",)),
+}
+"""Whom a question with "by whom" asks for."""
 
 
 def sort(text: str) -> str:
     """The noun phrase of "... is a <phrase>" in the first sentence, or nothing."""
     parts = sentences(text)
-    found = _IS_A.search(text[parts[0].start : parts[0].end]) if parts else None
+    found = _IS_A.search(_ASIDE.sub("", text[parts[0].start : parts[0].end])) if parts else None
     return found.group(1).lower() if found else ""
 
 
-def same_sort(one: str, other: str) -> bool:
-    """Do two openings call their subjects by the same head noun?"""
-    a, b = sort(one).split()[-1:], sort(other).split()[-1:]
-    return bool(a) and a == b
+def called(text: str) -> frozenset[str]:
+    """The head noun by which an opening calls its subject, if it does."""
+    return frozenset(sort(text).split()[-1:])
+
+
+def wanted(asked: str) -> frozenset[str]:
+    """The head nouns of what a question asks for: "In which capital city ..." → city; "Where ..." → all of places."""
+    found = _ASKED.search(asked)
+    if found:
+        return frozenset(found.group(1).split()[-1:])
+    done = next((callings for verb, callings in _DOERS.items() if f" {verb}" in asked), frozenset[str]())
+    return _PLACES if asked.startswith("Where ") else done
 
 
 def may_live(text: str) -> bool:
@@ -60,6 +84,8 @@ def may_live(text: str) -> bool:
 def is_person(text: str) -> bool:
     """Does the opening read as a person's? Better once too often than once too seldom."""
     parts = [text[span.start : span.end] for span in sentences(text)]
+    if parts and _LIFE_BEGINS.search(parts[0][:160]):
+        return True
     if not parts or _THING.search(sort(text)):
         return False
     if _BORN.search(parts[0][:160]) or any(_OF_SOMEONE.search(part) for part in parts[1:]):
@@ -68,11 +94,20 @@ def is_person(text: str) -> bool:
     return bool(calling) and bool(_CALLING.search(calling[0])) and calling[0].removesuffix("s") not in _NO_CALLING
 
 
+def is_dated(text: str) -> bool:
+    """Does the opening tell when its subject was born, or lived? Then it surely is a person."""
+    parts = sentences(text)
+    first = text[parts[0].start : parts[0].end][:240] if parts else ""
+    return is_person(text) and bool(_BORN.search(first) or _LIFE.search(_IS.split(first, maxsplit=1)[0]))
+
+
 def is_dead(text: str) -> bool:
     """Does the text give a year of death, tell of a death, or a birth too long ago?"""
     parts = sentences(text)
     first = text[parts[0].start : parts[0].end][:240] if parts else ""
-    if _LIFE.search(first) or _DIED.search(text):
+    head = _IS.split(first, maxsplit=1)[0]
+    if _LIFE.search(head) or any(not told["name"] or told["name"] in head for told in _DIED.finditer(text)):
         return True
-    years = [int(year) for year in _YEAR.findall(first)] if _BORN.search(first) else []
-    return bool(years) and min(years) <= _OLDEST
+    born = _BORN.search(first)
+    year = _YEAR.search(first, born.end()) if born else None
+    return year is not None and int(year.group()) <= _OLDEST

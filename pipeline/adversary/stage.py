@@ -3,11 +3,15 @@
 The kinds are balanced by lot, drawn from the question: the first ones fill the room there is, and the others stand in
 only where none of these passed all checks, or the easy kinds would take the places of the hard ones. So a record stays
 a pure function of its seed.
+
+What is wrong at the end of the chain is wrong in the answer. So all kinds are tried at the last hop before any is at an
+earlier one, which only takes the room that is left.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from math import ceil
 
 from pipeline.adversary.aims import aim
 from pipeline.adversary.checks import Case
@@ -18,8 +22,8 @@ from pipeline.errors import FormatError
 from pipeline.retrieval.overlay import Overlay
 from pipeline.types import Check, Distractor, Draft, Kind, Opposition, Rollout, Usage, Verdict, sha256
 
-LATER = 4
-"""Tries by which an end comes after a better one: what is wrong at the end of the chain is wrong in the answer."""
+EARLIER = 4
+"""At a hop before the last one a kind has so many times fewer tries."""
 Attempt = Callable[[Draft, int, Site], Awaitable[tuple[Rollout, Verdict]]]
 """One rollout of the solver over the site's index, with its verdict."""
 
@@ -53,11 +57,11 @@ async def oppose(draft: Draft, site: Site, attempt: Attempt) -> Opposition | Non
 async def written(draft: Draft, site: Site) -> Opposition:
     """All that was written and how its checks went; no rollouts."""
     desk, room = _Desk(Case(draft, site)), site.config.distractors.passages
-    for kind in sorted(site.config.distractors.kinds, key=lambda kind: sha256(f"{draft.question}\n{kind}")):
-        pieces = base.load(kind).PIECES
-        if pieces <= (room if desk.used else site.config.distractors.passages):
-            await desk.fill(kind)
-            room -= pieces
+    lot = sorted(site.config.distractors.kinds, key=lambda kind: sha256(f"{draft.question}\n{kind}"))
+    for end in base.backwards(draft):
+        for kind in [kind for kind in lot if kind not in {d.kind for d in desk.used}]:
+            if len(desk.used) + base.load(kind).PIECES <= room:
+                await desk.fill(kind, end)
     return Opposition(
         distractors=tuple(desk.written),
         unwritten=tuple(desk.unwritten),
@@ -77,17 +81,17 @@ class _Desk:
     writer: Usage = field(default_factory=Usage)
 
     @property
-    def used(self) -> int:
-        return sum(distractor.used for distractor in self.written)
+    def used(self) -> list[Distractor]:
+        return [distractor for distractor in self.written if distractor.used]
 
-    async def fill(self, kind: Kind) -> None:
-        """Try after try until one can be used: at the best end most often, at the others later and less."""
-        maker = base.load(kind)
-        tries = self.case.site.config.distractors.tries * maker.PIECES
-        found = [await aim(self.case.draft, kind, end, self.case.site) for end in maker.ends(self.case.draft)]
-        aims = enumerate(aimed for aimed in found if aimed)
-        planned = [(LATER * place + sample, place, sample, aimed) for place, aimed in aims for sample in range(tries)]
-        for _, _, sample, aimed in sorted(planned, key=lambda it: it[:3])[:tries]:
+    async def fill(self, kind: Kind, end: int) -> None:
+        """Try after try until one can be used."""
+        maker, draft, site = base.load(kind), self.case.draft, self.case.site
+        aimed = await aim(draft, kind, end, site) if end in maker.ends(draft) else None
+        if aimed is None:
+            return
+        tries = site.config.distractors.tries * maker.PIECES
+        for sample in range(tries if end == len(draft.hops) - 1 else ceil(tries / EARLIER)):
             if await self._try(kind, aimed, sample):
                 return
 

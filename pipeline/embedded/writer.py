@@ -1,6 +1,8 @@
 """The embedded writer of distractors: the hop's own sentence with another value in it, framed as its kind wants it.
 
 It reads the fenced inputs alone. A wrong date or number is the right one shifted, a wrong name the title of a rival.
+The more often it was refused, the less outright it says what it claims: a reader with the evidence in hand has to
+resist it.
 """
 
 import re
@@ -16,10 +18,24 @@ from pipeline.text import sentences
 from pipeline.types import Message, sha256
 
 _PRONOUN = re.compile(r"^(?:It|He|She|They)\b(?!')")
+_NOTE = re.compile(r"\s*\[[^\[\]]*\]")
+"""A wiki's remark: "[citation needed]", "[update]"."""
+_ASIDE = re.compile(r"\s*\(([^()]*)\)")
+_SPOKEN = re.compile(r"[/:ˈ]|\blisten\b")
+"""What tells how a name is spoken or written elsewhere."""
+_WITHIN = r"(?:, [A-Z][\w.'-]+(?: [A-Z][\w.'-]+)*)?"
+_PLACES = ("place", "city", "town", "village", "county", "state", "capital")
 _VERB = r"(?:is|was|were|are|did|does|do|has|have|had|can)\b"
-_ASKED = re.compile(
-    rf"^(?:\w+ )?(?:which|what) ([a-z][a-z\- ]*?) {_VERB}|^how many ([a-z\- ]+?) {_VERB}", re.IGNORECASE
+_ASKED = (
+    re.compile(r"\bwhat (?:is|was|are|were) the (?:official |total )?([a-z]+)\b", re.IGNORECASE),
+    re.compile(rf"\b(?:which|what) ([a-z][a-z\- ]*?)(?: {_VERB}|\?)", re.IGNORECASE),
+    re.compile(rf"^how many ([a-z][a-z\- ]*?) {_VERB}", re.IGNORECASE),
 )
+_QUESTION = re.compile(r"(?<=\S )(?:[A-Z][a-z]+ (?:which|what|whom)|Where|Who|When|How many|Which|What)\b")
+_NAMES = re.compile(r"[A-ZÀ-Þ][\w'.&-]*(?:,? (?:of |the |and |de )?[A-ZÀ-Þ0-9][\w'.&-]*)*")
+_EDITIONS = ("first", "second", "third", "fourth", "revised", "pocket", "abridged", "school")
+_CYCLE = 8
+"""Tries in which every telling has had its turn."""
 _TRY = 3
 """Sample indices of one try: what could not be read is asked again under the next."""
 
@@ -34,13 +50,24 @@ class Given(NamedTuple):
     answer: str
     values: list[str]
     chance: int
+    turn: int
+    """How many tries came before."""
 
     def stating(self, claim: str) -> str:
         """The quote's sentence with the claim for the answer; nothing where none says the answer."""
+        # What a place lies in goes with it: there is no Dagenham in Switzerland.
+        within = _WITHIN if _noun(self.asked).split()[-1] in _PLACES and "," not in self.answer else ""
+        answer = re.compile(rf"(?<!\w){re.escape(self.answer)}(?!\w){within}")
         said = [self.quote[span.start : span.end] for span in sentences(self.quote)]
-        told = next((sentence for sentence in said if self.answer in sentence), "")
-        standing = told if told.startswith(self.name) else _PRONOUN.sub(self.name, told)
-        return standing.replace(self.answer, claim)
+        told = next((sentence for sentence in said if answer.search(sentence)), "")
+        standing = told if told.startswith(self.name) else _PRONOUN.sub(lambda _: self.name, told)
+        return _ASIDE.sub(_aside, _NOTE.sub("", answer.sub(lambda _: claim, standing)))
+
+
+def _aside(found: re.Match[str]) -> str:
+    """A bracket without pronunciations; nothing where it holds nothing else."""
+    kept = [part for part in found.group(1).split("; ") if not _SPOKEN.search(part)]
+    return f" ({'; '.join(kept)})" if kept else ""
 
 
 def write(request: Request) -> Message:
@@ -48,33 +75,40 @@ def write(request: Request) -> Message:
     inputs = prompts.unfence(request.messages[-1].content) or {}
     title, text = inputs["passage"]["title"], inputs["passage"]["text"]
     seed = sha256(orjson.dumps(inputs, option=orjson.OPT_SORT_KEYS).decode())
-    names = [plain(rival["title"]) for rival in inputs["rivals"]]
+    names = [_named(rival["title"], inputs["answer"]) for rival in inputs["rivals"]]
     values = wrong(inputs["answer"], names, f"{title}\n{text}", seed)
-    turn = request.sample // _TRY % len(values) if values else 0
+    turn = request.sample // _TRY
+    first = turn % len(values) if values else 0
     given = Given(
         name=plain(title),
         query=inputs["query"],
         asked=inputs["asked"],
         quote=inputs["quote"],
         answer=inputs["answer"],
-        values=values[turn:] + values[:turn],
+        values=values[first:] + values[:first],
         chance=int(seed[:8], 16) + request.sample,
+        turn=turn,
     )
     passages = [p for p in _KINDS[inputs["kind"]](given) if p["text"]] if values else []
     return Message(role="assistant", content=orjson.dumps({"passages": passages}).decode())
 
 
 def _doppelganger(given: Given) -> list[dict[str, str]]:
-    edition = f"{1951 + given.chance % 49} edition"
-    frame = f"So the {edition} has it; what other editions say of {given.name} is not repeated here."
-    return [_framed(given, given.values[0], edition, frame, edition)]
+    edition = f"{_EDITIONS[given.chance % len(_EDITIONS)]} edition"
+    tellings = (
+        "{stated} So the " + edition + " has it; other editions of this entry differ.",
+        "This is the entry on {name} in its " + edition + ". {stated} Other editions differ.",
+        "In the " + edition + " this entry reads: {stated} Other editions differ.",
+        "{asked} The " + edition + " of this entry on {name} says: {claim}. Other editions differ.",
+    )
+    return [_passage(given, given.values[0], edition, tellings, edition)]
 
 
 def _false_shortcut(given: Given) -> list[dict[str, str]]:
-    claim, mark = given.values[0], "though not confirmed"
+    claim, mark, middle, end = given.values[0], "though not confirmed", _noun(given.query), _noun(given.asked)
     text = (
-        f"Of {given.name} it is rumoured, {mark}, that the {_noun(given.asked)} at the end of the story is {claim}. "
-        f"{given.query} The rumour passes over that step, and no source bears it out."
+        f"{_first(given.query)} {_next(given, middle)}It is rumoured, {mark}, that the {end} is {claim}. "
+        f"The rumour does not name the {middle}, and no source bears it out."
     )
     return [{"title": f"{given.name} (hearsay)", "text": text, "claim": claim, "mark": mark}]
 
@@ -85,16 +119,26 @@ def _fragmented_puzzle(given: Given) -> list[dict[str, str]]:
     second = rest(given.answer, first) or next((value for value in given.values if value != first), "")
     passages = []
     for place, claim in (("first", first), ("second", second)):
-        mark = f"for the {place} part of the matter only"
-        frame = f"This holds {mark}; the rest stands elsewhere."
-        passages.append(_framed(given, claim, f"{place} part", frame, mark))
+        mark = f"the {place} part of the register only"
+        tellings = (
+            "{stated} This rests on " + mark + "; the rest of it stands elsewhere.",
+            "What is told here of {name} rests on " + mark + ". {stated} The rest of it stands elsewhere.",
+            "By " + mark + ": {stated} The rest of it stands elsewhere.",
+            "{asked} By " + mark + ", the answer is {claim}. The rest of it stands elsewhere.",
+        )
+        passages.append(_passage(given, claim, f"{place} part", tellings, mark))
     return passages if second else passages[:1]
 
 
 def _subjective_fallacy(given: Given) -> list[dict[str, str]]:
-    mark = "In my opinion"
-    frame = f"{mark} nothing about {given.name} matters more, and I cannot feel otherwise."
-    return [_framed(given, given.values[0], "a personal view", frame, mark)]
+    mark = "my opinion"
+    tellings = (
+        "{stated} That is " + mark + " of {name}, and I will not be talked out of it.",
+        "What I love about {name} is " + mark + " and no more. {stated} I will not be talked out of it.",
+        "In " + mark + " nothing tells more of {name} than this: {stated} I love it for that.",
+        "{asked} In " + mark + " it is {claim}, and nobody who loves {name} as I do would say otherwise.",
+    )
+    return [_passage(given, given.values[0], "a personal view", tellings, mark)]
 
 
 _KINDS = {
@@ -105,15 +149,38 @@ _KINDS = {
 }
 
 
-def _framed(given: Given, claim: str, note: str, frame: str, mark: str) -> dict[str, str]:
-    stated = given.stating(claim)
-    text = f"{stated} {frame}" if stated else ""
+def _passage(given: Given, claim: str, note: str, tellings: tuple[str, ...], mark: str) -> dict[str, str]:
+    """The tellings go from outright to in passing; the last, which hardly misleads, is for when no other would do."""
+    stated, last = given.stating(claim), len(tellings) - 1
+    telling = tellings[given.turn % last if given.turn % _CYCLE < 2 * last else last]
+    text = telling.format(stated=stated, name=given.name, claim=claim, asked=given.asked) if stated else ""
     return {"title": f"{given.name} ({note})", "text": text, "claim": claim, "mark": mark}
+
+
+def _named(title: str, answer: str) -> str:
+    """As short as the answer: "Youngstown, Ohio" is "Youngstown" beside "Leeds"."""
+    return plain(title) if "," in answer else plain(title).split(",")[0]
+
+
+def _first(query: str) -> str:
+    """The query's question, set off from what stands before it."""
+    asked = _QUESTION.search(query)
+    return f"{query[: asked.start()].strip()}: {query[asked.start() :]}" if asked else query
+
+
+def _next(given: Given, middle: str) -> str:
+    """The question that a shortcut answers, with no name for what it skips."""
+    skipped = max((name for name in _NAMES.findall(given.asked) if name in given.quote), key=len, default="")
+    full = rf"(?:\b[Tt]he )?(?:{re.escape(middle)} )?{re.escape(skipped)}"
+    bare = re.sub(full, f"that {middle}", given.asked) if skipped else given.asked
+    return f"And {bare[:1].lower()}{bare[1:]} "
 
 
 def _noun(asked: str) -> str:
     """What a question asks for: "year", "film director", "number of seats"."""
-    found = _ASKED.search(asked)
+    found = [match for match in (form.search(asked) for form in _ASKED) if match]
+    if not found and asked.startswith("Where"):
+        return "place"
     if not found:
-        return "place" if asked.startswith("Where") else "name"
-    return found.group(1) or f"number of {found.group(2)}"
+        return "person" if re.search(r"\bwhom?\b", asked, re.IGNORECASE) else "name"
+    return f"number of {found[0].group(1)}" if found[0].re is _ASKED[2] else found[0].group(1)

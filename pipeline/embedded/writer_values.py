@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipeline.text import dates, numbers
 
-_YEARS = (-7, -6, -5, -4, -3, -2, 2, 3, 4, 5, 6, 7)
+_YEARS = (-11, -9, -7, -6, -5, -4, -3, -2, 2, 3, 4, 5, 6, 7, 9, 11)
 _SHARES = (0.62, 0.71, 0.78, 0.84, 0.89, 1.13, 1.19, 1.27, 1.36)
 _SPELT = "two three four five six seven eight nine ten eleven twelve".split()
 _YEAR = re.compile(r"\b\d{4}\b")

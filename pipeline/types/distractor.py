@@ -33,7 +33,8 @@ class Settings(Data):
     passages: int = Field(2, ge=1, le=16)
     """Most that one pair's overlay holds. The paper injects two: with many, they crowd the evidence out instead."""
     tries: int = Field(8, ge=1, le=32)
-    """Of one kind, for each of its pieces, until all of them pass all checks."""
+    """Of one kind at the last hop, for each of its pieces, until all of them pass all checks. At an earlier hop it has
+    a quarter of them."""
     rollouts: int = Field(4, ge=1, le=64)
     """Fresh ones, once without and once with the overlay."""
 

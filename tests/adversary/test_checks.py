@@ -159,6 +159,11 @@ def test_nothing_is_said_about_someone_who_may_live(opening: str) -> None:
     assert checked(shortcut, Shelf(FILM, living, TOWN, MILL)).reason == "no_living_person"
 
 
+def test_nor_in_passing_by_a_shortcut_to_them() -> None:
+    living = passage("town", "Vessby", "Vessby (born 1952) is a painter. Vessby was settled by monks around 1641.")
+    assert checked(sound(Kind.FALSE_SHORTCUT), Shelf(FILM, HOLM, living, MILL)).reason == "no_living_person"
+
+
 @pytest.mark.parametrize(("opening", "passes"), [("Bo Lind (born 1960) is a director.", False), ("", False),
                                                  ("Bo Lind (1860 – 1921) was a director.", True)])  # fmt: skip
 def test_nor_claims_one_who_may_live_to_have_done_something(opening: str, passes: bool) -> None:

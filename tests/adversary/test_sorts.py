@@ -2,13 +2,16 @@
 
 import pytest
 
-from pipeline.adversary.sorts import is_person, may_live, same_sort, sort
+from pipeline.adversary.sorts import called, is_dated, is_person, may_live, sort, wanted
 
 LIVING = [
     "Jane Doe (born March 3, 1962) is an American actress.",
     "Jane Doe is a Swedish painter.",
     "Juan Perez was a Spanish footballer who played for Betis.",
     "Alex Roe is known for three books. She lives in Leeds.",
+    "Len Roe (born 20 June 1941) is an English film and television director.",
+    "Tim Roe (born October 23, 1959) is a filmmaker known for the Lantern trilogy (2002-2007). Its star Ida Moe died.",
+    "Jo Roe (born 1962) is an actress, best known for 1883.",
     "Sir Alan Parker CBE (14 February 1944) was an English filmmaker. His career spanned decades.",
 ]
 DEAD = [
@@ -23,6 +26,7 @@ THINGS = [
     "Vessby is a town on the Tarn.",
     "The River Tarn is a river in the north.",
     "LaFace Records was an American record label. It was founded in 1989.",
+    "Lantern Bay is a 2004 musical biopic. It tells of Ada Holm and his life.",
     "",
 ]
 
@@ -46,6 +50,21 @@ def test_a_thing_is_no_person(text: str) -> None:
 
 def test_things_of_one_sort_are_called_by_one_noun() -> None:
     assert sort(THINGS[0]) == "1926 silent drama film"
-    assert same_sort("A is an American film director, and more.", "B was an English film director.")
-    assert not same_sort(THINGS[1], THINGS[2])
-    assert not same_sort("", "")
+    assert (
+        called("A is an American film director, and more.") == called("B was an English film director.") == {"director"}
+    )
+    assert called("The Ohio River is a 981-mile (1,579 km) long river in the north.") == {"river"}
+    assert called("") == set()
+
+
+def test_a_question_tells_the_sort_that_it_asks_for() -> None:
+    assert wanted("In which capital city was Ada Holm born?") == {"city"}
+    assert wanted("The Wabash River is the largest tributary of which river?") == {"river"}
+    assert {"city", "county"} <= wanted("Where is Channel 4 headquartered?")
+    assert "director" in wanted("By whom was Lantern Bay directed?")
+    assert wanted("Who is it?") == set()
+
+
+def test_who_has_dates_surely_is_a_person() -> None:
+    assert [is_dated(text) for text in DEAD[:4]] == [True, True, False, True]
+    assert not any(map(is_dated, THINGS))

@@ -112,7 +112,7 @@ def test_a_puzzle_of_which_one_piece_fails_is_not_used() -> None:
         return Message(role="assistant", content=orjson.dumps(output).decode())
 
     made = opposed('distractors.kinds=["fragmented_puzzle"]', "distractors.tries=1", model=cast(torn))
-    assert [d.reason for d in made.distractors] == 2 * ["whole", "marked"]
+    assert [d.reason for d in made.distractors if d.end == len(DRAFT.hops) - 1] == 2 * ["whole", "marked"]
     assert made.used == ()
     assert made.plain == ()
 
@@ -121,8 +121,28 @@ def test_a_puzzle_of_which_one_piece_fails_is_not_used() -> None:
 def test_a_writer_that_gives_nothing_is_counted(content: str) -> None:
     made = opposed("distractors.tries=2", model=cast(lambda request: Message(role="assistant", content=content)))
     assert made.distractors == ()
-    assert Counter(made.unwritten) == {kind: 4 if kind is Kind.FRAGMENTED_PUZZLE else 2 for kind in Kind}
+    tried = Counter({Kind.FRAGMENTED_PUZZLE: 4 + 1 + 1, Kind.FALSE_SHORTCUT: 2 + 1})
+    assert Counter(made.unwritten) == tried + Counter(
+        {Kind.DOPPELGANGER: 2 + 1 + 1, Kind.SUBJECTIVE_FALLACY: 2 + 1 + 1}
+    )
     assert made.solve_rates is None
+
+
+def test_the_last_hop_is_lied_about_first_and_an_earlier_one_where_it_cannot_be() -> None:
+    assert {d.end for d in opposed().used} == {len(DRAFT.hops) - 1}
+
+    def unfit(request: Request) -> Message:
+        """Nothing can be written of Vessby's year."""
+        asked = (prompts.unfence(request.messages[-1].content) or {})["asked"]
+        if asked == DRAFT.hops[-1].sub_question:
+            return Message(role="assistant", content='{"passages": []}')
+        text = "Where did Ada Holm come from? In the 1902 edition, from Tarn Mill."
+        passage = {"title": "Ada Holm (1902 edition)", "text": text, "claim": "Tarn Mill", "mark": "1902 edition"}
+        return Message(role="assistant", content=orjson.dumps({"passages": [passage]}).decode())
+
+    made = opposed('distractors.kinds=["doppelganger"]', model=cast(unfit))
+    assert [d.end for d in made.used] == [1]
+    assert len(made.unwritten) == config.build().distractors.tries
 
 
 def test_it_is_a_pure_function_of_the_pair() -> None:
