@@ -13,6 +13,7 @@ from pipeline.agents.site import Site
 from pipeline.agents.teacher import teach
 from pipeline.config import TeacherConfig
 from pipeline.encounters import encounters
+from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.measure import f1
 from pipeline.types import Distractor, Draft, Lesson, Opposition, Outcome, Rollout
@@ -22,6 +23,7 @@ async def lessons(draft: Draft, opposition: Opposition | None, key: str, site: S
     """As many as are configured, by sample; none where there is no distractor to meet. `key` is the seed's."""
     if opposition is None or not opposition.used:
         return ()
+    ledger.enter(ledger.TEACH)
     samples = range(site.config.teacher.rollouts)
     return tuple(await asyncio.gather(*(_lesson(draft, opposition.used, key, sample, site) for sample in samples)))
 

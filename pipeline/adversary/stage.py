@@ -19,6 +19,7 @@ from pipeline.agents.site import Site
 from pipeline.distractors import base
 from pipeline.distractors.base import Aim
 from pipeline.errors import FormatError
+from pipeline.llm import ledger
 from pipeline.retrieval.overlay import Overlay
 from pipeline.types import Check, Distractor, Draft, Kind, Opposition, Rollout, Usage, Verdict, sha256
 
@@ -36,6 +37,7 @@ async def oppose(draft: Draft, site: Site, attempt: Attempt) -> Opposition | Non
     chosen = site.config.distractors
     if not chosen.kinds:
         return None
+    ledger.enter("distractors")
     made = await written(draft, site)
     if not made.used:
         return made

@@ -15,6 +15,9 @@ from pydantic import Field
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.types import Data, Usage
 
+TEACH = "teach"
+"""The stage whose rollouts are the teacher's."""
+
 
 class Spent(Data):
     """All calls of one role."""
@@ -39,16 +42,18 @@ class Spent(Data):
 
 
 class Spending(Data):
-    """Of one seed, or of a whole run. The stages are `round 0`, `round 1`, ..., `confirmation`; the roles go by the
-    name of what was asked for (`propose`, `revise`, `answer`, `verdict`, ...)."""
+    """Of one seed, or of a whole run. The stages are `round 0`, `round 1`, ..., `confirmation`, `distractors`, `teach`;
+    the roles go by the name of what was asked for (`propose`, `revise`, `answer`, `verdict`, ...)."""
 
     by_stage: dict[str, dict[str, Spent]] = Field(default_factory=dict)
 
     @property
     def roles(self) -> dict[str, Spent]:
+        """What the stage `teach` answers is the teacher's, who is asked for the same as the solver: `teach`."""
         total: dict[str, Spent] = {}
-        for roles in self.by_stage.values():
-            for role, spent in roles.items():
+        for stage, roles in self.by_stage.items():
+            for asked, spent in roles.items():
+                role = TEACH if (stage, asked) == (TEACH, "answer") else asked
                 total[role] = total.get(role, Spent()) + spent
         return total
 

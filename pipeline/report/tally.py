@@ -18,8 +18,7 @@ ROLES = {
     "generator": ("propose", "compose"),
     "refiner": ("revise",),
     "solver": ("answer",),
-    # The ledger goes by the last tool, and the teacher's is the solver's.
-    "teacher": (),
+    "teacher": ("teach",),
     "judge": ("verdict",),
     "reader": ("read", "weigh"),
     "writer": ("write",),

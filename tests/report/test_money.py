@@ -32,6 +32,12 @@ def test_roles_and_rounds_add_up_to_all() -> None:
     assert rows["per accepted pair"][1:] == ("5.0", "2.0", "500", "25%", "50", "0", "10.0", "1.00")
 
 
+def test_what_the_teacher_answers_is_not_the_solver_s() -> None:
+    among = Spending(by_stage={"distractors": {"answer": spent(2, 0.5)}, "teach": {"answer": spent(3, 1.0)}})
+    rows = {row[0]: row[1] for row in money.rows(among, 1)}
+    assert [rows[name] for name in ("solver", "teacher", "distractors", "teach", "all")] == ["2", "3", "2", "3", "5"]
+
+
 def test_an_unknown_price_makes_an_unknown_cost_and_no_pair_none() -> None:
     begun = {**SPENDING.by_stage["round 0"], "verdict": spent(1, None)}
     unknown = Spending(by_stage={**SPENDING.by_stage, "round 0": begun})
