@@ -4,6 +4,7 @@ Rules: TRL 1.16 "Dataset formats" (`prompt`, `chosen`, `rejected` as messages, a
 alone, so that a completion with observations would train on the distractor: either completion is one assistant turn.
 The rejected one is the first of a misled rollout that searches for the distractor's claim or answers with it; the
 chosen one is the next turn, after the very same messages, of a rollout that met the distractor and never cited it.
+The teacher's rollouts are taken, and the solver's over the overlay.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ import pyarrow as pa
 
 from pipeline import chat
 from pipeline.agents.environment import Environment
-from pipeline.types import Encounter, Lesson, Message, Outcome, Record
+from pipeline.encounters import encounters
+from pipeline.types import Encounter, Message, Outcome, Record, Rollout
 from pipeline.views.base import PROVENANCE, provenance, under
 
 SCHEMA = pa.schema(
@@ -29,6 +31,13 @@ SCHEMA = pa.schema(
 )
 
 
+class Met(NamedTuple):
+    """A rollout, and the distractors that it was shown."""
+
+    rollout: Rollout
+    encounters: tuple[Encounter, ...]
+
+
 class Pair(NamedTuple):
     """`messages` are those of the misled rollout up to its `rejected` turn."""
 
@@ -40,7 +49,7 @@ class Pair(NamedTuple):
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     tools, seen = environment.offered, set()
-    for pair in _pairs(record.lessons):
+    for pair in (pair for among in _met(record) for pair in _pairs(among)):
         texts = chat.dumped((*under(environment, pair.messages), pair.chosen, pair.rejected))
         if texts and (*texts[-2:], len(texts)) not in seen:
             seen.add((*texts[-2:], len(texts)))
@@ -55,20 +64,29 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
             }
 
 
-def _pairs(lessons: tuple[Lesson, ...]) -> Iterator[Pair]:
-    for lesson in lessons:
-        misled = lesson.rollout.trajectory.messages
-        for met in lesson.encounters:
+def _met(record: Record) -> Iterator[list[Met]]:
+    """The rollouts among the question's distractors: the teacher's, and the solver's, which begin otherwise."""
+    yield [Met(lesson.rollout, lesson.encounters) for lesson in record.lessons]
+    tried = record.opposition
+    if tried and record.draft:
+        pairs = zip(tried.opposed, tried.opposed_verdicts, strict=True)
+        yield [Met(r, encounters(record.draft, tried.used, r, correct=v.correct)) for r, v in pairs]
+
+
+def _pairs(among: list[Met]) -> Iterator[Pair]:
+    for rollout, found in among:
+        misled = rollout.trajectory.messages
+        for met in found:
             if met.outcome is Outcome.MISLED and met.cited_at is not None:
-                turn = next((t for other in lessons if (t := _resisting(other, met, misled[: met.cited_at]))), None)
+                turn = next((t for other in among if (t := _resisting(other, met, misled[: met.cited_at]))), None)
                 if turn:
                     yield Pair(met, misled[: met.cited_at], turn, misled[met.cited_at])
 
 
-def _resisting(lesson: Lesson, met: Encounter, prompt: tuple[Message, ...]) -> Message | None:
+def _resisting(other: Met, met: Encounter, prompt: tuple[Message, ...]) -> Message | None:
     """What a rollout did after the same messages, if it resisted that distractor."""
-    messages = lesson.rollout.trajectory.messages
-    same = any(e.distractor == met.distractor and e.outcome is Outcome.RESISTED for e in lesson.encounters)
+    messages = other.rollout.trajectory.messages
+    same = any(e.distractor == met.distractor and e.outcome is Outcome.RESISTED for e in other.encounters)
     if not same or messages[: len(prompt)] != prompt or len(messages) <= len(prompt):
         return None
     turn = messages[len(prompt)]

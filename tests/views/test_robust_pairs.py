@@ -66,5 +66,18 @@ def test_without_a_shared_state_a_meeting_or_a_resistance_there_is_no_pair():
     assert rows(accepted(1)) == []
 
 
+def test_the_solver_s_rollouts_over_the_overlay_make_pairs_too():
+    record = taught().model_copy(update={"lessons": ()})
+    assert record.draft
+    assert record.opposition
+    on, truth = ("the engineer", [W.engineer]), ("the town", [W.town])
+    resisted = lesson(record.draft, W, [FIRST, on, truth], W.year)
+    opposed = (record.opposition.opposed[0], resisted.rollout)
+    verdicts = (record.opposition.opposed_verdicts[0], resisted.verdict)
+    tried = record.opposition.model_copy(update={"opposed": opposed, "opposed_verdicts": verdicts})
+    (row,) = rows(record.model_copy(update={"opposition": tried}))
+    assert (said(*row["chosen"]), said(*row["rejected"])) == ({"query": "the engineer"}, {"answer": "1399"})
+
+
 def test_equal_turns_make_one_row():
     assert len(of(([FIRST], W.year), ([FIRST], "1399"), ([FIRST], "1399"))) == 1
