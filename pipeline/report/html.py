@@ -20,7 +20,7 @@ from pipeline.redact import clean
 from pipeline.report import money
 from pipeline.report.figures import Outside, Share
 from pipeline.report.tally import Tally
-from pipeline.report.traces import Item, item
+from pipeline.report.traces import Item, grown, item
 from pipeline.types import Record, Status
 
 SHOWN = 10
@@ -33,13 +33,15 @@ def page(records: Iterable[Record], config: RunConfig, outside: Outside = Outsid
     for record in records:
         tally.add(record)
         chosen.add(record)
+    accepted = chosen.accepted()
     return _JINJA.get_template("report.html.j2").render(
         f=(figures := tally.figures(outside)),
         money=money.rows(figures.paid, figures.accepted),
         money_heads=money.HEADS,
         config=config,
         prompts={name: prompts.load(name).digest for name in prompts.names()},
-        accepted=chosen.accepted(),
+        accepted=accepted,
+        grown=next((it for one in accepted if (it := grown(one.record))), None),
         rejected=chosen.rejected(),
     )
 

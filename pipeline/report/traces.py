@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pipeline.embedded.observed import seen
 from pipeline.process import Process, process
-from pipeline.types import Draft, Record, Rollout, Round, Trajectory, Verdict, sha256
+from pipeline.types import Draft, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, sha256
 
 SNIPPET = 220
 
@@ -66,6 +66,37 @@ class Item(NamedTuple):
     """All that any agent saw, once each, by title."""
     answers: tuple[str, ...]
     """The spellings of the answer, to mark in texts."""
+
+
+class Limb(NamedTuple):
+    """A stretch of an information tree without a fork, and what forks off at its end."""
+
+    nodes: tuple[tuple[bool, Node], ...]
+    """Whether the question was composed from it, and the node."""
+    limbs: tuple["Limb", ...]
+
+
+class Grown(NamedTuple):
+    draft: Draft
+    tree: Tree
+    limb: Limb
+
+
+def grown(record: Record) -> Grown | None:
+    """The first tree of an accepted pair, if it has one."""
+    tree = next((past.tree for past in record.rounds if past.tree), None)
+    return Grown(record.draft, tree, limb(tree, 0)) if tree and record.draft else None
+
+
+def limb(tree: Tree, index: int) -> Limb:
+    """What grows from that node on."""
+    taken = tree.path(tree.composed) if tree.composed is not None else ()
+    nodes, below = [], [index]
+    while len(below) == 1:
+        node = tree.nodes[below[0]]
+        nodes.append((node in taken, node))
+        below = [child for child, other in enumerate(tree.nodes) if other.parent == below[0]]
+    return Limb(tuple(nodes), tuple(limb(tree, child) for child in below))
 
 
 def item(record: Record) -> Item:

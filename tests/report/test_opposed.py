@@ -3,7 +3,7 @@
 from pipeline.config import RunConfig
 from pipeline.report.html import page
 from pipeline.report.tally import tally
-from pipeline.types import Kind, Outcome
+from pipeline.types import Kind, Node, Outcome, Tree
 from tests.lessons import taught
 from tests.records import batch
 
@@ -25,3 +25,18 @@ def test_the_page_shows_it_only_where_there_is_something_to_show() -> None:
     assert '<section id="distractors">' in text
     assert "<mark>1399</mark>" in text
     assert '<section id="distractors">' not in page(batch(), RunConfig())
+
+
+def test_the_page_shows_a_tree_where_one_was_grown() -> None:
+    nodes = [Node(parent=None, tool="", argument="", intent="", passage_ids=(), reached=("<Vessby>",))]
+    nodes += [
+        Node(parent=0, tool="search", argument=name, intent="why not", passage_ids=(), reached=(name,)) for name in "ab"
+    ]
+    record = taught(1)
+    past = record.rounds[0].model_copy(update={"tree": Tree(nodes=tuple(nodes), paths=(1,), composed=1, refused=1)})
+    text = page([record.model_copy(update={"rounds": (past,)})], RunConfig())
+    assert '<section id="tree">' in text
+    assert "3 nodes, 2 paths, 1 action refused" in text
+    assert "&lt;Vessby&gt;" in text
+    assert text.count('class="taken"') == 2
+    assert '<section id="tree">' not in page([record], RunConfig())

@@ -1,6 +1,7 @@
 import pytest
 
-from pipeline.report.traces import SNIPPET, item, snippet, steps
+from pipeline.report.traces import SNIPPET, grown, item, snippet, steps
+from pipeline.types import Node, Tree
 from tests.records import accepted, batch, draft, rejected, rollout, world
 
 
@@ -47,3 +48,23 @@ def test_a_snippet_shows_the_answer():
     assert len(cut) <= SNIPPET + 4
     assert snippet(text, "absent").startswith("word")
     assert snippet("short", "x") == "short"
+
+
+def test_a_tree_is_shown_by_its_stretches_and_forks():
+    def node(parent, argument):
+        tool = "search" if argument else ""
+        return Node(parent=parent, tool=tool, argument=argument, intent="", passage_ids=(), reached=())
+
+    #   seed - a - b - c
+    #           └ d
+    nodes = (node(None, ""), node(0, "a"), node(1, "b"), node(2, "c"), node(1, "d"))
+    record = accepted(1)
+    first = record.rounds[0].model_copy(update={"tree": Tree(nodes=nodes, paths=(4, 3), composed=4)})
+    found = grown(record.model_copy(update={"rounds": (first,)}))
+    assert found
+    assert [(taken, node.argument) for taken, node in found.limb.nodes] == [(True, ""), (True, "a")]
+    left, right = found.limb.limbs
+    assert [(taken, node.argument) for taken, node in left.nodes] == [(False, "b"), (False, "c")]
+    assert [(taken, node.argument) for taken, node in right.nodes] == [(True, "d")]
+    assert left.limbs == right.limbs == ()
+    assert grown(record) is None
