@@ -21,36 +21,15 @@ SHORT = 3
 """Exit code of a run that ended with fewer pairs than wanted."""
 
 
-def generate(  # noqa: PLR0913, PLR0917 - options of the user
-    ctx: typer.Context,
-    corpus: options.Corpus,
-    pairs: options.Pairs = None,
-    steps: options.Steps = None,
-    seed: options.Seed = None,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    retriever: options.Engine = None,
-    strategy: options.Strategy = None,
-    preset: options.Preset = None,
-    config: options.Config = None,
-    sets: options.Sets = None,
-    out: options.Out = None,
-    text_field: options.TextField = None,
-    title_field: options.TitleField = None,
-    id_field: options.IdField = None,
-    against: options.Against = None,
-    max_seeds: options.MaxSeeds = None,
-    seeds: options.Seeds = None,
-    concurrency: options.Concurrency = None,
-    budget_tokens: options.BudgetTokens = None,
-    budget_money: options.BudgetMoney = None,
-    budget_seconds: options.BudgetSeconds = None,
-    no_flow: NoFlow = False,
-    json: options.Json = False,
-) -> int:
+class _Asked:
+    pairs: options.Pairs
+    seeds: options.Seeds
+    against: options.Against
+
+
+@options.settled(_Asked, options.What, options.How)
+def generate(ctx: typer.Context, settings: RunConfig, no_flow: NoFlow = False, json: options.Json = False) -> int:
     """Make pairs out of CORPUS until so many are accepted. The same command again goes on where it stopped."""
-    given = {name: value for name, value in locals().items() if name in options.KEYS}
-    settings = options.settings(given, preset=preset, file=config, sets=sets)
     return _run(settings, None, way=None if no_flow else ctx.obj, json=json)
 
 
@@ -71,29 +50,13 @@ def resume(
     return _run(config.model_copy(update={"how": how}), folder, way=None if no_flow else ctx.obj, json=json)
 
 
-def preview(  # noqa: PLR0913, PLR0917 - options of the user
-    corpus: options.Corpus,
-    steps: options.Steps = None,
-    seed: options.Seed = None,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    retriever: options.Engine = None,
-    strategy: options.Strategy = None,
-    preset: options.Preset = None,
-    config: options.Config = None,
-    sets: options.Sets = None,
-    text_field: options.TextField = None,
-    title_field: options.TitleField = None,
-    id_field: options.IdField = None,
-    json: options.Json = False,
-) -> int:
+@options.settled(options.What, pairs=PREVIEWED)
+def preview(settings: RunConfig, json: options.Json = False) -> int:
     """Print three pairs of CORPUS with all their traces, and what a run will take; nothing is written."""
     from pipeline.cli.trial import trial
     from pipeline.report.forecast import forecast
     from pipeline.run import prepare
 
-    given = {name: value for name, value in locals().items() if name in options.KEYS}
-    settings = options.settings({**given, "pairs": PREVIEWED}, preset=preset, file=config, sets=sets)
     prepare.check(settings)
     with Progress(Tally(pairs=PREVIEWED, seeds=None)) as progress:
         tried = trial(settings, progress)

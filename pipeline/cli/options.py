@@ -5,6 +5,7 @@ A flag that is not given says nothing, so that the TOML file and the preset keep
 
 import re
 from collections.abc import Callable
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
@@ -72,6 +73,35 @@ Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, everything e
 Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="A known name, or the path of a file or folder.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or wiki/latest, wiki, latest, its digest.")]
 
+
+class What:
+    """What a run makes: the options of all commands that dig."""
+
+    steps: Steps
+    seed: Seed
+    model: Model
+    base_url: BaseUrl
+    retriever: Engine
+    strategy: Strategy
+    preset: Preset
+    config: Config
+    sets: Sets
+    text_field: TextField
+    title_field: TitleField
+    id_field: IdField
+
+
+class How:
+    """Where a run is kept, and what may end it."""
+
+    out: Out
+    max_seeds: MaxSeeds
+    concurrency: Concurrency
+    budget_tokens: BudgetTokens
+    budget_money: BudgetMoney
+    budget_seconds: BudgetSeconds
+
+
 KEYS = {
     "corpus": "corpus.name",
     "text_field": "corpus.text_field",
@@ -94,6 +124,34 @@ KEYS = {
     "out": "how.out",
     "against": "gates.against",
 }
+
+
+def settled(*groups: type, **fixed: Any) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command CORPUS and the options of the groups, and what they and the `fixed` ones come to as `settings`.
+
+    An option's default is the group's attribute of its name.
+    """
+    shared = {name: getattr(group, name, None) for group in groups for name in group.__annotations__}
+    kinds = {"corpus": Corpus} | {name: kind for group in groups for name, kind in group.__annotations__.items()}
+
+    def around(command: Callable[..., int]) -> Callable[..., int]:
+        own = [one for one in signature(command).parameters.values() if one.name != "settings"]
+
+        def run(**given: Any) -> int:
+            told = {name: given[name] for name in kinds if name in KEYS}
+            config = settings({**told, **fixed}, preset=given["preset"], file=given["config"], sets=given["sets"])
+            return command(settings=config, **{one.name: given[one.name] for one in own})
+
+        offered = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=shared.get(name, Parameter.empty), annotation=kind)
+            for name, kind in kinds.items()
+        ] + [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own]
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        run.__signature__ = Signature(offered)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in offered}
+        return run
+
+    return around
 
 
 def settings(

@@ -22,38 +22,18 @@ PILOT_PAIRS, FORECAST_PAIRS = 50, 1000
 Wanted = Annotated[int, typer.Option("--for", min=1, help="Pairs that the forecast is for.")]
 
 
-def pilot(  # noqa: PLR0913, PLR0917 - options of the user
-    corpus: options.Corpus,
-    pairs: Annotated[int, typer.Option(min=1, help="Accepted pairs to try it on.")] = PILOT_PAIRS,
-    wanted: Wanted = FORECAST_PAIRS,
-    steps: options.Steps = None,
-    seed: options.Seed = None,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    retriever: options.Engine = None,
-    strategy: options.Strategy = None,
-    preset: options.Preset = None,
-    config: options.Config = None,
-    sets: options.Sets = None,
-    out: options.Out = None,
-    text_field: options.TextField = None,
-    title_field: options.TitleField = None,
-    id_field: options.IdField = None,
-    max_seeds: options.MaxSeeds = None,
-    concurrency: options.Concurrency = None,
-    budget_tokens: options.BudgetTokens = None,
-    budget_money: options.BudgetMoney = None,
-    budget_seconds: options.BudgetSeconds = None,
-    json: options.Json = False,
-) -> int:
+class _Asked:
+    pairs: Annotated[int, typer.Option(min=1, help="Accepted pairs to try it on.")] = PILOT_PAIRS
+
+
+@options.settled(_Asked, options.What, options.How)
+def pilot(settings: RunConfig, wanted: Wanted = FORECAST_PAIRS, json: options.Json = False) -> int:
     """Make a few pairs of CORPUS and tell what many would take. 'generate' with the same settings goes on from them."""
     from pipeline.cli.stages import Job, straight
     from pipeline.run import prepare
 
-    given = {name: value for name, value in locals().items() if name in options.KEYS}
-    settings = options.settings(given, preset=preset, file=config, sets=sets)
     prepare.check(settings)
-    with Progress(Tally(pairs=pairs, seeds=None)) as progress:
+    with Progress(Tally(pairs=settings.how.pairs, seeds=None)) as progress:
         job = Job(settings, progress)
         try:
             exhausted = asyncio.run(straight(job)).exhausted
