@@ -1,11 +1,13 @@
 """What a run may cost at most: tokens, money, seconds.
 
 A call that finds the budget used up is not made, and answers that are kept still come for nothing. So the overshoot is
-what was in flight, and a run with a higher budget goes on where this one stopped.
+what was in flight, and a run with a higher budget goes on where this one stopped. A call that had to wait, for its turn
+or before another try, asks again: the budget is found through the context of the running task.
 """
 
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 
 from pipeline.errors import BudgetExceeded
 from pipeline.llm.base import LLM, Completion, Request
@@ -39,6 +41,15 @@ class Budget:
         self.paid += cost or 0.0
 
 
+_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+def check() -> None:
+    """Of the budget that the running call is paid from. Raises BudgetExceeded."""
+    if (budget := _budget.get()) is not None:
+        budget.check()
+
+
 class Budgeted:
     """Wraps the model that is paid."""
 
@@ -47,7 +58,11 @@ class Budgeted:
 
     async def complete(self, request: Request) -> Completion:
         self._budget.check()
-        completion = await self._llm.complete(request)
+        token = _budget.set(self._budget)
+        try:
+            completion = await self._llm.complete(request)
+        finally:
+            _budget.reset(token)
         self._budget.add(completion.usage, self._cost(completion.usage))
         return completion
 

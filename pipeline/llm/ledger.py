@@ -12,6 +12,7 @@ from contextvars import ContextVar
 
 from pydantic import Field
 
+from pipeline.errors import BudgetExceeded
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.types import Data, Usage
 
@@ -118,8 +119,12 @@ def enter(stage: str) -> None:
 
 def note_cached(request: Request, usage: Usage) -> None:
     """Called by the cache for an answer that cost nothing."""
+    _note(request, Spent(cached=usage))
+
+
+def _note(request: Request, spent: Spent) -> None:
     if (ledger := _ledger.get()) is not None:
-        ledger.add(role(request), Spent(cached=usage))
+        ledger.add(role(request), spent)
 
 
 def role(request: Request) -> str:
@@ -138,15 +143,13 @@ class Counted:
 
     async def complete(self, request: Request) -> Completion:
         started = time.monotonic()
-        completion: Completion | None = None
         try:
             completion = await self._llm.complete(request)
-            return completion
-        finally:
-            if (ledger := _ledger.get()) is not None:
-                seconds = time.monotonic() - started
-                if completion is None:
-                    ledger.add(role(request), Spent(errors=1, seconds=seconds))
-                else:
-                    paid = completion.usage
-                    ledger.add(role(request), Spent(paid=paid, seconds=seconds, money=self._cost(paid)))
+        except BudgetExceeded:  # it was not made
+            raise
+        except BaseException:
+            _note(request, Spent(errors=1, seconds=time.monotonic() - started))
+            raise
+        paid = completion.usage
+        _note(request, Spent(paid=paid, seconds=time.monotonic() - started, money=self._cost(paid)))
+        return completion

@@ -16,6 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from pipeline.errors import ProviderError
+from pipeline.llm import budget
 from pipeline.llm.deadline import held
 from pipeline.llm.limiter import Limiter, Slot
 from pipeline.llm.settings import Limits
@@ -67,11 +68,12 @@ class Patience:
 
 
 async def persist(once: Callable[[Slot], Awaitable[T]], limiter: Limiter, patience: Patience, *, tokens: int) -> T:
-    """`once` until it answers. Raises ProviderError."""
+    """`once` until it answers. Raises ProviderError and BudgetExceeded."""
     failure = Failure("never tried")
     with held() as clock:
         for number in range(patience.attempts):
             async with limiter.slot(tokens) as slot:
+                budget.check()
                 began = time.monotonic()
                 try:
                     answer = await once(slot)

@@ -8,7 +8,10 @@ from pipeline.errors import BudgetExceeded
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent, counting, enter
+from pipeline.llm.limiter import Limiter, Slot
+from pipeline.llm.retry import Failure, Patience, persist
 from pipeline.llm.scripted import ScriptedLLM
+from pipeline.llm.settings import Limits
 from pipeline.types import Message, Usage
 
 REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
@@ -82,3 +85,27 @@ async def test_the_ledger_tells_the_rounds_apart() -> None:
     stages = {stage: spent.paid.calls for stage, spent in counted.spending.stages.items()}
     assert list(stages.items()) == [("round 0", 2), ("round 1", 1), ("other", 1)]
     assert list(other.spending.stages) == ["other"]
+
+
+async def test_a_call_that_waited_for_its_turn_is_not_made_when_the_budget_is_used_up_meanwhile() -> None:
+    budget, limits, made = Budget(tokens=100, before=Spent()), Limits(concurrency=2, attempts=3), 0
+    limiter, patience = Limiter(limits), Patience("here", limits)
+
+    async def once(slot: Slot) -> Completion:
+        nonlocal made
+        made = number = made + 1
+        await asyncio.sleep(0.01)
+        if number == 1:
+            raise Failure("busy", after=0.02)
+        return answer(REQUEST)
+
+    class Endpoint:
+        async def complete(self, request: Request) -> Completion:
+            return await persist(once, limiter, patience, tokens=1)
+
+    with counting() as ledger:
+        model = Budgeted(Counted(Endpoint(), cost), budget, cost)
+        ended = await asyncio.gather(*(model.complete(REQUEST) for _ in range(9)), return_exceptions=True)
+    assert [type(one) for one in ended].count(BudgetExceeded) == 9 - (made - 1)
+    assert made <= 3
+    assert (ledger.spending.total.errors, ledger.spending.total.paid.calls) == (0, made - 1)
