@@ -35,7 +35,7 @@ slow: $(READY) ## the tests that take minutes
 test-consumers: $(READY) ## load every view with its trainer's own code; installs them into .consumers/ (gigabytes)
 	.venv/bin/pytest -m "network or not network" tests/consumers tests/recipes
 
-serve-llm: $(if $(MODEL),$(SERVE)/.ready,which-model) ## vLLM on the loopback: MODEL=Qwen/Qwen3-8B, PORT=8000, ARGS='--max-model-len 32768'
+serve-llm: $(if $(MODEL),a-gpu $(SERVE)/.ready,which-model) ## vLLM on the loopback: MODEL=Qwen/Qwen3-8B, PORT=8000, ARGS='--max-model-len 32768'
 	$(SERVE)/bin/python serving/serve.py "$(MODEL)" $(or $(PORT),8000) $(ARGS)
 
 test-vllm: $(READY) .serve-cpu/.ready ## vLLM's own server on the CPU over tiny weights made here (3 GB, minutes)
@@ -61,9 +61,14 @@ $(READY): uv.lock pyproject.toml
 	@env -u VIRTUAL_ENV UV_PYTHON_DOWNLOADS=never .uv/bin/uv sync --frozen --quiet --python "$$("$(PYTHON)" -c 'import sys; print(sys.executable)')"
 	@touch $(READY)
 
-.PHONY: which-model
+.PHONY: which-model a-gpu
 which-model:
 	@echo "digsite: which model? make serve-llm MODEL=Qwen/Qwen3-8B" >&2; exit 2
+
+# Before the gigabytes, and instead of vLLM's own pages about a device type.
+a-gpu:
+	@nvidia-smi -L 2>/dev/null | grep -q GPU || \
+	{ echo "digsite: vLLM needs an NVIDIA GPU and nvidia-smi shows none; on a CPU: digsite ... --model gguf:/path/model.gguf" >&2; exit 2; }
 
 # vLLM's pins clash with Prefect's, so it has an environment, and a lock, of its own.
 $(SERVE)/.ready: serving/uv.lock | $(READY)
