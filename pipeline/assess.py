@@ -54,6 +54,7 @@ def verdict(draft: Draft, rollout: Rollout, ruling: Ruling) -> Verdict:
         hit_step=hit_step,
         found_at=found(draft, rollout),
         usage=ruling.usage,
+        second=ruling.second,
     )
 
 

@@ -33,6 +33,8 @@ class Case:
     site: Site
     reader: Usage = field(default_factory=Usage)
     judge: Usage = field(default_factory=Usage)
+    second: Usage = field(default_factory=Usage)
+    """Of `judge`, the second one."""
 
     async def check(self, distractor: Distractor) -> Distractor:
         """The distractor with its checks, up to the first that failed."""
@@ -145,6 +147,7 @@ async def readable(d: Distractor, case: Case) -> str:
     except FormatError as error:
         return f"the reader or the judge gave nothing readable ({error})"
     case.judge += ruling.usage
+    case.second += ruling.second
     return "" if ruling.right else f"with the evidence beside it the reader answers '{reading.answer}'"
 
 

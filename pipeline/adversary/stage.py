@@ -70,6 +70,7 @@ async def written(draft: Draft, site: Site) -> Opposition:
         writer=desk.writer,
         reader=desk.case.reader,
         judge=desk.case.judge,
+        second=desk.case.second,
     )
 
 

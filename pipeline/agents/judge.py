@@ -41,6 +41,8 @@ class Ruling(Data):
     method: Literal["exact", "judge", "split", "none"]
     """`split`: the judges were not of one mind, which is no "yes"."""
     usage: Usage = Usage()
+    second: Usage = Usage()
+    """Of `usage`, the second judge."""
 
 
 async def rule(draft: Draft, response: str, site: Site, *, ask: bool = True) -> Ruling:
@@ -80,13 +82,14 @@ async def judged(case: Case, judges: tuple[ModelConfig, ...], llm: LLM, boundary
         answer_precision=case.answer_precision,
         response=case.response,
     )
-    usage = Usage()
+    usage = second = Usage()
     for place, judge in enumerate(judges):
         # The second, where it is the first again, is asked with its own temperature: cold, it would repeat itself.
         cold = judge.sampling.model_copy(update={"temperature": 0.0})
         model = judge if place else judge.model_copy(update={"sampling": cold})
         output, took = await structured(llm, model, messages, VERDICT.name, VerdictOutput, sample=place)
         usage += took
+        second = took if place else second
         if not output.correct:
-            return Ruling(right=False, method="split" if place else "judge", usage=usage)
-    return Ruling(right=True, method="judge", usage=usage)
+            return Ruling(right=False, method="split" if place else "judge", usage=usage, second=second)
+    return Ruling(right=True, method="judge", usage=usage, second=second)

@@ -131,16 +131,18 @@ async def _probe(
 ) -> Probe:
     """Up to so many tries, each judged as a rollout's answer would be."""
     answers: list[str] = []
-    model, right, usage, judged = "", 0, Usage(), Usage()
+    model, right, usage, judged, second = "", 0, Usage(), Usage(), Usage()
     for sample in range(tries):
         reading = await answer(sample)
         model = reading.model
         ruling = await rule(draft, reading.answer, site, ask=_alike(draft, reading.answer))
         answers.append(reading.answer)
-        right, usage, judged = right + ruling.right, usage + reading.usage, judged + ruling.usage
+        right, usage = right + ruling.right, usage + reading.usage
+        judged, second = judged + ruling.usage, second + ruling.second
         if right and until_right:
             break
-    return Probe(check=check, model=model, answers=tuple(answers), right=right, usage=usage, judged=judged)
+    took = {"usage": usage, "judged": judged, "second": second}
+    return Probe(check=check, model=model, answers=tuple(answers), right=right, **took)
 
 
 def _alike(draft: Draft, answer: str) -> bool:

@@ -50,16 +50,23 @@ def forecast(records: Iterable[Record], models: Models, pairs: int) -> Forecast:
     )
 
 
-def money(usage: dict[str, Usage], models: Models) -> float | None:
-    """At the price of the model that plays the role; None where one that was asked has no price."""
-    costs = [models.of(role).cost(spent) for role, spent in usage.items() if spent.calls]
+def money(record: Record, models: Models) -> float | None:
+    """At the price of the model that was asked; None where one of them has no price."""
+    named, reader, judges = {one.model: one for one in models.all()}, models.of("reader"), models.judges()
+    probes = [probe for past in record.rounds for probe in past.probes]
+    # The model to be trained is asked as a reader, and counts as one.
+    others = [(reader, named.get(probe.model, reader), probe.usage) for probe in probes]
+    others.append((judges[0], judges[-1], record.second))
+    costs = [models.of(role).cost(spent) for role, spent in record.usage.items() if spent.calls]
+    for counted, asked, spent in others:
+        if asked != counted and spent.calls and (less := counted.cost(spent)) is not None:
+            costs += [-less, asked.cost(spent)]
     return None if None in costs else sum(cost or 0.0 for cost in costs)
 
 
 def _took(record: Record, models: Models) -> Sequence[float | None]:
-    usage = record.usage
-    whole = sum(usage.values(), Usage())
-    return 1.0, whole.calls, whole.prompt_tokens, whole.completion_tokens, money(usage, models)
+    whole = sum(record.usage.values(), Usage())
+    return 1.0, whole.calls, whole.prompt_tokens, whole.completion_tokens, money(record, models)
 
 
 def _estimate(took: "np.ndarray[tuple[int], np.dtype[np.float64]]", good: object, pairs: int) -> Estimate:

@@ -114,6 +114,8 @@ class Opposition(Data):
     reader: Usage = Usage()
     judge: Usage = Usage()
     """Of the checks; that of the verdicts is theirs."""
+    second: Usage = Usage()
+    """Of `judge`, the second one."""
 
     @property
     def used(self) -> tuple[Distractor, ...]:

@@ -61,7 +61,9 @@ class Probe(Data):
     """Hops whose passages were held back."""
     usage: Usage = Usage()
     judged: Usage = Usage()
-    """What the judge took."""
+    """What the judges took."""
+    second: Usage = Usage()
+    """Of that, the second judge."""
 
     @property
     def tries(self) -> int:
@@ -182,6 +184,17 @@ class Record(Data):
     def usage(self) -> dict[str, Usage]:
         """The sum of each role."""
         return {role: Usage.total(usages) for role, usages in self.usages.items()}
+
+    @property
+    def second(self) -> Usage:
+        """Of the judges' usage, the second one's."""
+        took = [verdict.second for verdict in self.confirmation_verdicts]
+        took += [verdict.second for past in self.rounds for verdict in past.verdicts]
+        took += [probe.second for past in self.rounds for probe in past.probes]
+        took += [lesson.verdict.second for lesson in self.lessons]
+        if opposed := self.opposition:
+            took += [opposed.second, *(v.second for v in (*opposed.plain_verdicts, *opposed.opposed_verdicts))]
+        return Usage.total(took)
 
     @property
     def last(self) -> Round | None:

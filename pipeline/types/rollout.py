@@ -116,7 +116,9 @@ class Verdict(Data):
     found_at: tuple[int | None, ...] = ()
     """For each hop the step that first brought its evidence; empty in journals that are older than this field."""
     usage: Usage = Usage()
-    """What the judge took."""
+    """What the judges took."""
+    second: Usage = Usage()
+    """Of that, the second judge."""
 
     @property
     def correct(self) -> bool:

@@ -68,10 +68,20 @@ VERDICT = _struct(
     hit_step=COUNT,
     found_at=COUNTS,
     usage=USAGE,
+    second=USAGE,
 )
 ROLLOUT = _struct(sample=COUNT, trajectory=TRAJECTORY, answer=STRING)
 FINDING = _struct(check=STRING, cause=STRING, fatal=FLAG, hops=COUNTS, detail=STRING)
-PROBE = _struct(check=STRING, model=STRING, answers=STRINGS, right=COUNT, hops=COUNTS, usage=USAGE, judged=USAGE)
+PROBE = _struct(
+    check=STRING,
+    model=STRING,
+    answers=STRINGS,
+    right=COUNT,
+    hops=COUNTS,
+    usage=USAGE,
+    judged=USAGE,
+    second=USAGE,
+)
 FEEDBACK = _struct(label=STRING, cause=STRING, message=STRING, hops=COUNTS)
 NODE = _struct(parent=COUNT, tool=STRING, argument=STRING, intent=STRING, passage_ids=STRINGS, reached=STRINGS)
 TREE = _struct(nodes=pa.list_(NODE), paths=COUNTS, composed=COUNT, refused=COUNT, usage=USAGE)
@@ -112,6 +122,7 @@ OPPOSITION = _struct(
     writer=USAGE,
     reader=USAGE,
     judge=USAGE,
+    second=USAGE,
 )
 LINEAGE = _struct(
     run=STRING,

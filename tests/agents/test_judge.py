@@ -42,6 +42,7 @@ async def test_a_yes_needs_two_and_a_no_one(said: list[str], right: bool, method
     model = ScriptedLLM(said)
     ruling = await rule(DRAFT, "in 1641 or so", site(model))
     assert (ruling.right, ruling.method, ruling.usage.calls) == (right, method, len(said))
+    assert ruling.second.calls == len(said) - 1
     assert [request.sampling.temperature for request in model.requests] == [0.0, 1.0][: len(said)]
     assert len({request.sample for request in model.requests}) == len(said)
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.llm.settings import Models
+from pipeline.llm.settings import ModelConfig, Models
 from pipeline.report.forecast import WHAT, Estimate, forecast, money
-from pipeline.types import Record, Usage
+from pipeline.types import Probe, Record, Trajectory, Usage
 from tests.records import accepted, rejected
 
 PRICED: dict[str, Any] = {"provider": "openai", "model": "m", "prices": {"prompt": 1.0, "completion": 3.0}}
@@ -69,8 +69,27 @@ def test_nothing_accepted_or_no_price_is_told_as_unknown() -> None:
     assert forecast([], MODELS, 100).amounts == {}
 
 
-def test_each_role_is_paid_at_the_price_of_its_model() -> None:
-    judge = {"provider": "openai", "model": "j", "prices": {"prompt": 10.0, "completion": 0.0}}
-    models = Models.model_validate({"default": PRICED, "judge": judge})
-    usage = Usage(calls=1, prompt_tokens=1_000_000)
-    assert money({"solver": usage, "judge": usage, "refiner": Usage()}, models) == pytest.approx(11.0)
+def priced(model: str, prompt: float) -> dict[str, Any]:
+    return {"provider": "openai", "model": model, "prices": {"prompt": prompt, "completion": 0.0}}
+
+
+def test_each_call_is_paid_at_the_price_of_the_model_that_was_asked() -> None:
+    roles = {"judge": priced("j", 10.0), "solver": priced("s", 100.0), "policy": priced("p", 1000.0)}
+    models = Models.model_validate({"default": priced("m", 1.0), **roles})
+    assert [judge.model for judge in models.judges()] == ["j", "p"]
+    asked, twice = Usage(calls=1, prompt_tokens=1_000_000), Usage(calls=2, prompt_tokens=2_000_000)
+    read = {"check": "closed_book", "answers": ("",), "right": 0, "usage": asked}
+    probes = [Probe(model="s", **read), Probe(model="p", judged=twice, second=asked, **read)]
+    whole = accepted(0)
+    past = whole.rounds[0].model_copy(update={"agent": trajectory(asked), "rollouts": (), "probes": tuple(probes)})
+    verdicts = tuple(v.model_copy(update={"usage": twice, "second": asked}) for v in past.verdicts[:3])
+    past = past.model_copy(update={"verdicts": verdicts})
+    record = whole.model_copy(update={"rounds": (past,), "confirmation": (), "confirmation_verdicts": ()})
+    # The generator; four yeses, with a judge each time of "j" and of "p"; the two readers.
+    assert money(record, models) == pytest.approx(1 + 4 * (10 + 1000) + 100 + 1000)
+    unpriced = models.model_copy(update={"policy": ModelConfig(provider="openai", model="p")})
+    assert money(record, unpriced) is None
+
+
+def trajectory(usage: Usage) -> Trajectory:
+    return accepted(0).rounds[0].agent.model_copy(update={"usage": usage})
