@@ -76,6 +76,8 @@ class Cast:
         role = request.output.name if request.output else request.tools[-1].name
         if role == "verdict":
             return Message(role="assistant", content='{"correct": false}')
+        if role == "trace":
+            return Message(role="assistant", content='{"answers": ["Ada Holm"]}')
         if role in ("read", "weigh"):
             inputs = prompts.unfence(request.messages[1].content) or {}
             said = {"fits": self.fits} if role == "weigh" else {"answer": self.reads(len(inputs.get("passages", ())))}
@@ -168,6 +170,8 @@ def test_what_a_reader_cannot_answer_with_the_evidence_goes_back_without_a_rollo
     record = run(cast, CHECKS, "loop.rounds=0")
     assert (record.status, record.reason) == (Status.REJECTED, Cause.GENERATOR_ERROR)
     assert record.rounds[0].rollouts == ()
+    assert record.rounds[0].feedback is not None
+    assert record.rounds[0].feedback.hops == (1, 2), "and the refiner is told which hops were misread"
 
 
 @pytest.mark.parametrize(("fits", "reason"), [(True, Cause.AMBIGUOUS), (False, "beyond_solver")])

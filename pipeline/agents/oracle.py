@@ -6,11 +6,13 @@ search for. The other readers have less than a search agent finds, so that a que
 
 from collections.abc import Sequence
 
+from pydantic import Field
+
 from pipeline.agents.site import Site
 from pipeline.agents.structured import structured
 from pipeline.types import Data, Message, Passage, Usage
 
-READ, WEIGH = "read", "weigh"
+READ, TRACE, WEIGH = "read", "trace", "weigh"
 
 
 class ReadOutput(Data):
@@ -18,6 +20,11 @@ class ReadOutput(Data):
 
     reason: str = ""
     answer: str
+
+
+class TraceOutput(Data):
+    reason: str = ""
+    answers: tuple[str, ...] = Field(max_length=64)
 
 
 class WeighOutput(Data):
@@ -41,6 +48,17 @@ async def oracle(question: str, passages: Sequence[Passage], site: Site, sample:
     """
     messages = site.prompt("oracle/read", question=question, passages=_shown(passages))
     return await _answer(messages, site, "reader", sample)
+
+
+async def trace(parts: Sequence[tuple[str, Passage]], site: Site) -> tuple[list[str], str, Usage]:
+    """Each question answered from its own passage alone, all in one call; and who read.
+
+    An answer that is missing counts as none.
+    """
+    shown = [{"question": question, "passage": _shown([passage])[0]} for question, passage in parts]
+    model = site.config.models.of("reader")
+    output, usage = await structured(site.llm, model, site.prompt("oracle/trace", parts=shown), TRACE, TraceOutput)
+    return [answer.strip() for answer in (*output.answers, *[""] * len(parts))][: len(parts)], model.model, usage
 
 
 async def skim(question: str, passages: Sequence[Passage], site: Site, sample: int = 0) -> Reading:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from pipeline.agents.judge import rule
-from pipeline.agents.oracle import Reading, oracle, recall, skim
+from pipeline.agents.oracle import Reading, oracle, recall, skim, trace
 from pipeline.agents.site import Site
 from pipeline.audit.evidence import gather
 from pipeline.text import words
@@ -72,14 +72,38 @@ async def naive_rag(draft: Draft, target: int, site: Site) -> Read:
 
 
 async def with_evidence(draft: Draft, target: int, site: Site) -> Read:
-    """Never answered by one who was given all its passages."""
+    """Never answered by one who was given all its passages. Then each hop is read alone, to name the bad one."""
     passages = await _passages(draft, site)
     answer = partial(oracle, draft.question, passages, site)
     probe = await _probe("oracle", draft, site, answer, site.config.checks.oracle_tries, until_right=True)
     said = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
     detail = f"with all its passages in hand the answer was {said}"
-    unsolved = [] if probe.right else [probe]
-    return Read(probes=(probe,), findings=_findings("oracle", Cause.GENERATOR_ERROR, unsolved, detail))
+    if probe.right:
+        return Read(probes=(probe,))
+    parts = await _hop_by_hop(draft, site)
+    hops = tuple(hop for part in parts for hop in part.hops)
+    found = Finding(check="oracle", cause=Cause.GENERATOR_ERROR, fatal=True, hops=hops, detail=detail)
+    return Read(probes=(probe, *parts), findings=(found,))
+
+
+async def _hop_by_hop(draft: Draft, site: Site) -> list[Probe]:
+    """Each hop's own question over its own passage, where there are several hops."""
+    passages = [passage for passage in (await gather(draft, site.retriever)).passages if passage is not None]
+    if not 1 < len(draft.hops) == len(passages):
+        return []
+    questions = [hop.sub_question for hop in draft.hops]
+    answers, model, usage = await trace(list(zip(questions, passages, strict=True)), site)
+    misread: list[int] = []
+    judged = Usage()
+    for place, (hop, answer) in enumerate(zip(draft.hops, answers, strict=True)):
+        alone = draft.model_copy(update={"question": hop.sub_question, "answer": hop.answer, "answer_aliases": ()})
+        ruling = await rule(alone, answer, site, ask=_alike(alone, answer))
+        judged += ruling.usage
+        if not ruling.right:
+            misread.append(place)
+    right = len(answers) - len(misread)
+    found = {"check": "trace", "model": model, "answers": tuple(answers), "right": right, "hops": tuple(misread)}
+    return [Probe.model_validate({**found, "usage": usage, "judged": judged})]
 
 
 async def leave_one_out(draft: Draft, target: int, site: Site) -> Read:

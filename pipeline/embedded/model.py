@@ -16,6 +16,7 @@ _ROLES = {
     "answer": ("pipeline.embedded.solver", "solve"),
     "verdict": ("pipeline.embedded.judge", "judge"),
     "read": ("pipeline.embedded.reader", "read"),
+    "trace": ("pipeline.embedded.reader", "trace"),
     "write": ("pipeline.embedded.writer", "write"),
     "weigh": ("pipeline.embedded.reader", "weigh"),
 }

@@ -26,6 +26,14 @@ def read(request: Request) -> Message:
     return Message(role="assistant", content=content.decode())
 
 
+def trace(request: Request) -> Message:
+    """A `trace`: every question read over its own passage alone."""
+    inputs = prompts.unfence(request.messages[-1].content) or {}
+    parts = [{"question": part["question"], "passages": [part["passage"]]} for part in inputs["parts"]]
+    content = {"reason": "", "answers": [_answer(part, request) for part in parts]}
+    return Message(role="assistant", content=orjson.dumps(content).decode())
+
+
 def weigh(request: Request) -> Message:
     """A `weigh`: does its own reading of the passages give the very answer that it is asked about?"""
     inputs = prompts.unfence(request.messages[-1].content) or {}

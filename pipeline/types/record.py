@@ -51,14 +51,14 @@ class Probe(Data):
     """What a model answered without searching, in one check of a draft, passed or not."""
 
     check: str
-    """`closed_book`, `naive_rag`, `oracle`, `leave_one_out`, or `alternatives` (does this other answer fit?)."""
+    """`closed_book`, `naive_rag`, `oracle`, `trace` (which hop is misread?), `leave_one_out`, `alternatives`."""
     model: str
     answers: tuple[str, ...]
-    """One for each try; empty where there was none."""
+    """One for each try, of a `trace` for each hop; empty where there was none."""
     right: int
     """Tries that gave the known answer; for `alternatives`, whether the other one fits."""
     hops: tuple[int, ...] = ()
-    """Hops whose passages were held back."""
+    """Hops whose passages were held back; of a `trace` those that were misread."""
     usage: Usage = Usage()
     judged: Usage = Usage()
     """What the judges took."""

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline import prompts
-from pipeline.agents.oracle import oracle
+from pipeline.agents.oracle import oracle, trace
 from pipeline.agents.site import Site
 from pipeline.agents.structured import TRIES
 from pipeline.config import build
@@ -67,3 +67,16 @@ async def test_the_embedded_model_says_nothing_where_there_is_nothing() -> None:
 async def test_hostile_passages_are_read_as_text(text: str) -> None:
     given = [FILM, passage("bad", text[:200], text)]
     assert isinstance((await oracle(QUESTION, given, site(EmbeddedModel()))).answer, str)
+
+
+async def test_every_hop_is_read_from_its_own_passage_in_one_call() -> None:
+    parts = [(QUESTION, FILM), ("In which town was Ada Holm born?", HOLM), (QUESTION, TOWN)]
+    model = ScriptedLLM(['{"answers": ["Ada Holm", " Vessby "]}'])
+    assert (await trace(parts, site(model)))[0] == ["Ada Holm", "Vessby", ""], "what is not answered counts as nothing"
+    inputs = prompts.unfence(model.requests[0].messages[-1].content) or {}
+    assert [(part["question"], part["passage"]["title"]) for part in inputs["parts"]] == [
+        (question, found.title) for question, found in parts
+    ]
+    answers, _, usage = await trace(parts, site(EmbeddedModel()))
+    assert (answers[:2], usage.calls) == (["Ada Holm", "Vessby"], 1)
+    assert answers[2] != "Ada Holm", "another part's passage does not count"

@@ -42,6 +42,9 @@ def reader(knows: Callable[[list[str], int], bool]) -> ScriptedLLM:
         inputs = prompts.unfence(request.messages[-1].content) or {}
         if request.output and request.output.name == "verdict":
             return Message(role="assistant", content='{"correct": false}')
+        if request.output and request.output.name == "trace":
+            read = ["Ada Holm", "Oslo", "1641"]
+            return Message(role="assistant", content=orjson.dumps({"answers": read}).decode())
         titles = [passage["title"] for passage in inputs.get("passages", ())]
         answer = "1641" if knows(titles, request.sample // 3) else "1650"
         return Message(role="assistant", content=orjson.dumps({"reason": "", "answer": answer}).decode())
@@ -104,6 +107,8 @@ async def test_what_its_own_evidence_does_not_answer_is_broken_after_all_tries_a
     answer = await read(lambda titles, _: False, run=("oracle",))
     assert (told(answer), answer.probes[0].tries) == ([("oracle", Cause.GENERATOR_ERROR, True)], 3)
     assert "1650" in answer.findings[0].detail
+    assert answer.findings[0].hops == (1,), "the hop whose own passage did not answer its own question"
+    assert [(p.check, p.right, p.hops) for p in answer.probes] == [("oracle", 0, ()), ("trace", 2, (1,))]
     answer = await read(lambda titles, sample: sample == 1, run=("oracle",))
     assert (told(answer), answer.probes[0].answers) == ([], ("1650", "1641"))
 

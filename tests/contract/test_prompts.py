@@ -18,6 +18,7 @@ NAMES = prompts.names()
 OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.EXPLORE, tools.COMPOSE, tools.ANSWER)} | {
     judge.VERDICT.name,
     oracle.READ,
+    oracle.TRACE,
     base.WRITE,
     oracle.WEIGH,
 }
@@ -75,6 +76,7 @@ def test_the_folder_holds_prompts_for_every_role() -> None:
         "solver/answer",
         "judge/verdict",
         "oracle/read",
+        "oracle/trace",
         "closed_book/recall",
         "naive/skim",
         "rival/weigh",

@@ -18,7 +18,7 @@ import pytest
 from pipeline import config, episode, registry
 from pipeline.adversary.stage import written
 from pipeline.agents.judge import rule
-from pipeline.agents.oracle import oracle, weigh
+from pipeline.agents.oracle import oracle, trace, weigh
 from pipeline.agents.site import Site
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
@@ -30,7 +30,7 @@ from pipeline.prompts import unfence
 from pipeline.retrieval.bm25 import Bm25Retriever
 from pipeline.types import AnswerType, Draft, Kind, Lineage, Message, Seed, sha256
 
-ROLES = ("propose", "revise", "explore", "compose", "answer", "verdict", "read", "weigh", "write")
+ROLES = ("propose", "revise", "explore", "compose", "answer", "verdict", "read", "trace", "weigh", "write")
 OPPOSED = config.build(values={"distractors": {"kinds": tuple(Kind), "tries": 2}})
 EACH = 4
 """Requests of one role that are asked again."""
@@ -107,6 +107,8 @@ async def readings(draft: Draft, corpus: Corpus, site: Site) -> None:
     passages = [passage for passage in corpus.passages if passage.id in cited]
     await oracle(draft.question, passages, site)
     await oracle(draft.question, passages[:1], site)
+    for passage in (passages[0], passages[-1]):
+        await trace([(hop.sub_question, passage) for hop in draft.hops], site)
     for answer in (draft.answer, draft.hops[0].answer):
         await weigh(draft.question, answer, passages, site)
 
