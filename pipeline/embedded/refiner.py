@@ -58,7 +58,7 @@ class Revision:
         self.doubtful = {
             (hop["passage_id"], hop["answer"])
             for place, hop in enumerate(self.draft["hops"])
-            if place in self.feedback["hops"] and place < len(self.draft["hops"]) - 1
+            if place in self.feedback["hops"] and (place < len(self.draft["hops"]) - 1 or not self.easy)
         }
         found, asked = searched(request.messages), turns(request.messages)
         self.walk = Walk(goal, ordered, found, chance(request, inputs), turns=asked, extra_cost=self._cost)
