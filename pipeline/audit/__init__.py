@@ -1,11 +1,12 @@
 """Shortcut and soundness checks that need no rollout: most bad drafts go back before a solver is paid for.
 
-A check is one function in `soundness` or `shortcuts`. A soundness finding is always fatal. A shortcut takes away the
-hops that it makes needless, and is fatal when fewer hops remain than the target asks for.
+A check is one function in `soundness`, `uniqueness` or `shortcuts`. A finding of the first two is always fatal. A
+shortcut takes away the hops that it makes needless, and is fatal when fewer hops remain than the target asks for.
 """
 
 from pipeline.audit import shortcuts, soundness
 from pipeline.audit.evidence import gather
+from pipeline.audit.uniqueness import another_answer
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Cause, Draft, Finding
 
@@ -20,6 +21,8 @@ async def audit(draft: Draft, target: int, retriever: Retriever, k: int) -> tupl
     findings = [finding for check in soundness.CHECKS for finding in check(draft, evidence)]
     if findings or len(draft.hops) < target:
         return tuple(findings) or (_too_few_hops(draft, target),)
+    if findings := await another_answer(draft, retriever, k):
+        return tuple(findings)
     for check in shortcuts.CHECKS:
         findings += await check(draft, evidence, retriever, k)
     needless = {hop for finding in findings for hop in finding.hops}

@@ -134,3 +134,19 @@ def test_every_check_is_listed() -> None:
             name for name, value in vars(module).items() if callable(value) and value.__module__ == module.__name__
         }
         assert {check.__name__ for check in module.CHECKS} == {name for name in public if not name.startswith("_")}
+
+
+@pytest.mark.parametrize(
+    ("text", "rival"),
+    [
+        ("Old books differ. Vessby was founded by monks around 1702.", True),
+        ("Vessby was founded by monks around 1641, says its charter.", False),
+        ("Vessby burnt down in 1702.", False),
+        ("Tarnby was founded by monks in 1702.", False),
+    ],
+)
+def test_another_page_that_answers_the_last_step_otherwise_is_looked_for(text: str, rival: bool) -> None:
+    shelf = Shelf(FILM, HOLM, TOWN, passage("a", "Annals", text))
+    found = asyncio.run(audit(DRAFT, 3, shelf, 3))
+    assert ("another_answer" in {finding.check for finding in found}) is rival
+    assert all(finding.fatal for finding in found if finding.check == "another_answer")

@@ -1,10 +1,10 @@
 """Do the gates, and the audit before them, catch what is planted, and leave the gold questions alone?
 
 A hundred of each fault are planted into 2WikiMultihopQA questions whose evidence the audit finds sound. A swapped
-answer and dropped evidence are the audit's to catch. A second valid answer is laid over the index; that it was seen by
-the agents, who search as a generator and a solver do, is part of catching it. The rest are the gates'. Caps of share
-and number are off throughout, since any second pair would do to trip some of them, and the benchmark lists but where
-their own plants are judged. The exit code is 1 where a share is missed.
+answer and dropped evidence are the audit's to catch. A second valid answer is laid over the index; that it is found, by
+the audit or by agents who search as a generator and a solver do, is part of catching it. The rest are the gates'. Caps
+of share and number are off throughout, since any second pair would do to trip some of them, and the benchmark lists but
+where their own plants are judged. The exit code is 1 where a share is missed.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from pipeline.agents import tools
 from pipeline.agents.solver import attempt, solver
 from pipeline.audit import soundness
 from pipeline.audit.evidence import gather
+from pipeline.audit.uniqueness import another_answer
 from pipeline.gates import Gates, Settings, described
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.overlay import Overlay
@@ -117,6 +118,12 @@ async def audited(drafts: list[Draft], retrievers: list[Retriever], ground: Grou
     return found
 
 
+async def doubted(drafts: list[Draft], retrievers: list[Retriever], gates: list[str], k: int) -> list[str]:
+    """What says that there is another answer: the audit, which comes first, or else the gate that dropped it."""
+    found = [await another_answer(draft, at, k) for draft, at in zip(drafts, retrievers, strict=True)]
+    return [finding[0].check if finding else gate for finding, gate in zip(found, gates, strict=True)]
+
+
 async def planted(bases: list[Draft], questions: list[str], ground: Ground) -> dict[str, list[str]]:
     """By fault, what caught each plant."""
     chance, retriever = random.Random(5), ground.site.retriever
@@ -134,11 +141,12 @@ async def planted(bases: list[Draft], questions: list[str], ground: Ground) -> d
     leaks = [record(planting.leaked_answer(draft, chance), ground) for draft in bases]
     # An accepted pair has K rollouts of its verdict and K of its confirmation.
     k = 2 * ground.config.loop.rollouts
-    seen = [await tried(one.draft, ground, Overlay(retriever, [one.passage]), k) for one in rivals]
+    laid: list[Retriever] = [Overlay(retriever, [one.passage]) for one in rivals]
+    seen = [await tried(one.draft, ground, over, k) for one, over in zip(rivals, laid, strict=True)]
     return {
         "swapped answer": await audited(swapped, [retriever] * len(swapped), ground),
         "dropped gold passage": await audited([*cut, *bases[half:]], [retriever] * half + list(lost), ground),
-        "second valid answer": dropped(seen, DEAF),
+        "second valid answer": await doubted(bases, laid, dropped(seen, DEAF), ground.config.retrieval.k),
         "benchmark question": dropped([record(draft, ground) for draft in listed], Settings(off=CAPS)),
         "near duplicate": dropped([record(draft, ground) for draft in copied], DEAF, before=plain),
         "leaked answer": dropped(leaks, DEAF),
@@ -179,7 +187,8 @@ async def main(options: argparse.Namespace) -> bool:
         f"{2 * ground.config.loop.rollouts} of each second valid answer (figures of the loop, not of the data)\n"
     )
     gold_records = [await tried(one.draft, ground, ground.site.retriever, options.samples) for one in cases]
-    alarms = dropped(gold_records, DEAF, show=options.show)
+    drafts, index = [one.draft for one in cases], [ground.site.retriever] * len(cases)
+    alarms = await doubted(drafts, index, dropped(gold_records, DEAF, show=options.show), ground.config.retrieval.k)
     clean = [one.draft for one, gate in zip(cases, alarms, strict=True) if one.sound and not gate]
     found = await planted(clean[: options.plants], others, ground)
     return report(found, alarms, cases)

@@ -1,0 +1,76 @@
+"""Does another passage answer the last step otherwise? A second answer that a reader could not tell from ours.
+
+A sentence is a rival where it is about the same subject, says nearly all that the last quote says beside the answer,
+and names something of the answer's kind instead of it. The gate `rival_answer` reads what agents were shown; but a
+subject may have many pages, so here one is looked for by what is asked of it.
+"""
+
+from pipeline.assess import holds
+from pipeline.retrieval.base import Retriever
+from pipeline.text import contains, dates, normalise, numbers, sentences, words
+from pipeline.types import AnswerType, Cause, Draft, Finding
+
+LEAST = 2
+"""Words that the quote must say beside its answer; with one, any sentence about the subject would say as much."""
+SHARE = 0.8
+FILLERS = frozenset("a an the of in on at by to for from with as that which who it its he she his her was is".split())
+
+
+async def another_answer(draft: Draft, retriever: Retriever, k: int) -> list[Finding]:
+    """Among what is found for the last step's question, and for what its quote says without the answer."""
+    last, said = draft.hops[-1], _said(draft)
+    if not said:
+        return []
+    untold = " ".join(word for word in words(last.quote) if word in said)
+    found = await retriever.search_many([last.sub_question, f"{_subject(draft)} {untold}"], k)
+    for passage in dict.fromkeys(hit.passage for hits in found for hit in hits):
+        if passage.id != last.passage_id and rivals(draft, passage.title, passage.text):
+            detail = f"'{passage.title}' gives another answer to its last step"
+            hops = (len(draft.hops) - 1,)
+            return [Finding(check="another_answer", cause=Cause.AMBIGUOUS, fatal=True, hops=hops, detail=detail)]
+    return []
+
+
+def rivals(draft: Draft, title: str, text: str) -> bool:
+    """Does a passage other than the last hop's give another answer to it?"""
+    said = _said(draft)
+    if not said or not holds(f"{title} {text}", _subject(draft)):
+        return False
+    return any(_rivals(text[span.start : span.end], title, said, draft) for span in sentences(text))
+
+
+def _said(draft: Draft) -> set[str]:
+    """What the last quote says beside the answer; nothing where that is too little to tell a rival by."""
+    last = draft.hops[-1]
+    said = {*words(last.quote)} - {word for answer in _spellings(draft) for word in words(answer)} - FILLERS
+    # A comparison's answer is not what its last step finds.
+    return said if len(said) >= LEAST and normalise(last.answer) == normalise(draft.answer) else set()
+
+
+def _subject(draft: Draft) -> str:
+    return draft.hops[-2].answer if len(draft.hops) > 1 else draft.hops[-1].title
+
+
+def _rivals(sentence: str, title: str, said: set[str], draft: Draft) -> bool:
+    held = {*words(f"{title} {sentence}")}
+    return (
+        len(said & held) >= SHARE * len(said)
+        and contains(f"{title} {sentence}", _subject(draft))
+        and not any(contains(sentence, answer) for answer in _spellings(draft))
+        and _of_kind(sentence, draft)
+    )
+
+
+def _of_kind(sentence: str, draft: Draft) -> bool:
+    """Does it name something else of the answer's kind?"""
+    if draft.answer_type is AnswerType.DATE:
+        same = dates(draft.answer)
+        return any(not same or date[:3] != same[0][:3] for date in dates(sentence))
+    if draft.answer_type is AnswerType.NUMBER:
+        same_number = numbers(draft.answer)
+        return any(not same_number or number.value != same_number[0].value for number in numbers(sentence))
+    return bool({*words(sentence)} - {*words(draft.hops[-1].quote)} - FILLERS)
+
+
+def _spellings(draft: Draft) -> tuple[str, ...]:
+    return tuple(answer for answer in (draft.answer, *draft.answer_aliases) if normalise(answer))
