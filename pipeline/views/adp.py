@@ -18,15 +18,9 @@ from pipeline.types import Message, Record
 from pipeline.views.base import correct, fit, provenance
 
 VERSION = "1.5.0"
-SCHEMA = pa.schema(
-    [
-        ("schema_version", pa.string()),
-        ("id", pa.string()),
-        ("content", chat.MESSAGES),
-        ("available_custom_tools", pa.list_(pa.string())),
-        ("details", chat.JSON),
-    ]
-)
+TEXT = pa.string()
+SCHEMA = pa.schema([("schema_version", TEXT), ("id", TEXT), ("content", chat.MESSAGES),
+                    ("available_custom_tools", pa.list_(TEXT)), ("details", chat.JSON)])  # fmt: skip
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:

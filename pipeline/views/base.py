@@ -27,6 +27,9 @@ PROVENANCE: list[tuple[str, pa.DataType]] = [
     ("run", pa.string()),
 ]
 """What every row to train on says of itself, in columns of its own and never in a prompt."""
+COMPLETION = [("prompt", chat.MESSAGES), ("completion", chat.MESSAGES), ("tools", chat.JSON)]
+PREFERENCE = [("prompt", chat.MESSAGES), ("chosen", chat.MESSAGES), ("rejected", chat.MESSAGES), ("tools", chat.JSON)]
+"""TRL's shapes: the last turn is what is learnt, or the last two, of which one is."""
 
 
 class View(Protocol):
@@ -104,6 +107,17 @@ def provenance(record: Record, texts: Iterable[str]) -> dict[str, Any]:
         "trainable": trainable(record),
         "run": record.lineage.run,
     }
+
+
+def completion(record: Record, texts: list[str], tools: str) -> dict[str, Any]:
+    """The columns of COMPLETION and PROVENANCE."""
+    return {"prompt": texts[:-1], "completion": texts[-1:], "tools": tools, **provenance(record, [*texts, tools])}
+
+
+def preference(record: Record, texts: list[str], tools: str) -> dict[str, Any]:
+    """The columns of PREFERENCE and PROVENANCE; `texts` end with the chosen turn and the rejected one."""
+    turns = {"prompt": texts[:-2], "chosen": texts[-2:-1], "rejected": texts[-1:]}
+    return {**turns, "tools": tools, **provenance(record, [*texts, tools])}
 
 
 def attempts(record: Record) -> list[Attempt]:

@@ -20,25 +20,14 @@ from pipeline.types import Draft, Record, Rollout
 from pipeline.views.base import PROVENANCE, attempts, correct, provenance
 from pipeline.views.planner import step
 
-STEP = pa.struct([("step", pa.int32()), ("tool", pa.string()), ("argument", pa.string()),
-                  ("passage_ids", pa.list_(pa.string())), ("hops", pa.list_(pa.int32()))])  # fmt: skip
-SCHEMA = pa.schema(
-    [
-        ("task", pa.string()),
-        ("messages", chat.MESSAGES),
-        ("trajectory_summary", pa.list_(STEP)),
-        ("answer_pred", pa.string()),
-        ("gold_correct", pa.bool_()),
-        ("right", pa.bool_()),
-        ("supported", pa.bool_()),
-        ("failure", pa.string()),
-        ("taxonomy", pa.string()),
-        ("checklist", chat.JSON),
-        ("passed", pa.list_(pa.bool_())),
-        ("sample", pa.int32()),
-        *PROVENANCE,
-    ]
-)
+TEXT, FLAG, COUNT = pa.string(), pa.bool_(), pa.int32()
+STEP = pa.struct([("step", COUNT), ("tool", TEXT), ("argument", TEXT), ("passage_ids", pa.list_(TEXT)),
+                  ("hops", pa.list_(COUNT))])  # fmt: skip
+SCHEMA = pa.schema([
+    ("task", TEXT), ("messages", chat.MESSAGES), ("trajectory_summary", pa.list_(STEP)), ("answer_pred", TEXT),
+    ("gold_correct", FLAG), ("right", FLAG), ("supported", FLAG), ("failure", TEXT), ("taxonomy", TEXT),
+    ("checklist", chat.JSON), ("passed", pa.list_(FLAG)), ("sample", COUNT), *PROVENANCE,
+])  # fmt: skip
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
@@ -79,24 +68,22 @@ def summary(rollout: Rollout, found_at: tuple[int | None, ...]) -> list[dict[str
 
 def checklist(draft: Draft, found_at: tuple[int | None, ...]) -> list[dict[str, Any]]:
     """CM2's form: one user turn, an item for each hop and one for the answer; the weights add up to 1."""
-    count, last = len(draft.hops), f"C{len(draft.hops)}"
+    count, hops = len(draft.hops), enumerate(zip(draft.hops, found_at, strict=True))
     items = [
-        {
-            "id": f"C{number}",
-            "evidence": [{"turn": 0, "step": at, "from": "tool.content", "snippet": hop.quote}] if at else [],
-            "focus_on": "tool.content",
-            "question": f"Did a search bring evidence for “{hop.sub_question}”?",
-            "pass_condition": f"a passage says that the answer is {hop.answer}, as “{hop.title}” does",
-            "failure_examples": ["the passage was never shown"],
-            "required_for_next_turn": False,
-        }
-        for number, (hop, at) in enumerate(zip(draft.hops, found_at, strict=True))
-    ]
-    final = {"id": last, "evidence": [], "focus_on": "assistant.tool_calls", "question": "Is the final answer right?",
-             "pass_condition": f"it is {draft.answer}", "failure_examples": ["the answer of a hop on the way"],
-             "required_for_next_turn": False}  # fmt: skip
+        _item(
+            f"C{number}", "tool.content", f"Did a search bring evidence for “{hop.sub_question}”?",
+            f"a passage says that the answer is {hop.answer}, as “{hop.title}” does", "the passage was never shown",
+            [{"turn": 0, "step": at, "from": "tool.content", "snippet": hop.quote}] if at else [],
+        )
+        for number, (hop, at) in hops
+    ]  # fmt: skip
+    items.append(_item(f"C{count}", "assistant.tool_calls", "Is the final answer right?", f"it is {draft.answer}",
+                       "the answer of a hop on the way", []))  # fmt: skip
     needs = {f"C{n}": [f"C{i - 1}" for i in step(hop, draft.hops[:n])[1]] for n, hop in enumerate(draft.hops)}
-    weight = {f"C{number}": 1 / (count + 1) for number in range(count + 1)}
-    return [
-        {"turn": 0, "checklist": [*items, final], "dependence": {**needs, last: [f"C{count - 1}"]}, "weight": weight}
-    ]
+    weight = {item["id"]: 1 / len(items) for item in items}
+    return [{"turn": 0, "checklist": items, "dependence": {**needs, f"C{count}": [f"C{count - 1}"]}, "weight": weight}]
+
+
+def _item(key: str, focus: str, question: str, condition: str, failure: str, evidence: list[Any]) -> dict[str, Any]:
+    return {"id": key, "evidence": evidence, "focus_on": focus, "question": question, "pass_condition": condition,
+            "failure_examples": [failure], "required_for_next_turn": False}  # fmt: skip

@@ -14,17 +14,9 @@ import pyarrow as pa
 from pipeline import chat
 from pipeline.agents.environment import Environment
 from pipeline.types import Message, Record
-from pipeline.views.base import PROVENANCE, attempts, correct, fit, provenance
+from pipeline.views.base import PREFERENCE, PROVENANCE, attempts, correct, fit, preference
 
-SCHEMA = pa.schema(
-    [
-        ("prompt", chat.MESSAGES),
-        ("chosen", chat.MESSAGES),
-        ("rejected", chat.MESSAGES),
-        ("tools", chat.JSON),
-        *PROVENANCE,
-    ]
-)
+SCHEMA = pa.schema([*PREFERENCE, *PROVENANCE])
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
@@ -39,14 +31,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
         texts = chat.dumped((*good[: place + 1], *bad[place : place + 1]))
         if texts and parted(good[place:], bad[place:]) and (place, texts[-1]) not in seen:
             seen.add((place, texts[-1]))
-            prompt, chosen, rejected = texts[:place], texts[place : place + 1], texts[place + 1 :]
-            yield {
-                "prompt": prompt,
-                "chosen": chosen,
-                "rejected": rejected,
-                "tools": tools,
-                **provenance(record, [*texts, tools]),
-            }
+            yield preference(record, texts, tools)
 
 
 def shared(one: tuple[Message, ...], other: tuple[Message, ...]) -> int:

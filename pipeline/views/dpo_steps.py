@@ -17,14 +17,11 @@ from pipeline.branching.base import attempts
 from pipeline.branching.cso import pairs
 from pipeline.process import failure
 from pipeline.types import Record
-from pipeline.views.base import PROVENANCE, provenance
+from pipeline.views.base import PREFERENCE, PROVENANCE, preference
 
 SCHEMA = pa.schema(
     [
-        ("prompt", chat.MESSAGES),
-        ("chosen", chat.MESSAGES),
-        ("rejected", chat.MESSAGES),
-        ("tools", chat.JSON),
+        *PREFERENCE,
         ("source", pa.int32()),
         ("failure", pa.string()),
         ("chosen_solved", pa.int32()),
@@ -37,21 +34,17 @@ SCHEMA = pa.schema(
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    tools, draft = environment.offered, record.draft
+    draft = record.draft
     for pair in pairs(record):
         texts = chat.dumped((*pair.prompt, pair.chosen, pair.rejected))
         if texts and draft:
             rollout, verdict = attempts(record)[pair.fork.source]
             yield {
-                "prompt": texts[:-2],
-                "chosen": texts[-2:-1],
-                "rejected": texts[-1:],
-                "tools": tools,
                 "source": pair.fork.source,
                 "failure": failure(draft, rollout, verdict),
                 "chosen_solved": pair.chosen_solved,
                 "chosen_tried": pair.chosen_tried,
                 "rejected_solved": pair.rejected_solved,
                 "rejected_tried": pair.rejected_tried,
-                **provenance(record, [*texts, tools]),
+                **preference(record, texts, environment.offered),
             }

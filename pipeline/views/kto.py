@@ -13,30 +13,16 @@ import pyarrow as pa
 from pipeline import chat
 from pipeline.agents.environment import Environment
 from pipeline.types import Record
-from pipeline.views.base import PROVENANCE, attempts, provenance
+from pipeline.views.base import COMPLETION, PROVENANCE, attempts, completion
 
-SCHEMA = pa.schema(
-    [
-        ("prompt", chat.MESSAGES),
-        ("completion", chat.MESSAGES),
-        ("label", pa.bool_()),
-        ("tools", chat.JSON),
-        *PROVENANCE,
-    ]
-)
+SCHEMA = pa.schema([*COMPLETION, ("label", pa.bool_()), *PROVENANCE])
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    tools, seen = environment.offered, set()
+    seen = set()
     for rollout, verdict in attempts(record):
         answers = [call.name for call in rollout.trajectory.messages[-1].tool_calls] == ["answer"]
         texts = chat.dumped(rollout.trajectory.messages)
         if answers and texts and verdict.right == verdict.correct and tuple(texts) not in seen:
             seen.add(tuple(texts))
-            yield {
-                "prompt": texts[:-1],
-                "completion": texts[-1:],
-                "label": verdict.correct,
-                "tools": tools,
-                **provenance(record, [*texts, tools]),
-            }
+            yield {**completion(record, texts, environment.offered), "label": verdict.correct}

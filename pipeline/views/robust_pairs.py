@@ -8,7 +8,7 @@ The teacher's rollouts are taken, and the solver's over the overlay.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
@@ -16,77 +16,47 @@ from pipeline import chat
 from pipeline.agents.environment import Environment
 from pipeline.encounters import encounters
 from pipeline.types import Encounter, Message, Outcome, Record, Rollout
-from pipeline.views.base import PROVENANCE, provenance, under
+from pipeline.views.base import PREFERENCE, PROVENANCE, preference, under
 
-SCHEMA = pa.schema(
-    [
-        ("prompt", chat.MESSAGES),
-        ("chosen", chat.MESSAGES),
-        ("rejected", chat.MESSAGES),
-        ("tools", chat.JSON),
-        ("distractor", pa.string()),
-        ("step", pa.int32()),
-        *PROVENANCE,
-    ]
-)
-
-
-class Met(NamedTuple):
-    """A rollout, and the distractors that it was shown."""
-
-    rollout: Rollout
-    encounters: tuple[Encounter, ...]
-
-
-class Pair(NamedTuple):
-    """`messages` are those of the misled rollout up to its `rejected` turn."""
-
-    met: Encounter
-    messages: tuple[Message, ...]
-    chosen: Message
-    rejected: Message
+SCHEMA = pa.schema([*PREFERENCE, ("distractor", pa.string()), ("step", pa.int32()), *PROVENANCE])
+Met = tuple[Rollout, tuple[Encounter, ...]]
+"""A rollout, and the distractors that it was shown."""
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    tools, seen = environment.offered, set()
-    for pair in (pair for among in _met(record) for pair in _pairs(among)):
-        texts = chat.dumped((*under(environment, pair.messages), pair.chosen, pair.rejected))
+    seen = set()
+    for met, prompt, chosen, rejected in (pair for among in _met(record) for pair in _pairs(among)):
+        texts = chat.dumped((*under(environment, prompt), chosen, rejected))
         if texts and (*texts[-2:], len(texts)) not in seen:
             seen.add((*texts[-2:], len(texts)))
-            yield {
-                "prompt": texts[:-2],
-                "chosen": texts[-2:-1],
-                "rejected": texts[-1:],
-                "tools": tools,
-                "distractor": pair.met.distractor,
-                "step": pair.met.step,
-                **provenance(record, [*texts, tools]),
-            }
+            learnt = preference(record, texts, environment.offered)
+            yield {**learnt, "distractor": met.distractor, "step": met.step}
 
 
 def _met(record: Record) -> Iterator[list[Met]]:
     """The rollouts among the question's distractors: the teacher's, and the solver's, which begin otherwise."""
-    yield [Met(lesson.rollout, lesson.encounters) for lesson in record.lessons]
+    yield [(lesson.rollout, lesson.encounters) for lesson in record.lessons]
     tried = record.opposition
     if tried and record.draft:
         pairs = zip(tried.opposed, tried.opposed_verdicts, strict=True)
-        yield [Met(r, encounters(record.draft, tried.used, r, correct=v.correct)) for r, v in pairs]
+        yield [(r, encounters(record.draft, tried.used, r, correct=v.correct)) for r, v in pairs]
 
 
-def _pairs(among: list[Met]) -> Iterator[Pair]:
+def _pairs(among: list[Met]) -> Iterator[tuple[Encounter, tuple[Message, ...], Message, Message]]:
+    """What was met, the messages of the misled rollout up to its turn, the turn that resisted, and its own."""
     for rollout, found in among:
         misled = rollout.trajectory.messages
         for met in found:
             if met.outcome is Outcome.MISLED and met.cited_at is not None:
-                turn = next((t for other in among if (t := _resisting(other, met, misled[: met.cited_at]))), None)
-                if turn:
-                    yield Pair(met, misled[: met.cited_at], turn, misled[met.cited_at])
+                prompt = misled[: met.cited_at]
+                if turn := next((t for other in among if (t := _resisting(other, met, prompt))), None):
+                    yield met, prompt, turn, misled[met.cited_at]
 
 
 def _resisting(other: Met, met: Encounter, prompt: tuple[Message, ...]) -> Message | None:
     """What a rollout did after the same messages, if it resisted that distractor."""
-    messages = other.rollout.trajectory.messages
-    same = any(e.distractor == met.distractor and e.outcome is Outcome.RESISTED for e in other.encounters)
+    messages, found = other[0].trajectory.messages, other[1]
+    same = any(e.distractor == met.distractor and e.outcome is Outcome.RESISTED for e in found)
     if not same or messages[: len(prompt)] != prompt or len(messages) <= len(prompt):
         return None
     turn = messages[len(prompt)]

@@ -18,13 +18,11 @@ from pipeline.agents.environment import Environment
 from pipeline.branching.base import turns
 from pipeline.branching.eef import spliced
 from pipeline.types import Message, Record
-from pipeline.views.base import PROVENANCE, correct, fit, provenance
+from pipeline.views.base import COMPLETION, PROVENANCE, completion, correct, fit
 
 SCHEMA = pa.schema(
     [
-        ("prompt", chat.MESSAGES),
-        ("completion", chat.MESSAGES),
-        ("tools", chat.JSON),
+        *COMPLETION,
         ("label", pa.string()),
         ("solved", pa.int32()),
         ("tried", pa.int32()),
@@ -35,12 +33,9 @@ SCHEMA = pa.schema(
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    tools = environment.offered
-
     def row(messages: tuple[Message, ...], prefix: int, why: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if texts := chat.dumped(messages[: prefix + 1]):
-            columns = {"prompt": texts[:-1], "completion": texts[-1:], "tools": tools}
-            yield {**columns, **why, **provenance(record, [*texts, tools])}
+            yield {**why, **completion(record, texts, environment.offered)}
 
     for rollout, _ in [found for found in correct(record) if fit(found.rollout.trajectory)][:1]:
         why = {"label": "solved", "solved": None, "tried": None, "source": rollout.sample}

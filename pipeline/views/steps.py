@@ -20,33 +20,19 @@ from pipeline.branching.pivot import best, brought, profiles
 from pipeline.types import Record
 from pipeline.views.base import PROVENANCE, correct, fit, provenance
 
-TEXTS = pa.list_(pa.string())
-SCHEMA = pa.schema(
-    [
-        ("prompt", chat.MESSAGES),
-        ("target_action", pa.string()),
-        ("alternatives", TEXTS),
-        ("likeness", pa.list_(pa.float64())),
-        ("expected", TEXTS),
-        ("step_index", pa.int32()),
-        ("n_steps", pa.int32()),
-        ("tried", pa.int32()),
-        ("turn_pass", pa.float64()),
-        ("turn_variance", pa.float64()),
-        ("outcome_pass", pa.float64()),
-        ("outcome_variance", pa.float64()),
-        ("tools", chat.JSON),
-        ("nemo_gym", chat.JSON),
-        *PROVENANCE,
-    ]
-)
+TEXTS, COUNT, REAL = pa.list_(pa.string()), pa.int32(), pa.float64()
+SCHEMA = pa.schema([
+    ("prompt", chat.MESSAGES), ("target_action", pa.string()), ("alternatives", TEXTS), ("likeness", pa.list_(REAL)),
+    ("expected", TEXTS), ("step_index", COUNT), ("n_steps", COUNT), ("tried", COUNT), ("turn_pass", REAL),
+    ("turn_variance", REAL), ("outcome_pass", REAL), ("outcome_variance", REAL), ("tools", chat.JSON),
+    ("nemo_gym", chat.JSON), *PROVENANCE])  # fmt: skip
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     chosen, draft = best(record), record.draft
     if chosen is None or draft is None:
         return
-    trajectory, asked, tools = chosen.rollout.trajectory, profiles(record), environment.offered
+    trajectory, asked = chosen.rollout.trajectory, profiles(record)
     made, known = turns(trajectory), progress(draft, chosen.rollout)
     fitting = [rollout for rollout, _ in correct(record) if fit(rollout.trajectory)]
     others = [(rollout, progress(draft, rollout)) for rollout in fitting if rollout.sample != chosen.rollout.sample]
@@ -68,7 +54,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
                 "turn_variance": profile and profile.turn_variance,
                 "outcome_pass": profile and profile.solved / profile.tried,
                 "outcome_variance": profile and profile.outcome_variance,
-                "tools": tools,
+                "tools": environment.offered,
                 "nemo_gym": chat.nemo_gym(trajectory.messages[:prefix], message, environment.tools),
-                **provenance(record, [*texts, tools]),
+                **provenance(record, [*texts, environment.offered]),
             }

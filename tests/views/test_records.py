@@ -27,4 +27,7 @@ def test_how_the_measured_rollouts_went_stands_beside_them():
 
 def test_the_schema_names_every_field_of_a_record():
     assert set(records.SCHEMA.names) == {*Record.model_fields, "process", "trainable"}
-    assert {field.name for field in records.PROCESS} == set(Process.model_fields)
+    assert {field.name for field in records.SCHEMA.field("process").type.value_type} == set(Process.model_fields)
+    verdict = records.SCHEMA.field("confirmation_verdicts").type.value_type
+    kinds = {name: str(verdict.field(name).type) for name in ("method", "right", "hit_step", "found_at")}
+    assert kinds == {"method": "string", "right": "bool", "hit_step": "int64", "found_at": "list<item: int64>"}
