@@ -6,8 +6,6 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from pipeline.config import RunConfig
 from pipeline.export import Selection, export
 from pipeline.views import base
 from tests.consumers import environments
+from tests.consumers.told import told
 from tests.forks import branched
 from tests.lessons import taught
 from tests.records import hostile
@@ -29,22 +28,6 @@ SCRIPTS = {
     "verifiers": ("verifiers", "with_verifiers.py"),
     "OpenRLHF": ("openrlhf", "with_openrlhf.py"),
 }
-RULES_ONLY = {
-    "adp": ("Agent Data Protocol", "tests/views/test_adp.py: not on a package index"),
-    "steps": ("SRL, PivotRL", "tests/views/test_steps.py: no public loader"),
-    "critic": ("critics in the manner of DeepVerifier", "tests/views/test_critic.py: no public loader"),
-    "planner": ("APEX-Searcher", "tests/views/test_planner.py: no public code"),
-    "rl_search_r1": ("Search-R1", "tests/views/test_rl_search_r1.py: its scorer, transcribed; not on a package index"),
-}
-"""Views whose consumer cannot be installed: the rules as code, and where they stand."""
-HEAD = """# What was loaded by whom
-
-Written by `make test-consumers`: each consumer's own code, in an environment of its own, on the shards of a small
-synthetic data set. "Rules only" is what no package could be installed for; the named test holds its rules as code.
-
-| consumer | version | view | what was done | result |
-|---|---|---|---|---|
-"""
 
 
 @pytest.fixture(scope="module")
@@ -56,27 +39,6 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     export(records, folder, Selection(config=RunConfig()))
     return folder
-
-
-@pytest.fixture(scope="module")
-def said() -> Iterator[list[dict[str, Any]]]:
-    """What every script says, written down when all have spoken and none is missing."""
-    lines: list[dict[str, Any]] = []
-    yield lines
-    if len({line["consumer"] for line in lines}) == len(SCRIPTS):
-        (environments.ROOT / "docs/CONSUMERS.md").write_text(HEAD + "".join(map(_row, [*lines, *_rules()])))
-
-
-def _rules() -> list[dict[str, Any]]:
-    return [
-        {"consumer": consumer, "version": "–", "view": view, "check": where, "result": "rules only"}
-        for view, (consumer, where) in RULES_ONLY.items()
-    ]
-
-
-def _row(line: dict[str, Any]) -> str:
-    told = f"{line['result']}, {date.today().isoformat()}" if line["result"] != "rules only" else line["result"]  # noqa: DTZ011
-    return f"| {line['consumer']} | {line['version']} | `{line['view']}` | {line['check']} | {told} |\n"
 
 
 def _ask(name: str, folder: Path) -> list[dict[str, Any]]:
@@ -95,10 +57,10 @@ def _ask(name: str, folder: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.network
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_the_consumers_own_code_takes_its_views(name: str, dataset: Path, said: list[dict[str, Any]]) -> None:
+def test_the_consumers_own_code_takes_its_views(name: str, dataset: Path) -> None:
     found = _ask(name, dataset)
     assert found
-    said += [{"consumer": name, "result": "passed", **line} for line in found]
+    told(name, found)
 
 
 @pytest.mark.network

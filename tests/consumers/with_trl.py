@@ -207,6 +207,24 @@ def grpo(view="rl_trl"):
     told(view, "one GRPO step with tools; reward.py scores its completions")
 
 
+def recipe(view="rl_trl"):
+    """The recipe as it stands, for one step of this model. What it says holds no call, so that no server is asked."""
+    home = Path(__file__).parents[2] / "recipes/trl"
+    code = (home / "grpo.py").read_text()
+    for whole, small in {
+        "num_generations=8": "num_generations=2, per_device_train_batch_size=2, max_steps=1, use_cpu=True",
+        "max_completion_length=16384": "max_completion_length=8",
+    }.items():
+        assert code.count(whole) == 1
+        code = code.replace(whole, small)
+    sys.path.insert(0, str(home))
+    sys.argv[1:] = [str(FOLDER), "tiny"]
+    names = {}
+    exec(code, names)
+    assert names["trainer"].state.global_step == 1
+    told(view, "recipes/trl/grpo.py, run for one step with its environment of tools")
+
+
 def readme():
     """The ten lines of the README, with this data set and this model in place of theirs."""
     home = Path(__file__).parents[2] / "README.md"
@@ -235,3 +253,4 @@ dpo("robust_pairs")
 kto("kto")
 grpo("rl_trl")
 readme()
+recipe()

@@ -19,6 +19,7 @@ from pipeline.corpus import Corpus, load, resolve
 from pipeline.types import Passage, Record, Trajectory
 from pipeline.views.records import record
 from tests.consumers import environments
+from tests.consumers.told import told
 from tests.served import COMMAND, serving
 
 ROOT = Path(__file__).parents[2]
@@ -158,6 +159,8 @@ def test_verls_registry_and_the_recipes_tool_see_what_the_rollouts_saw(
     calls = [replay.calls for replay in replays]
     found = _asked("verl", "with_digsite_tool.py", _tools("tools.yaml", address, tmp_path), calls)
     assert found == [replay.observed for replay in replays]
+    done = f"{HUNDRED} trajectories replayed through its tool registry and recipes/verl/digsite_tool.py: the same bytes"
+    told("verl, replays", [{"version": "0.9.1", "view": "rl_verl_tool", "check": done}])
 
 
 @pytest.mark.network
@@ -169,3 +172,5 @@ def test_verls_own_search_tool_sees_the_passages_of_the_rollouts(hundred: tuple[
     for text, (_, passages) in zip(found, searches, strict=True):
         blocks = [f"Doc {n} (Title: {title})\n{body}" for n, (title, body) in enumerate(map(_titled, passages), 1)]
         assert json.loads(text) == {"result": "\n\n".join(blocks)}
+    done = f"{HUNDRED} trajectories replayed through its own SearchTool: the same passages"
+    told("verl SearchTool, replays", [{"version": "0.7.1", "view": "rl_verl_tool", "check": done}])

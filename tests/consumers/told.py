@@ -1,0 +1,42 @@
+"""`docs/CONSUMERS.md`: what each consumer's own code said when it was last asked."""
+
+from collections.abc import Iterable
+from datetime import date
+from typing import Any
+
+from tests.consumers import environments
+
+FILE = environments.ROOT / "docs/CONSUMERS.md"
+RULES_ONLY = {
+    "adp": ("Agent Data Protocol", "tests/views/test_adp.py: not on a package index"),
+    "steps": ("SRL, PivotRL", "tests/views/test_steps.py: no public loader"),
+    "critic": ("critics in the manner of DeepVerifier", "tests/views/test_critic.py: no public loader"),
+    "planner": ("APEX-Searcher", "tests/views/test_planner.py: no public code"),
+    "rl_search_r1": ("Search-R1", "tests/views/test_rl_search_r1.py: its scorer, transcribed; not on a package index"),
+}
+"""Views whose consumer cannot be installed: the rules as code, and where they stand."""
+HEAD = """# What was loaded by whom
+
+Written by `make test-consumers`: each consumer's own code, in an environment of its own, on the shards of a small
+synthetic data set. "Rules only" is what no package could be installed for; the named test holds its rules as code.
+
+| consumer | version | view | what was done | result |
+|---|---|---|---|---|
+"""
+
+
+def told(consumer: str, lines: Iterable[dict[str, Any]]) -> None:
+    """Put what a consumer said in the place of what it said before; the others' rows stay as they are."""
+    today = date.today().isoformat()  # noqa: DTZ011
+    kept = FILE.read_text().splitlines()[HEAD.count("\n") :]
+    rows = [row for row in kept if not row.startswith(f"| {consumer} |") and not row.endswith("| rules only |")]
+    place = next((i for i, row in enumerate(kept) if row.startswith(f"| {consumer} |")), len(rows))
+    rows[place:place] = [
+        _row(consumer, line["version"], line["view"], line["check"], f"passed, {today}") for line in lines
+    ]
+    ruled = [_row(name, "–", view, where, "rules only") for view, (name, where) in RULES_ONLY.items()]
+    FILE.write_text(HEAD + "".join(f"{row}\n" for row in [*rows, *ruled]))
+
+
+def _row(consumer: str, version: str, view: str, done: str, result: str) -> str:
+    return f"| {consumer} | {version} | `{view}` | {done} | {result} |"
