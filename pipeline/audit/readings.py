@@ -96,7 +96,10 @@ async def _hop_by_hop(draft: Draft, site: Site) -> list[Probe]:
     misread: list[int] = []
     judged = Usage()
     for place, (hop, answer) in enumerate(zip(draft.hops, answers, strict=True)):
-        alone = draft.model_copy(update={"question": hop.sub_question, "answer": hop.answer, "answer_aliases": ()})
+        short = hop.answer.split(", ")[0]
+        alone = draft.model_copy(
+            update={"question": hop.sub_question, "answer": hop.answer, "answer_aliases": (short,)}
+        )
         ruling = await rule(alone, answer, site, ask=_alike(alone, answer))
         judged += ruling.usage
         if not ruling.right:
