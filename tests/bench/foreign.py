@@ -141,14 +141,27 @@ class Tried:
     record: Record
     shot: bool
     walks: list[bool]
-    guessed: float
-    """Share of the guesses that are correct, as the loop counts it, in no fewer steps than the target."""
+    guesses: list[bool]
+    """Which are correct, as the loop counts it, in no fewer steps than the target."""
     lucky: float
     """Share that is right, whether its support was read or not."""
+
+    @property
+    def guessed(self) -> float:
+        return sum(self.guesses) / len(self.guesses)
 
     def confirmed(self, k: int) -> float:
         """The chance that one of k guesses is correct."""
         return 1 - (1 - self.guessed) ** k
+
+    def carried(self, screen: int, k: int) -> float:
+        """The chance that guesses carry it through the screen and then the confirmation, as the loop asks for both.
+
+        Each factor is of other guesses: the square of one noisy share would be too large.
+        """
+        half = len(self.guesses) // 2
+        first, second = sum(self.guesses[:half]) / half, sum(self.guesses[half:]) / (len(self.guesses) - half)
+        return (1 - (1 - first) ** screen) * (1 - (1 - second) ** k)
 
 
 async def tried(record: Record, site: Site) -> Tried:
@@ -162,7 +175,7 @@ async def tried(record: Record, site: Site) -> Tried:
         record=record,
         shot=shot,
         walks=walks,
-        guessed=sum(correct and steps >= target for _, correct, steps in guesses) / GUESSES,
+        guesses=[correct and steps >= target for _, correct, steps in guesses],
         lucky=sum(right for right, _, _ in guesses) / GUESSES,
     )
 
@@ -215,11 +228,13 @@ async def main(options: argparse.Namespace) -> bool:
     )
     all_tried = [await tried(record, ground.site) for record in accepted]
     print(by_difficulty(all_tried), ranks(all_tried), sep="\n\n")
-    k = run.config.loop.rollouts
+    k, screen = run.config.loop.rollouts, run.config.screened() or run.config.loop.rollouts
+    through = interval(all_tried, lambda ts: sum(t.carried(screen, k) for t in ts) / len(ts))
     by_k = interval(all_tried, lambda ts: sum(t.confirmed(k) for t in ts) / len(ts))
     once = interval(all_tried, lambda ts: sum(t.guessed for t in ts) / len(ts))
     right = interval(all_tried, lambda ts: sum(t.lucky for t in ts) / len(ts))
     print(f"\nguessing, {GUESSES} guesses a pair: confirms with K = {k}: {by_k} (less than {MOST_GUESSED})")
+    print(f"carries a pair through a screen of {screen} and K fresh ones: {through}")
     print(f"one guess is correct: {once}; right without its support: {right}\n")
     print(overlap.report(accepted, ground.corpus, options.gold))
     return by_k.value < MOST_GUESSED
