@@ -12,7 +12,7 @@ from pipeline.agents.judge import rule
 from pipeline.agents.oracle import Reading, oracle, recall, skim, trace
 from pipeline.agents.site import Site
 from pipeline.audit.evidence import gather
-from pipeline.text import words
+from pipeline.text import contains, words
 from pipeline.types import AnswerType, Cause, Data, Draft, Finding, Passage, Probe, Usage
 
 
@@ -93,20 +93,13 @@ async def _hop_by_hop(draft: Draft, site: Site) -> list[Probe]:
         return []
     questions = [hop.sub_question for hop in draft.hops]
     answers, model, usage = await trace(list(zip(questions, passages, strict=True)), site)
-    misread: list[int] = []
-    judged = Usage()
-    for place, (hop, answer) in enumerate(zip(draft.hops, answers, strict=True)):
-        short = hop.answer.split(", ")[0]
-        alone = draft.model_copy(
-            update={"question": hop.sub_question, "answer": hop.answer, "answer_aliases": (short,)}
-        )
-        ruling = await rule(alone, answer, site, ask=_alike(alone, answer))
-        judged += ruling.usage
-        if not ruling.right:
-            misread.append(place)
-    right = len(answers) - len(misread)
-    found = {"check": "trace", "model": model, "answers": tuple(answers), "right": right, "hops": tuple(misread)}
-    return [Probe.model_validate({**found, "usage": usage, "judged": judged})]
+    misread = tuple(
+        place
+        for place, (hop, answer) in enumerate(zip(draft.hops, answers, strict=True))
+        if not (contains(answer, hop.answer) or contains(hop.answer, answer))
+    )
+    found = {"check": "trace", "model": model, "answers": tuple(answers), "right": len(answers) - len(misread)}
+    return [Probe.model_validate({**found, "hops": misread, "usage": usage})]
 
 
 async def leave_one_out(draft: Draft, target: int, site: Site) -> Read:
