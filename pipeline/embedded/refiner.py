@@ -22,8 +22,8 @@ from pipeline.text import normalise
 from pipeline.types import Message
 
 _EASIEST = ("number", "date", "entity")
-_AT_ONCE, _MOST_TURNS = 8, 2
-"""Its prompt holds every passage read so far, and every turn sends it again."""
+_AT_ONCE = 8
+"""Searches of its one turn of them: a second one found next to nothing more."""
 _SAYS_NOTHING = frozenset("this that which what date day year whom".split())
 _NOT_UNDERSTOOD = ("solver_error", "generator_error")
 
@@ -88,7 +88,7 @@ class Revision:
         """Only a chain that must change is searched for."""
         if not self.easy and any(self._differs(arguments) for arguments in self._options()[0]()):
             return []
-        return self.walk.next_queries(_AT_ONCE) if self.turns < _MOST_TURNS else []
+        return [] if self.turns else self.walk.next_queries(_AT_ONCE)
 
     def arguments(self) -> dict[str, object]:
         """The first option that no draft has said yet; nothing where only what failed could be said again."""
