@@ -69,17 +69,17 @@ async def rivals(draft: Draft, end: int, retriever: Retriever) -> tuple[Passage,
     """
     answer, asked = draft.hops[end].answer, draft.hops[end].sub_question
     known = await opening(answer, retriever)
-    sorts = called(known.text) if known else wanted(asked)
+    sorts = (called(known.text) if known else frozenset()) or wanted(asked)
     person = is_person(known.text) if known else asked.startswith(("By whom ", "Who "))
     taken = {normalise(plain(name)) for hop in draft.hops for name in (hop.title, hop.answer)}
     same, people = dict[str, Passage](), dict[str, Passage]()
     for head in await heads((_first(known.text) if known else asked, " ".join((*sorted(sorts), answer))), retriever):
         name = normalise(plain(head.title))
-        if name in taken or may_live(head.text):
+        if name in taken or may_live(head.text) or (person and not is_dated(head.text)):
             continue
         if called(head.text) & sorts:
             same.setdefault(name, head)
-        elif person and is_dated(head.text):
+        elif person:
             people.setdefault(name, head)
     return tuple((same | people).values())[:RIVALS]
 

@@ -46,6 +46,10 @@ _ASKED = re.compile(
     r"\b(?:which|what) ((?:[a-z-]+ )*?[a-z-]+)(?= (?:is|was|are|were|did|does|do|has|have|had|can)\b|\?)"
 )
 _PLACES = frozenset("city town village county state country province district municipality borough".split())
+_NO_NOUN = re.compile(
+    r"^(?:(?:larg|small|bigg|great|old|new|young|long|short|high|low|tall|deep|wid|busi|earli|lat)est|\w*most|(?:four|fif|six|seven|eigh|nin|ten)th|one|"
+    r"first|second|third|name|part|member|type|kind|form|home)$"
+)
 _DOERS = {
     "directed": frozenset(("director", "filmmaker")),
     "written": frozenset(("writer", "screenwriter", "author", "novelist", "playwright")),
@@ -63,8 +67,8 @@ def sort(text: str) -> str:
 
 
 def called(text: str) -> frozenset[str]:
-    """The head noun by which an opening calls its subject, if it does."""
-    return frozenset(sort(text).split()[-1:])
+    """The head noun by which an opening calls its subject, if it does: "the largest of ..." is none."""
+    return frozenset(noun for noun in sort(text).split()[-1:] if not _NO_NOUN.search(noun))
 
 
 def wanted(asked: str) -> frozenset[str]:

@@ -5,7 +5,8 @@ only where none of these passed all checks, or the easy kinds would take the pla
 a pure function of its seed.
 
 What is wrong at the end of the chain is wrong in the answer. So all kinds are tried at the last hop before any is at an
-earlier one, which only takes the room that is left.
+earlier one. There one passage is the most: it leads the whole rest of the chain astray, and whoever follows it ends
+anywhere.
 """
 
 import asyncio
@@ -60,10 +61,12 @@ async def written(draft: Draft, site: Site) -> Opposition:
     """All that was written and how its checks went; no rollouts."""
     desk, room = _Desk(Case(draft, site)), site.config.distractors.passages
     lot = sorted(site.config.distractors.kinds, key=lambda kind: sha256(f"{draft.question}\n{kind}"))
+    last = len(draft.hops) - 1
     for end in base.backwards(draft):
         for kind in [kind for kind in lot if kind not in {d.kind for d in desk.used}]:
             if len(desk.used) + base.load(kind).PIECES <= room:
                 await desk.fill(kind, end)
+        room = min(room, 1 + sum(d.end == last for d in desk.used))
     return Opposition(
         distractors=tuple(desk.written),
         unwritten=tuple(desk.unwritten),

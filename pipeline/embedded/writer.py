@@ -20,7 +20,7 @@ from pipeline.types import Message, sha256
 _PRONOUN = re.compile(r"^(?:It|He|She|They)\b(?!')")
 _NOTE = re.compile(r"\s*\[[^\[\]]*\]")
 """A wiki's remark: "[citation needed]", "[update]"."""
-_ASIDE = re.compile(r"\s*\(([^()]*)\)")
+_ASIDE = re.compile(r"\s*\(((?:[^()]|\([^()]*\))*)\)")
 _SPOKEN = re.compile(r"[/:ˈ]|\blisten\b")
 """What tells how a name is spoken or written elsewhere."""
 _WITHIN = r"(?:, [A-Z][\w.'-]+(?: [A-Z][\w.'-]+)*)?"
@@ -66,7 +66,7 @@ class Given(NamedTuple):
 
 def _aside(found: re.Match[str]) -> str:
     """A bracket without pronunciations; nothing where it holds nothing else."""
-    kept = [part for part in found.group(1).split("; ") if not _SPOKEN.search(part)]
+    kept = [part for part in found.group(1).split("; ") if part.strip() and not _SPOKEN.search(part)]
     return f" ({'; '.join(kept)})" if kept else ""
 
 
@@ -159,7 +159,7 @@ def _passage(given: Given, claim: str, note: str, tellings: tuple[str, ...], mar
 
 def _named(title: str, answer: str) -> str:
     """As short as the answer: "Youngstown, Ohio" is "Youngstown" beside "Leeds"."""
-    return plain(title) if "," in answer else plain(title).split(",")[0]
+    return plain(title if "," in answer else title.split(",")[0])
 
 
 def _first(query: str) -> str:

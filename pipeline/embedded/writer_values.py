@@ -15,9 +15,14 @@ _SMALL = 20
 
 
 def wrong(answer: str, names: Sequence[str], told: str, seed: str) -> list[str]:
-    """Wrong answers in a random order; none of them stands in `told`. Names are chosen where the answer is one."""
+    """Wrong answers in a random order; none of them stands in `told`. Names are chosen where the answer is one.
+
+    No year is later than all that are told: what is told of had not happened yet.
+    """
     if dates(answer):
+        latest = max(map(int, _YEAR.findall(told)), default=9999)
         found = [_shifted(answer, by) for by in _YEARS]
+        found = [date for date in found if all(int(year) <= latest for year in _YEAR.findall(date))]
     elif numbers(answer):
         found = _numbers(answer)
     else:

@@ -25,9 +25,9 @@ DIRECTOR = KNOXVILLE | {
     "query": "By whom was Lantern Bay directed?",
     "passage": {
         "title": "Wajda",
-        "text": "Andrzej Wajda (Polish: [ˈandʐɛj]; 6 March 1926 – 9 October 2016) was a director.",
+        "text": "Andrzej Wajda ([ˈandʐɛj]) (Polish: Вајда (В); 6 March 1926 – 9 October 2016) was a director.",
     },
-    "quote": "Andrzej Wajda (Polish: [ˈandʐɛj]; 6 March 1926 – 9 October 2016) was a director.",
+    "quote": "Andrzej Wajda ([ˈandʐɛj]) (Polish: Вајда (В); 6 March 1926 – 9 October 2016) was a director.",
     "asked": "On what date did Andrzej Wajda die?",
     "answer": "9 October 2016",
     "rivals": [],

@@ -22,6 +22,12 @@ def test_none_stands_in_the_source() -> None:
     assert wrong("Ada Holm", ["Bo Lind", "Ada Holm", "Jo Carr"], "Jo Carr stars in it.", "seed") == ["Bo Lind"]
 
 
+def test_no_year_is_later_than_what_is_told() -> None:
+    assert {"2013", "2011"} <= set(wrong("2015", [], "It opened in 2015.", "seed"))
+    assert max(wrong("2015", [], "It opened in 2015.", "seed")) < "2015"
+    assert "2018" in wrong("2015", [], "It opened in 2015 and closed in 2019.", "seed")
+
+
 def test_a_count_has_a_rest_and_a_date_has_none() -> None:
     assert rest("10,571 people", "6,554 people") == "4,017 people"
     assert rest("10,571", "12,000") == ""
