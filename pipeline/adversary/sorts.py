@@ -10,7 +10,8 @@ from pipeline.text import sentences
 
 _IS_A = re.compile(
     r"\b(?:is|was|are|were) (?:an?|the|one of the) (.+?)(?=[,.;(]| (?:and|or|of|in|on|at|by|to|for|from|with|as|who"
-    r"|which|that|where|whose|known|based|located|directed|written|produced|released|starring|featuring|set|founded|best)\b|$)"
+    r"|which|that|where|whose|known|based|located|directed|written|produced|released|starring|featuring|set|founded|best"
+    r"|developed|manufactured|created|designed|published|built|formed|established|owned|operated|held|played|used)\b|$)"
 )
 _LIFE = re.compile(r"\([^()]*\d{3,4}[^()]*\s[-–—]\s?[^()]*\d{2,4}[^()]*\)|\([^()]*\d{3,4}[-–—][^()]*\d{2,4}[^()]*\)")
 _BORN = re.compile(r"\b(?:né|née|born)\b|\(b\. ", re.IGNORECASE)

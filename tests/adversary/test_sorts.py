@@ -54,6 +54,7 @@ def test_things_of_one_sort_are_called_by_one_noun() -> None:
         called("A is an American film director, and more.") == called("B was an English film director.") == {"director"}
     )
     assert called("The Ohio River is a 981-mile (1,579 km) long river in the north.") == {"river"}
+    assert called("The Advance (GBA) is a 32-bit handheld game console developed, made and sold by Ada.") == {"console"}
     assert called("The Atlantic Ocean is the second largest of the oceans.") == called("") == set()
 
 

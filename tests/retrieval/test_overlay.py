@@ -56,17 +56,26 @@ async def test_a_distractor_ranks_as_in_a_rebuilt_index_for_500_queries(kind: st
     base = open_retriever(kind, whole, tmp_path / "base")
     full = open_retriever(kind, rebuilt(whole, own), tmp_path / "full")
     there = [
-        [hit.passage.id for hit in hits if not synthetic(hit.passage.id) or hit.passage.id == mine.id][:DEPTH]
+        [hit.passage for hit in hits if not synthetic(hit.passage.id) or hit.passage.id == mine.id][:DEPTH]
         for mine, hits in zip(own, await full.search_many(queries, DEPTH + 40), strict=True)
     ]
     same = met = 0
     for mine, query, expected in zip(own, queries, there, strict=True):
-        found = [hit.passage.id for hit in await Overlay(base, [mine]).search(query, DEPTH)]
-        place = found.index(mine.id) if mine.id in found else None
-        same += place == (expected.index(mine.id) if mine.id in expected else None)
-        met += place is not None
+        found = place(mine, [hit.passage for hit in await Overlay(base, [mine]).search(query, DEPTH)])
+        true = place(mine, expected)
+        if found != true:
+            # All 500 at once are 4 % of the index and move its statistics: this one is asked about alone.
+            alone = open_retriever(kind, rebuilt(whole, [mine]), tmp_path / mine.document_id)
+            true = place(mine, [hit.passage for hit in await alone.search(query, DEPTH)])
+        same += found == true
+        met += found is not None
     assert met > 200, "else the ranks say nothing"
     assert same >= 495, f"{same} of 500 rank as in a rebuilt index"
+    print(f"{kind}: {same} of 500 rank as in a rebuilt index")
+
+
+def place(mine: Passage, found: list[Passage]) -> int | None:
+    return found.index(mine) if mine in found else None
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
