@@ -23,7 +23,7 @@ _NOTE = re.compile(r"\s*\[[^\[\]]*\]")
 _ASIDE = re.compile(r"\s*\(((?:[^()]|\([^()]*\))*)\)")
 _SPOKEN = re.compile(r"[/:ˈ]|\blisten\b")
 """What tells how a name is spoken or written elsewhere."""
-_WITHIN = r"(?:, [A-Z][\w.'-]+(?: [A-Z][\w.'-]+)*)?"
+_WITHIN = r"(?:, [A-Z][\w.'-]*\w(?: [A-Z][\w.'-]*\w)*)?"
 _PLACES = ("place", "city", "town", "village", "county", "state", "capital")
 _VERB = r"(?:is|was|were|are|did|does|do|has|have|had|can)\b"
 _ASKED = (
@@ -98,10 +98,10 @@ def _doppelganger(given: Given) -> list[dict[str, str]]:
     tellings = (
         "{stated} So the " + edition + " has it; other editions of this entry differ.",
         "This is the entry on {name} in its " + edition + ". {stated} Other editions differ.",
-        "In the " + edition + " this entry reads: {stated} Other editions differ.",
+        "{hedged} Other editions differ.",
         "{asked} The " + edition + " of this entry on {name} says: {claim}. Other editions differ.",
     )
-    return [_passage(given, given.values[0], edition, tellings, edition)]
+    return [_passage(given, given.values[0], (edition, f"as the {edition} has it"), tellings, edition)]
 
 
 def _false_shortcut(given: Given) -> list[dict[str, str]]:
@@ -123,10 +123,10 @@ def _fragmented_puzzle(given: Given) -> list[dict[str, str]]:
         tellings = (
             "{stated} This rests on " + mark + "; the rest of it stands elsewhere.",
             "What is told here of {name} rests on " + mark + ". {stated} The rest of it stands elsewhere.",
-            "By " + mark + ": {stated} The rest of it stands elsewhere.",
+            "{hedged} The rest of it stands elsewhere.",
             "{asked} By " + mark + ", the answer is {claim}. The rest of it stands elsewhere.",
         )
-        passages.append(_passage(given, claim, f"{place} part", tellings, mark))
+        passages.append(_passage(given, claim, (f"{place} part", f"by {mark}"), tellings, mark))
     return passages if second else passages[:1]
 
 
@@ -135,10 +135,10 @@ def _subjective_fallacy(given: Given) -> list[dict[str, str]]:
     tellings = (
         "{stated} That is " + mark + " of {name}, and I will not be talked out of it.",
         "What I love about {name} is " + mark + " and no more. {stated} I will not be talked out of it.",
-        "In " + mark + " nothing tells more of {name} than this: {stated} I love it for that.",
+        "{hedged} I love {name} for that, and I will not be talked out of it.",
         "{asked} In " + mark + " it is {claim}, and nobody who loves {name} as I do would say otherwise.",
     )
-    return [_passage(given, given.values[0], "a personal view", tellings, mark)]
+    return [_passage(given, given.values[0], ("a personal view", f"in {mark}"), tellings, mark)]
 
 
 _KINDS = {
@@ -149,12 +149,17 @@ _KINDS = {
 }
 
 
-def _passage(given: Given, claim: str, note: str, tellings: tuple[str, ...], mark: str) -> dict[str, str]:
-    """The tellings go from outright to in passing; the last, which hardly misleads, is for when no other would do."""
-    stated, last = given.stating(claim), len(tellings) - 1
+def _passage(given: Given, claim: str, notes: tuple[str, str], tellings: tuple[str, ...], mark: str) -> dict[str, str]:
+    """`notes` stand in the title and, where a telling is hedged, before the claim.
+
+    The tellings go from outright to in passing; the last, which hardly misleads, is for when no other would do.
+    """
+    stated, hedged = given.stating(claim), given.stating(f"({notes[1]}) {claim}")
+    last = len(tellings) - 1
     telling = tellings[given.turn % last if given.turn % _CYCLE < 2 * last else last]
-    text = telling.format(stated=stated, name=given.name, claim=claim, asked=given.asked) if stated else ""
-    return {"title": f"{given.name} ({note})", "text": text, "claim": claim, "mark": mark}
+    told = {"stated": stated, "hedged": hedged, "name": given.name, "claim": claim, "asked": given.asked}
+    text = telling.format(**told) if stated else ""
+    return {"title": f"{given.name} ({notes[0]})", "text": text, "claim": claim, "mark": mark}
 
 
 def _named(title: str, answer: str) -> str:

@@ -44,6 +44,8 @@ def written(kind: Kind, inputs: Mapping[str, Any], turn: int = 0) -> list[dict[s
 def test_a_place_goes_with_what_it_lies_in() -> None:
     text = written(Kind.DOPPELGANGER, KNOXVILLE)[0]["text"]
     towns = ("Youngstown", "Athens", "Muncie")
+    ended = written(Kind.DOPPELGANGER, KNOXVILLE | {"quote": "It premiered in Knoxville, Tennessee."})[0]["text"]
+    assert ended.startswith(tuple(f"Logan Lucky premiered in {town}. So " for town in towns))
     assert text.startswith(tuple(f"Logan Lucky premiered in {town}, in 2017." for town in towns))
 
 
