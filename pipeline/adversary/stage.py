@@ -6,7 +6,7 @@ a pure function of its seed.
 
 What is wrong at the end of the chain is wrong in the answer. So all kinds are tried at the last hop before any is at an
 earlier one. There one passage is the most: it leads the whole rest of the chain astray, and whoever follows it ends
-anywhere.
+anywhere. A shortcut comes first there: it is about the middle of a chain.
 """
 
 import asyncio
@@ -67,6 +67,7 @@ async def written(draft: Draft, site: Site) -> Opposition:
             if len(desk.used) + base.load(kind).PIECES <= room:
                 await desk.fill(kind, end)
         room = min(room, 1 + sum(d.end == last for d in desk.used))
+        lot.sort(key=lambda kind: kind is not Kind.FALSE_SHORTCUT)
     return Opposition(
         distractors=tuple(desk.written),
         unwritten=tuple(desk.unwritten),
