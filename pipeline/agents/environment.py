@@ -33,6 +33,11 @@ class Environment(Data):
     """Where the answer is to be read."""
 
     @cached_property
+    def opening(self) -> str:
+        """The message that a conversation begins with, as JSON text."""
+        return orjson.dumps({"role": "system", "content": self.system}).decode()
+
+    @cached_property
     def offered(self) -> str:
         """The tools as OpenAI lists them: JSON text, keys sorted."""
         functions = [{"type": "function", "function": tool.model_dump()} for tool in self.tools]

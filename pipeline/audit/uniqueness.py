@@ -5,6 +5,9 @@ and names something of the answer's kind instead of it. The gate `rival_answer` 
 subject may have many pages, so here one is looked for by what is asked of it.
 """
 
+from collections.abc import Iterable
+from typing import Protocol
+
 from pipeline.assess import holds
 from pipeline.retrieval.base import Retriever
 from pipeline.text import contains, dates, normalise, numbers, sentences, words
@@ -16,6 +19,17 @@ SHARE = 0.8
 FILLERS = frozenset("a an the of in on at by to for from with as that which who it its he she his her was is".split())
 
 
+class Named(Protocol):
+    """A passage, as it is stored or as an agent saw it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+
+
 async def another_answer(draft: Draft, retriever: Retriever, k: int) -> list[Finding]:
     """Among what is found for the last step's question, and for what its quote says without the answer."""
     last, said = draft.hops[-1], _said(draft)
@@ -23,20 +37,22 @@ async def another_answer(draft: Draft, retriever: Retriever, k: int) -> list[Fin
         return []
     untold = " ".join(word for word in words(last.quote) if word in said)
     found = await retriever.search_many([last.sub_question, f"{_subject(draft)} {untold}"], k)
-    for passage in dict.fromkeys(hit.passage for hits in found for hit in hits):
-        if passage.id != last.passage_id and rivals(draft, passage.title, passage.text):
-            detail = f"'{passage.title}' gives another answer to its last step"
-            hops = (len(draft.hops) - 1,)
-            return [Finding(check="another_answer", cause=Cause.AMBIGUOUS, fatal=True, hops=hops, detail=detail)]
-    return []
+    other = rival(draft, last.passage_id, (hit.passage for hits in found for hit in hits))
+    if other is None:
+        return []
+    detail, hops = f"'{other.title}' gives another answer to its last step", (len(draft.hops) - 1,)
+    return [Finding(check="another_answer", cause=Cause.AMBIGUOUS, fatal=True, hops=hops, detail=detail)]
 
 
-def rivals(draft: Draft, title: str, text: str) -> bool:
-    """Does a passage other than the last hop's give another answer to it?"""
-    said = _said(draft)
-    if not said or not holds(f"{title} {text}", _subject(draft)):
-        return False
-    return any(_rivals(text[span.start : span.end], title, said, draft) for span in sentences(text))
+def rival(draft: Draft, own: str, passages: Iterable[Named]) -> Named | None:
+    """The first passage that answers the last step otherwise, that of the id `own` apart."""
+    said, subject = _said(draft), _subject(draft)
+    for passage in passages if said else ():
+        if passage.id != own and holds(f"{passage.title} {passage.text}", subject):
+            for span in sentences(passage.text):
+                if _rivals(passage.text[span.start : span.end], passage.title, said, draft):
+                    return passage
+    return None
 
 
 def _said(draft: Draft) -> set[str]:

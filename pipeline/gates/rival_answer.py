@@ -5,16 +5,15 @@ The passages are those that the agents were shown, since whoever looks for the a
 
 from collections.abc import Iterator
 
-from pipeline.audit.uniqueness import rivals
+from pipeline.audit.uniqueness import rival
 from pipeline.embedded.observed import Seen, seen
 from pipeline.gates.base import Settings, Weight
 from pipeline.types import Draft, Record, sha256
 
 
 def weigh(draft: Draft, record: Record, settings: Settings) -> list[Weight]:
-    own = "p" + sha256(draft.hops[-1].passage_id)[:12]
-    rival = next((p for p in _shown(record) if p.id != own and rivals(draft, p.title, p.text)), None)
-    return [Weight(drop=f"'{rival.title}' gives another answer to its last step")] if rival else []
+    other = rival(draft, "p" + sha256(draft.hops[-1].passage_id)[:12], _shown(record))
+    return [Weight(drop=f"'{other.title}' gives another answer to its last step")] if other else []
 
 
 def _shown(record: Record) -> Iterator[Seen]:

@@ -1,6 +1,6 @@
 """What every view is, and what all of them share: which records they take and which rollouts stand for one."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -139,10 +139,11 @@ def _length(attempt: Attempt) -> tuple[int, int, int]:
     return attempt.verdict.steps, attempt.verdict.calls, attempt.verdict.sample
 
 
-def under(environment: Environment, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The conversation with the environment's system prompt: a teacher's own is not what its pupil will be given."""
-    system, *others = messages
-    return (system.model_copy(update={"content": environment.system}), *others)
+def under(environment: Environment, messages: Sequence[Message]) -> list[str] | None:
+    """The conversation as `chat.dumped` gives it, with the environment's system prompt: a teacher's own is not what its
+    pupil will be given."""
+    texts = chat.dumped(messages[1:])
+    return texts and [environment.opening, *texts]
 
 
 def fit(trajectory: Trajectory) -> bool:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline import chat
 from pipeline.agents.environment import Environment
 from pipeline.encounters import encounters
 from pipeline.types import Encounter, Message, Outcome, Record, Rollout
@@ -26,7 +25,7 @@ Met = tuple[Rollout, tuple[Encounter, ...]]
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     seen = set()
     for met, prompt, chosen, rejected in (pair for among in _met(record) for pair in _pairs(among)):
-        texts = chat.dumped((*under(environment, prompt), chosen, rejected))
+        texts = under(environment, (*prompt, chosen, rejected))
         if texts and (*texts[-2:], len(texts)) not in seen:
             seen.add((*texts[-2:], len(texts)))
             learnt = preference(record, texts, environment.offered)

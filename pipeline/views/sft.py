@@ -51,15 +51,14 @@ def _row(record: Record, environment: Environment, rollout: Rollout, verdict: Ve
     draft = record.draft
     if not draft or not fit(rollout.trajectory):
         return None
-    messages = under(environment, rollout.trajectory.messages)
-    texts = chat.dumped(messages)
+    texts = under(environment, rollout.trajectory.messages)
     if not texts:
         return None
     went = process(draft, rollout, verdict)
     return {
         "messages": texts,
         "tools": environment.offered,
-        "loss": [message.role == "assistant" for message in messages],
+        "loss": [message.role == "assistant" for message in rollout.trajectory.messages],
         "steps": verdict.steps,
         "hit_step": went.hit_step,
         "useful_steps": went.useful_steps,
