@@ -122,8 +122,8 @@ def main() -> int:
     share = alone / ours
     print(f"export        {ours:8.1f} s  {size / ours / 2**20:7.1f} MiB/s of Arrow, {wanted / ours:,.0f} records/s")
     print(f"pyarrow alone {alone:8.1f} s  {size / alone / 2**20:7.1f} MiB/s; the export has {share:.0%} of that speed")
-    line = reading(records.patterns)
-    print(f"reading lines {line * wanted:8.1f} s more, at {line * 1e6:.0f} µs each")
+    each = reading(records.patterns)
+    print(f"reading lines {each * wanted:8.1f} s more, at {each * 1e6:.0f} µs each")
     print(f"memory        {memory / 2**30:8.2f} GiB at most; pyarrow {pa.__version__}")
     kept = share >= LEAST_SHARE and memory <= MOST_MEMORY
     print("kept" if kept else f"BROKEN: at least {LEAST_SHARE:.0%} and at most {MOST_MEMORY / 2**30} GiB")
