@@ -1,5 +1,6 @@
 """Everything that a configuration names, opened: its corpus, its index, its model, and what its records say of them."""
 
+import gc
 from typing import NamedTuple
 
 from pipeline import registry
@@ -137,4 +138,7 @@ def site(config: RunConfig, corpus: Corpus) -> Site:
         attribution=corpus.manifest.attribution,
         retriever=engine,
     )
+    # What was opened stays; else every full collection would walk it, and hold up all calls for a sixth of a second.
+    gc.collect()
+    gc.freeze()
     return Site(config=config, llm=llm, retriever=retriever, lineage=lineage)
