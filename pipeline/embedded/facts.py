@@ -13,7 +13,7 @@ from pipeline.embedded import lexicon
 from pipeline.embedded.facts_clause import Clause, Element, Verb, clauses
 from pipeline.embedded.facts_subject import Noun, Sentence, phrase, split, subject
 from pipeline.embedded.facts_value import Measured, counted, population, told
-from pipeline.text import MONTHS, Date, Span, Token, dates
+from pipeline.text import MONTHS, Date, Span, Token, dates, tagged
 
 _DROPPABLE = frozenset("in on by at from for during since with under through between until".split())
 _NAMING = frozenset("as like than and or called named titled entitled dubbed known nicknamed being".split())
@@ -186,6 +186,8 @@ def _broken(clause: Clause, middle: str) -> bool:
         return True
     bare = clause.verb.passive and first.noun == first.start and clause.verb.main not in _NAMES_IT
     last = middle.split()[-1] if middle else ""
+    if clause.verb.main == "be" and middle and tagged(middle)[0].tag == "NNS":
+        return True  # "They are members of", which would be asked of one
     return bare or (last != "" and last not in _PREPOSITIONS) or bool(_OUTSIDE.search(middle))
 
 

@@ -10,7 +10,7 @@ from pipeline.embedded import lexicon
 from pipeline.embedded.compose import inverse
 from pipeline.embedded.facts_name import title_at
 from pipeline.embedded.generator_graph import Edge, Graph, Stated, readings
-from pipeline.text import MONTHS, dates
+from pipeline.text import dates
 
 _MOST_SHARING = 8
 _FOUNDED = frozenset(
@@ -88,7 +88,7 @@ def _pivot(graph: Graph, reading: str, stated: Stated, back: Stated) -> str:
 
 
 def clue(graph: Graph, title: str) -> str:
-    """A description by year that tells a thing from the others that stand in one list with it, or nothing."""
+    """A description by year, of a person by the day of birth, that tells it from others of one list; or nothing."""
     noun = graph.nodes[title].noun
     if noun.kind == lexicon.WORK and re.match(r"(?:1[89]|20)\d\d ", noun.full):
         return f"{lexicon.article(noun.full)} {noun.full}"
@@ -99,8 +99,8 @@ def clue(graph: Graph, title: str) -> str:
         if date is None or fact.of:
             continue
         if noun.kind == lexicon.PERSON:
-            if fact.relation == "born date" and date.month:
-                return f"{said} born in {MONTHS[date.month - 1]} {date.year}"
+            if fact.relation == "born date" and date.day:
+                return f"{said} born on {stated.object}"
         elif noun.kind == lexicon.WORK and fact.verb.main == "release":
             return f"a {date.year} {noun.phrase}"
         elif fact.verb.main in _FOUNDED and fact.verb.passive and not fact.middle:

@@ -76,6 +76,12 @@ def usable(graph: Graph, edge: Edge, *, first: bool) -> bool:
     fact = edge.stated.fact
     if not first and (fact.named or len(fact.middle.split()) > 9):
         return False
+    if (
+        fact.verb.main in ("locate", "situate")
+        and graph.nodes[edge.target].noun.kind == lexicon.GROUP
+        and not edge.back
+    ):
+        return False  # a team that is "located in a league"
     return not fact.shared or bool(edge.back) or bool(clue(graph, edge.target))
 
 
@@ -109,11 +115,26 @@ def finals(graph: Graph, title: str, answer_type: str) -> list[Final]:
         fact = stated.fact
         if fact.kind != ("link" if answer_type == "entity" else answer_type) or fact.named or fact.shared:
             continue
+        if answer_type != "entity" and _one_of_many(stated):
+            continue
         if answer_type == "entity":
             found += _entity(graph, title, stated)
         elif len(fact.middle.split()) <= 7:
             found.append(Final(stated, fact.kind, stated.object))
     return found
+
+
+_MORE = {
+    "date": re.compile(r"(?:,|,? and|,? or|–|-) ?\d{4}\b"),
+    "number": re.compile(r"(?: [\w-]+){1,3},? (?:and|or) "),
+}
+
+
+def _one_of_many(stated: Stated) -> bool:
+    """Is it only the first of what the sentence counts or dates ("in 2006, 2018 and 2019", "14 schools and colleges"),
+    or the year of a figure?"""
+    fact, text = stated.fact, stated.passage.text
+    return bool(_MORE[fact.kind].match(text, fact.object.end)) or (fact.kind == "date" and fact.verb.main == "have")
 
 
 def _dated(graph: Graph, title: str) -> list[Final]:
@@ -213,7 +234,7 @@ def quality(graph: Graph, chain: Chain) -> float:
         # A film has many stars: "an actor of the film who was also in another" may be several.
         cost += {"star": 2.5, "direct": 0.9}.get(edge.stated.fact.verb.main, 0.0)
         cost += 3.0 * (edge.pivot == "place")
-        # "a footballer born in May 1989 who played for": only a month tells one such person from the others.
+        # "a footballer born on 3 May 1989 who played for": no person would tell another so.
         cost += 4.0 * (edge.back is not None and graph.nodes[edge.target].noun.kind == lexicon.PERSON)
         cost += 0.5 * (graph.nodes[edge.target].noun.kind == lexicon.OTHER)
     return cost + 1.5 * (chain.final.stated.fact.relation in ("born date", "population of"))

@@ -96,7 +96,12 @@ def test_what_belongs_to_another_name_is_not_the_subjects() -> None:
 
 @pytest.mark.parametrize(
     "sentence",
-    ["She was never signed by Sony Music.", "He would later join Chelsea Rovers.", "He is playing for Real Betis."],
+    [
+        "She was never signed by Sony Music.",
+        "He would later join Chelsea Rovers.",
+        "He is playing for Real Betis.",
+        "He is alumni of Carleton Polytechnic.",
+    ],
 )
 def test_denials_modals_and_the_unfinished_are_no_facts(sentence: str) -> None:
     person = "Ann Smith is an English singer. " if "She" in sentence else "Tom Smith is an English footballer. "

@@ -8,6 +8,10 @@ import pytest
 
 from pipeline.agents.tools import GENERATOR_TOOLS, ProposeArguments, render
 from pipeline.embedded.generator import propose
+from pipeline.embedded.generator_bridge import clue
+from pipeline.embedded.generator_chain import finals
+from pipeline.embedded.generator_graph import build
+from pipeline.embedded.observed import Seen
 from pipeline.llm.base import Request, Tool
 from pipeline.prompts import fence
 from pipeline.text import contains, words
@@ -171,3 +175,38 @@ def test_junk_ends_in_a_proposal(text: str) -> None:
     inputs = {"passage": shown, "answer_type": "entity", "target_steps": 3, "search_budget": 3}
     draft, _ = converse(propose, Message(role="user", content=fence(inputs, "0" * 16)), GENERATOR_TOOLS, 3)
     assert isinstance(draft, ProposeArguments)
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "kind", "asked"),
+    [
+        (
+            "Nina Holm",
+            "Nina Holm is an actress. She was nominated for the Prize in 2006, 2018 and 2019. She was married in 1990.",
+            "date",
+            ["1990"],
+        ),
+        (
+            "Port Saxe",
+            "Port Saxe is a town. Port Saxe had a population of 4,031 in 2016. It was founded in 1702.",
+            "date",
+            ["1702"],
+        ),
+        (
+            "Hill University",
+            "Hill University is a public university. It consists of 14 schools and colleges. It has 9,450 students.",
+            "number",
+            ["9,450"],
+        ),
+    ],
+)
+def test_only_a_fact_that_stands_alone_is_asked_for(title: str, text: str, kind: str, asked: list[str]) -> None:
+    graph = build([Seen("p", title, text)], {})
+    assert [final.answer for final in finals(graph, title, kind)] == asked
+
+
+def test_a_person_is_told_from_others_by_the_day_of_birth_or_not_at_all() -> None:
+    told = "Ann Lee ({}) is an American golfer. She played for Hill University."
+    graph = build([Seen("p", "Ann Lee", told.format("born April 15, 1974"))], {})
+    assert clue(graph, "Ann Lee") == "a golfer born on April 15, 1974"
+    assert clue(build([Seen("p", "Ann Lee", told.format("born April 1974"))], {}), "Ann Lee") == ""
