@@ -56,6 +56,10 @@ class Measured(NamedTuple):
     relation: str
 
 
+_CUT = re.compile(r"(?:\b(?:St|Mt|Ft|Dr|No)|\d)\.?$")
+"""The sentence was taken to end after an abbreviation, or another figure follows."""
+
+
 def counted(sentence: Sentence, text: str, clause: Clause) -> list[Measured]:
     """Numbers among the elements of a clause."""
     if clause.form == "definition":
@@ -67,7 +71,7 @@ def counted(sentence: Sentence, text: str, clause: Clause) -> list[Measured]:
             continue
         measure = _measure(sentence, text, clause, index) or _rank(sentence, text, clause, index)
         measure = measure or _count(sentence, text, clause, index)
-        if measure:
+        if measure and not _CUT.search(measure.after):
             found.append(measure)
     return found + _size(sentence, text, clause)
 

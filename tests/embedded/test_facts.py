@@ -201,3 +201,15 @@ def test_a_mention_is_not_always_the_article_of_its_name() -> None:
     assert city is not None
     assert not fits(born, Thing("San Francisco", song), True)
     assert fits(born, Thing("San Francisco", city), True)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "He played 12 games for the St. Louis Blues.",
+        "It has an enrollment of 3,249 students on its main 135 acre campus.",
+    ],
+)
+def test_a_count_is_not_cut_off_in_the_middle(sentence: str) -> None:
+    text = f"Hill is a {'hockey player' if sentence[0] == 'H' else 'university'}. {sentence}"
+    assert not [f for f in read("Hill", text) if f.kind == "number" and f.after.endswith(("St", "135"))]
