@@ -20,7 +20,7 @@ ROLES = {
     "solver": ("answer",),
     "teacher": ("teach",),
     "judge": ("verdict",),
-    "reader": ("read", "weigh"),
+    "reader": ("read", "trace", "weigh"),
     "writer": ("write",),
 }
 """The roles of a record's usage, and how the ledger calls what they do."""

@@ -2,9 +2,10 @@ from collections import Counter
 
 import pytest
 
+from pipeline.embedded.model import _ROLES as ASKED
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.report.figures import Outside, Share
-from pipeline.report.tally import entropy, tally
+from pipeline.report.tally import ROLES, entropy, tally
 from pipeline.types import Status, Usage
 from tests.records import accepted, batch, below_target, cloze, failed, no_draft, rejected
 
@@ -132,3 +133,7 @@ def test_no_records_are_no_error():
 def test_wilson(part, whole, low, high):
     # Published values of the score interval for n = 10.
     assert Share(part=part, whole=whole).interval == pytest.approx((low, high), abs=5e-4)
+
+
+def test_whatever_a_model_is_asked_for_stands_under_a_role():
+    assert set(ASKED) <= {name for names in ROLES.values() for name in names}
