@@ -63,10 +63,11 @@ class _Growth:
 
     def _children(self, parent: int, left: int) -> int:
         settings = self.site.config.tree
-        if left > settings.depth - settings.branching_depth:
-            drawn = random.Random(sha256(f"{self.seed.key}:branch:{parent}")).random()
-            return 2 if left and drawn < settings.branching else 1
-        return 1 if left else 0
+        if not left:
+            return 0
+        drawn = random.Random(sha256(f"{self.seed.key}:branch:{parent}")).random()
+        branches = left > settings.depth - settings.branching_depth and drawn < settings.branching
+        return 2 if branches else 1
 
     async def _child(self, parent: int, left: int) -> int | None:
         """A new node, or none where the curator leaves or keeps reaching nothing new."""

@@ -68,6 +68,11 @@ def test_without_branching_it_is_one_chain() -> None:
     assert [node.argument for node in tree.nodes[1:]] == [f"Place{2**n}" for n in range(1, 7)]
 
 
+def test_no_level_lies_below_the_depth_even_where_more_may_branch() -> None:
+    tree, _ = grown(onward, "tree.branching=1", "tree.branching_depth=3", "tree.depth=1")
+    assert depths(tree) == [1, 1]
+
+
 def test_about_half_of_the_first_levels_branch() -> None:
     trees = [grown(onward, "tree.depth=2", key=sha256(str(n)))[0] for n in range(120)]
     branched = [sum(node.parent == 0 for node in tree.nodes) == 2 for tree in trees]
