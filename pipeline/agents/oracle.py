@@ -53,7 +53,7 @@ async def oracle(question: str, passages: Sequence[Passage], site: Site, sample:
 async def trace(parts: Sequence[tuple[str, Passage]], site: Site) -> tuple[list[str], str, Usage]:
     """Each question answered from its own passage alone, all in one call; and who read.
 
-    An answer that is missing counts as none.
+    An answer that is missing counts as none. Raises FormatError where the reader says nothing readable.
     """
     shown = [{"question": question, "passage": _shown([passage])[0]} for question, passage in parts]
     model = site.config.models.of("reader")

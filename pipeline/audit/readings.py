@@ -12,6 +12,7 @@ from pipeline.agents.judge import rule
 from pipeline.agents.oracle import Reading, oracle, recall, skim, trace
 from pipeline.agents.site import Site
 from pipeline.audit.evidence import gather
+from pipeline.errors import FormatError
 from pipeline.text import contains, words
 from pipeline.types import AnswerType, Cause, Data, Draft, Finding, Passage, Probe, Usage
 
@@ -92,7 +93,10 @@ async def _hop_by_hop(draft: Draft, site: Site) -> list[Probe]:
     if not 1 < len(draft.hops) == len(passages):
         return []
     questions = [hop.sub_question for hop in draft.hops]
-    answers, model, usage = await trace(list(zip(questions, passages, strict=True)), site)
+    try:
+        answers, model, usage = await trace(list(zip(questions, passages, strict=True)), site)
+    except FormatError:
+        return []  # The draft goes back in any case; only the hint which hop it was is lost.
     misread = tuple(
         place
         for place, (hop, answer) in enumerate(zip(draft.hops, answers, strict=True))

@@ -113,6 +113,15 @@ async def test_what_its_own_evidence_does_not_answer_is_broken_after_all_tries_a
     assert (told(answer), answer.probes[0].answers) == ([], ("1650", "1641"))
 
 
+async def test_a_trace_that_cannot_be_read_costs_the_hint_and_not_the_seed() -> None:
+    def say(request: Request) -> str:
+        return "?" if request.output and request.output.name == "trace" else '{"answer": ""}'
+
+    answer = await readings(DRAFT, 3, (), site(ScriptedLLM(say), ("oracle",)))
+    assert told(answer) == [("oracle", Cause.GENERATOR_ERROR, True)]
+    assert answer.findings[0].hops == ()
+
+
 @pytest.mark.parametrize(("target", "fatal"), [(3, True), (2, False)])
 async def test_a_hop_that_is_not_missed_is_none_and_counts_against_the_target(target: int, fatal: bool) -> None:
     answer = await read(lambda titles, _: "Vessby" in titles and "Ada Holm" in titles, target, run=("leave_one_out",))
