@@ -160,7 +160,7 @@ class RunConfig(Data):
     tree: TreeConfig = TreeConfig()
     teacher: TeacherConfig = TeacherConfig()
     distractors: DistractorSettings = DistractorSettings()
-    generator: AgentLimits = AgentLimits(searches=48, turns=48)
+    generator: AgentLimits = AgentLimits(searches=80, turns=48, tokens=400_000, calls_per_turn=16)
     solver: AgentLimits = AgentLimits(searches=12, turns=16)
     gates: GateSettings = GateSettings()
     """Which of the accepted pairs count. Not digested: gates stand behind the journal and change nothing in it."""

@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.facts import Fact
+from pipeline.embedded.fact import Fact
 from pipeline.embedded.facts_subject import Noun, plain
 
 _PLACING = ("in", "at", "near", "on", "within", "from")
@@ -47,7 +47,7 @@ def said(fact: Fact) -> str:
     """Verb and middle in the singular, as they follow their subject."""
     verb = fact.verb.text
     if fact.verb.tense == "plural" and not fact.of:
-        verb = f"{verb[:-1]}ies" if verb.endswith("y") and verb[-2] not in "aeiou" else f"{verb}s"
+        verb = lexicon.third_person(verb)
     if _plural(fact.of) and fact.verb.auxiliary in ("is", "was"):
         verb = verb.replace("is", "are", 1).replace("was", "were", 1)
     return f"{verb} {fact.middle}".strip()
@@ -66,6 +66,8 @@ def statement(subject: str, fact: Fact) -> str:
 def restatement(subject: str, fact: Fact) -> str:
     """The same of something whose noun was told: "that school is located in", not "that school is a school in"."""
     determiner, *_, preposition = fact.middle.split() if len(fact.middle.split()) > 1 else ("", "")
+    if plays_in(fact):
+        return f"{subject} plays in"
     if fact.form == "definition" and determiner in ("a", "an") and preposition in ("in", "at", "near", "by"):
         return f"{subject} {fact.verb.auxiliary} {'' if preposition == 'by' else 'located '}{preposition}"
     return statement(subject, fact)
@@ -146,6 +148,8 @@ def _ask_definition(subject: str, fact: Fact, which: str, preposition: str) -> s
         return f"Where {fact.verb.auxiliary} {subject} located?"
     if indefinite and preposition == "by" and which.startswith("which"):
         return f"{start(which)} {fact.verb.auxiliary} {subject} by?"
+    if plays_in(fact):
+        return f"In {which} does {subject} play?"
     if indefinite and preposition in ("in", "near", "at"):
         return f"{start(preposition)} {which} {fact.verb.auxiliary} {subject} located?"
     return f"{start(subject)} {fact.verb.auxiliary} {fact.middle} {which}?"
@@ -201,9 +205,17 @@ def inverse(fact: Fact, noun: Noun, kind: str, *, also: bool) -> Turn | None:
     return _piped(fact, kind)
 
 
+def plays_in(fact: Fact) -> bool:
+    """Is it "a team in the ... league", which is not located there?"""
+    words = fact.middle.split()
+    return fact.form == "definition" and words[-1:] == ["in"] and words[-2] in ("team", "club", "side", "franchise")
+
+
 def _placed(fact: Fact) -> Turn | None:
     """ "is a football club in" → "in which ... is located"."""
     determiner, *words = fact.middle.split()
+    if plays_in(fact):
+        return Turn("in which", "plays")
     if words[-1] in ("in", "at", "near") and determiner in ("a", "an"):
         return Turn(f"{words[-1]} which", f"{fact.verb.auxiliary} located")
     return (

@@ -7,10 +7,11 @@ object is a piece of plain English into which a description of the object fits.
 import re
 from collections import Counter
 from functools import lru_cache
-from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.facts_clause import Clause, Element, Verb, clauses
+from pipeline.embedded.fact import Fact
+from pipeline.embedded.facts_clause import Clause, Element, clauses
+from pipeline.embedded.facts_person import life, one_of_a_career
 from pipeline.embedded.facts_subject import Noun, Sentence, phrase, split, subject
 from pipeline.embedded.facts_value import Measured, counted, population, told
 from pipeline.text import MONTHS, Date, Span, Token, dates, tagged
@@ -21,34 +22,6 @@ _ALONE = frozenset(
     "open die premiere debut begin start close air retire marry disband dissolve form end launch".split()
 )
 _MOST_WORDS = 12
-
-
-class Fact(NamedTuple):
-    """ "<subject> <verb> <middle> <object>", where the middle holds the preposition before the object."""
-
-    kind: str
-    """`link`, `date` or `number`."""
-    form: str
-    verb: Verb
-    middle: str
-    """Between verb and object; of a definition from its article on."""
-    object: Span
-    """Place of the object in the text. Where a name ends is a guess."""
-    tail: str
-    """What a number counts or measures ("appearances")."""
-    hint: str
-    """The noun before a name that says what it is ("the novel The Wives of Bath"); of a number, how it is asked for."""
-    quote: Span
-    relation: str
-    precision: str = ""
-    after: str = ""
-    """What follows a number's noun ("in the league")."""
-    of: str = ""
-    """What of the subject the clause is about ("score"), if not the subject itself."""
-    named: bool = False
-    """The middle names something else: too telling for any but the first hop."""
-    shared: bool = False
-    """Other objects stand in the same relation: the link alone does not tell which one is meant."""
 
 
 _EXAMPLES = re.compile(r"\b(in|on|for|with|by|of|like) (?:[a-z\-]+ ){1,6}(?:such as|including|like)$")
@@ -80,7 +53,9 @@ def facts(title: str, text: str, noun: Noun) -> tuple[Fact, ...]:
             nearest[fact.object.start] = fact
     counts = Counter(saying(fact) for fact in nearest.values())
     single = [fact for fact in nearest.values() if counts[saying(fact)] == 1 or fact.kind == "link"]
-    return tuple(fact._replace(shared=fact.shared or counts[saying(fact)] > 1) for fact in single)
+    return tuple(
+        fact._replace(shared=fact.shared or counts[saying(fact)] > 1 or one_of_a_career(fact, noun)) for fact in single
+    )
 
 
 _STARTS = ("he", "she", "it", "they", "its", "his", "her", "their")
@@ -134,6 +109,8 @@ def _fact(sentence: Sentence, text: str, clause: Clause, index: int, element: El
         return _date_fact(sentence, clause, middle[0], date, noun)
     if element.name >= 0 and tokens[element.name].text not in MONTHS:
         hint = _hint(tokens[element.noun : element.name])
+        if hint == tokens[element.noun].text and tokens[element.noun - 1].text == "to":
+            return None  # "set to host"
         span = Span(tokens[element.name].start, noun[-1].end)
         fact = None if hint is None else _link(sentence, clause, middle[0], span, hint)
         return fact._replace(named=middle[1], shared=element.listed) if fact else None
@@ -201,26 +178,25 @@ _PREPOSITIONS = frozenset(
 )
 
 
+_AGAIN = frozenset("again there once twice early late".split())
+_NO_EVENT = ("occur", "happen", "take", "appear", "be")
+_SAYS_LITTLE = frozenset(
+    """play serve work be have win go come compete star appear perform feature present list name nominate award do
+    see make get take call say run act sing write direct produce tour""".split()
+)
+"""Verbs that alone before a date do not tell what happened then."""
+
+
 def _date_fact(sentence: Sentence, clause: Clause, middle: str, date: Date, noun: tuple[Token, ...]) -> Fact | None:
     words = middle.split()
+    elsewhere = clause.form == "definition" or clause.verb.tense != "past" or date.span.start != noun[0].start
+    if elsewhere or not words or words[-1] not in ("in", "on") or clause.verb.main in _NO_EVENT:
+        return None
     whole = [t for e in clause.elements for t in sentence.tokens[e.start : e.end] if t.start < date.span.start]
     cut = len(words) < len(whole)
     if cut and (len(words) > 1 or not (clause.verb.passive or clause.verb.main in _ALONE)):
         return None
-    if (
-        clause.verb.main in ("occur", "happen", "take", "appear", "be")
-        or not cut
-        and len(words) == 1
-        and clause.verb.main in ("play", "serve", "work", "be", "have", "win", "go", "come", "compete")
-    ):
-        return None
-    if (
-        clause.form == "definition"
-        or clause.verb.tense != "past"
-        or not words
-        or words[-1] not in ("in", "on")
-        or date.span.start != noun[0].start
-    ):
+    if clause.verb.main in _SAYS_LITTLE and (cut or _AGAIN.issuperset(words[:-1])):
         return None
     return Fact(
         "date", clause.form, clause.verb, " ".join(words[:-1]), date.span, "", "", sentence.span,
@@ -235,8 +211,12 @@ def _hint(before: tuple[Token, ...]) -> str | None:
     return next((t.text for t in reversed(before) if t.tag.startswith("NN") and t.text.islower()), "")
 
 
-_THE_TOWN_OF = re.compile(r"\b(in|at|near|to|from|by|on|for) the (?:[A-Za-z]+ ){0,2}([a-z]+) of$")
+_THE_TOWN_OF = re.compile(r"\b(in|at|near|to|from|by|on|for|of) the (?:[a-z]+ ){0,2}([a-z]+) of$")
 """"near the town of Oxford": the noun tells what Oxford is."""
+
+
+_TWO_TIES = re.compile(r"^an? [\w ,-]+ (?:in|of),? and (?=the )")
+""""a city in and the county seat of": one of both will do."""
 
 
 def _link(sentence: Sentence, clause: Clause, middle: str, span: Span, hint: str) -> Fact | None:
@@ -247,35 +227,10 @@ def _link(sentence: Sentence, clause: Clause, middle: str, span: Span, hint: str
     if (clause.verb.main == "be" and not middle) or preposition in _NAMING:
         return None
     if clause.form == "definition":
+        middle = _TWO_TIES.sub("", middle)
         if preposition not in ("by", "in", "of", "from", "on", "for", "at", "near", "between", "to"):
             return None
         relation = f"{middle.split()[-2]} {preposition}"
     else:
         relation = f"{clause.verb.main} {preposition}".strip()
     return Fact("link", clause.form, clause.verb, middle, span, "", hint, sentence.span, relation)
-
-
-_LIFE = re.compile(r"^[^()]{2,120}?\(((?:[^()]|\([^()]*\))*)\)")
-
-
-def life(text: str, span: Span) -> list[Fact]:
-    """Birth and death of a person from the brackets after the name."""
-    bracket = _LIFE.match(text[span.start : span.end])
-    if not bracket:
-        return []
-    inside, offset = bracket.group(1), span.start + bracket.start(1)
-    found = dates(inside)
-    spans = re.search(r"\d{4}\s*[-–]\s*\D{0,12}\d", inside)
-    facts = []
-    names = ("born", "died") if spans and len(found) == 2 else ("born",) if "born" in inside and len(found) == 1 else ()
-    for what, date in zip(names, found, strict=False):
-        verb = Verb("was", "born", "bear", "past") if what == "born" else Verb("", "died", "die", "past")
-        place = Span(date.span.start + offset, date.span.end + offset)
-        facts.append(Fact("date", "clause", verb, "", place, "", "", span, f"{what} date", date.precision))
-    where = re.search(r"born [^,;()]{4,30}?,? \d{4},? (?:in|at) (?=[A-Z])", inside)
-    if where:
-        verb = Verb("was", "born", "bear", "past")
-        start = offset + where.end()
-        end = offset + where.end() + len(re.match(r"[^,;()]*", inside[where.end() :]).group())  # type: ignore[union-attr]
-        facts.append(Fact("link", "clause", verb, "in", Span(start, end), "", "", span, "bear in"))
-    return facts

@@ -28,6 +28,7 @@ _STARRING = {
     "comprising": "comprises",
     "containing": "contains",
 }
+_STARS = {*_STARRING, *_STARRING.values()}  # which the tagger takes for nouns
 _STARTS_ANEW = frozenset(
     "because while although though if when whether where after before until unless as-well whose than not n't".split()
 )
@@ -135,7 +136,7 @@ def _next(tokens: tuple[Token, ...], at: int, *, participles: bool) -> tuple[int
         return len(tokens), ""
     if tokens[at].tag == "VBN" or tokens[at].text in _STARRING:
         return (first, "shared") if participles or (joined and tokens[at].tag == "VBN") else (len(tokens), "")
-    if (joined and tokens[at].tag in ("VBD", "VBZ")) or (joined and tokens[at].text in _BE):
+    if joined and (tokens[at].tag in ("VBD", "VBZ") or tokens[at].text in (*_BE, *_STARS)):
         return at, "clause"
     return len(tokens), ""
 
@@ -236,7 +237,7 @@ def _glue(tokens: tuple[Token, ...], at: int) -> tuple[int, bool]:
 def _verb_follows(tokens: tuple[Token, ...], at: int) -> bool:
     """After "and": a further clause, which is read by itself."""
     after = next((t for t in tokens[at + 1 : at + 4] if t.tag != "RB"), None)
-    return after is not None and (after.tag in ("VBD", "VBZ", "VBN") or after.text in _STARRING)
+    return after is not None and (after.tag in ("VBD", "VBZ", "VBN") or after.text in _STARS)
 
 
 def _list(tokens: tuple[Token, ...], found: list[Element]) -> int:
@@ -249,6 +250,7 @@ def _list(tokens: tuple[Token, ...], found: list[Element]) -> int:
         if (
             end == after
             or name < 0
+            or tokens[after].text in _STARS
             or tokens[after].tag.startswith("VB")
             and tokens[after].text.islower()
             or (end < len(tokens) and tokens[end].tag.startswith("VB") and tokens[end].tag != "VBN")

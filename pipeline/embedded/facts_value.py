@@ -20,7 +20,7 @@ _HEDGES = frozenset(
 _HEDGED = re.compile(r"\s*\b(?:about|over|around|nearly|almost|approximately|under|roughly|more than|a total of)$")
 _NO_UNIT = frozenset(
     """million billion thousand hundred years months weeks days hours minutes percent time times th st nd rd points
-    ones more others""".split()
+    ones more others miles kilometres kilometers metres meters feet yards inches acres pounds tons tonnes""".split()
 )
 _SPELT = frozenset(
     """five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen
@@ -98,11 +98,19 @@ def _count(sentence: Sentence, text: str, clause: Clause, index: int) -> Measure
     )
     if not clean or not hedged or dates(token.text) or numbers(token.text)[0].value < 4:
         return None
+    after = _after(sentence, text, clause, index)
+    if index + 1 < len(clause.elements) and not after:
+        return None  # "five awards from the British Academy" are not all that it won
     before = [sentence.tokens[clause.start : clause.elements[0].start]]
     before += [sentence.tokens[e.start : e.end] for e in clause.elements[:index]]
     before.append(sentence.tokens[element.start : element.noun])
     middle = _HEDGED.sub("", " ".join(phrase(piece, text) for piece in before if piece))
-    if any(c.isdigit() or c.isupper() for c in middle) or numbers(middle) or (clause.verb.passive and not middle):
+    if (
+        any(c.isdigit() or c.isupper() for c in middle)
+        or numbers(middle)
+        or "record" in middle
+        or (clause.verb.passive and not middle)
+    ):
         return None
     relation = f"{clause.verb.main} {what.split()[-1]}"
     return Measured(
@@ -110,7 +118,7 @@ def _count(sentence: Sentence, text: str, clause: Clause, index: int) -> Measure
         clause.verb,
         middle,
         what,
-        _after(sentence, text, clause, index),
+        after,
         Span(token.start, token.end),
         relation,
     )
@@ -126,7 +134,7 @@ def _after(sentence: Sentence, text: str, clause: Clause, index: int) -> str:
         not following.deep
         and not following.listed
         and following.noun > following.start
-        and tokens[0].text in ("in", "for", "at", "of", "with", "on")
+        and tokens[0].text in ("in", "for", "at", "of", "with", "on", "from", "by", "to", "across")
     )
     return phrase(tokens, text) if good and len(tokens) <= 7 else ""
 

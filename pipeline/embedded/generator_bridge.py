@@ -33,8 +33,10 @@ _BY_HEAD = {
 }
 _BY_NAME = {
     "records": "record label", "pictures": "film company", "films": "film company", "productions": "production company",
-    "entertainment": "company", "f.c.": "football club", "fc": "football club", "studios": "studio", "school": "school",
+    "entertainment": "company", "f.c.": "football club", "fc": "football club", "studios": "studio",
 }  # fmt: skip
+_NAMED_ALIKE = frozenset("school church park station hospital cemetery street hotel library hall township".split())
+"""Of these there are many of one name: two passages that name one need not mean the same."""
 
 
 def bridges(graph: Graph) -> list[Edge]:
@@ -61,11 +63,32 @@ def _bridge(
     """The edge from one title to the other, if the second is the only one of its description."""
     (source, stated), (target, back) = one, other
     noun, told = _pivot(graph, reading, stated, back), clue(graph, target)
-    if not noun or not told or any(title != target and clue(graph, title) == told for title, _ in users):
+    if not noun or not told or any(title != target and _fits_too(graph, title, told) for title, _ in users):
         return None
+    if noun.split()[-1] in _OF_MANY and not dated(told):
+        return None
+    if stated.fact.shared and back.fact.shared and graph.nodes[target].noun.kind == lexicon.PERSON:
+        return None  # two of the many who once played for a club
     also = stated.fact.verb.main == back.fact.verb.main or (stated.fact.form == back.fact.form == "definition")
     turn = inverse(back.fact, graph.nodes[target].noun, lexicon.kind(noun.split()[-1]), also=also)
     return Edge(source, target, stated, reading, back, noun, turn) if turn else None
+
+
+_OF_MANY = frozenset("league series competition division association conference championship tournament sport".split())
+"""What always has several teams, people or editions."""
+
+
+def dated(told: str) -> bool:
+    """Has the description a year or day in it, which two things of one sort seldom share?"""
+    return any(letter.isdigit() for letter in told)
+
+
+def _fits_too(graph: Graph, title: str, told: str) -> bool:
+    """Does the description hold for that one as well? A professional women's team is a professional team too."""
+    if dated(told):
+        return clue(graph, title) == told
+    noun, words = graph.nodes[title].noun, told.split()[1:]
+    return lexicon.same_thing(noun.head, words[-1]) and set(words[:-1]) <= set(noun.full.split())
 
 
 def _pivot(graph: Graph, reading: str, stated: Stated, back: Stated) -> str:
@@ -76,6 +99,8 @@ def _pivot(graph: Graph, reading: str, stated: Stated, back: Stated) -> str:
         if one.fact.hint and lexicon.kind(one.fact.hint) != lexicon.OTHER:
             return one.fact.hint
     last = reading.split(", ")[0].split()[-1].lower()
+    if last in _NAMED_ALIKE:
+        return ""
     if last in _BY_NAME or lexicon.kind(last) in (lexicon.PLACE, lexicon.GROUP):
         return _BY_NAME.get(last, last)
     for one in (back, stated):
@@ -99,7 +124,7 @@ def clue(graph: Graph, title: str) -> str:
         if date is None or fact.of:
             continue
         if noun.kind == lexicon.PERSON:
-            if fact.relation == "born date" and date.day:
+            if fact.relation == "born date" and date.day and not stated.object[:4].isdigit():
                 return f"{said} born on {stated.object}"
         elif noun.kind == lexicon.WORK and fact.verb.main == "release":
             return f"a {date.year} {noun.phrase}"

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.facts import Fact
+from pipeline.embedded.fact import Fact
 from pipeline.embedded.facts_clause import Verb
 from pipeline.embedded.facts_name import title_at
 from pipeline.embedded.facts_subject import plain
-from pipeline.embedded.generator_bridge import clue, clue_relation
+from pipeline.embedded.generator_bridge import clue, clue_relation, dated
 from pipeline.embedded.generator_graph import Edge, Graph, Stated, readings, tells
 from pipeline.text import Span, contains, dates, normalise, sentences
 
@@ -82,7 +82,7 @@ def usable(graph: Graph, edge: Edge, *, first: bool) -> bool:
         and not edge.back
     ):
         return False  # a team that is "located in a league"
-    return not fact.shared or bool(edge.back) or bool(clue(graph, edge.target))
+    return not fact.shared or bool(edge.back) or dated(clue(graph, edge.target))
 
 
 def clued(edge: Edge) -> bool:
@@ -167,7 +167,11 @@ def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     if not name or not title_at(stated.passage.text, fact.object.start, name):
         return []
     if fact.form == "definition":
-        sited = fact.middle.startswith(("a ", "an ")) and fact.middle.endswith((" in", " at"))
+        sited = (
+            graph.nodes[title].noun.kind != lexicon.PERSON
+            and fact.middle.startswith(("a ", "an "))
+            and fact.middle.endswith((" in", " at"))
+        )
         return [Final(stated, "entity", name, "", lexicon.PLACE)] if sited else []
     sort = fact.hint if fact.hint and lexicon.kind(fact.hint) != lexicon.OTHER else ""
     kind = _object_kind(fact)

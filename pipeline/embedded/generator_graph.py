@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from pipeline.embedded import lexicon
 from pipeline.embedded.compose import Thing, Turn
-from pipeline.embedded.facts import Fact, facts
+from pipeline.embedded.fact import Fact
+from pipeline.embedded.facts import facts
 from pipeline.embedded.facts_name import names, title_at
 from pipeline.embedded.facts_noun import definition
 from pipeline.embedded.facts_subject import Noun, plain

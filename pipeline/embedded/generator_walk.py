@@ -15,12 +15,12 @@ from pipeline.embedded.generator_wording import Style, hops, question
 from pipeline.embedded.observed import Seen
 from pipeline.text import contains, words
 
-_FIRST_CALLS, _MOST_TURNS = 8, 8
+_FIRST_CALLS, _MOST_TURNS = 16, 7
 """Every turn sends all that was read again: a prompt that starts long leaves fewer of them."""
 _OWN = 1.2
 """What it is worth to stay with the seed, in edges."""
-_KEPT = 3
-"""Searches kept for trying out a chain that is shorter than asked for."""
+_KEPT = 5
+"""One search in so many is kept for trying out chains."""
 _TOP = 3
 """How far down a result a passage counts as found."""
 _LOOKED_AT = 40
@@ -68,16 +68,16 @@ class Walk:
         if self.goal.steps == 1 or self.turns >= _MOST_TURNS:
             return []
         at_once = at_once or max(3, self.goal.budget // (_MOST_TURNS - 2))
-        left = self.goal.budget - len(self.found)
+        left, kept = self.goal.budget - len(self.found), self.goal.budget // _KEPT
         good = [chain for chain in self.ranked(self.goal.steps, self.goal.type)[:_TRIED] if not self.failed(chain)]
-        if not good and left <= _KEPT:
+        if not good and left <= kept:
             good = [best for best in (self.best(),) if best]
         if good:
             # The best one still open decides whether to go on; others are tried out with it where a turn has room.
             rest = [query for chain in good[1:] for query in self.untried(chain)]
             own = self.untried(good[0])
             return list(dict.fromkeys([*own, *rest]))[: max(len(own), at_once)][:left] if own else []
-        return self.frontier()[: min(left - _KEPT, at_once if self.found else max(at_once, _FIRST_CALLS))]
+        return self.frontier()[: min(left - kept, at_once if self.found else max(at_once, _FIRST_CALLS))]
 
     def ranked(self, length: int, answer_type: str) -> list[Chain]:
         found = self._known.get((length, answer_type))

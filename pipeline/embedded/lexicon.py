@@ -144,6 +144,7 @@ _BASE = {form: forms[0] for forms in reversed(_FORMS) for form in forms} | {
     "found": "find",
     "founded": "found",
     "lay": "lie",
+    "listed": "list",  # "liste" stands in the lexicon too
 }
 _PRETERITE = {forms[2]: forms[1] for forms in _FORMS}
 _BE = {"is": "is", "are": "is", "was": "was", "were": "was"}
@@ -196,6 +197,18 @@ def kind(noun: str) -> str:
 def same_thing(one: str, other: str) -> bool:
     """May the two head nouns stand for each other within one passage?"""
     return one == other or any(one in group and other in group for group in SAME)
+
+
+def third_person(verb: str) -> str:
+    """ "have" → "has", "carry" → "carries"."""
+    first, _, rest = verb.partition(" ")
+    if first == "have":
+        first = "has"
+    elif first.endswith("y") and first[-2:-1] not in "aeiou":
+        first = f"{first[:-1]}ies"
+    else:
+        first = f"{first}{'es' if first.endswith(('s', 'sh', 'ch', 'x', 'o')) else 's'}"
+    return f"{first} {rest}".strip()
 
 
 def article(phrase: str) -> str:

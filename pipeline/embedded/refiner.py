@@ -58,12 +58,18 @@ class Revision:
         self.doubtful = {
             (hop["passage_id"], hop["answer"])
             for place, hop in enumerate(self.draft["hops"])
-            if place in self.feedback["hops"] and (place < len(self.draft["hops"]) - 1 or not self.easy)
+            if place in self._blamed() and (place < len(self.draft["hops"]) - 1 or not self.easy)
         }
         found, asked = searched(request.messages), turns(request.messages)
         self.walk = Walk(goal, ordered, found, chance(request, inputs), turns=asked, extra_cost=self._cost)
         self.turns = asked
         self.chain = self._recognised()
+
+    def _blamed(self) -> list[int]:
+        """The hops that were found wanting. Where a passage was not found, the first such and the hop that leads to it:
+        whoever takes another name from that one looks in vain for all that follow."""
+        told: list[int] = self.feedback["hops"]
+        return [told[0] - 1, told[0]] if told and self.feedback["cause"] == "retrieval_miss" else told
 
     def _cost(self, chain: Chain) -> float:
         """What it costs to be unlike the draft, or like one not understood, and to keep what was found wrong."""
@@ -112,19 +118,23 @@ class Revision:
                 self.walk.goal.type,
                 self.walk.rng,
             )
-            if made and self._differs(made):
+            if made and self._differs(made) and self._long_enough(made):
                 return made
         return nothing(self.draft["answer_type"])
+
+    def _long_enough(self, gap: dict[str, object]) -> bool:
+        """Where the last one had too few hops, one with as few would be turned down again."""
+        return self.feedback["cause"] != "superficial" or len(gap["hops"]) > len(self.draft["hops"])  # type: ignore[arg-type]
 
     def _differs(self, arguments: dict[str, object]) -> bool:
         return _core(str(arguments["question"])) not in self.said
 
     def _options(self) -> tuple[Callable[[], Iterator[dict[str, object]]], ...]:
         if self.easy:
-            named = self.feedback["cause"] in ("over_specified", "superficial")
+            named = self.feedback["cause"] == "over_specified"
             return self._longer, self._without_doubt, *((self._described,) if named else ())
         if self.feedback["cause"] == "retrieval_miss":
-            return self._other_final, self._without_doubt, self._told_more
+            return self._without_doubt, self._told_more
         return self._without_doubt, self._other_final, self._told_more
 
     def _longer(self) -> Iterator[dict[str, object]]:

@@ -148,14 +148,11 @@ def test_too_many_tokens_end_it() -> None:
 
 def test_more_calls_than_a_turn_may_have_are_refused() -> None:
     limits = AgentLimits(searches=99, turns=5, calls_per_turn=2)
-    done, _ = run([say(*[("search", {"query": f"Ada {n}"}) for n in range(4)]), ANSWER], limits)
+    done, _ = run([say(*[("search", {"query": f"Ada {n}"}) for n in range(6)]), ANSWER], limits)
     assert len(done.calls) == 2
-    assert [message.content.startswith("Error: At most 2") for message in done.messages[2:6]] == [
-        False,
-        False,
-        True,
-        True,
-    ]
+    refused = [message.content.startswith("Error: At most 2") for message in done.messages[2:8]]
+    assert refused == [False, False, True, True, True, True]
+    assert (done.stop, done.format_errors) == (Stop.ANSWERED, 2), "as many as a turn may have are one error"
 
 
 def test_an_open_shows_a_bounded_part_of_a_long_document() -> None:

@@ -78,7 +78,7 @@ def converse(
             Request(model="m", messages=tuple(messages), tools=tuple(tools), tool_choice=forced, sample=sample)
         )
         messages.append(said)
-        assert 1 <= len(said.tool_calls) <= 8
+        assert 1 <= len(said.tool_calls) <= 16
         if said.tool_calls[0].name == tools[-1].name:
             assert len(said.tool_calls) == 1
             return ProposeArguments.model_validate_json(said.tool_calls[0].arguments), queries

@@ -70,9 +70,20 @@ def test_a_hop_found_wanting_is_left_out() -> None:
     assert doubtful not in {(hop.passage_id, hop.answer) for hop in revised.hops}
 
 
-def test_a_missed_search_is_told_more() -> None:
+def test_where_a_passage_was_not_found_the_hop_that_leads_to_it_goes_too() -> None:
+    made = draft("Mira Tollund", steps=3)
+    feedback = {"label": "unsolved", "cause": "retrieval_miss", "message": "", "hops": [2]}
+    revised, _ = converse(revise, request(made, "unsolved", "retrieval_miss", feedback=feedback), (REVISE,), 0)
+    blamed = {(hop.passage_id, hop.answer) for hop in made.hops[1:]}
+    assert not blamed & {(hop.passage_id, hop.answer) for hop in revised.hops}
+
+
+def test_a_missed_search_is_told_more_where_there_is_no_other_chain() -> None:
     made = draft()
-    revised, _ = converse(revise, request(made, "unsolved", "retrieval_miss"), (REVISE,), 0)
+    seen = [{"id": p.shown_id, "title": p.title, "text": p.text} for p in PASSAGES[:2]]
+    feedback = {"label": "unsolved", "cause": "retrieval_miss", "message": "", "hops": [0]}
+    first = request(made, "unsolved", "retrieval_miss", feedback=feedback, seen=seen)
+    revised, _ = converse(revise, first, (REVISE,), 0)
     assert [hop.passage_id for hop in revised.hops] == [hop.passage_id for hop in made.hops]
     assert len(revised.question) > len(made.question)
 

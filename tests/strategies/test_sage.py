@@ -50,7 +50,7 @@ def test_the_generator_is_told_passage_type_and_target() -> None:
     told = prompts.unfence(record.rounds[0].agent.messages[1].content)
     assert told is not None
     assert told["passage"] == {"id": FILM.shown_id, "title": FILM.title, "text": FILM.text}
-    assert (told["answer_type"], told["target_steps"], told["search_budget"]) == ("date", 3, 48)
+    assert (told["answer_type"], told["target_steps"], told["search_budget"]) == ("date", 3, 80)
 
 
 def test_the_generator_sees_its_own_side_only() -> None:
