@@ -139,7 +139,8 @@ def ask_entity(subject: str, fact: Fact, sort: str, kind: str) -> str:
         return f"{lead} {inverted(subject, fact)}?"
     if not sort and kind == lexicon.PLACE and preposition in ("in", "at"):
         return f"Where {inverted(subject, fact, ' '.join(words[:-1]))}?"
-    return f"{start(preposition)} {which} {inverted(subject, fact, ' '.join(words[:-1]))}?"
+    led = 2 if words[-2:] == ["out", "of"] else 1
+    return f"{start(' '.join(words[-led:]))} {which} {inverted(subject, fact, ' '.join(words[:-led]))}?"
 
 
 def _ask_definition(subject: str, fact: Fact, which: str, preposition: str) -> str:

@@ -179,7 +179,8 @@ _PREPOSITIONS = frozenset(
 
 
 _AGAIN = frozenset("again there once twice early late".split())
-_NO_EVENT = ("occur", "happen", "take", "appear", "be")
+_NO_EVENT = frozenset("occur happen take appear be lose beat defeat meet face visit tie".split())
+"""What happens often, or is no event: no day or year of it is the only one."""
 _SAYS_LITTLE = frozenset(
     """play serve work be have win go come compete star appear perform feature present list name nominate award do
     see make get take call say run act sing write direct produce tour""".split()

@@ -218,6 +218,9 @@ def sound(graph: Graph, chain: Chain) -> bool:
     return not any(contains(edge.stated.fact.middle, answer) for edge in chain.edges for answer in answers)
 
 
+_OFTEN_ASKED = ("born date", "population of", "direct by", "write by", "found date", "establish date")
+
+
 def quality(graph: Graph, chain: Chain) -> float:
     """Lower is better: what is long, shared, told in both passages or asked all the time costs."""
     cost, told = 0.0, [tells(stated.passage, answer) for stated in chain.evidence for answer in chain.answers]
@@ -236,12 +239,12 @@ def quality(graph: Graph, chain: Chain) -> float:
         )
         cost += tells(_home(graph, chain, edge.target), plain(edge.source))
         # A film has many stars: "an actor of the film who was also in another" may be several.
-        cost += {"star": 2.5, "direct": 0.9}.get(edge.stated.fact.verb.main, 0.0)
+        cost += {"star": 2.5, "direct": 2.0, "write": 0.8}.get(edge.stated.fact.verb.main, 0.0)
         cost += 3.0 * (edge.pivot == "place")
         # "a footballer born on 3 May 1989 who played for": no person would tell another so.
         cost += 4.0 * (edge.back is not None and graph.nodes[edge.target].noun.kind == lexicon.PERSON)
         cost += 0.5 * (graph.nodes[edge.target].noun.kind == lexicon.OTHER)
-    return cost + 1.5 * (chain.final.stated.fact.relation in ("born date", "population of"))
+    return cost + 1.5 * (chain.final.stated.fact.relation in _OFTEN_ASKED)
 
 
 def _home(graph: Graph, chain: Chain, title: str) -> object:

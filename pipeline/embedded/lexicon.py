@@ -144,7 +144,6 @@ _BASE = {form: forms[0] for forms in reversed(_FORMS) for form in forms} | {
     "found": "find",
     "founded": "found",
     "lay": "lie",
-    "listed": "list",  # "liste" stands in the lexicon too
 }
 _PRETERITE = {forms[2]: forms[1] for forms in _FORMS}
 _BE = {"is": "is", "are": "is", "was": "was", "were": "was"}
@@ -157,6 +156,10 @@ def _lexicon() -> dict[str, str]:
     return dict(lexicon)
 
 
+_NO_E = tuple(f"{end}ed" for end in "nt nd st rt ct pt lt rd ld ss ch sh wn ck ll rm rk lk mp sk rn".split())
+"""Before these no "e" was dropped: "presented" is no form of "presente", though the lexicon has that as well."""
+
+
 @lru_cache(maxsize=4096)
 def base(verb: str) -> str:
     """Infinitive of a preterite, participle or third person."""
@@ -165,6 +168,8 @@ def base(verb: str) -> str:
         return _BASE[verb]
     if verb in ("has", "does", "goes", "is", "are", "were"):
         return {"has": "have", "does": "do", "goes": "go"}.get(verb, "be")
+    if verb.endswith(_NO_E) and verb[:-2] in _lexicon():
+        return verb[:-2]
     for ending, other in (("ied", "y"), ("ies", "y"), ("ed", "e"), ("ed", ""), ("es", "e"), ("es", ""), ("s", "")):
         stem = verb.removesuffix(ending) + other
         if verb.endswith(ending) and stem in _lexicon():
