@@ -37,7 +37,7 @@ def facts(title: str, text: str, noun: Noun) -> tuple[Fact, ...]:
             whom = subject(part, text, title, noun, opening=place == 0 and part is sentence)
             if whom.end:
                 told_of = [fact for clause in clauses(part, whom.end) for fact in _facts(part, text, clause)]
-                found += [fact._replace(of=whom.of) for fact in told_of]
+                found += [fact._replace(of=whom.of) for fact in told_of if not _OUTSIDE.search(whom.of)]
         loose = population(text, sentence.span, noun) + told(text, sentence.span, noun)
         found += [_measured(measured, "clause", sentence) for measured in loose]
         if place == 0 and noun.kind == lexicon.PERSON:
@@ -165,7 +165,9 @@ def _broken(clause: Clause, middle: str) -> bool:
     last = middle.split()[-1] if middle else ""
     if clause.verb.main == "be" and middle and tagged(middle)[0].tag == "NNS":
         return True  # "They are members of", which would be asked of one
-    return bare or (last != "" and last not in _PREPOSITIONS) or bool(_OUTSIDE.search(middle))
+    return (
+        bare or clause.verb.main == "go" or (last != "" and last not in _PREPOSITIONS) or bool(_OUTSIDE.search(middle))
+    )
 
 
 _NAMES_IT = frozenset("name award appoint elect crown declare".split())
@@ -183,7 +185,7 @@ _NO_EVENT = frozenset("occur happen take appear be lose beat defeat meet face vi
 """What happens often, or is no event: no day or year of it is the only one."""
 _SAYS_LITTLE = frozenset(
     """play serve work be have win go come compete star appear perform feature present list name nominate award do
-    see make get take call say run act sing write direct produce tour""".split()
+    see make get take call say run act sing write direct produce tour diagnose""".split()
 )
 """Verbs that alone before a date do not tell what happened then."""
 

@@ -36,7 +36,8 @@ _POPULATION = re.compile(
     r"\bpopulation (?:was|is|of|stood at)\b(?: about| approximately| around| over| nearly| estimated at)? "
     r"(\d{1,3}(?:,\d{3})+|\d{3,4})(?![\d.,]*\d|%)"
 )
-_CENSUS = re.compile(r"(?:the )?(\d{4}) (?:[A-Z][\w.]* ){0,3}[Cc]ensus")
+_CENSUS = re.compile(r"(?:the )?(\d{4}) (?:[A-Z][\w.]* ){0,3}[Cc]ensus(?! Bureau)")
+_AS_OF = re.compile(r"\b(?:as of|in|by) (?:[A-Z][a-z]+ )?((?:1[89]|20)\d\d)\b", re.IGNORECASE)
 _AGE = re.compile(r"\b(?:died|was killed)\b[^.;]*?\b(?:at (?:the )?age (?:of )?|aged )(\d{2,3})\b")
 _SEATS = re.compile(r"\b(\d{1,3}(?:,\d{3})+|\d{3,6})[- ]seat\b")
 _SIZE = re.compile(
@@ -158,7 +159,9 @@ def _measure(sentence: Sentence, text: str, clause: Clause, index: int) -> Measu
     what = " ".join(
         t.text for t in owner if t.tag.startswith(("NN", "JJ", "VBG")) and t.text not in ("estimated", "current")
     )
-    return Measured("measure", clause.verb, "", what, "", _with_unit(text, found[1]), f"{owner[-1].text} of")
+    after = _when(text[sentence.span.start : sentence.span.end])
+    verb = Verb("", "had", "have", "past") if after else clause.verb
+    return Measured("measure", verb, "", what, after, _with_unit(text, found[1]), f"{owner[-1].text} of")
 
 
 def _with_unit(text: str, token: Token) -> Span:
@@ -197,12 +200,20 @@ def population(text: str, span: Span, noun: Noun) -> list[Measured]:
     found = _POPULATION.search(sentence)
     if not found or noun.kind != lexicon.PLACE or noun.head in ("country", "region"):
         return []
-    census = _CENSUS.search(sentence)
-    after = f"at the {census.group(1)} census" if census else ""
-    tense = "past" if census or "was" in found.group() else "present"
+    after = _when(sentence)
+    tense = "past" if after or "was" in found.group() else "present"
     verb = Verb("was" if tense == "past" else "is", "", "be", tense)
     number = Span(span.start + found.start(1), span.start + found.end(1))
     return [Measured("measure", verb, "", "population", after, number, "population of")]
+
+
+def _when(sentence: str) -> str:
+    """ "at the 2010 census", "in 2018"; nothing where no year is told, or several."""
+    if census := _CENSUS.search(sentence):
+        return f"at the {census.group(1)} census"
+    years = set(re.findall(r"\b(?:1[89]|20)\d\d\b", sentence))
+    told_in = _AS_OF.search(sentence)
+    return f"in {told_in.group(1)}" if told_in and len(years) == 1 else ""
 
 
 def told(text: str, span: Span, noun: Noun) -> list[Measured]:

@@ -19,8 +19,7 @@ _FOUNDED = frozenset(
 _BY_VERB = {
     "direct": "director", "co-direct": "director", "write": "writer", "co-write": "writer", "produce": "producer",
     "compose": "composer", "star": "actor", "feature": "actor", "design": "designer", "develop": "company",
-    "publish": "company", "distribute": "company", "bear": "place", "locate": "place", "situate": "place",
-    "base": "place",
+    "publish": "company", "distribute": "company",
 }  # fmt: skip
 _BY_HEAD = {
     "album": "artist",
@@ -67,8 +66,8 @@ def _bridge(
         return None
     if noun.split()[-1] in _OF_MANY and not dated(told):
         return None
-    if stated.fact.shared and back.fact.shared and graph.nodes[target].noun.kind == lexicon.PERSON:
-        return None  # two of the many who once played for a club
+    if back.fact.shared and graph.nodes[target].noun.kind == lexicon.PERSON:
+        return None  # one of the many who once played for a club
     also = stated.fact.verb.main == back.fact.verb.main or (stated.fact.form == back.fact.form == "definition")
     turn = inverse(back.fact, graph.nodes[target].noun, lexicon.kind(noun.split()[-1]), also=also)
     return Edge(source, target, stated, reading, back, noun, turn) if turn else None
@@ -107,7 +106,7 @@ def _pivot(graph: Graph, reading: str, stated: Stated, back: Stated) -> str:
         words = one.fact.middle.split()
         if one.fact.form == "definition" and words[-1] == "by" and words[-2] in _BY_HEAD:
             return _BY_HEAD[words[-2]]
-        if one.fact.form != "definition" and one.fact.middle in ("by", "", "in") and one.fact.verb.main in _BY_VERB:
+        if one.fact.form != "definition" and one.fact.middle in ("by", "") and one.fact.verb.main in _BY_VERB:
             return _BY_VERB[one.fact.verb.main]
     return ""
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
+from pipeline.embedded.compose import plays_in
 from pipeline.embedded.fact import Fact
 from pipeline.embedded.facts_clause import Verb
 from pipeline.embedded.facts_name import title_at
@@ -169,6 +170,7 @@ def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     if fact.form == "definition":
         sited = (
             graph.nodes[title].noun.kind != lexicon.PERSON
+            and not plays_in(fact)
             and fact.middle.startswith(("a ", "an "))
             and fact.middle.endswith((" in", " at"))
         )
@@ -218,6 +220,7 @@ def sound(graph: Graph, chain: Chain) -> bool:
     return not any(contains(edge.stated.fact.middle, answer) for edge in chain.edges for answer in answers)
 
 
+_SAYS_LITTLE = ("area", "region", "group", "place", "location", "site", "body", "official", "community")
 _OFTEN_ASKED = ("born date", "population of", "direct by", "write by", "found date", "establish date")
 
 
@@ -240,11 +243,11 @@ def quality(graph: Graph, chain: Chain) -> float:
         cost += tells(_home(graph, chain, edge.target), plain(edge.source))
         # A film has many stars: "an actor of the film who was also in another" may be several.
         cost += {"star": 2.5, "direct": 2.0, "write": 0.8}.get(edge.stated.fact.verb.main, 0.0)
-        cost += 3.0 * (edge.pivot == "place")
+        cost += 2.0 * (graph.nodes[edge.target].noun.head in _SAYS_LITTLE)
         # "a footballer born on 3 May 1989 who played for": no person would tell another so.
         cost += 4.0 * (edge.back is not None and graph.nodes[edge.target].noun.kind == lexicon.PERSON)
         cost += 0.5 * (graph.nodes[edge.target].noun.kind == lexicon.OTHER)
-    return cost + 1.5 * (chain.final.stated.fact.relation in _OFTEN_ASKED)
+    return cost + 2.5 * (chain.final.stated.fact.relation in _OFTEN_ASKED)
 
 
 def _home(graph: Graph, chain: Chain, title: str) -> object:

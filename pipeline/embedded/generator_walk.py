@@ -123,9 +123,10 @@ class Walk:
         return len(homes) > 1 and set(homes) <= {hit.id for hit in self.found.get(whole, ())[:_TOP]}
 
     def _leaks(self, chain: Chain) -> bool:
-        """Does the question name what it asks for, or what lies between?"""
+        """Does the question name what it asks for, or what lies between, or the passage of either?"""
         question = self.ask(chain)
-        return any(contains(question, answer) for answer in chain.answers)
+        short = [answer.split(",")[0] for answer in chain.answers]
+        return any(contains(question, name) for name in (*short, *map(plain, chain.titles[1:])))
 
     def ask(self, chain: Chain, style: Style | None = None) -> str:
         return question(self.graph, chain, random.Random(f"{self.wording}"), style or Style())

@@ -10,7 +10,6 @@ from pipeline.embedded.compose import (
     described,
     inverse,
     nested,
-    restatement,
     statement,
 )
 from pipeline.embedded.fact import Fact
@@ -234,65 +233,3 @@ def test_what_the_next_verb_names_is_not_in_the_list() -> None:
     assert ("was directed", "Mervyn LeRoy") in said
     assert [name for verb, name in said if verb == "stars"] == ["Joan Blondell", "Ann Dvorak", "Bette Davis"]
     assert len(said) == 4
-
-
-@pytest.mark.parametrize(
-    ("text", "shared"),
-    [
-        ("Jeff Skinner is an ice hockey player. He previously played for the Carolina Hurricanes.", True),
-        ("Jeff Skinner is an ice hockey player. He plays for the Carolina Hurricanes.", False),
-        ("Jeff Skinner is an ice hockey player. He was born in Markham, Ontario.", False),
-        ("Jeff Skinner is a film director. He has directed Solemn Promise.", True),
-        ("Jeff Skinner is a football coach. He was head coach at Alcorn State University.", True),
-        ("Jeff Skinner is a song. It was written by Ada Holm.", False),
-    ],
-)
-def test_one_thing_of_a_career_is_one_of_several(text: str, shared: bool) -> None:
-    assert [f.shared for f in read("Jeff Skinner", text) if f.kind == "link"] == [shared]
-
-
-def test_a_verb_is_not_taken_for_what_a_name_is() -> None:
-    text = "Raymond James Stadium is a stadium in Tampa. It is set to host WrestleMania."
-    assert [f.middle for f in read("Raymond James Stadium", text)] == ["a stadium in"]
-
-
-@pytest.mark.parametrize(
-    ("text", "middle", "hint"),
-    [
-        ("Harrison is a town. It is a suburb of the nearby city of Newark.", "a suburb of", "city"),
-        (
-            "Harrison is a center in the Lowry Hill neighborhood of Newark.",
-            "a center in the Lowry Hill neighborhood of",
-            "",
-        ),
-        ("Harrison is a city in and the county seat of Greene County.", "the county seat of", ""),
-    ],
-)
-def test_what_stands_before_a_place(text: str, middle: str, hint: str) -> None:
-    found = [f for f in read("Harrison", text) if f.kind == "link"][-1]
-    assert (found.middle, found.hint) == (middle, hint)
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "It was listed on the National Register of Historic Places in 1996.",
-        "It won again in 1923.",
-        "It lies 14 miles south of Leeds.",
-        "It won five awards among British critics.",
-    ],
-)
-def test_what_says_too_little_is_not_asked_for(sentence: str) -> None:
-    assert not [f for f in read("Park House", f"Park House is a team. {sentence}") if f.kind != "link"]
-
-
-def test_a_team_plays_in_its_league() -> None:
-    text = "The Oshawa Generals are a junior ice hockey team in the Ontario Hockey League."
-    noun = definition("Oshawa Generals", text)
-    assert noun is not None
-    (fact,) = [f for f in read("Oshawa Generals", text) if f.kind == "link"]
-    assert ask_entity("that team", fact, "league", "group") == "In which league does that team play?"
-    assert (
-        nested("the Oshawa Generals", fact, noun, "league", "group") == "the league in which the Oshawa Generals plays"
-    )
-    assert restatement("that team", fact) == "that team plays in"
