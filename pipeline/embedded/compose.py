@@ -68,7 +68,7 @@ def restatement(subject: str, fact: Fact) -> str:
     determiner, *_, preposition = fact.middle.split() if len(fact.middle.split()) > 1 else ("", "")
     if plays_in(fact):
         return f"{subject} plays in"
-    if fact.form == "definition" and determiner in ("a", "an") and preposition in ("in", "at", "near", "by"):
+    if fact.form == "definition" and determiner in ("a", "an") and (preposition == "by" or sited(fact)):
         return f"{subject} {fact.verb.auxiliary} {'' if preposition == 'by' else 'located '}{preposition}"
     return statement(subject, fact)
 
@@ -145,13 +145,13 @@ def ask_entity(subject: str, fact: Fact, sort: str, kind: str) -> str:
 
 def _ask_definition(subject: str, fact: Fact, which: str, preposition: str) -> str:
     indefinite = fact.middle.split()[0] in ("a", "an")
-    if which == "what" and indefinite and preposition in ("in", "at"):
+    if which == "what" and indefinite and sited(fact):
         return f"Where {fact.verb.auxiliary} {subject} located?"
     if indefinite and preposition == "by" and which.startswith("which"):
         return f"{start(which)} {fact.verb.auxiliary} {subject} by?"
     if plays_in(fact):
         return f"In {which} does {subject} play?"
-    if indefinite and preposition in ("in", "near", "at"):
+    if indefinite and sited(fact):
         return f"{start(preposition)} {which} {fact.verb.auxiliary} {subject} located?"
     return f"{start(subject)} {fact.verb.auxiliary} {fact.middle} {which}?"
 
@@ -212,13 +212,20 @@ def plays_in(fact: Fact) -> bool:
     return fact.form == "definition" and words[-1:] == ["in"] and words[-2] in ("team", "club", "side", "franchise")
 
 
+def sited(fact: Fact) -> bool:
+    """Is it "a museum in ...", which is located there, as no character is in a film?"""
+    _, *nouns, preposition = fact.middle.split() if len(fact.middle.split()) > 2 else ("", "", "")
+    where = (lexicon.PLACE, lexicon.GROUP, lexicon.EVENT)
+    return preposition in ("in", "at", "near") and lexicon.kind(nouns[-1]) in where
+
+
 def _placed(fact: Fact) -> Turn | None:
     """ "is a football club in" → "in which ... is located"."""
     determiner, *words = fact.middle.split()
     if plays_in(fact):
         return Turn("in which", "plays")
     if words[-1] in ("in", "at", "near") and determiner in ("a", "an"):
-        return Turn(f"{words[-1]} which", f"{fact.verb.auxiliary} located")
+        return Turn(f"{words[-1]} which", f"{fact.verb.auxiliary} located") if sited(fact) else None
     return (
         Turn("of which", f"{fact.verb.auxiliary} {' '.join([determiner, *words[:-1]])}")
         if words[-1] == "of" and len(words) < 5 and determiner == "the"

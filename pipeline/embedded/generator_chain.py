@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.compose import plays_in
+from pipeline.embedded.compose import plays_in, sited
 from pipeline.embedded.fact import Fact
 from pipeline.embedded.facts_clause import Verb
 from pipeline.embedded.facts_name import title_at
@@ -168,13 +168,9 @@ def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     if not name or not title_at(stated.passage.text, fact.object.start, name):
         return []
     if fact.form == "definition":
-        sited = (
-            graph.nodes[title].noun.kind != lexicon.PERSON
-            and not plays_in(fact)
-            and fact.middle.startswith(("a ", "an "))
-            and fact.middle.endswith((" in", " at"))
-        )
-        return [Final(stated, "entity", name, "", lexicon.PLACE)] if sited else []
+        person = graph.nodes[title].noun.kind == lexicon.PERSON
+        placed = fact.middle.startswith(("a ", "an ")) and sited(fact) and not plays_in(fact)
+        return [Final(stated, "entity", name, "", lexicon.PLACE)] if placed and not person else []
     sort = fact.hint if fact.hint and lexicon.kind(fact.hint) != lexicon.OTHER else ""
     kind = _object_kind(fact)
     return [Final(stated, "entity", name, sort, kind)] if (sort or kind) and len(fact.middle.split()) <= 4 else []

@@ -49,7 +49,7 @@ _NOUNS = {
         emirate kingdom empire oblast voivodeship department governorate seat barony locality ward constituency
         manor mansion estate farm ranch mill lighthouse observatory prison jail crater pass landform metropolis""",
     GROUP: """band group team club company corporation university college school institute academy organization
-        organisation
+        organisation organizer organiser
         agency association league conference party label duo trio quartet orchestra choir ensemble studio
         network channel
         airline conglomerate publisher body union federation council committee ministry regiment battalion squadron
@@ -180,8 +180,9 @@ def base(verb: str) -> str:
 
 
 def preterite(participle: str) -> str:
-    """ "written" → "wrote"; regular participles are their own preterites."""
-    return _PRETERITE.get(participle.lower(), participle.lower())
+    """ "written" → "wrote", "co-written" → "co-wrote"; regular participles are their own preterites."""
+    verb = participle.lower().removeprefix("co-")
+    return participle.lower()[: -len(verb)] + _PRETERITE.get(verb, verb)
 
 
 def singular_be(word: str) -> str:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.embedded.compose import ask_entity, nested, restatement
+from pipeline.embedded.compose import ask_entity, inverse, nested, restatement
 from pipeline.embedded.facts_noun import definition
-from pipeline.embedded.lexicon import base
+from pipeline.embedded.lexicon import base, preterite
 from tests.embedded.test_facts import read
 
 
@@ -87,3 +87,28 @@ def test_a_population_is_asked_for_at_its_time(sentence: str, when: str) -> None
 def test_a_verb_is_read_by_its_spelling() -> None:
     asked = "presented listed hosted visited named rated released used found founded".split()
     assert [base(verb) for verb in asked] == "present list host visit name rate release use find found".split()
+
+
+def test_a_character_is_not_located_in_a_sitcom() -> None:
+    text = "Marge Simpson is a fictional character in the American animated sitcom The Simpsons."
+    noun = definition("Marge Simpson", text)
+    assert noun is not None
+    (fact,) = [f for f in read("Marge Simpson", text) if f.kind == "link"]
+    assert inverse(fact, noun, "work", also=False) is None
+    assert (
+        ask_entity("Marge Simpson", fact, "sitcom", "work") == "Marge Simpson is a fictional character in which sitcom?"
+    )
+
+
+def test_half_a_number_is_no_part_of_a_noun() -> None:
+    noun = definition("Delano", "Delano is a 1,117-room luxury suite hotel within the Mandalay Bay complex.")
+    assert noun is not None
+    assert noun.phrase == "luxury suite hotel"
+
+
+def test_co_written_is_co_wrote() -> None:
+    assert [preterite(word) for word in ("co-written", "written", "co-directed")] == [
+        "co-wrote",
+        "wrote",
+        "co-directed",
+    ]

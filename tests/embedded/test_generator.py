@@ -138,9 +138,10 @@ def test_the_type_asked_for_is_given_where_the_corpus_has_it() -> None:
 
 
 def test_dates_say_how_exact_they_are() -> None:
-    draft, _ = converse(propose, start("Harbour Lights", steps=2), GENERATOR_TOOLS, 20)
-    assert (draft.answer, draft.answer_precision) == ("4 May 1961", "day")
-    assert "born" in draft.question
+    asked = [("Harbour Lights", 2), ("Josiah Merrick", 1)]
+    drafts = [converse(propose, start(seed, steps=steps), GENERATOR_TOOLS, 20)[0] for seed, steps in asked]
+    assert [(draft.answer, draft.answer_precision) for draft in drafts] == [("1823", "year"), ("9 July 1802", "day")]
+    assert ["year" in draft.question for draft in drafts] == [True, False]
 
 
 def test_one_step_is_a_control_from_the_seed_alone() -> None:

@@ -80,7 +80,7 @@ def test_where_a_passage_was_not_found_the_hop_that_leads_to_it_goes_too() -> No
 
 def test_a_missed_search_is_told_more_where_there_is_no_other_chain() -> None:
     made = draft()
-    seen = [{"id": p.shown_id, "title": p.title, "text": p.text} for p in PASSAGES[:2]]
+    seen = [{"id": p.shown_id, "title": p.title, "text": p.text} for p in PASSAGES[1:3]]
     feedback = {"label": "unsolved", "cause": "retrieval_miss", "message": "", "hops": [0]}
     first = request(made, "unsolved", "retrieval_miss", feedback=feedback, seen=seen)
     revised, _ = converse(revise, first, (REVISE,), 0)
