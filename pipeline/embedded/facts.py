@@ -195,6 +195,8 @@ def _date_fact(sentence: Sentence, clause: Clause, middle: str, date: Date, noun
     elsewhere = clause.form == "definition" or clause.verb.tense != "past" or date.span.start != noun[0].start
     if elsewhere or not words or words[-1] not in ("in", "on") or clause.verb.main in _NO_EVENT:
         return None
+    if any(letter.isdigit() for letter in middle):
+        return None  # "founded by Thomas Tull in 2000 and"
     whole = [t for e in clause.elements for t in sentence.tokens[e.start : e.end] if t.start < date.span.start]
     cut = len(words) < len(whole)
     if cut and (len(words) > 1 or not (clause.verb.passive or clause.verb.main in _ALONE)):

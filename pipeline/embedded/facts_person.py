@@ -48,7 +48,7 @@ def one_of_a_career(fact: Fact, noun: Noun) -> bool:
     """Does a person do such a thing more than once? Then the sentence names one of several, as with any prize won."""
     if fact.kind != "link" or fact.of:
         return False
-    if fact.verb.main in ("win", "receive", "include"):
+    if fact.verb.main in ("win", "receive", "include", "award"):
         return True
     if noun.kind != lexicon.PERSON or (fact.verb.tense != "past" and fact.verb.auxiliary != "has"):
         return False

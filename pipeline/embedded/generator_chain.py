@@ -246,6 +246,8 @@ def quality(graph: Graph, chain: Chain) -> float:
         # "a footballer born on 3 May 1989 who played for": no person would tell another so.
         cost += 4.0 * (edge.back is not None and graph.nodes[edge.target].noun.kind == lexicon.PERSON)
         cost += 0.5 * (graph.nodes[edge.target].noun.kind == lexicon.OTHER)
+    if chain.final.stated.fact.relation == "died date" and any(clued(edge) for edge in chain.edges[-1:]):
+        cost += 2.5  # of a bracket with two dates the question tells one, and who guesses is right
     return cost + _OFTEN_ASKED.get(chain.final.stated.fact.relation, 0.0)
 
 

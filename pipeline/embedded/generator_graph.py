@@ -143,6 +143,8 @@ def fits(fact: Fact, target: Thing, exact: bool) -> bool:
         exact = exact or lexicon.same_thing(fact.hint, target.noun.head)
     if not words and kind == lexicon.PERSON and fact.verb.main not in _TO_PEOPLE:
         return False
+    if fact.verb.main in _MADE and target.noun.head in _ATHLETES and not fact.hint:
+        return False  # a song by a snooker player is by another of his name
     if (preposition == "on" and kind == lexicon.GROUP) or (
         preposition == "for" and kind == lexicon.PLACE and fact.verb.main != "name"
     ):
@@ -169,6 +171,13 @@ _EXPECTED = {
 }
 _TO_PEOPLE = frozenset(
     "marry succeed replace feature star defeat portray include comprise teach mentor beat precede join".split()
+)
+_MADE = frozenset("write compose produce direct record sing perform arrange design paint co-write".split())
+_ATHLETES = frozenset(
+    """player footballer cricketer golfer wrestler boxer swimmer cyclist runner sprinter jockey skater outfielder
+    pitcher catcher shortstop baseman infielder linebacker quarterback goaltender goalkeeper defenceman defenseman
+    defender winger midfielder striker forward centre guard racer driver coach umpire referee skier rower gymnast
+    fencer""".split()
 )
 _APPEARING = frozenset(
     "star appear feature perform act debut portray play role roles character record include sing known contain part "

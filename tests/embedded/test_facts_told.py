@@ -2,8 +2,9 @@
 
 import pytest
 
-from pipeline.embedded.compose import ask_entity, inverse, nested, restatement
+from pipeline.embedded.compose import Thing, ask_entity, inverse, nested, restatement
 from pipeline.embedded.facts_noun import definition
+from pipeline.embedded.generator_graph import fits
 from pipeline.embedded.lexicon import base, preterite
 from tests.embedded.test_facts import read
 
@@ -17,6 +18,7 @@ from tests.embedded.test_facts import read
         ("Jeff Skinner is a film director. He has directed Solemn Promise.", True),
         ("Jeff Skinner is a football coach. He was head coach at Alcorn State University.", True),
         ("Jeff Skinner is a song. It was written by Ada Holm.", False),
+        ("Jeff Skinner is a singer. He was awarded the Padma Shri.", True),
     ],
 )
 def test_one_thing_of_a_career_is_one_of_several(text: str, shared: bool) -> None:
@@ -112,3 +114,19 @@ def test_co_written_is_co_wrote() -> None:
         "wrote",
         "co-directed",
     ]
+
+
+def test_a_song_is_not_by_a_snooker_player() -> None:
+    text = "I Cry is a pop song written by Shaun Murphy."
+    (fact,) = [f for f in read("I Cry", text) if f.kind == "link"]
+    player = definition("Shaun Murphy", "Shaun Murphy is an English professional snooker player.")
+    writer = definition("Shaun Murphy", "Shaun Murphy is an English songwriter.")
+    assert player is not None
+    assert writer is not None
+    assert not fits(fact, Thing("Shaun Murphy", player), True)
+    assert fits(fact, Thing("Shaun Murphy", writer), True)
+
+
+def test_the_first_of_two_years_is_the_verbs() -> None:
+    text = "Legendary is a company. It was founded by Thomas Tull in 2000 and in 2005 concluded an agreement."
+    assert [text[f.object.start : f.object.end] for f in read("Legendary", text) if f.kind == "date"] == ["2000"]
