@@ -46,7 +46,7 @@ def tokens(texts: Iterable[str]) -> int:
 
     It is there to sort and to warn; a trainer's limit is checked with its own tokenizer.
     """
-    return -(-sum(len(text.encode()) for text in texts) // 3)
+    return -(-sum([len(text) if text.isascii() else len(text.encode()) for text in texts]) // 3)
 
 
 def arguments(call: ToolCall) -> dict[str, Any]:

@@ -26,10 +26,10 @@ def clean(trajectory: Trajectory) -> Cleaned:
     kept: list[Message] = []
     gone = set[str]()
     for message in trajectory.messages:
-        if message.tool_calls:
-            signatures = {_signature(call) for call in message.tool_calls}
+        if calls := message.tool_calls:
+            signatures = set(map(_signature, calls))
             if signatures <= known:
-                gone |= {call.id for call in message.tool_calls}
+                gone |= {call.id for call in calls}
                 continue
             known |= signatures
         if not gone or message.role != "tool" or message.tool_call_id not in gone:
@@ -49,19 +49,21 @@ def _malformed(messages: list[Message]) -> str:
     if [message.role for message in messages[:2]] != ["system", "user"]:
         return "it does not begin with a system prompt and a question"
     waiting: list[str] = []
+    called: list[str] = []
     for message in messages[2:]:
-        if message.role == "tool":
+        role = message.role
+        if role == "tool":
             if message.tool_call_id not in waiting:
                 return "an observation answers no call"
             waiting.remove(message.tool_call_id)
-        elif message.role != "assistant" or waiting:
-            return "a call has no observation" if waiting else f"a {message.role} speaks in between"
+        elif role != "assistant" or waiting:
+            return "a call has no observation" if waiting else f"a {role} speaks in between"
         else:
-            waiting = [call.id for call in message.tool_calls]
-            if not waiting:
+            calls = message.tool_calls
+            if not calls:
                 return "a turn makes no call"
-    names = [call.name for call in messages[-1].tool_calls]
-    if names != ["answer"]:
+            waiting = [call.id for call in calls]
+            called += [call.name for call in calls]
+    if [call.name for call in messages[-1].tool_calls] != ["answer"]:
         return "it does not end with an answer"
-    before = [call.name for message in messages[:-1] for call in message.tool_calls]
-    return "it answers before its end" if "answer" in before else ""
+    return "it answers before its end" if "answer" in called[:-1] else ""

@@ -56,16 +56,15 @@ class Process(Data):
 def process(draft: Draft, rollout: Rollout, verdict: Verdict) -> Process:
     """The fields of one rollout of `draft`."""
     at = found_at(draft, rollout, verdict)
-    hops, hit = len(at), len(at) - at.count(None)
     return Process(
         sample=rollout.sample,
         hit_step=verdict.hit_step,
         found_at=at,
         steps=verdict.steps,
-        useful_steps=_useful(rollout),
-        hit_rate=hit / hops,
-        deviation=abs(verdict.steps - hops),
-        efficiency=2 * hit / (hops + verdict.calls),
+        useful_steps=useful_steps(rollout),
+        hit_rate=hit_rate(at),
+        deviation=abs(verdict.steps - len(at)),
+        efficiency=efficiency(at, verdict),
         failure=failure(draft, rollout, verdict),
     )
 
@@ -84,6 +83,25 @@ def found_at(draft: Draft, rollout: Rollout, verdict: Verdict) -> tuple[int | No
     return verdict.found_at or found(draft, rollout)
 
 
+def hit_rate(at: tuple[int | None, ...]) -> float:
+    """Of the hops, by where they were `found_at`, those whose evidence was seen."""
+    return (len(at) - at.count(None)) / len(at)
+
+
+def efficiency(at: tuple[int | None, ...], verdict: Verdict) -> float:
+    return 2 * (len(at) - at.count(None)) / (len(at) + verdict.calls)
+
+
+def useful_steps(rollout: Rollout) -> int:
+    seen: set[str] = set()
+    useful = 0
+    for call in rollout.trajectory.calls:
+        shown = call.passage_ids
+        useful += not call.repeat and not seen.issuperset(shown)
+        seen.update(shown)
+    return useful
+
+
 def failure(draft: Draft, rollout: Rollout, verdict: Verdict) -> Failure | None:
     if verdict.correct:
         return None
@@ -94,12 +112,3 @@ def failure(draft: Draft, rollout: Rollout, verdict: Verdict) -> Failure | None:
     if normalise(rollout.answer) in {normalise(hop.answer) for hop in draft.hops[:-1]}:
         return Failure.PREMATURE
     return Failure.MISSED_EVIDENCE if None in found_at(draft, rollout, verdict) else Failure.MISREAD
-
-
-def _useful(rollout: Rollout) -> int:
-    seen: set[str] = set()
-    useful = 0
-    for call in rollout.trajectory.calls:
-        useful += not call.repeat and not seen.issuperset(call.passage_ids)
-        seen.update(call.passage_ids)
-    return useful

@@ -2,9 +2,10 @@
 retrievals per solve, the step of the first hit, and whether prior knowledge alone would have done.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 
-from pipeline.process import found_at, measured
+from pipeline.process import found_at, hit_rate, measured
 from pipeline.types import Data, Record
 
 
@@ -25,22 +26,24 @@ class Signatures:
     """Counts one accepted record at a time."""
 
     def __init__(self) -> None:
-        self._steps: dict[str, list[int]] = {}
-        self._hits: dict[str, list[int]] = {}
-        self._rates: dict[str, list[float]] = {}
-        self._known: dict[str, list[bool]] = {}
+        self._steps: dict[str, list[int]] = defaultdict(list)
+        self._hits: dict[str, list[int]] = defaultdict(list)
+        self._rates: dict[str, list[float]] = defaultdict(list)
+        self._known: dict[str, list[bool]] = defaultdict(list)
 
     def add(self, record: Record) -> None:
         side, last = record.seed.side, record.last
-        closed = [p for p in last.probes if p.check == "closed_book"] if last else []
+        closed = [p.right for p in last.probes if p.check == "closed_book"] if last else []
         if closed:
-            self._known.setdefault(side, []).append(any(probe.right for probe in closed))
+            self._known[side].append(any(closed))
+        steps, hits, rates = self._steps[side], self._hits[side], self._rates[side]
         for draft, rollout, verdict in measured(record):
-            if verdict.correct:
+            if verdict.right and verdict.supported:
                 at = found_at(draft, rollout, verdict)
-                self._steps.setdefault(side, []).append(verdict.steps)
-                self._rates.setdefault(side, []).append((len(at) - at.count(None)) / len(at))
-                self._hits.setdefault(side, []).extend([verdict.hit_step] if verdict.hit_step is not None else [])
+                steps.append(verdict.steps)
+                rates.append(hit_rate(at))
+                if verdict.hit_step is not None:
+                    hits.append(verdict.hit_step)
 
     def rows(self) -> tuple[Signature, ...]:
         """The side to train on first."""
@@ -51,7 +54,7 @@ class Signatures:
                 retrievals_per_solve=_mean(self._steps[side]),
                 first_hit=_mean(self._hits[side]),
                 hit_rate=_mean(self._rates[side]),
-                prior_knowledge=_mean(self._known.get(side, [])),
+                prior_knowledge=_mean(self._known[side]),
             )
             for side in sorted(self._steps, key=lambda side: side != "train")
         )

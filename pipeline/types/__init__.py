@@ -13,7 +13,7 @@ from pipeline.types.fork import Branch, Fork
 from pipeline.types.lesson import Encounter, Lesson, Outcome
 from pipeline.types.question import AnswerType, Draft, Hop, NegativeAspect, Seed
 from pipeline.types.record import Cause, Feedback, Finding, Label, Lineage, Probe, Record, Round, Status
-from pipeline.types.rollout import Call, Message, Rollout, Stop, ToolCall, Trajectory, Usage, Verdict
+from pipeline.types.rollout import Call, Message, Rollout, Stop, ToolCall, Trajectory, Usage, Verdict, correct
 from pipeline.types.tree import Node, Tree
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "Tree",
     "Usage",
     "Verdict",
+    "correct",
     "sha256",
     "synthetic",
 ]

@@ -8,7 +8,7 @@ from pipeline.types.distractor import Opposition
 from pipeline.types.fork import Fork
 from pipeline.types.lesson import Lesson
 from pipeline.types.question import Draft, Seed
-from pipeline.types.rollout import Rollout, Trajectory, Usage, Verdict
+from pipeline.types.rollout import Rollout, Trajectory, Usage, Verdict, correct
 from pipeline.types.tree import Tree
 
 
@@ -101,6 +101,11 @@ class Round(Data):
     """None on the round that was a candidate."""
 
     @property
+    def unsound(self) -> bool:
+        """Did the audit send it back?"""
+        return any(finding.fatal for finding in self.findings)
+
+    @property
     def answerable(self) -> bool:
         """Did a reader answer it from its evidence? False where none was asked."""
         return any(probe.check == "oracle" and probe.right for probe in self.probes)
@@ -162,17 +167,20 @@ class Record(Data):
     @property
     def usages(self) -> dict[str, list[Usage]]:
         """By role, of everything over all rounds and the confirmation; calls count whether or not a cache answered."""
-        probes = [probe for past in self.rounds for probe in past.probes]
-        rollouts = [*self.confirmation, *(rollout for past in self.rounds for rollout in past.rollouts)]
-        verdicts = [*self.confirmation_verdicts, *(verdict for past in self.rounds for verdict in past.verdicts)]
-        verdicts += [lesson.verdict for lesson in self.lessons]
+        rounds, lessons = self.rounds, self.lessons
+        rollouts, verdicts, probes = [*self.confirmation], [*self.confirmation_verdicts], list[Probe]()
+        for past in rounds:
+            rollouts += past.rollouts
+            verdicts += past.verdicts
+            probes += past.probes
+        verdicts += [lesson.verdict for lesson in lessons]
         spent = {
-            "curator": [past.tree.usage for past in self.rounds if past.tree],
-            "generator": [past.agent.usage for past in self.rounds if not past.index],
-            "refiner": [past.agent.usage for past in self.rounds if past.index],
+            "curator": [past.tree.usage for past in rounds if past.tree],
+            "generator": [past.agent.usage for past in rounds if not past.index],
+            "refiner": [past.agent.usage for past in rounds if past.index],
             "solver": [rollout.trajectory.usage for rollout in rollouts],
-            "teacher": [lesson.rollout.trajectory.usage for lesson in self.lessons],
-            "judge": [*(verdict.usage for verdict in verdicts), *(probe.judged for probe in probes)],
+            "teacher": [lesson.rollout.trajectory.usage for lesson in lessons],
+            "judge": [verdict.usage for verdict in verdicts] + [probe.judged for probe in probes],
             "reader": [probe.usage for probe in probes],
             "writer": [],
         }
@@ -199,7 +207,10 @@ class Record(Data):
     @property
     def last(self) -> Round | None:
         """The last round with a draft: a refiner that found nothing better ends a seed where it stood."""
-        return next((past for past in reversed(self.rounds) if past.draft), None)
+        for past in reversed(self.rounds):
+            if past.draft:
+                return past
+        return None
 
     @property
     def draft(self) -> Draft | None:
@@ -219,9 +230,10 @@ class Record(Data):
     @property
     def difficulty(self) -> int | None:
         """Least steps over the correct rollouts; none where none was correct."""
-        return min((v.steps for v in self.measured if v.correct), default=None)
+        steps = [verdict.steps for verdict in correct(self.measured)]
+        return min(steps) if steps else None
 
     @property
     def solve_rate(self) -> float | None:
         measured = self.measured
-        return sum(v.correct for v in measured) / len(measured) if measured else None
+        return len(correct(measured)) / len(measured) if measured else None

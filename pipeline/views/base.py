@@ -122,17 +122,21 @@ def preference(record: Record, texts: list[str], tools: str) -> dict[str, Any]:
 
 def attempts(record: Record) -> list[Attempt]:
     """All rollouts of the final question with their verdicts: of its confirmation and of its own round."""
-    last = record.last
-    if last is None:
-        return []
-    confirming = zip(record.confirmation, record.confirmation_verdicts, strict=True)
-    return [Attempt(*pair) for pair in (*confirming, *zip(last.rollouts, last.verdicts, strict=True))]
+    return [Attempt(rollout, verdict) for rollout, verdict in _tried(record)]
 
 
 def correct(record: Record) -> list[Attempt]:
     """The correct ones, shortest first."""
-    found = [attempt for attempt in attempts(record) if attempt.verdict.correct]
+    found = [Attempt(r, v) for r, v in _tried(record) if v.right and v.supported]
     return sorted(found, key=_length)
+
+
+def _tried(record: Record) -> Iterable[tuple[Rollout, Verdict]]:
+    last = record.last
+    if last is None:
+        return ()
+    rollouts, verdicts = record.confirmation + last.rollouts, record.confirmation_verdicts + last.verdicts
+    return zip(rollouts, verdicts, strict=True)
 
 
 def _length(attempt: Attempt) -> tuple[int, int, int]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pipeline import chat
 from pipeline.agents.environment import Environment
-from pipeline.process import process
+from pipeline.process import efficiency, found_at, hit_rate, useful_steps
 from pipeline.types import Record, Rollout, Verdict
 from pipeline.views.base import PROVENANCE, correct, fit, provenance, shipped_file, under
 
@@ -54,15 +54,15 @@ def _row(record: Record, environment: Environment, rollout: Rollout, verdict: Ve
     texts = under(environment, rollout.trajectory.messages)
     if not texts:
         return None
-    went = process(draft, rollout, verdict)
+    at = found_at(draft, rollout, verdict)
     return {
         "messages": texts,
         "tools": environment.offered,
         "loss": [message.role == "assistant" for message in rollout.trajectory.messages],
         "steps": verdict.steps,
-        "hit_step": went.hit_step,
-        "useful_steps": went.useful_steps,
-        "hit_rate": went.hit_rate,
-        "efficiency": went.efficiency,
+        "hit_step": verdict.hit_step,
+        "useful_steps": useful_steps(rollout),
+        "hit_rate": hit_rate(at),
+        "efficiency": efficiency(at, verdict),
         **provenance(record, [*texts, environment.offered]),
     }
