@@ -5,7 +5,7 @@ that `atomic_folder` gives, so none of them stands under a final name before it 
 """
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,18 +46,24 @@ def _storage(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_storage(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
-def _weight(values: Collection[Any]) -> int:
-    """About the bytes of values: their letters, and eight for anything else."""
-    total = 8 * len(values)
-    for value in values:
-        if isinstance(value, str):
-            total += len(value)
-        elif isinstance(value, dict):
-            total += _weight(value.values())
-        elif isinstance(value, list | tuple):
-            # A list is of one kind, and most are of texts.
-            total += sum(map(len, value)) if value and isinstance(value[0], str) else _weight(value)
-    return total
+def _weigher(kind: pa.DataType) -> Callable[[Any], int] | None:
+    """Counts what a value of that kind has beyond eight bytes of its own: letters, and items. None where it has none.
+
+    It goes by the schema, since to ask every value what it is takes as long as to write it.
+    """
+    kind = _storage(kind)
+    if pa.types.is_string(kind):
+        return len
+    if pa.types.is_list(kind):
+        inner, each = _weigher(kind.value_type), 0 if pa.types.is_string(kind.value_type) else 8
+        if inner is None:
+            return lambda items: each * len(items)
+        return lambda items: each * len(items) + sum([inner(item) for item in items if item])
+    if pa.types.is_struct(kind):
+        parts = [(field.name, inner) for field in kind if (inner := _weigher(field.type))]
+        fixed = 8 * kind.num_fields
+        return lambda fields: fixed + sum([inner(value) for name, inner in parts if (value := fields[name])])
+    return None
 
 
 class Shelf:
@@ -89,6 +95,8 @@ class Series:
     split: str
     schema: pa.Schema
     shard_bytes: int
+    weigh: Callable[[dict[str, Any]], int] = field(init=False)
+    """About the bytes of a row."""
     group: list[dict[str, Any]] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     writer: pq.ParquetWriter | None = None
@@ -96,9 +104,12 @@ class Series:
     """About the bytes in `group`."""
     written: int = 0
 
+    def __post_init__(self) -> None:
+        self.weigh = _weigher(pa.struct(list(self.schema))) or len
+
     def add(self, row: dict[str, Any]) -> None:
         self.group.append(row)
-        self.held += _weight(row.values())
+        self.held += self.weigh(row)
         if len(self.group) >= GROUP_ROWS or self.held >= GROUP_BYTES:
             self.flush()
 
