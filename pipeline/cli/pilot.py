@@ -70,7 +70,7 @@ def _shares(figures: "Figures") -> list[tuple[str, str]]:
 
     shares = {
         "yield": Share(part=figures.accepted, whole=figures.planned),
-        "candidates that fresh rollouts confirmed": figures.checks.confirmed,
+        "candidates that fresh rollouts confirmed": figures.confirmed,
     }
     return [
         (name, f"{s.value:.0%} (95 % interval {s.interval[0]:.0%} to {s.interval[1]:.0%})" if s.whole else "none yet")
@@ -87,7 +87,7 @@ def _tree(folder: Path, config: RunConfig, figures: "Figures", expected: "Foreca
         "seeds": expected.seeds,
         "accepted": expected.accepted,
         "yield": expected.accepted / expected.seeds if expected.seeds else None,
-        "confirmed": figures.checks.confirmed.model_dump(),
+        "confirmed": figures.confirmed.model_dump(),
         "spent": money.tree(figures.paid, figures.accepted),
         "forecast": expected.model_dump(),
     }

@@ -1,9 +1,10 @@
-"""The figures of a run, as page, card and command line show them; `tally` counts them.
+"""The figures of a run, as page, card and command line show them; `Figures` are what all three share.
 
 Shares carry Wilson's 95 % interval, since most of them stand on few cases.
 """
 
 import math
+from collections.abc import Mapping
 
 from pydantic import Field
 
@@ -36,6 +37,11 @@ class Share(Data):
 class Count(Data):
     name: str
     count: int
+
+
+def counted(counts: Mapping[str, int]) -> tuple[Count, ...]:
+    """Largest first, equal ones by name."""
+    return tuple(Count(name=name, count=n) for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 class Target(Data):
@@ -95,9 +101,9 @@ class Cost(Data):
     spent: Spent
 
 
-class Checks(Data):
-    confirmed: Share
-    """Candidates that fresh rollouts confirmed, at or above the target."""
+class Controls(Data):
+    """What the drafts say that ran to full K although a check had sent them back."""
+
     false_alarms: Share
     """Of the controls that the audit had failed, those that full K would have made candidates."""
     early_stop: Share
@@ -161,18 +167,15 @@ class Figures(Data):
     reasons: tuple[Count, ...]
     funnel: tuple[Count, ...]
     targets: tuple[Target, ...]
-    rounds: tuple[Stage, ...]
     solve_rates: tuple[Count, ...]
-    sides: tuple[Count, ...]
+    """Of the accepted pairs."""
     signatures: tuple[Signature, ...]
     """By side."""
-    opposed: tuple[Opposed, ...]
-    """By kind; none where no distractor was written."""
-    checks: Checks
+    confirmed: Share
+    """Candidates that fresh rollouts confirmed, at or above the target."""
     review: Review | None
     costs: tuple[Cost, ...]
     paid: Spending
-    diversity: Diversity
     lineage: Lineage | None
 
     @property

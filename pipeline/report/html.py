@@ -19,8 +19,11 @@ from pipeline.config import RunConfig
 from pipeline.redact import clean
 from pipeline.report import money
 from pipeline.report.figures import Outside, Share
+from pipeline.report.opposed import Opposition
+from pipeline.report.rounds import Rounds
 from pipeline.report.tally import Tally
 from pipeline.report.traces import Item, grown, item
+from pipeline.report.variety import Variety
 from pipeline.types import Record, Status
 
 SHOWN = 10
@@ -29,15 +32,19 @@ SHOWN = 10
 
 def page(records: Iterable[Record], config: RunConfig, outside: Outside = Outside()) -> str:  # noqa: B008 - frozen
     """The whole page. Reads the records once, holding those that are shown."""
-    tally, chosen = Tally(), Choice()
+    tally, rounds, opposition, variety, chosen = Tally(), Rounds(), Opposition(), Variety(), Choice()
     for record in records:
-        tally.add(record)
-        chosen.add(record)
+        for counter in (tally, rounds, opposition, variety, chosen):
+            counter.add(record)
     accepted = chosen.accepted()
     return _JINJA.get_template("report.html.j2").render(
         f=(figures := tally.figures(outside)),
         money=money.rows(figures.paid, figures.accepted),
         money_heads=money.HEADS,
+        rounds=rounds.rows(),
+        controls=rounds.controls(),
+        opposed=opposition.rows(),
+        diversity=variety.row(),
         config=config,
         prompts={name: prompts.load(name).digest for name in prompts.names()},
         accepted=accepted,

@@ -5,21 +5,21 @@ from collections import Counter
 from pipeline import types
 from pipeline.encounters import encounters
 from pipeline.report.figures import Count, Example, Opposed, Share
-from pipeline.types import Distractor, Draft, Kind, Outcome, Record
+from pipeline.types import Distractor, Draft, Kind, Outcome, Record, Status
 
 _TELLING = (Outcome.MISLED, Outcome.RECOVERED, Outcome.RESISTED, Outcome.MET)
 """Of two examples, the one with the earlier outcome is shown."""
 
 
 class Opposition:
-    """Counts one record at a time."""
+    """Counts accepted records, one at a time."""
 
     def __init__(self) -> None:
         self._kinds: dict[Kind, _Counts] = {}
 
     def add(self, record: Record) -> None:
         opposition = record.opposition
-        if not opposition or not record.draft:
+        if not opposition or not record.draft or record.status is not Status.ACCEPTED:
             return
         for distractor in opposition.distractors:
             counts = self._kinds.setdefault(distractor.kind, _Counts())

@@ -2,14 +2,17 @@
 
 from pipeline.config import RunConfig
 from pipeline.report.html import page
-from pipeline.report.tally import tally
+from pipeline.report.opposed import Opposition
 from pipeline.types import Kind, Node, Outcome, Tree
 from tests.lessons import taught
 from tests.records import batch
 
 
 def test_what_was_written_met_and_believed_is_counted() -> None:
-    (row,) = tally([*batch(), taught(1), taught(2)]).figures().opposed
+    counted = Opposition()
+    for record in (*batch(), taught(1), taught(2)):
+        counted.add(record)
+    (row,) = counted.rows()
     k = len(taught(1).confirmation)
     assert (row.kind, row.written, row.used) == (Kind.DOPPELGANGER, 4, 2)
     assert [(count.name, count.count) for count in row.rejected] == [("marked", 2)]

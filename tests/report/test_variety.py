@@ -1,0 +1,23 @@
+from collections import Counter
+
+from pipeline.report.variety import Variety, entropy
+from tests.records import accepted, below_target, cloze, rejected
+
+
+def counts(found):
+    return {count.name: count.count for count in found}
+
+
+def test_diversity_is_of_accepted_pairs_alone():
+    variety = Variety()
+    for record in (accepted(0), cloze(), rejected(), below_target()):
+        variety.add(record)
+    d = variety.row()
+    assert (d.pairs, counts(d.families)) == (2, {"chain": 1, "cloze": 1})
+    assert counts(d.relations) == {"founded in": 2, "born in": 1, "designed by": 1}
+    assert counts(d.openings)["in what year was"] == 1
+
+
+def test_entropy():
+    assert entropy(Counter(a=1, b=1, c=1, d=1)) == 2.0
+    assert entropy(Counter(a=5)) == entropy(Counter()) == 0.0
