@@ -3,13 +3,31 @@
 RAGShaper keeps trajectories by their answer alone and never asks whether a distractor was met, let alone resisted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import orjson
 
 from pipeline.assess import observations
 from pipeline.text import contains
-from pipeline.types import Distractor, Draft, Encounter, Message, Outcome, Rollout, ToolCall
+from pipeline.types import Distractor, Draft, Encounter, Message, Outcome, Record, Rollout, ToolCall
+
+
+class Among(NamedTuple):
+    """A rollout among distractors, and those that it was shown."""
+
+    rollout: Rollout
+    encounters: tuple[Encounter, ...]
+
+
+class Parting(NamedTuple):
+    """What a rollout that was misled and one that resisted did after the same messages."""
+
+    met: Encounter
+    """Of the misled one."""
+    prompt: tuple[Message, ...]
+    resisting: Message
+    misled: Message
 
 
 def encounters(
@@ -18,6 +36,36 @@ def encounters(
     """One for each distractor that an observation held, in the order in which they were met."""
     found = [met for distractor in distractors if (met := _met(draft, distractor, rollout, correct=correct))]
     return tuple(sorted(found, key=lambda met: (met.step, met.distractor)))
+
+
+def partings(record: Record) -> Iterator[Parting]:
+    """Of the teacher's rollouts, and of the solver's over the overlay, which begin with another prompt."""
+    yield from _partings([Among(lesson.rollout, lesson.encounters) for lesson in record.lessons])
+    draft, tried = record.draft, record.opposition
+    if draft and tried:
+        pairs = zip(tried.opposed, tried.opposed_verdicts, strict=True)
+        yield from _partings([Among(r, encounters(draft, tried.used, r, correct=v.correct)) for r, v in pairs])
+
+
+def _partings(rollouts: Sequence[Among]) -> Iterator[Parting]:
+    for rollout, found in rollouts:
+        messages = rollout.trajectory.messages
+        for met in found:
+            if met.outcome is Outcome.MISLED and met.cited_at is not None:
+                prompt = messages[: met.cited_at]
+                turns = (_resisting(other, met, prompt) for other in rollouts)
+                if turn := next(filter(None, turns), None):
+                    yield Parting(met, prompt, turn, messages[met.cited_at])
+
+
+def _resisting(other: Among, met: Encounter, prompt: tuple[Message, ...]) -> Message | None:
+    """The tool calls of a rollout after the same messages, if it resisted that distractor."""
+    messages = other.rollout.trajectory.messages
+    same = any(e.distractor == met.distractor and e.outcome is Outcome.RESISTED for e in other.encounters)
+    if not same or messages[: len(prompt)] != prompt or len(messages) <= len(prompt):
+        return None
+    turn = messages[len(prompt)]
+    return turn if turn.role == "assistant" and turn.tool_calls else None
 
 
 def _met(draft: Draft, distractor: Distractor, rollout: Rollout, *, correct: bool) -> Encounter | None:

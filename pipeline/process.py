@@ -7,6 +7,7 @@ gold passage alone, HPS is biased low.
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import Any
 
 from pipeline.assess import found
 from pipeline.text import normalise
@@ -100,6 +101,21 @@ def useful_steps(rollout: Rollout) -> int:
         useful += not call.repeat and not seen.issuperset(shown)
         seen.update(shown)
     return useful
+
+
+def summary(rollout: Rollout, at: tuple[int | None, ...]) -> list[dict[str, Any]]:
+    """The steps in order, each with its sources and the hops (from 1) whose evidence it was the first to show."""
+    steps = [call for call in rollout.trajectory.calls if not call.repeat]
+    return [
+        {
+            "step": number,
+            "tool": call.tool,
+            "argument": call.argument,
+            "passage_ids": list(call.passage_ids),
+            "hops": [hop for hop, step in enumerate(at, 1) if step == number],
+        }
+        for number, call in enumerate(steps, 1)
+    ]
 
 
 def failure(draft: Draft, rollout: Rollout, verdict: Verdict) -> Failure | None:

@@ -6,15 +6,14 @@ whose answers it names or whose answer is the title of its evidence. One hop is 
 depends on is no part of one.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from pipeline.agents.environment import Environment
-from pipeline.text import normalise
-from pipeline.types import Hop, Record
+from pipeline.plan import step
+from pipeline.types import Record
 from pipeline.views.base import PROVENANCE, provenance
 
 SCHEMA = pa.schema(
@@ -47,13 +46,3 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
         "passage_ids": [hop.passage_id for hop in hops],
         **provenance(record, [record.draft.question, *(text for text, _ in steps)]),
     }
-
-
-def step(hop: Hop, earlier: tuple[Hop, ...]) -> tuple[str, list[int]]:
-    """The sub-question with references for answers, the longest first, and the numbers (from 1) that it depends on."""
-    text, numbers = hop.sub_question, set()
-    for number, known in sorted(enumerate(earlier, 1), key=lambda item: -len(item[1].answer)):
-        text, found = re.subn(rf"(?<!\w){re.escape(known.answer)}(?!\w)", f"#{number}", text)
-        if found or normalise(known.answer) == normalise(hop.title):
-            numbers.add(number)
-    return text, sorted(numbers)
