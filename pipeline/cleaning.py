@@ -5,6 +5,7 @@ trained model is to speak: a system prompt and a question, then calls and their 
 one call of `answer`.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import orjson
@@ -34,7 +35,7 @@ def clean(trajectory: Trajectory) -> Cleaned:
             known |= signatures
         if not gone or message.role != "tool" or message.tool_call_id not in gone:
             kept.append(message)
-    return Cleaned(tuple(kept), _malformed(kept), edited=bool(gone))
+    return Cleaned(tuple(kept), malformed(kept), edited=bool(gone))
 
 
 def _signature(call: ToolCall) -> tuple[str, bytes]:
@@ -45,7 +46,8 @@ def _signature(call: ToolCall) -> tuple[str, bytes]:
         return call.name, call.arguments.encode(errors="surrogatepass")
 
 
-def _malformed(messages: list[Message]) -> str:
+def malformed(messages: Sequence[Message]) -> str:
+    """What keeps them from the form that a trained model is to speak; empty where nothing does."""
     if [message.role for message in messages[:2]] != ["system", "user"]:
         return "it does not begin with a system prompt and a question"
     waiting: list[str] = []

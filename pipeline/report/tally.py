@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from pipeline.llm.ledger import Spent
 from pipeline.report.figures import Cost, Count, Figures, Outside, Share, Target, counted
 from pipeline.report.signatures import Signatures
-from pipeline.types import Lineage, Record, Status, Usage, correct
+from pipeline.types import Lineage, Record, Status, correct
+from pipeline.types.rollout import UsageCounter
 
 ROLES = {
     "curator": ("explore",),
@@ -24,8 +25,6 @@ ROLES = {
 }
 """The roles of a record's usage, and how the ledger calls what they do."""
 _NOTHING = Outside()
-MOST_KEPT = 100
-"""Pieces of usage that wait to be summed together, which is cheaper than one by one."""
 STAGES = ("drafted", "audited", "solved", "candidate", "confirmed", "accepted")
 
 
@@ -43,7 +42,7 @@ class Tally:
         self.candidates = 0
         """Those that fresh rollouts measured again, and how many of them these confirmed."""
         self.confirmed = 0
-        self.usages: dict[str, list[Usage]] = {role: [] for role in ROLES}
+        self.usages = {role: UsageCounter() for role in ROLES}
         self.signatures = Signatures()
         self.lineage: Lineage | None = None
 
@@ -55,10 +54,7 @@ class Tally:
             self.reasons[record.reason] += 1
         for role, usages in record.usages.items():
             if usages:
-                kept = self.usages[role]
-                kept += usages
-                if len(kept) > MOST_KEPT:
-                    kept[:] = [Usage.total(kept)]
+                self.usages[role].add(usages)
         self._stages(record, accepted=accepted)
         self._target(record, accepted=accepted)
         if accepted and record.draft:
@@ -108,7 +104,7 @@ class Tally:
             review=outside.review,
             costs=tuple(
                 Cost(role=role, usage=usage, spent=_spent(outside, ROLES[role]))
-                for role, usage in ((role, Usage.total(usages)) for role, usages in self.usages.items())
+                for role, usage in ((role, spent.sum()) for role, spent in self.usages.items())
                 if usage.calls or role not in ("curator", "teacher")
             ),
             paid=outside.spent,

@@ -38,14 +38,29 @@ class Usage(Data):
     @classmethod
     def total(cls, usages: Iterable["Usage"]) -> "Usage":
         """Of any number, at the price of one: a record has dozens."""
-        sums = [0, 0, 0, 0, 0]
+        counter = UsageCounter()
+        counter.add(usages)
+        return counter.sum()
+
+
+class UsageCounter:
+    """Adds up the usage of any number of records, without a value for each sum in between."""
+
+    def __init__(self) -> None:
+        self.calls = self.prompt_tokens = self.completion_tokens = self.cached_tokens = self.reasoning_tokens = 0
+
+    def add(self, usages: Iterable[Usage]) -> None:
         for used in usages:
-            sums[0] += used.calls
-            sums[1] += used.prompt_tokens
-            sums[2] += used.completion_tokens
-            sums[3] += used.cached_tokens
-            sums[4] += used.reasoning_tokens
-        return cls(**dict(zip(cls.model_fields, sums, strict=True)))
+            # Most verdicts took no judge, and what made no call took no tokens.
+            if calls := used.calls:
+                self.calls += calls
+                self.prompt_tokens += used.prompt_tokens
+                self.completion_tokens += used.completion_tokens
+                self.cached_tokens += used.cached_tokens
+                self.reasoning_tokens += used.reasoning_tokens
+
+    def sum(self) -> Usage:
+        return Usage(**vars(self))
 
 
 class Stop(StrEnum):

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from pipeline import chat, registry, shipped
 from pipeline.agents.environment import Environment
-from pipeline.cleaning import clean
+from pipeline.cleaning import malformed
 from pipeline.types import Message, Record, Rollout, Status, Stop, Trajectory, Verdict
 
 INCLUDES = ("below_target", "beyond_solver", "always_solved")
@@ -152,7 +152,7 @@ def under(environment: Environment, messages: Sequence[Message]) -> list[str] | 
 
 def fit(trajectory: Trajectory) -> bool:
     """Is it worth imitating: ended on its own with one call of `answer`, without a repeat or a format error?"""
-    if trajectory.stop is not Stop.ANSWERED or trajectory.format_errors or any(c.repeat for c in trajectory.calls):
+    if trajectory.stop is not Stop.ANSWERED or trajectory.format_errors:
         return False
-    cleaned = clean(trajectory)
-    return not cleaned.why and not cleaned.edited
+    repeats = [call for call in trajectory.calls if call.repeat]
+    return not repeats and not malformed(trajectory.messages)
