@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.agents.environment import Environment
-from pipeline.types import Record
+from pipeline.types import Hop, Record, correct
 from pipeline.views.base import trainable
 
 HOP = pa.struct(
@@ -23,7 +23,6 @@ HOP = pa.struct(
         ("quote", pa.string()),
     ]
 )
-HOP_FIELDS = [field.name for field in HOP]
 ASSESSMENT = pa.struct(
     [
         ("solver", pa.string()),
@@ -67,7 +66,8 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     draft, lineage = record.draft, record.lineage
     if draft is None:
         return
-    hits = [v.hit_step for v in record.measured if v.correct and v.hit_step is not None]
+    measured = record.measured
+    hits = [verdict.hit_step for verdict in correct(measured) if verdict.hit_step is not None]
     yield {
         "id": record.key,
         "question": draft.question,
@@ -78,18 +78,28 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
         "difficulty": record.difficulty,
         "solve_rate": record.solve_rate,
         "hit_step": min(hits, default=None),
-        "rollouts": len(record.measured),
+        "rollouts": len(measured),
         "assessments": [assessment.model_dump() for assessment in record.assessments],
         # Revisions, as the configuration counts them: 0 is the generator's own draft.
         "rounds": record.rounds[-1].index,
         "strategy": lineage.strategy,
         "preset": lineage.preset,
         "model": lineage.model,
-        "hops": [{name: getattr(hop, name) for name in HOP_FIELDS} for hop in draft.hops],
+        "hops": [_hop(hop) for hop in draft.hops],
         "family": draft.family,
         "corpus": lineage.corpus,
         "corpus_fingerprint": lineage.corpus_fingerprint,
         "licence": lineage.licence,
         "trainable": trainable(record),
         "run": lineage.run,
+    }
+
+
+def _hop(hop: Hop) -> dict[str, str]:
+    return {
+        "sub_question": hop.sub_question,
+        "answer": hop.answer,
+        "passage_id": hop.passage_id,
+        "title": hop.title,
+        "quote": hop.quote,
     }
