@@ -32,7 +32,7 @@ class Prompt:
         self.name = name
         self.digest = sha256(source)
         self.inputs: tuple[str, ...] = tuple(tomllib.loads(front)["inputs"])
-        pieces = _PART.split(body)[1:]
+        pieces: list[Any] = _PART.split(body)[1:]
         self._parts = [
             (role, _JINJA.from_string(text.strip())) for role, text in zip(pieces[::2], pieces[1::2], strict=True)
         ]

@@ -6,6 +6,7 @@ Whatever goes wrong in it goes back to the model as text or ends it with a `Stop
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from pipeline.agents.parse import MOST_BYTES, parse
 from pipeline.agents.tools import OpenArguments, SearchArguments, render
@@ -175,8 +176,8 @@ async def _look(box: Toolbox, desk: Desk, call: ToolCall) -> str:
     repeat = any(earlier.tool == call.name and _identity(earlier, desk) == same for earlier in desk.calls)
     desk.passages |= {passage.shown_id: passage for passage in passages}
     ids = tuple(passage.id for passage in passages)
-    call_made = {"id": call.id, "tool": call.name, "argument": argument, "passage_ids": ids, "repeat": repeat}
-    desk.calls.append(Call.model_validate(call_made))
+    made: dict[str, Any] = {"tool": call.name, "argument": argument, "passage_ids": ids, "repeat": repeat}
+    desk.calls.append(Call(id=call.id, **made))
     return render(passages)
 
 

@@ -4,6 +4,7 @@ These are the attempts' own figures, of interrupted ones too: seconds and money 
 """
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from pipeline.llm.ledger import Spending, Spent
@@ -33,7 +34,7 @@ def tree(spending: Spending, pairs: int) -> dict[str, Any]:
     """The same as JSON; `per_pair` is null without an accepted pair, and its money where a price is not known."""
     total = spending.total
     known = None if total.money is None else total.money / max(1, pairs)
-    usage = {name: count / max(1, pairs) for name, count in total.paid.model_dump().items()}
+    usage = {name: count / max(1, pairs) for name, count in asdict(total.paid).items()}
     return {
         "roles": {role: spent.model_dump() for role, spent in _roles(spending).items()},
         "stages": {stage: spent.model_dump() for stage, spent in spending.stages.items()},

@@ -1,13 +1,13 @@
 """The nouns of the product, as DESIGN's "Words" defines them.
 
-All of them are frozen and forbid unknown fields, so that the JSON form is the identity: what the journal holds is
-what ran. Nothing here holds seconds, money, URLs or timestamps: those live in `attempts.jsonl`, outside the promise
-that the same configuration, corpus, cache and seed give the same bytes.
+All of them, `Data` and `Lean`, are frozen and forbid unknown fields, so that the JSON form is the identity: what the
+journal holds is what ran. Nothing here holds seconds, money, URLs or timestamps: those live in `attempts.jsonl`,
+outside the promise that the same configuration, corpus, cache and seed give the same bytes.
 """
 
 from pipeline.types.assessment import Assessment, Remeasurement
 from pipeline.types.corpus import Document, Hit, Passage
-from pipeline.types.data import Data, sha256
+from pipeline.types.data import Data, Lean, sha256
 from pipeline.types.distractor import Check, Distractor, Kind, Opposition, synthetic
 from pipeline.types.fork import Branch, Fork
 from pipeline.types.lesson import Encounter, Lesson, Outcome
@@ -35,6 +35,7 @@ __all__ = [
     "Hop",
     "Kind",
     "Label",
+    "Lean",
     "Lesson",
     "Lineage",
     "Message",

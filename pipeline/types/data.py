@@ -1,14 +1,43 @@
-"""The base of every value, and its identity."""
+"""The bases of every value, and its identity."""
 
 import hashlib
+from collections.abc import Mapping
+from typing import Any, Self, TypeVar, cast, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict
+from pydantic.dataclasses import dataclass
+
+_STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 class Data(BaseModel):
     """Base of every value that crosses a module boundary."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, **_STRICT)
+
+
+class Lean:
+    """Base of the values of which a record has hundreds; each of them is declared `@lean` too.
+
+    They are what `Data` is, with slots instead of a dictionary: a third of the memory, and as much faster to read. They
+    become JSON as parts of a `Data`.
+    """
+
+    __slots__: tuple[str, ...] = ()
+
+    def model_copy(self, *, update: Mapping[str, Any]) -> Self:
+        """With other values for some fields, which are validated."""
+        return type(self)(**{name: getattr(self, name) for name in self.__slots__} | dict(update))
+
+
+_T = TypeVar("_T", bound=Lean)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def lean(kind: type[_T]) -> type[_T]:
+    """Give a `Lean` class its slots, and validation by the rules of `Data`."""
+    made = dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)(kind)
+    return cast(type[_T], made)
 
 
 def sha256(text: str) -> str:

@@ -4,17 +4,19 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
-from pipeline.types.data import Data
+from pipeline.types.data import Lean, lean
 
 
-class ToolCall(Data):
+@lean
+class ToolCall(Lean):
     id: str
     name: str
     arguments: str
     """A JSON object, as text."""
 
 
-class Message(Data):
+@lean
+class Message(Lean):
     role: Literal["system", "user", "assistant", "tool"]
     content: str = ""
     reasoning: str = ""
@@ -23,7 +25,8 @@ class Message(Data):
     name: str = ""
 
 
-class Usage(Data):
+@lean
+class Usage(Lean):
     """Tokens of one or more calls. The embedded model counts words and marks."""
 
     calls: int = 0
@@ -76,7 +79,8 @@ class Stop(StrEnum):
     """The conversation no longer fitted the model's context."""
 
 
-class Call(Data):
+@lean
+class Call(Lean):
     """One search or open of an agent. A call that is no repeat is a *step*."""
 
     id: str
@@ -88,7 +92,8 @@ class Call(Data):
     repeat: bool = False
 
 
-class Trajectory(Data):
+@lean
+class Trajectory(Lean):
     """One agent's whole conversation: `messages` are exactly what the model was sent and said."""
 
     messages: tuple[Message, ...]
@@ -104,7 +109,8 @@ class Trajectory(Data):
         return sum(not call.repeat for call in self.calls)
 
 
-class Rollout(Data):
+@lean
+class Rollout(Lean):
     """One attempt of the solver."""
 
     sample: int
@@ -113,7 +119,8 @@ class Rollout(Data):
     """Empty where the solver gave none."""
 
 
-class Verdict(Data):
+@lean
+class Verdict(Lean):
     """What the judge and the evidence say of one rollout."""
 
     sample: int

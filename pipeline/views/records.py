@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pipeline.agents.environment import Environment
 from pipeline.process import Process, measured, process
-from pipeline.types import Data, Record
+from pipeline.types import Data, Lean, Record
 from pipeline.views.base import trainable
 
 _PLAIN = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
@@ -26,8 +26,8 @@ def arrow(kind: Any) -> pa.DataType:
         return arrow(next(part for part in parts if part is not NoneType))
     if get_origin(kind) is tuple:
         return pa.list_(arrow(parts[0]))
-    if get_origin(kind) is not Literal and issubclass(kind, Data):
-        return pa.struct([(name, arrow(field.annotation)) for name, field in kind.model_fields.items()])
+    if get_origin(kind) is not Literal and issubclass(kind, Data | Lean):
+        return pa.struct([(name, arrow(field.annotation)) for name, field in kind.__pydantic_fields__.items()])
     return _PLAIN.get(kind, pa.string())
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic_core import to_json
 
 from pipeline.config import RunConfig
 from pipeline.export import Selection, export
@@ -131,7 +132,7 @@ def main() -> int:
 
 
 def _sft(record: Record) -> list[str]:
-    return [message.model_dump_json() for message in record.confirmation[0].trajectory.messages]
+    return [to_json(message).decode() for message in record.confirmation[0].trajectory.messages]
 
 
 if __name__ == "__main__":
