@@ -38,7 +38,7 @@ class Signatures:
             self._known[side].append(any(closed))
         steps, hits, rates = self._steps[side], self._hits[side], self._rates[side]
         for draft, rollout, verdict in measured(record):
-            if verdict.right and verdict.supported:
+            if verdict.correct:
                 at = found_at(draft, rollout, verdict)
                 steps.append(verdict.steps)
                 rates.append(hit_rate(at))
@@ -47,6 +47,7 @@ class Signatures:
 
     def rows(self) -> tuple[Signature, ...]:
         """The side to train on first."""
+        sides = [side for side, steps in self._steps.items() if steps]
         return tuple(
             Signature(
                 side=side,
@@ -56,7 +57,7 @@ class Signatures:
                 hit_rate=_mean(self._rates[side]),
                 prior_knowledge=_mean(self._known[side]),
             )
-            for side in sorted(self._steps, key=lambda side: side != "train")
+            for side in sorted(sides, key=lambda side: side != "train")
         )
 
 

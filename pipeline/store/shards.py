@@ -5,7 +5,7 @@ that `atomic_folder` gives, so none of them stands under a final name before it 
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from pipeline.types import Data
 GROUP_ROWS = 500
 GROUP_BYTES = 4 << 20
 SHARD_BYTES = 128 << 20
+Weigher = Callable[[Any], int]
 
 
 class Shard(Data):
@@ -46,24 +47,29 @@ def _storage(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_storage(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
-def _weigher(kind: pa.DataType) -> Callable[[Any], int] | None:
-    """Counts what a value of that kind has beyond eight bytes of its own: letters, and items. None where it has none.
+def weigher(fields: Collection[pa.Field]) -> Weigher:
+    """What tells about how many bytes a row has: those of its letters, and eight for anything else.
 
     It goes by the schema, since to ask every value what it is takes as long as to write it.
     """
+    heavy = [(field.name, inner) for field in fields if (inner := _weigher(field.type))]
+    fixed = 8 * len(fields)
+    return lambda row: fixed + sum([inner(value) for name, inner in heavy if (value := row[name])])
+
+
+def _weigher(kind: pa.DataType) -> Weigher | None:
+    """Of a value's letters or items; None where the kind has neither."""
     kind = _storage(kind)
     if pa.types.is_string(kind):
         return len
-    if pa.types.is_list(kind):
-        inner, each = _weigher(kind.value_type), 0 if pa.types.is_string(kind.value_type) else 8
-        if inner is None:
-            return lambda items: each * len(items)
-        return lambda items: each * len(items) + sum([inner(item) for item in items if item])
     if pa.types.is_struct(kind):
-        parts = [(field.name, inner) for field in kind if (inner := _weigher(field.type))]
-        fixed = 8 * kind.num_fields
-        return lambda fields: fixed + sum([inner(value) for name, inner in parts if (value := fields[name])])
-    return None
+        return weigher(list(kind))
+    if not pa.types.is_list(kind):
+        return None
+    inner, each = _weigher(kind.value_type), 0 if pa.types.is_string(kind.value_type) else 8
+    if inner is None:
+        return lambda items: each * len(items)
+    return lambda items: each * len(items) + sum([inner(item) for item in items if item])
 
 
 class Shelf:
@@ -95,8 +101,7 @@ class Series:
     split: str
     schema: pa.Schema
     shard_bytes: int
-    weigh: Callable[[dict[str, Any]], int] = field(init=False)
-    """About the bytes of a row."""
+    weigh: Weigher = field(init=False)
     group: list[dict[str, Any]] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     writer: pq.ParquetWriter | None = None
@@ -105,7 +110,7 @@ class Series:
     written: int = 0
 
     def __post_init__(self) -> None:
-        self.weigh = _weigher(pa.struct(list(self.schema))) or len
+        self.weigh = weigher(list(self.schema))
 
     def add(self, row: dict[str, Any]) -> None:
         self.group.append(row)

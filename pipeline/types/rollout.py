@@ -148,5 +148,6 @@ class Verdict(Lean):
 
 
 def correct(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """The correct ones. Every record is asked for them many times, and by the fields it costs a third."""
+    """The correct ones, in their order."""
+    # Not by the property, which takes twice as long: an export asks this of every record many times.
     return [verdict for verdict in verdicts if verdict.right and verdict.supported]

@@ -127,7 +127,7 @@ def attempts(record: Record) -> list[Attempt]:
 
 def correct(record: Record) -> list[Attempt]:
     """The correct ones, shortest first."""
-    found = [Attempt(r, v) for r, v in _tried(record) if v.right and v.supported]
+    found = [Attempt(r, v) for r, v in _tried(record) if v.correct]
     return sorted(found, key=_length)
 
 
@@ -140,7 +140,8 @@ def _tried(record: Record) -> Iterable[tuple[Rollout, Verdict]]:
 
 
 def _length(attempt: Attempt) -> tuple[int, int, int]:
-    return attempt.verdict.steps, attempt.verdict.calls, attempt.verdict.sample
+    verdict = attempt.verdict
+    return verdict.steps, verdict.calls, verdict.sample
 
 
 def under(environment: Environment, messages: Sequence[Message]) -> list[str] | None:
