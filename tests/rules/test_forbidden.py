@@ -2,11 +2,13 @@
 
 import ast
 import re
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from pipeline.types import Data
+from pipeline.types import Data, Lean
+from pipeline.types.data import lean
 from tests.rules.source import Source, called, check, docstrings
 
 MODULES = (
@@ -91,10 +93,11 @@ def prints(source: Source) -> list[str]:
 
 
 def models(source: Source) -> list[str]:
-    """Every model is a `types.Data` and leaves its configuration alone: frozen, nothing unknown, no NaN."""
+    """Every model is a `Data` or `Lean` of `types` and leaves its rules alone: frozen, nothing unknown, no NaN."""
     if source.path == "pipeline/types/data.py":
         return []
-    found = []
+    lax = [i for i in source.imports if i.module.startswith("pydantic.dataclasses")]
+    found = [f"{source.path}:{i.line}: imports {i.module}; a class is @lean instead" for i in lax]
     for node in ast.walk(source.tree):
         if isinstance(node, ast.ClassDef):
             bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
@@ -102,6 +105,8 @@ def models(source: Source) -> list[str]:
                 found.append(source.at(node, f"{node.name} is no types.Data"))
             if any("model_config" in ast.unparse(s).partition("=")[0] for s in node.body):
                 found.append(source.at(node, f"{node.name} changes the configuration of types.Data"))
+            if "Lean" in bases and "lean" not in map(ast.unparse, node.decorator_list):
+                found.append(source.at(node, f"{node.name} is not @lean, and checks nothing"))
     return found
 
 
@@ -123,6 +128,23 @@ def test_data_is_frozen_and_knows_its_fields() -> None:
         Pair(x=1.0, y=2)  # type: ignore[call-arg]
     with pytest.raises(ValidationError):
         Pair(x=float("nan"))
+
+
+def test_so_is_what_has_slots_and_so_are_its_copies() -> None:
+    @lean
+    class Pair(Lean):
+        x: float
+
+    with pytest.raises(AttributeError):
+        Pair(x=1.0).x = 2.0  # type: ignore[misc]
+    wrongs: tuple[dict[str, Any], ...] = ({"y": 2}, {"x": float("nan")}, {"x": "one"})
+    for wrong in wrongs:
+        with pytest.raises(ValidationError):
+            Pair(**{"x": 1.0, **wrong})
+        with pytest.raises(ValidationError):
+            Pair(x=1.0).model_copy(update=wrong)
+    assert Pair(x=1.0).model_copy(update={"x": 2.0}) == Pair(x=2.0)
+    assert not hasattr(Pair(x=1.0), "__dict__")
 
 
 PLANTED = [
@@ -148,6 +170,8 @@ PLANTED = [
     (models, "class A(pydantic.BaseModel):\n    x: int"),
     (models, "class A(Data):\n    model_config = ConfigDict(frozen=False)"),
     (models, "class A(TypedDict):\n    x: int"),
+    (models, "class A(Lean):\n    x: int"),
+    (models, "from pydantic.dataclasses import dataclass"),
 ]
 
 
@@ -166,6 +190,7 @@ def test_a_planted_misdeed_is_caught(rule, text: str) -> None:
         "VERSION = '10.0.0.0'",
         "np.load(path, allow_pickle=False)",
         "class A(Data):\n    x: int",
+        "@lean\nclass A(Lean):\n    x: int",
     ],
 )
 def test_what_is_fine_is_not_caught(text: str) -> None:
