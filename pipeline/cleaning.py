@@ -46,6 +46,13 @@ def _signature(call: ToolCall) -> tuple[str, bytes]:
         return call.name, call.arguments.encode(errors="surrogatepass")
 
 
+def weight(messages: Sequence[Message]) -> int:
+    """How often a trajectory is to be shown, by its turns: up to 50 once, up to 100 twice, longer ones five times, as
+    DR-Venus resamples them, since long ones are rare. Weigh within a split; copies across splits would leak."""
+    turns = sum([message.role == "assistant" for message in messages])
+    return 1 if turns <= 50 else 2 if turns <= 100 else 5
+
+
 def malformed(messages: Sequence[Message]) -> str:
     """What keeps them from the form that a trained model is to speak; empty where nothing does."""
     if [message.role for message in messages[:2]] != ["system", "user"]:

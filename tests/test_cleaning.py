@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.cleaning import clean
+from pipeline.cleaning import clean, weight
 from pipeline.types import Message, ToolCall, Trajectory
 from tests.records import draft, rollout, world
 
@@ -58,3 +58,9 @@ ASK, SEEN = GOOD.messages[2:4]
 )
 def test_what_has_another_form_says_why(messages: tuple[Message, ...], told: str) -> None:
     assert any(words in clean(of(*messages)).why for words in told.split("|"))
+
+
+@pytest.mark.parametrize(("turns", "often"), [(1, 1), (50, 1), (51, 2), (100, 2), (101, 5)])
+def test_long_trajectories_are_shown_more_often(turns: int, often: int) -> None:
+    spoken = Message(role="assistant", content="on")
+    assert weight([*GOOD.messages[:2], *[spoken, Message(role="tool")] * turns]) == often

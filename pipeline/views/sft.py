@@ -5,7 +5,7 @@ MultiTurnSFTDataset, which reads through pandas and needs the class in `verl_sft
 The solver's is the shortest correct one whose answer was supported, ended on its own, repeated no call and broke no
 format. It ends on the call of `answer`. The teacher's (`agent`) are those that the run keeps, from among distractors;
 their system prompt is the environment's, as their pupil will have it. `loss` says of each message whether to learn it:
-the assistant's, no prompt and no observation.
+the assistant's, no prompt and no observation. `weight` is DR-Venus's turn-aware resampling: how often to show the row.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from pipeline import chat
 from pipeline.agents.environment import Environment
+from pipeline.cleaning import weight
 from pipeline.process import efficiency, found_at, hit_rate, useful_steps
 from pipeline.types import Record, Rollout, Verdict
 from pipeline.views.base import PROVENANCE, correct, fit, provenance, shipped_file, under
@@ -26,6 +27,7 @@ SCHEMA = pa.schema(
         ("loss", pa.list_(pa.bool_())),
         ("agent", pa.string()),
         ("resisted", pa.bool_()),
+        ("weight", pa.int32()),
         ("steps", pa.int32()),
         ("hit_step", pa.int32()),
         ("useful_steps", pa.int32()),
@@ -59,6 +61,7 @@ def _row(record: Record, environment: Environment, rollout: Rollout, verdict: Ve
         "messages": texts,
         "tools": environment.offered,
         "loss": [message.role == "assistant" for message in rollout.trajectory.messages],
+        "weight": weight(rollout.trajectory.messages),
         "steps": verdict.steps,
         "hit_step": verdict.hit_step,
         "useful_steps": useful_steps(rollout),

@@ -79,7 +79,7 @@ def test_the_shortest_rollout_is_chosen():
 
 def test_kept_lessons_are_rows_of_the_teacher_under_the_environment_s_prompt():
     solver, *taught_rows = rows(taught())
-    assert (solver["agent"], solver["resisted"]) == ("solver", None)
+    assert (solver["agent"], solver["resisted"], solver["weight"]) == ("solver", None, 1)
     assert [(row["agent"], row["resisted"]) for row in taught_rows] == [("teacher", True), ("teacher", None)]
     for row in taught_rows:
         assert orjson.loads(row["messages"][0])["content"] == ENVIRONMENT.system
