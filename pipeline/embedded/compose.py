@@ -191,6 +191,8 @@ def inverse(fact: Fact, noun: Noun, kind: str, *, also: bool) -> Turn | None:
     too = "also " if also else ""
     if fact.of or fact.named:
         return None
+    if fact.verb.main in ("star", "feature") and _MADE.get(noun.head, "made") != "made":
+        return None  # nobody stars in a song
     if fact.verb.main == "be" and fact.form != "definition":
         return None
     maker = kind in (lexicon.PERSON, lexicon.GROUP)

@@ -44,11 +44,15 @@ _POSTS = re.compile(
 )
 
 
+_NEVER_ONE = ("win", "receive", "include", "award", "star", "feature", "co-star")
+"""Of these one is named and others are meant, whatever has them: prizes, parts, stars."""
+
+
 def one_of_a_career(fact: Fact, noun: Noun) -> bool:
     """Does a person do such a thing more than once? Then the sentence names one of several, as with any prize won."""
     if fact.kind != "link" or fact.of:
         return False
-    if fact.verb.main in ("win", "receive", "include", "award"):
+    if fact.verb.main in _NEVER_ONE:
         return True
     if noun.kind != lexicon.PERSON or (fact.verb.tense != "past" and fact.verb.auxiliary != "has"):
         return False

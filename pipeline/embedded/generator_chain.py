@@ -160,6 +160,9 @@ def _dated(graph: Graph, title: str) -> list[Final]:
 
 def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     fact = stated.fact
+    indefinite = fact.form == "definition" and fact.middle.startswith(("a ", "an "))
+    if indefinite and not sited(fact) and not fact.middle.endswith(" by"):
+        return []  # "the university that ... is a university with campuses in which city?"
     edge = next((e for e in graph.outward.get(title, ()) if e.stated is stated and not e.back), None)
     if edge:
         noun = graph.nodes[edge.target].noun
@@ -169,7 +172,7 @@ def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
         return []
     if fact.form == "definition":
         person = graph.nodes[title].noun.kind == lexicon.PERSON
-        placed = fact.middle.startswith(("a ", "an ")) and sited(fact) and not plays_in(fact)
+        placed = indefinite and sited(fact) and not plays_in(fact)
         return [Final(stated, "entity", name, "", lexicon.PLACE)] if placed and not person else []
     sort = fact.hint if fact.hint and lexicon.kind(fact.hint) != lexicon.OTHER else ""
     kind = _object_kind(fact)
@@ -216,7 +219,7 @@ def sound(graph: Graph, chain: Chain) -> bool:
     return not any(contains(edge.stated.fact.middle, answer) for edge in chain.edges for answer in answers)
 
 
-_SAYS_LITTLE = ("area", "region", "group", "place", "location", "site", "body", "official", "community")
+_SAYS_LITTLE = ("area", "region", "group", "place", "location", "site", "body", "official", "community", "capital")
 _OFTEN_ASKED = {"direct by": 4.0} | dict.fromkeys(
     ("born date", "population of", "write by", "found date", "establish date"), 2.5
 )

@@ -130,3 +130,13 @@ def test_a_song_is_not_by_a_snooker_player() -> None:
 def test_the_first_of_two_years_is_the_verbs() -> None:
     text = "Legendary is a company. It was founded by Thomas Tull in 2000 and in 2005 concluded an agreement."
     assert [text[f.object.start : f.object.end] for f in read("Legendary", text) if f.kind == "date"] == ["2000"]
+
+
+def test_a_film_stars_one_of_several_and_nobody_stars_in_a_song() -> None:
+    text = "The Big Chill is a 1983 American comedy-drama film starring Tom Berenger."
+    assert [f.shared for f in read("The Big Chill", text) if f.kind == "link"] == [True]
+    text = "Ever Again is a song by Timbaland. It features Katy Perry."
+    noun = definition("Ever Again", text)
+    assert noun is not None
+    features = next(f for f in read("Ever Again", text) if f.verb.main == "feature")
+    assert inverse(features, noun, "person", also=False) is None
