@@ -165,11 +165,12 @@ def _broken(clause: Clause, middle: str) -> bool:
     last = middle.split()[-1] if middle else ""
     if clause.verb.main == "be" and middle and tagged(middle)[0].tag == "NNS":
         return True  # "They are members of", which would be asked of one
-    return (
-        bare or clause.verb.main == "go" or (last != "" and last not in _PREPOSITIONS) or bool(_OUTSIDE.search(middle))
-    )
+    if bare or clause.verb.main == "go" or (not middle and clause.verb.main in _WITH_NO_OBJECT):
+        return True
+    return (last != "" and last not in _PREPOSITIONS) or bool(_OUTSIDE.search(middle))
 
 
+_WITH_NO_OBJECT = frozenset("appear perform work live serve act compete collaborate arrive belong".split())
 _NAMES_IT = frozenset("name award appoint elect crown declare".split())
 _OUTSIDE = re.compile(
     r"\b(?:both|either|neither|respectively|former|latter|others?|these|those|such|between|have|same|respective)\b|[\"“”]"
@@ -180,6 +181,7 @@ _PREPOSITIONS = frozenset(
 )
 
 
+_SAYS_MORE = re.compile(r"\d|\b(?:that|which|who)\b")
 _AGAIN = frozenset("again there once twice early late".split())
 _NO_EVENT = frozenset("occur happen take appear be lose beat defeat meet face visit tie".split())
 """What happens often, or is no event: no day or year of it is the only one."""
@@ -195,8 +197,8 @@ def _date_fact(sentence: Sentence, clause: Clause, middle: str, date: Date, noun
     elsewhere = clause.form == "definition" or clause.verb.tense != "past" or date.span.start != noun[0].start
     if elsewhere or not words or words[-1] not in ("in", "on") or clause.verb.main in _NO_EVENT:
         return None
-    if any(letter.isdigit() for letter in middle):
-        return None  # "founded by Thomas Tull in 2000 and"
+    if _SAYS_MORE.search(middle):
+        return None  # "founded by Thomas Tull in 2000 and", "created by Diane English that premiered"
     whole = [t for e in clause.elements for t in sentence.tokens[e.start : e.end] if t.start < date.span.start]
     cut = len(words) < len(whole)
     if cut and (len(words) > 1 or not (clause.verb.passive or clause.verb.main in _ALONE)):
