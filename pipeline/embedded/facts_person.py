@@ -42,8 +42,6 @@ _IN_A_CAREER = frozenset(
 _POSTS = re.compile(
     r"\b(?:coach|member|player|manager|captain|professor|president|director|editor|teacher|assistant)\b"
 )
-
-
 _NEVER_ONE = ("win", "receive", "include", "award", "star", "feature", "co-star")
 """Of these one is named and others are meant, whatever has them: prizes, parts, stars."""
 

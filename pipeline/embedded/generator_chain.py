@@ -219,7 +219,8 @@ def sound(graph: Graph, chain: Chain) -> bool:
     return not any(contains(edge.stated.fact.middle, answer) for edge in chain.edges for answer in answers)
 
 
-_SAYS_LITTLE = ("area", "region", "group", "place", "location", "site", "body", "official", "community", "capital")
+_VAGUE = ("area", "region", "group", "place", "location", "site", "body", "official", "community", "capital")
+"""Nouns that tell next to nothing of what lies between."""
 _OFTEN_ASKED = {"direct by": 4.0} | dict.fromkeys(
     ("born date", "population of", "write by", "found date", "establish date"), 2.5
 )
@@ -245,7 +246,7 @@ def quality(graph: Graph, chain: Chain) -> float:
         cost += tells(_home(graph, chain, edge.target), plain(edge.source))
         # A film has many stars: "an actor of the film who was also in another" may be several.
         cost += {"star": 2.5, "direct": 4.0, "write": 0.8}.get(edge.stated.fact.verb.main, 0.0)
-        cost += 2.0 * (graph.nodes[edge.target].noun.head in _SAYS_LITTLE)
+        cost += 2.0 * (graph.nodes[edge.target].noun.head in _VAGUE)
         # "a footballer born on 3 May 1989 who played for": no person would tell another so.
         cost += 4.0 * (edge.back is not None and graph.nodes[edge.target].noun.kind == lexicon.PERSON)
         cost += 0.5 * (graph.nodes[edge.target].noun.kind == lexicon.OTHER)

@@ -150,11 +150,11 @@ _KINDS = {
 
 
 def _passage(given: Given, claim: str, notes: tuple[str, str], tellings: tuple[str, ...], mark: str) -> dict[str, str]:
-    """`notes` stand in the title and, where a telling is hedged, before the claim.
+    """`notes` stand in the title and, where a telling is hedged, after the claim.
 
     The tellings go from outright to in passing; the last, which hardly misleads, is for when no other would do.
     """
-    stated, hedged = given.stating(claim), given.stating(f"({notes[1]}) {claim}")
+    stated, hedged = given.stating(claim), given.stating(f"{claim} ({notes[1]})")
     last = len(tellings) - 1
     telling = tellings[given.turn % last if given.turn % _CYCLE < 2 * last else last]
     told = {"stated": stated, "hedged": hedged, "name": given.name, "claim": claim, "asked": given.asked}

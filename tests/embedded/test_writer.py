@@ -73,3 +73,9 @@ def test_a_refused_one_is_told_in_another_way(kind: Kind) -> None:
         assert passage["claim"] in passage["text"]
         assert "9 October 2016" not in passage["text"]
     assert "On what date did Andrzej Wajda die?" in told[-1]["text"]
+
+
+def test_a_doubt_stands_behind_the_claim_that_it_is_about() -> None:
+    """Between "on" and the date it kept readers from taking the date at all."""
+    passage = written(Kind.SUBJECTIVE_FALLACY, DIRECTOR, 2)[0]
+    assert f"{passage['claim']} (in my opinion)" in passage["text"]
