@@ -111,8 +111,8 @@ async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> bool:
         message = Message(role="tool", content=content, tool_call_id=call.id, name=call.name)
         if good:
             desk.errors_in_a_row = 0
-        rounds, over = divmod(place, agent.limits.calls_per_turn)
-        if good or (rounds and over):  # as many as a turn may have are one error
+        most = agent.limits.calls_per_turn
+        if good or (place > most and place % most):  # as many as a turn may have are one error
             desk.messages.append(message)
         else:
             _error(desk, message)

@@ -18,7 +18,7 @@ def _finding(check: str, cause: Cause, detail: str, *hops: int) -> list[Finding]
 
 async def exposed_intermediate(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
     """An intermediate answer that the question names saves all hops up to it. "Nashville" is "Nashville, Tennessee"."""
-    named = [i for i, hop in enumerate(draft.hops[:-1]) if contains(draft.question, hop.answer.split(",")[0])]
+    named = [i for i, hop in enumerate(draft.hops[:-1]) if contains(draft.question, hop.answer.split(", ")[0])]
     hops = range(named[-1] + 1) if named else ()
     return _finding("exposed_intermediate", Cause.OVER_SPECIFIED, "the question names the answers of these hops", *hops)
 

@@ -125,7 +125,7 @@ class Walk:
     def _leaks(self, chain: Chain) -> bool:
         """Does the question name what it asks for, or what lies between, or the passage of either?"""
         question = self.ask(chain)
-        short = [answer.split(",")[0] for answer in chain.answers]
+        short = [answer.split(", ")[0] for answer in chain.answers]
         return any(contains(question, name) for name in (*short, *map(plain, chain.titles[1:])))
 
     def ask(self, chain: Chain, style: Style | None = None) -> str:

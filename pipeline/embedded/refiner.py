@@ -55,10 +55,11 @@ class Revision:
         self.longer = self.steps + (self.easy and len(self.draft["hops"]) >= self.steps)
         goal = Goal(self.longer, inputs["answer_type"], budget)
         self.homes = set(homes)
+        blamed = self._blamed()
         self.doubtful = {
             (hop["passage_id"], hop["answer"])
             for place, hop in enumerate(self.draft["hops"])
-            if place in self._blamed() and (place < len(self.draft["hops"]) - 1 or not self.easy)
+            if place in blamed and (place < len(self.draft["hops"]) - 1 or not self.easy)
         }
         found, asked = searched(request.messages), turns(request.messages)
         self.walk = Walk(goal, ordered, found, chance(request, inputs), turns=asked, extra_cost=self._cost)

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from pipeline.audit import audit, shortcuts, soundness
+from pipeline.audit.evidence import Evidence
 from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Passage
 from tests.shelf import Shelf, passage
 
@@ -150,3 +151,19 @@ def test_another_page_that_answers_the_last_step_otherwise_is_looked_for(text: s
     found = asyncio.run(audit(DRAFT, 3, shelf, 3))
     assert ("another_answer" in {finding.check for finding in found}) is rival
     assert all(finding.fatal for finding in found if finding.check == "another_answer")
+
+
+@pytest.mark.parametrize(
+    ("answer", "names", "exposed"),
+    [
+        ("Vessby, Tarn County", "Vessby", [(0, 1)]),
+        ("Vessby, Tarn County", "Tarn", []),
+        ("1,614,714", "1", []),
+    ],
+)
+def test_a_place_is_exposed_by_its_short_name_and_a_number_not_by_its_first_digits(
+    answer: str, names: str, exposed: list[tuple[int, ...]]
+) -> None:
+    draft = changed(1, answer=answer).model_copy(update={"question": f"{QUESTION} ({names})"})
+    found = asyncio.run(shortcuts.exposed_intermediate(draft, Evidence(passages=()), SHELF, 1))
+    assert [finding.hops for finding in found] == exposed
