@@ -105,7 +105,7 @@ class Tally:
             costs=tuple(
                 Cost(role=role, usage=usage, spent=_spent(outside, ROLES[role]))
                 for role, usage in ((role, spent.sum()) for role, spent in self.usages.items())
-                if usage.calls or role not in ("curator", "teacher")
+                if usage.calls or role not in ("curator", "teacher", "writer")
             ),
             paid=outside.spent,
             lineage=self.lineage,
