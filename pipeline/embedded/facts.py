@@ -224,6 +224,10 @@ _THE_TOWN_OF = re.compile(r"\b(in|at|near|to|from|by|on|for|of) the (?:[a-z]+ ){
 
 _TWO_TIES = re.compile(r"^an? [\w ,-]+ (?:in|of),? and (?=the )")
 """"a city in and the county seat of": one of both will do."""
+_TWO_THINGS = re.compile(r" and (?:the|an?) ")
+""""a statutory officer and the head of"."""
+_NO_TIE = re.compile(r"\bknown (?:by|to|from)$|\bcredited\b")
+""""best known by", "credited to": no person would tell one thing from another so."""
 
 
 def _link(sentence: Sentence, clause: Clause, middle: str, span: Span, hint: str) -> Fact | None:
@@ -231,10 +235,16 @@ def _link(sentence: Sentence, clause: Clause, middle: str, span: Span, hint: str
     town = _THE_TOWN_OF.search(middle)
     if town and lexicon.kind(town.group(2)) in (lexicon.PLACE, lexicon.GROUP):
         middle, hint, preposition = middle[: town.end(1)], town.group(2), town.group(1)
+    elif town and clause.form == "definition" and town.group(1) == "of":
+        return None  # "a parish of the hundred of"
     if (clause.verb.main == "be" and not middle) or preposition in _NAMING:
+        return None
+    if _NO_TIE.search(f"{clause.verb.rest} {middle}"):
         return None
     if clause.form == "definition":
         middle = _TWO_TIES.sub("", middle)
+        if _TWO_THINGS.search(middle):
+            return None
         if preposition not in ("by", "in", "of", "from", "on", "for", "at", "near", "between", "to"):
             return None
         relation = f"{middle.split()[-2]} {preposition}"

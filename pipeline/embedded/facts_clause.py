@@ -166,7 +166,7 @@ def verb_group(tokens: tuple[Token, ...], at: int, form: str, shared: str) -> tu
         elif (token.tag in ("VBD", "VBZ", "VBP") or word in _STARRING.values()) and not auxiliary:
             tense = {"VBD": "past", "VBP": "plural"}.get(token.tag, "present")
             return Verb("", " ".join([*said, word]), lexicon.base(word), tense), i + 1
-        elif auxiliary and token.tag != "VBG" and form in ("clause", "definition"):
+        elif auxiliary and token.tag not in ("VBG", "VBZ") and form in ("clause", "definition"):
             return Verb(auxiliary, " ".join(said), "be", tense), i
         else:
             return None
@@ -276,9 +276,9 @@ def _noun_phrase(tokens: tuple[Token, ...], start: int) -> tuple[int, int]:
             name = _with_year(tokens, start, at) if name < 0 else name
         elif glued or (name >= 0 and token.tag == "CD" and at > name):
             pass
-        elif token.tag.startswith(("NN", "JJ", "CD", "DT", "PRP$", "VBG", "POS")) and (
-            at == start or token.tag != "DT"
-        ):
+        elif token.text in _STARRING or (token.tag == "DT" and at > start):
+            break
+        elif token.tag.startswith(("NN", "JJ", "CD", "DT", "PRP$", "VBG", "POS")):
             name = -1
         else:
             break

@@ -44,8 +44,8 @@ def title_at(text: str, start: int, title: str) -> int:
 
 
 _CLOSES = re.compile(
-    r"$|[.;:),]| (?:in|on|at|by|for|with|from|to|as|and|or|but|when|where|which|who|that|while|during|since|until|"
-    r"after|before|between|under|alongside|featuring|starring|through|via|against|near|of the|of [A-Z])\b| \("
+    r"$|[;:),]|\.(?!['’])| (?:in|on|at|by|for|with|from|to|as|and|or|but|when|where|which|who|that|while|during|since|"
+    r"until|after|before|between|under|alongside|featuring|starring|through|via|against|near|of the|of [A-Z])\b| \("
 )
 
 

@@ -110,7 +110,7 @@ def _noun(tokens: tuple[Token, ...], text: str, determiner: str) -> Noun | None:
         return None
     first = len(tokens) - 1
     while first and len(tokens) - first < 4 and tokens[first - 1].tag == "NN" and _compounds(tokens[first - 1].text):
-        if text[tokens[first - 1].start - 1] == "-":
-            break  # "room" of "1,117-room"
+        if text[: tokens[first - 1].start].rstrip()[-1:] in ("-", "'", "’", "&"):
+            break  # "room" of "1,117-room", "roll" of "rock 'n' roll band"
         first -= 1
     return Noun(head, phrase(tokens[first:], text), phrase(tokens, text), lexicon.kind(head), determiner)

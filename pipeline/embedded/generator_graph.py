@@ -106,10 +106,24 @@ def _edges(graph: Graph, by_name: dict[str, list[str]], source: str, stated: Sta
     for reading in readings(stated):
         for target in by_name.get(reading, ()):
             end = title_at(stated.passage.text, stated.fact.object.start, reading)
-            if target != source and end and fits(stated.fact, graph.nodes[target], target == reading):
+            known = target != source and end and fits(stated.fact, graph.nodes[target], target == reading)
+            if known and not _elsewhere(graph, target, stated.passage.text[end:]):
                 mention = stated.passage.text[stated.fact.object.start : end]
                 return [Edge(source, target, stated, mention)]
     return []
+
+
+_REGION = re.compile(r"(?:,| in)(?: [a-z]+){0,2} ((?:[A-Z][\w.'’-]+ ?)+)")
+
+
+def _elsewhere(graph: Graph, target: str, after: str) -> bool:
+    """Is it another place of that name? "Oxford in southern Chester County" is none that is silent on that county."""
+    region = _REGION.match(after)
+    if not region or graph.nodes[target].noun.kind != lexicon.PLACE:
+        return False
+    own = [p for p in graph.passages.values() if p.title == target]
+    opens = any(p.text.startswith((plain(target), f"The {plain(target)}")) for p in own)
+    return opens and not any(tells(p, region.group(1).strip()) for p in own)
 
 
 @lru_cache(maxsize=65536)
