@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pipeline.embedded import lexicon
 from pipeline.embedded.fact import Fact
+from pipeline.embedded.facts_clause import Verb
 from pipeline.embedded.facts_subject import Noun, plain
 
 _PLACING = ("in", "at", "near", "on", "within", "from")
@@ -67,7 +68,7 @@ def restatement(subject: str, fact: Fact) -> str:
     """The same of something whose noun was told: "that school is located in", not "that school is a school in"."""
     determiner, *_, preposition = fact.middle.split() if len(fact.middle.split()) > 1 else ("", "")
     if plays_in(fact):
-        return f"{subject} plays in"
+        return f"{subject} {'play' if fact.verb.auxiliary == 'are' else 'plays'} in"
     if fact.form == "definition" and determiner in ("a", "an") and (preposition == "by" or sited(fact)):
         return f"{subject} {fact.verb.auxiliary} {'' if preposition == 'by' else 'located '}{preposition}"
     return statement(subject, fact)
@@ -108,6 +109,22 @@ def ask_date(subject: str, fact: Fact, pick: int) -> str:
     return f"{opening} {inverted(subject, fact)}?"
 
 
+def agreeing(fact: Fact, thing: Thing) -> Fact:
+    """Of a team by its plural name: "the Dallas Cowboys are based"; a description of it stays singular."""
+    title, verb = plain(thing.title), fact.verb
+    if thing.noun.head not in _MANY or not _plural(title) or fact.of or fact.middle == "by":
+        return fact
+    first, _, more = verb.auxiliary.partition(" ")
+    auxiliary = " ".join(word for word in ({"is": "are", "was": "were", "has": "have"}.get(first, first), more) if word)
+    *before, main = verb.rest.split() or [""]
+    if not auxiliary and verb.tense == "present":
+        main = lexicon.base(main)
+    return fact._replace(verb=verb._replace(auxiliary=auxiliary, rest=" ".join([*before, main]).strip()))
+
+
+_MANY = frozenset("team franchise band group duo trio side".split())
+
+
 def inverted(subject: str, fact: Fact, middle: str | None = None) -> str:
     """ "was that film released"; "did that station open"."""
     owner = owned(subject, fact.of)
@@ -132,23 +149,32 @@ def ask_entity(subject: str, fact: Fact, sort: str, kind: str) -> str:
     which = f"which {sort}" if sort else "whom" if kind == lexicon.PERSON else "what"
     if fact.form == "definition":
         return _ask_definition(subject, fact, which, preposition)
-    if (fact.of and not fact.verb.passive) or len(words) > 5 or fact.verb.main == "be":
+    long = len(words) > (2 if preposition == "of" else 5)
+    if (fact.of and not fact.verb.passive) or long or fact.verb.main == "be":
         return f"{start(statement(subject, fact))} {which}?"
     if not words:
         lead = start(which) if sort else "Who" if kind == lexicon.PERSON else "What"
         return f"{lead} {inverted(subject, fact)}?"
     if not sort and kind == lexicon.PLACE and preposition in ("in", "at"):
         return f"Where {inverted(subject, fact, ' '.join(words[:-1]))}?"
+    if words == ["by"] and fact.verb.passive and fact.verb.tense == "past" and (sort or kind == lexicon.PERSON):
+        return f"{start(which) if sort else 'Who'} {_active(fact.verb)} {owned(subject, fact.of)}?"
     led = 2 if words[-2:] == ["out", "of"] else 1
     return f"{start(' '.join(words[-led:]))} {which} {inverted(subject, fact, ' '.join(words[:-led]))}?"
+
+
+def _active(verb: Verb) -> str:
+    """ "written and directed" → "wrote and directed"."""
+    return " ".join(lexicon.preterite(word) for word in verb.rest.split())
 
 
 def _ask_definition(subject: str, fact: Fact, which: str, preposition: str) -> str:
     indefinite = fact.middle.split()[0] in ("a", "an")
     if which == "what" and indefinite and sited(fact):
         return f"Where {fact.verb.auxiliary} {subject} located?"
-    if indefinite and preposition == "by" and which.startswith("which"):
-        return f"{start(which)} {fact.verb.auxiliary} {subject} by?"
+    made = _MADE.get(fact.middle.split()[-2]) if indefinite and preposition == "by" else None
+    if made and which != "what":
+        return f"{'Who' if which == 'whom' else start(which)} {made} {subject}?"
     if plays_in(fact):
         return f"In {which} does {subject} play?"
     if indefinite and sited(fact):
@@ -167,7 +193,8 @@ def ask_number(subject: str, fact: Fact) -> str:
     if sort == "age":
         return f"At what age did {subject} die?"
     if sort == "count":
-        return f"How many {fact.tail} {inverted(subject, fact)}{after}?"
+        part = after.startswith(" of ")
+        return f"How many {fact.tail}{after * part} {inverted(subject, fact)}{after * (not part)}?"
     return f"How {sort} {be} {subject}?"
 
 
@@ -203,8 +230,7 @@ def inverse(fact: Fact, noun: Noun, kind: str, *, also: bool) -> Turn | None:
     if fact.verb.main in ("star", "feature") and not fact.verb.auxiliary and not fact.middle and kind == lexicon.PERSON:
         return Turn(f"{who} {too}starred in")
     if fact.middle == "by" and fact.verb.passive:
-        words = [lexicon.preterite(word) for word in fact.verb.rest.split()]
-        return Turn(f"{who} {too}{' '.join(words)}") if maker and fact.verb.tense == "past" else None
+        return Turn(f"{who} {too}{_active(fact.verb)}") if maker and fact.verb.tense == "past" else None
     return _piped(fact, kind)
 
 
@@ -225,7 +251,7 @@ def _placed(fact: Fact) -> Turn | None:
     """ "is a football club in" → "in which ... is located"."""
     determiner, *words = fact.middle.split()
     if plays_in(fact):
-        return Turn("in which", "plays")
+        return Turn("in which", "play" if fact.verb.auxiliary == "are" else "plays")
     if words[-1] in ("in", "at", "near") and determiner in ("a", "an"):
         return Turn(f"{words[-1]} which", f"{fact.verb.auxiliary} located") if sited(fact) else None
     return (
@@ -239,6 +265,8 @@ def _piped(fact: Fact, kind: str) -> Turn | None:
     words = fact.middle.split()
     if not words or len(words) > 4 or words[-1] not in _PIPED or (words[-1] == "by" and len(words) > 1):
         return None
+    if fact.verb.main in ("star", "feature") or (fact.verb.main == "base" and kind == lexicon.PERSON):
+        return None  # "an ensemble cast of" him; based on what he made
     which = "whom" if kind == lexicon.PERSON else "which"
     rest = " ".join([fact.verb.text, *words[:-1]])
     return Turn(f"{words[-1]} {which}", rest) if fact.verb.tense != "plural" else None

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from pipeline.embedded import lexicon
 from pipeline.embedded.compose import (
     Thing,
+    agreeing,
     article,
     ask_date,
     ask_entity,
@@ -42,6 +43,7 @@ def question(graph: Graph, chain: Chain, rng: random.Random, style: Style) -> st
     plain = style.anchor or name(
         graph.nodes[chain.start], typed=typed and chain.edges[0].stated.fact.form != "definition"
     )
+    chain = _agreeing(graph, chain)
     *before, last = chain.edges
     said, inner = "", anchor
     if last.back:
@@ -49,13 +51,13 @@ def question(graph: Graph, chain: Chain, rng: random.Random, style: Style) -> st
         inner = f"{pronoun} {last.pivot}"
     elif before:
         said = _statements(graph, chain._replace(edges=tuple(before)), plain, pronoun, style) + " "
-        inner = refer([graph.nodes[title] for title in chain.titles[1:-1]], pronoun)
+        inner = refer([graph.nodes[title] for title in chain.titles[:-1]], pronoun)
     subject = _nested(graph, last, inner, style)
     asked = start(ask(subject, chain.final, pick)) if subject else ""
-    if subject and not _stutters(asked):
+    if subject and not _stutters(asked) and not _heavy(subject, asked):
         return said + asked
     said = _statements(graph, chain, plain, pronoun, style)
-    return f"{said} {start(ask(refer([graph.nodes[t] for t in chain.titles[1:]], pronoun), chain.final, pick))}"
+    return f"{said} {start(ask(refer([graph.nodes[t] for t in chain.titles], pronoun), chain.final, pick))}"
 
 
 def _nested(graph: Graph, edge: Edge, inner: str, style: Style) -> str:
@@ -72,9 +74,25 @@ def _nested(graph: Graph, edge: Edge, inner: str, style: Style) -> str:
 
 
 def _stutters(text: str) -> bool:
-    """ "... is located located?"""
+    """ "... is located located?", "... is based located?"""
     words = text.lower().strip("?").split()
-    return any(one == other for one, other in pairwise(words))
+    return any(one == other or (one.endswith("ed") and other.endswith("ed")) for one, other in pairwise(words))
+
+
+def _agreeing(graph: Graph, chain: Chain) -> Chain:
+    """With the first fact's verb as the name before it wants it."""
+    first, *others = chain.edges
+    fact = agreeing(first.stated.fact, graph.nodes[chain.start])
+    return chain._replace(edges=(first._replace(stated=first.stated._replace(fact=fact)), *others))
+
+
+_LONG = 10
+"""Words after which a reader has lost what was asked before them."""
+
+
+def _heavy(subject: str, asked: str) -> bool:
+    """ "On which date did the actor born on ... who starred in the latter film die?": who is told, then asked about."""
+    return len(subject.split()) > _LONG and not asked.endswith(f"{subject}?")
 
 
 def _statements(
@@ -103,17 +121,19 @@ def _statements(
         if following is None:
             said += f" {noun}{tail}."
         elif place in breaks or tail:
-            said += f" {noun}{tail}. {start(restatement(refer(things[1 : place + 2], pronoun), following))}"
+            said += f" {noun}{tail}. {start(restatement(refer(things[: place + 2], pronoun), following))}"
         else:
             said += f" {described(thing, following, telling or (noun if style.full else ''))}"
     return said
 
 
 def refer(things: list[Thing], pronoun: str) -> str:
-    """ "that town"; "the latter town" where an earlier one was named alike."""
-    last = things[-1].noun
-    alike = any(thing.noun.head == last.head for thing in things[:-1])
-    return f"the latter {last.head}" if alike else f"{pronoun} {last.phrase}"
+    """Of the last: "that town"; "the latter town" where one before it is told alike, the first being named."""
+    first, *others, last = (thing.noun for thing in things)
+    if any(noun.head == last.head for noun in others):
+        return f"the latter {last.head}"
+    short = len(last.phrase.split()) > 2 and first.head != last.head
+    return f"{pronoun} {last.head if short else last.phrase}"
 
 
 def _breaks(chain: Chain) -> set[int]:

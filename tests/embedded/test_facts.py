@@ -179,7 +179,7 @@ def test_wording_is_english() -> None:
     film, directed = Thing(LOST[0], noun), fact(*LOST, "direct")
     assert statement("Lost and Delirious", directed) == "Lost and Delirious was directed by"
     assert described(film, directed) == "a drama film directed by"
-    assert ask_entity("that film", directed, "filmmaker", "person") == "By which filmmaker was that film directed?"
+    assert ask_entity("that film", directed, "filmmaker", "person") == "Which filmmaker directed that film?"
     assert (
         nested("Lost and Delirious", directed, noun, "filmmaker", "person")
         == "the filmmaker who directed Lost and Delirious"

@@ -1,0 +1,129 @@
+"""Questions as a person would put them: who did it, who is told of before asked about, and what a plural name does."""
+
+import random
+
+import pytest
+
+from pipeline.embedded.compose import Thing, agreeing, ask_entity, ask_number, inverse, restatement, statement
+from pipeline.embedded.facts_noun import definition
+from pipeline.embedded.generator_chain import Chain, chains
+from pipeline.embedded.generator_graph import Graph, build, join
+from pipeline.embedded.generator_wording import Style, question, refer
+from pipeline.embedded.observed import Seen
+from tests.embedded.test_facts import read
+
+
+def thing(title: str, text: str) -> Thing:
+    noun = definition(title, text)
+    assert noun is not None
+    return Thing(title, noun)
+
+
+def graph(*texts: tuple[str, str]) -> Graph:
+    made = build([Seen(f"d{n}#0", title, text) for n, (title, text) in enumerate(texts)], {})
+    join(made, [])
+    return made
+
+
+def asked(made: Graph, length: int, kind: str) -> str:
+    found: list[Chain] = chains(made, length, kind)
+    assert found
+    return question(made, found[0], random.Random(0), Style())
+
+
+@pytest.mark.parametrize(
+    ("text", "sort", "kind", "told"),
+    [
+        ("It was written and directed by Ada Holm.", "writer", "person", "Which writer wrote and directed it?"),
+        ("It was founded by Ada Holm.", "", "person", "Who founded it?"),
+        ("It was produced by Ada Holm.", "company", "group", "Which company produced it?"),
+        ("It was based on the life of Ada Holm.", "writer", "person", "It was based on the life of which writer?"),
+        ("It is a song by Ada Holm.", "singer", "person", "Which singer released it?"),
+    ],
+)
+def test_who_did_it_comes_first(text: str, sort: str, kind: str, told: str) -> None:
+    link = [f for f in read("Lost Days", f"Lost Days is a song. {text}") if f.kind == "link"][-1]
+    assert ask_entity("it", link, sort, kind) == told
+
+
+def test_a_part_is_told_beside_its_count() -> None:
+    count = read("Ada Holm", "Ada Holm is an actor. She appeared in eight episodes of the series.")[-1]
+    assert ask_number("she", count) == "How many episodes of the series did she appear in?"
+
+
+def test_a_plural_name_takes_a_plural_verb_and_a_description_does_not() -> None:
+    text = "The Dallas Rangers are a football team in the Northern League. They are based in Dallas."
+    team, (plays, based) = thing("Dallas Rangers", text), [f for f in read("Dallas Rangers", text) if f.kind == "link"]
+    assert statement("the Dallas Rangers", agreeing(based, team)) == "the Dallas Rangers are based in"
+    turn = inverse(agreeing(plays, team), team.noun, "group", also=False)
+    assert turn is not None
+    assert turn.after == "play"
+    assert restatement("that team", plays) == "that team plays in"
+    solo = thing("Dallas Ranger", text.replace("Rangers are", "Ranger is"))
+    assert agreeing(based, solo) == based
+
+
+FILM = ("Grey Hill", "Grey Hill is a 2004 Canadian drama film directed by Mira Tollund.")
+DIRECTOR = (
+    "Mira Tollund",
+    "Mira Tollund is a Canadian film director. She moved to Ostrava in 1982 and to Merrick in 1991.",
+)
+
+
+def test_a_long_description_is_told_before_it_is_asked_about() -> None:
+    short = asked(graph(FILM, DIRECTOR), 2, "date")
+    assert short.endswith("the film director who directed the drama film Grey Hill move to Ostrava?")
+    name = "The Grey Hill Above the Old Town and the Long Road to It"
+    long = asked(graph((name, FILM[1].replace("Grey Hill", name)), DIRECTOR), 2, "date")
+    first, second = long.split(". ")
+    assert first.endswith("was directed by a film director")
+    assert second.endswith("film director move to Ostrava?")
+
+
+def test_what_was_told_is_called_by_its_noun_alone_where_that_is_enough() -> None:
+    sitcom = thing("Modern Days", "Modern Days is an American television mockumentary family sitcom.")
+    actor = thing("Ada Holm", "Ada Holm is an actor.")
+    assert sitcom.noun.phrase == "television mockumentary family sitcom"
+    assert refer([actor, sitcom], "that") == "that sitcom"
+    assert refer([sitcom, sitcom], "that") == "that television mockumentary family sitcom"
+    assert refer([actor, sitcom, sitcom], "that") == "the latter sitcom"
+
+
+@pytest.mark.parametrize(
+    ("text", "linked"),
+    [
+        ("Its main campus is located near Oxford in southern Chester County.", False),
+        ("Its main campus is located in Oxford, England.", True),
+        ("Its main campus is located in Oxford.", True),
+    ],
+)
+def test_a_place_of_the_same_name_elsewhere_is_not_meant(text: str, linked: bool) -> None:
+    college = ("Lincoln College", f"Lincoln College is a college. {text}")
+    town = ("Oxford", "Oxford is a university city in south central England. It was founded in 911.")
+    assert bool(graph(college, town).edges) is linked
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It is a statutory office and the head of Marine Command.",
+        "It was a parish of the hundred of Salford.",
+        "It is best known by Ada Holm.",
+        "It is currently serves as a president of Marine Command.",
+        "It is the final part of Harlow Bros.' first series.",
+    ],
+)
+def test_half_a_statement_links_nothing(sentence: str) -> None:
+    made = graph(
+        ("Park House", f"Park House is a parish. {sentence}"),
+        ("Marine Command", "Marine Command is a military organization."),
+        ("Salford", "Salford is a city in England."),
+        ("Ada Holm", "Ada Holm is an actor."),
+        ("Harlow Bros", "Harlow Bros is a film company."),
+    )
+    assert not [edge for edge in made.edges if edge.source == "Park House"]
+
+
+def test_who_stars_is_not_part_of_who_made_it() -> None:
+    text = "Grey Hill is a 1978 film by Harbour Pictures starring Ada Holm, Bo Lind and Cy Marr."
+    assert "film by" not in {f.relation for f in read("Grey Hill", text) if "Ada" in text[f.object.start :][:4]}
