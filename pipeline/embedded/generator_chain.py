@@ -219,7 +219,7 @@ def sound(graph: Graph, chain: Chain) -> bool:
     return not any(contains(edge.stated.fact.middle, answer) for edge in chain.edges for answer in answers)
 
 
-_VAGUE = ("area", "region", "group", "place", "location", "site", "body", "official", "community", "capital")
+_VAGUE = frozenset("area region group place location site body official community capital head coast".split())
 """Nouns that tell next to nothing of what lies between."""
 _OFTEN_ASKED = {"direct by": 4.0} | dict.fromkeys(
     ("born date", "population of", "write by", "found date", "establish date"), 2.5
@@ -252,7 +252,15 @@ def quality(graph: Graph, chain: Chain) -> float:
         cost += 0.5 * (graph.nodes[edge.target].noun.kind == lexicon.OTHER)
     if chain.final.stated.fact.relation == "died date" and any(clued(edge) for edge in chain.edges[-1:]):
         cost += 2.5  # of a bracket with two dates the question tells one, and who guesses is right
+    if chain.final.kind == "date" and len(_untold(graph, chain)) < 2:
+        cost += 1.5  # who has the passage need not read it
     return cost + _OFTEN_ASKED.get(chain.final.stated.fact.relation, 0.0)
+
+
+def _untold(graph: Graph, chain: Chain) -> set[int]:
+    """The years of the last passage that the question does not tell."""
+    told = clue(graph, chain.titles[-1]) if any(clued(edge) for edge in chain.edges[-1:]) else ""
+    return {date.year for date in dates(chain.final.stated.passage.text) if str(date.year) not in told}
 
 
 def _home(graph: Graph, chain: Chain, title: str) -> object:
