@@ -119,7 +119,8 @@ def agreeing(fact: Fact, thing: Thing) -> Fact:
     *before, main = verb.rest.split() or [""]
     if not auxiliary and verb.tense == "present":
         main = lexicon.base(main)
-    return fact._replace(verb=verb._replace(auxiliary=auxiliary, rest=" ".join([*before, main]).strip()))
+    verb = verb._replace(auxiliary=auxiliary, rest=" ".join([*before, main]).strip())
+    return fact._replace(verb=verb, middle=re.sub(r"\bits\b", "their", fact.middle))
 
 
 _MANY = frozenset("team franchise band group duo trio side".split())
@@ -149,7 +150,7 @@ def ask_entity(subject: str, fact: Fact, sort: str, kind: str) -> str:
     which = f"which {sort}" if sort else "whom" if kind == lexicon.PERSON else "what"
     if fact.form == "definition":
         return _ask_definition(subject, fact, which, preposition)
-    long = len(words) > (2 if preposition == "of" else 5)
+    long = len(words) > (2 if preposition in ("of", "by") else 5)
     if (fact.of and not fact.verb.passive) or long or fact.verb.main == "be":
         return f"{start(statement(subject, fact))} {which}?"
     if not words:
@@ -263,8 +264,10 @@ def _placed(fact: Fact) -> Turn | None:
 
 def _piped(fact: Fact, kind: str) -> Turn | None:
     words = fact.middle.split()
-    if not words or len(words) > 4 or words[-1] not in _PIPED or (words[-1] == "by" and len(words) > 1):
+    if not words or len(words) > 4 or words[-1] not in _PIPED:
         return None
+    if words[-1] in ("by", "of") and len(words) > 1:
+        return None  # "of which he serves as the president"
     if fact.verb.main in ("star", "feature") or (fact.verb.main == "base" and kind == lexicon.PERSON):
         return None  # "an ensemble cast of" him; based on what he made
     which = "whom" if kind == lexicon.PERSON else "which"

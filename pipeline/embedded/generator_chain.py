@@ -75,7 +75,7 @@ def _follows(graph: Graph, run: tuple[Edge, ...], edge: Edge) -> bool:
 def usable(graph: Graph, edge: Edge, *, first: bool) -> bool:
     """Only the first hop may name other things, and an edge that is one of several needs a clue to which one."""
     fact = edge.stated.fact
-    if not first and (fact.named or len(fact.middle.split()) > 9):
+    if not first and (fact.named or len(fact.middle.split()) > 9 or _RELATIVE.search(fact.middle)):
         return False
     if (
         fact.verb.main in ("locate", "situate")
@@ -84,6 +84,10 @@ def usable(graph: Graph, edge: Edge, *, first: bool) -> bool:
     ):
         return False  # a team that is "located in a league"
     return not fact.shared or bool(edge.back) or dated(clue(graph, edge.target))
+
+
+_RELATIVE = re.compile(r"\b(?:who|that|which)\b")
+""""that club is a club who play in": what was told already would be told again."""
 
 
 def clued(edge: Edge) -> bool:

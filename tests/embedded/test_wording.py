@@ -38,6 +38,7 @@ def asked(made: Graph, length: int, kind: str) -> str:
         ("It was founded by Ada Holm.", "", "person", "Who founded it?"),
         ("It was produced by Ada Holm.", "company", "group", "Which company produced it?"),
         ("It was based on the life of Ada Holm.", "writer", "person", "It was based on the life of which writer?"),
+        ("It was based on a story by Ada Holm.", "writer", "person", "It was based on a story by which writer?"),
         ("It is a song by Ada Holm.", "singer", "person", "Which singer released it?"),
     ],
 )
@@ -52,15 +53,15 @@ def test_a_part_is_told_beside_its_count() -> None:
 
 
 def test_a_plural_name_takes_a_plural_verb_and_a_description_does_not() -> None:
-    text = "The Dallas Rangers are a football team in the Northern League. They are based in Dallas."
-    team, (plays, based) = thing("Dallas Rangers", text), [f for f in read("Dallas Rangers", text) if f.kind == "link"]
-    assert statement("the Dallas Rangers", agreeing(based, team)) == "the Dallas Rangers are based in"
+    text = "The Dallas Rangers are a football team in the Northern League. The team plays its games in Dallas."
+    team, (plays, games) = thing("Dallas Rangers", text), [f for f in read("Dallas Rangers", text) if f.kind == "link"]
+    assert statement("the Dallas Rangers", agreeing(games, team)) == "the Dallas Rangers play their games in"
     turn = inverse(agreeing(plays, team), team.noun, "group", also=False)
     assert turn is not None
     assert turn.after == "play"
     assert restatement("that team", plays) == "that team plays in"
     solo = thing("Dallas Ranger", text.replace("Rangers are", "Ranger is"))
-    assert agreeing(based, solo) == based
+    assert agreeing(games, solo) == games
 
 
 FILM = ("Grey Hill", "Grey Hill is a 2004 Canadian drama film directed by Mira Tollund.")
