@@ -64,8 +64,7 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manife
         raise UsageError(f"cannot include '{min(unknown)}'; known: {', '.join(base.INCLUDES)}")
     views = _views(chosen)
     site, tally, example = environment(chosen.config), Tally(), None
-    with atomic_folder(folder) as building:
-        shelf = Shelf(building, chosen.shard_bytes)
+    with atomic_folder(folder) as building, Shelf(building, chosen.shard_bytes) as shelf:
         for record in records:
             tally.add(record)
             if not base.taken(record, chosen.include):

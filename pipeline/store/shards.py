@@ -6,9 +6,10 @@ that `atomic_folder` gives, so none of them stands under a final name before it 
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -72,23 +73,60 @@ def _weigher(kind: pa.DataType) -> Weigher | None:
     return lambda items: each * len(items) + sum([inner(item) for item in items if item])
 
 
+class Press:
+    """Writes one table at a time in a thread of its own: Arrow holds no lock of Python's while it encodes and
+    compresses, so that the next rows are made meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shards")
+        self._at_work: Future[None] | None = None
+
+    def put(self, write: Callable[[pa.Table], None], made: pa.Table) -> None:
+        """Have it written once the one before is, whose error is raised here."""
+        self.wait()
+        self._at_work = self._thread.submit(write, made)
+
+    def wait(self) -> None:
+        """Until nothing is left to write. Raises what stopped it."""
+        if self._at_work:
+            self._at_work.result()
+
+    def stop(self) -> None:
+        self._thread.shutdown()
+
+
 class Shelf:
-    """All open shards, by view and split."""
+    """All open shards, by view and split. Leave its context before its folder is given up: then nothing writes there.
+
+    A group that could not be written raises its error when the next one is full, or on `close`.
+    """
 
     def __init__(self, folder: Path, shard_bytes: int) -> None:
         self.folder = folder
         self.shard_bytes = shard_bytes
+        self.press = Press()
         self.series: dict[tuple[str, str], Series] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.press.stop()
 
     def add(self, view: str, split: str, schema: pa.Schema, rows: Iterable[dict[str, Any]]) -> None:
         series = self.series.get((view, split))
         for row in rows:
             if series is None:
-                series = self.series[view, split] = Series(self.folder / view, split, schema, self.shard_bytes)
+                home = self.folder / view
+                series = self.series[view, split] = Series(home, split, schema, self.shard_bytes, self.press)
             series.add(row)
 
     def close(self) -> list[Shard]:
         """Finish all files, give them their final names, and list them in the order of their paths."""
+        for series in self.series.values():
+            series.flush()
+        self.press.wait()
         shards = [shard for (view, split), series in self.series.items() for shard in series.close(view, split)]
         return sorted(shards, key=lambda shard: shard.path)
 
@@ -101,6 +139,8 @@ class Series:
     split: str
     schema: pa.Schema
     shard_bytes: int
+    press: Press
+    """It alone writes, so that `rows`, `writer` and `written` are its own until it has been waited for."""
     weigh: Weigher = field(init=False)
     group: list[dict[str, Any]] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
@@ -119,12 +159,15 @@ class Series:
             self.flush()
 
     def flush(self) -> None:
-        """Write the row group, and end the shard where it is large enough. Its size is that before compression."""
-        if not self.group:
-            return
-        # One conversion a group: Arrow's own cost for a call is that of many rows.
-        made = table(self.group, self.schema)
-        self.group, self.held = [], 0
+        """Have the row group written."""
+        if self.group:
+            # One conversion a group: Arrow's own cost for a call is that of many rows.
+            made = table(self.group, self.schema)
+            self.group, self.held = [], 0
+            self.press.put(self.write, made)
+
+    def write(self, made: pa.Table) -> None:
+        """The row group; the shard ends where it is large enough. Its size is that before compression."""
         if self.writer is None:
             self.folder.mkdir(exist_ok=True)
             self.writer = pq.ParquetWriter(self.part(len(self.rows)), self.schema, compression="zstd")
@@ -141,7 +184,7 @@ class Series:
             self.writer, self.written = None, 0
 
     def close(self, view: str, split: str) -> Iterable[Shard]:
-        self.flush()
+        """Once all is written: the shards under their final names."""
         self.end()
         for number, rows in enumerate(self.rows):
             name = f"{split}-{number:05d}-of-{len(self.rows):05d}.parquet"

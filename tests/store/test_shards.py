@@ -1,0 +1,141 @@
+"""Groups are written beside the making of the next ones: the same bytes, errors handed on, nothing left at work."""
+
+import errno
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.errors import StoreError
+from pipeline.store import shards
+from pipeline.store.files import atomic_folder
+from pipeline.store.shards import Press, Shard, Shelf
+
+SCHEMA = pa.schema([("n", pa.int64()), ("text", pa.string())])
+ROWS = [{"n": n, "text": f"row {n}" * 40} for n in range(57)]
+GROUP = 5
+
+
+@pytest.fixture(autouse=True)
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(shards, "GROUP_ROWS", GROUP)
+    yield
+    assert at_work() == []
+
+
+def at_work() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("shards")]
+
+
+def fill(folder: Path, rows: list[dict[str, Any]], shard_bytes: int = 1 << 20) -> list[Shard]:
+    with atomic_folder(folder) as building, Shelf(building, shard_bytes) as shelf:
+        for n, row in enumerate(rows):
+            shelf.add("view", "train" if n % 3 else "eval", SCHEMA, [row])
+        return shelf.close()
+
+
+class Disk:
+    """`write_table` that fails from the `good`-th group on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, good: int) -> None:
+        self.left, self.write, self.where = good, pq.ParquetWriter.write_table, set[str]()
+
+        def write_table(*args: Any, **kept: Any) -> None:
+            self.take()
+            self.write(*args, **kept)
+
+        monkeypatch.setattr(pq.ParquetWriter, "write_table", write_table)
+
+    def take(self) -> None:
+        self.where.add(threading.current_thread().name)
+        self.left -= 1
+        if self.left < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_the_bytes_are_those_of_writing_one_group_after_the_other(tmp_path: Path) -> None:
+    found = fill(tmp_path / "ds", ROWS)
+    assert [(shard.path, shard.rows) for shard in found] == [
+        ("view/eval-00000-of-00001.parquet", 19),
+        ("view/train-00000-of-00001.parquet", 38),
+    ]
+    train = [row for n, row in enumerate(ROWS) if n % 3]
+    with pq.ParquetWriter(tmp_path / "plain", SCHEMA, compression="zstd") as writer:
+        for start in range(0, len(train), GROUP):
+            writer.write_table(pa.Table.from_pylist(train[start : start + GROUP], schema=SCHEMA))
+    assert (tmp_path / "ds" / found[1].path).read_bytes() == (tmp_path / "plain").read_bytes()
+
+
+def test_shards_end_where_they_are_large_enough(tmp_path: Path) -> None:
+    found = [shard for shard in fill(tmp_path / "ds", ROWS, shard_bytes=1) if shard.split == "train"]
+    assert [shard.rows for shard in found] == [5, 5, 5, 5, 5, 5, 5, 3]
+    rows = [row for shard in found for row in pq.read_table(tmp_path / "ds" / shard.path).to_pylist()]
+    assert rows == [row for n, row in enumerate(ROWS) if n % 3]
+
+
+@pytest.mark.parametrize("good", range(12))
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, good: int) -> None:
+    """Whichever group meets it: one in the middle, or one of the last, which only `close` writes."""
+    fill(tmp_path / "ds", ROWS[:1])
+    disk = Disk(monkeypatch, good)
+    with pytest.raises(StoreError, match="disk full"):
+        fill(tmp_path / "ds", ROWS)
+    assert all(name.startswith("shards") for name in disk.where)
+    assert [path.name for path in tmp_path.iterdir()] == ["ds"]
+    assert [path.name for path in (tmp_path / "ds").rglob("*.parquet")] == ["eval-00000-of-00001.parquet"]
+
+
+def test_an_error_is_told_with_the_next_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Disk(monkeypatch, 0)
+    with Shelf(tmp_path, 1 << 20) as shelf:
+        shelf.add("view", "train", SCHEMA, ROWS[:GROUP])
+        with pytest.raises(OSError, match="No space"):
+            shelf.add("view", "train", SCHEMA, ROWS[GROUP : 2 * GROUP])
+
+
+def test_an_error_of_the_rows_waits_for_what_is_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the folder would be taken away under the writer, which could make it again."""
+    begun, write = threading.Event(), pq.ParquetWriter.write_table
+
+    def slow(*args: Any, **kept: Any) -> None:
+        begun.set()
+        time.sleep(0.1)
+        write(*args, **kept)
+
+    def broken() -> Iterator[dict[str, Any]]:
+        yield from ROWS[:GROUP]
+        assert begun.wait(5)
+        raise RuntimeError("kill")
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", slow)
+    with (
+        pytest.raises(RuntimeError, match="kill"),
+        atomic_folder(tmp_path / "ds") as building,
+        Shelf(building, 1 << 20) as shelf,
+    ):
+        shelf.add("view", "train", SCHEMA, broken())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_table_is_written_while_one_waits() -> None:
+    table = pa.Table.from_pylist(ROWS, schema=SCHEMA)
+    free, done = threading.Event(), list[int]()
+
+    def write(_: pa.Table) -> None:
+        assert free.wait(5)
+        done.append(len(done))
+
+    press = Press()
+    press.put(write, table)
+    assert done == []
+    threading.Timer(0.05, free.set).start()
+    press.put(write, table)
+    assert 0 in done
+    press.wait()
+    press.stop()
+    assert done == [0, 1]
