@@ -5,7 +5,9 @@ view's own schema and at least one row, since an empty one makes the whole set u
 and takes its place when all of it is there, with the manifest written last.
 """
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -64,7 +66,7 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manife
         raise UsageError(f"cannot include '{min(unknown)}'; known: {', '.join(base.INCLUDES)}")
     views = _views(chosen)
     site, tally, example = environment(chosen.config), Tally(), None
-    with atomic_folder(folder) as building, Shelf(building, chosen.shard_bytes) as shelf:
+    with _uncollected(), atomic_folder(folder) as building, Shelf(building, chosen.shard_bytes) as shelf:
         for record in records:
             tally.add(record)
             if not base.taken(record, chosen.include):
@@ -85,6 +87,20 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manife
                 atomic_write(building / name / file, text.encode())
         _describe(building, manifest, tally, example, chosen)
     return manifest
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's search for cycles, which walks all rows that wait and would take a twelfth of the time: neither
+    a record nor a row of any view leaves one.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _views(chosen: Selection) -> dict[str, base.View]:

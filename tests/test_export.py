@@ -1,5 +1,6 @@
 """Exports are a pure function of the journal, and every view of one loads through its card."""
 
+import gc
 import hashlib
 import os
 import random
@@ -174,6 +175,38 @@ def test_a_failure_leaves_the_old_data_set(tmp_path):
         export(broken(), tmp_path / "ds", CHOSEN)
     assert files(tmp_path / "ds") == before
     assert [p.name for p in tmp_path.iterdir() if p.is_dir()] == ["ds"]
+
+
+def test_the_collector_rests_during_an_export_only(tmp_path):
+    def watched(broken=False):
+        assert not gc.isenabled()
+        yield accepted(1)
+        if broken:
+            raise RuntimeError("kill")
+
+    export(watched(), tmp_path / "ds", CHOSEN)
+    assert gc.isenabled()
+    with pytest.raises(RuntimeError):
+        export(watched(broken=True), tmp_path / "ds", CHOSEN)
+    assert gc.isenabled()
+
+
+def test_reading_a_journal_and_exporting_it_leaves_no_cycle_a_record(tmp_path):
+    found = []
+    for count in (2, 8):
+        journal = Journal(tmp_path / str(count))
+        for n in range(count):
+            journal.append(accepted(n), order=f"{n:06d}")
+        export(journal.records(), tmp_path / "ds", CHOSEN)
+        gc.collect()
+        try:
+            gc.disable()
+            export(journal.records(), tmp_path / "ds", CHOSEN)
+            found.append(gc.collect())
+        finally:
+            gc.enable()
+        journal.close()
+    assert found[1] < found[0] + 6
 
 
 def test_environment_says_what_a_trained_model_must_be_given(tmp_path):
