@@ -68,11 +68,11 @@ def malformed(messages: Sequence[Message]) -> str:
         elif role != "assistant" or waiting:
             return "a call has no observation" if waiting else f"a {role} speaks in between"
         else:
-            calls = message.tool_calls
-            if not calls:
+            if not message.tool_calls:
                 return "a turn makes no call"
-            waiting = [call.id for call in calls]
-            called += [call.name for call in calls]
+            for call in message.tool_calls:
+                waiting.append(call.id)
+                called.append(call.name)
     if [call.name for call in messages[-1].tool_calls] != ["answer"]:
         return "it does not end with an answer"
     return "it answers before its end" if "answer" in called[:-1] else ""

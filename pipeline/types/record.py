@@ -167,23 +167,26 @@ class Record(Data):
     @property
     def usages(self) -> dict[str, list[Usage]]:
         """By role, of everything over all rounds and the confirmation; calls count whether or not a cache answered."""
-        rounds, lessons = self.rounds, self.lessons
-        rollouts, verdicts, probes = [*self.confirmation], [*self.confirmation_verdicts], list[Probe]()
-        for past in rounds:
-            rollouts += past.rollouts
-            verdicts += past.verdicts
-            probes += past.probes
-        verdicts += [lesson.verdict for lesson in lessons]
-        spent = {
-            "curator": [past.tree.usage for past in rounds if past.tree],
-            "generator": [past.agent.usage for past in rounds if not past.index],
-            "refiner": [past.agent.usage for past in rounds if past.index],
-            "solver": [rollout.trajectory.usage for rollout in rollouts],
-            "teacher": [lesson.rollout.trajectory.usage for lesson in lessons],
-            "judge": [verdict.usage for verdict in verdicts] + [probe.judged for probe in probes],
-            "reader": [probe.usage for probe in probes],
+        spent: dict[str, list[Usage]] = {
+            "curator": [],
+            "generator": [],
+            "refiner": [],
+            "solver": [rollout.trajectory.usage for rollout in self.confirmation],
+            "teacher": [lesson.rollout.trajectory.usage for lesson in self.lessons],
+            "judge": [verdict.usage for verdict in self.confirmation_verdicts],
+            "reader": [],
             "writer": [],
         }
+        spent["judge"] += [lesson.verdict.usage for lesson in self.lessons]
+        for past in self.rounds:
+            if past.tree:
+                spent["curator"].append(past.tree.usage)
+            spent["refiner" if past.index else "generator"].append(past.agent.usage)
+            spent["solver"] += [rollout.trajectory.usage for rollout in past.rollouts]
+            spent["judge"] += [verdict.usage for verdict in past.verdicts]
+            for probe in past.probes:
+                spent["reader"].append(probe.usage)
+                spent["judge"].append(probe.judged)
         for role, usages in self.opposition.usages.items() if self.opposition else ():
             spent[role] += usages
         return spent
