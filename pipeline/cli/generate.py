@@ -109,11 +109,17 @@ def _close(result: "RunResult", config: RunConfig) -> None:
     tell.note(config.models.names())
     tell.show(tell.words(f"data set  {folder / 'dataset'}"), tell.words(f"report    {folder / 'report.html'}"))
     if result.exhausted:
-        tell.say(
-            f"digsite: {result.planned} seeds gave {result.accepted} of {config.how.pairs} pairs; for more: --max-seeds"
-        )
+        gave = f"digsite: {result.planned} seeds gave {result.accepted} of {config.how.pairs} pairs"
+        tell.say(f"{gave}; for more: --max-seeds{_chainless(result)}")
     elsewhere = "" if config.how.out == How().out else f" --out {config.how.out}"
     tell.show(tell.words(f"next      digsite inspect {folder.parent.name}/{folder.name}{elsewhere}"))
+
+
+def _chainless(result: "RunResult") -> str:
+    """What else may help where most seeds gave no chain that is long enough, as with tables."""
+    without = result.reasons.get("superficial", 0) + result.reasons.get("no_draft", 0)
+    few = 2 * without > result.planned
+    return "; most had no chain that long: try fewer --steps, or a --model that reads such text" if few else ""
 
 
 __all__ = ["generate", "preview", "resume", "summary"]

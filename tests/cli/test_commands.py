@@ -52,6 +52,21 @@ def test_too_few_pairs_are_exit_3_and_exported_all_the_same(digsite: Digsite, tm
     assert (tmp_path / "tiny/latest/dataset/manifest.json").is_file()
 
 
+def test_a_text_without_chains_is_told_what_else_helps(digsite: Digsite, tmp_path: Path) -> None:
+    told = (
+        "The {0} bridge is a stone bridge. It was opened on {1} May 18{1}. It is {1} metres long and carries many carts"
+        " each day. The river below it is slow in summer, and fishing from the bridge has always been allowed. On"
+        " market days its western end is closed, and people walk over to the other side, where there is more room. "
+    )
+    rows = [{"id": f"b{n}", "title": f"{n} bridge", "text": told.format(n, n + 10)} for n in range(8)]
+    corpus = tmp_path / "bridges.jsonl"
+    corpus.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    most = ("--steps", "3", "--pairs", "2", "--max-seeds", "4", "--retriever", "bm25")
+    said = digsite("generate", str(corpus), *most, "--out", tmp_path)
+    assert said.code == 3
+    assert "0 of 2 pairs; for more: --max-seeds; most had no chain that long: try fewer --steps" in said.err
+
+
 def test_resume_of_a_finished_run_changes_no_byte_of_its_data(digsite: Digsite, out: Path) -> None:
     before = files(out / "tiny/latest/dataset")
     assert digsite("resume", "latest", "--out", out, "--json").code == 0
