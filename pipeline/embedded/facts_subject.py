@@ -144,6 +144,8 @@ def _described(tokens: tuple[Token, ...], noun: Noun | None) -> int:
 def _named(tokens: tuple[Token, ...], text: str, title: str, noun: Noun | None, opening: bool) -> int:
     name = plain(title).lower()
     start = int(tokens[0].text == "The" and not name.startswith("the "))
+    if start and noun and noun.kind == lexicon.PERSON:
+        return 0  # what is named after someone
     end = _literal(tokens, text, name, start) or _literal(tokens, text, name.split(", ")[0], start)
     if not end and (opening or (noun and noun.kind == "person")):
         end = _surname(tokens, name, opening)

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from pipeline.embedded.compose import Thing, agreeing, ask_entity, ask_number, inverse, restatement, statement
+from pipeline.embedded.facts import facts
 from pipeline.embedded.facts_noun import definition
 from pipeline.embedded.generator_chain import Chain, chains
 from pipeline.embedded.generator_graph import Graph, build, join
@@ -123,6 +124,13 @@ def test_half_a_statement_links_nothing(sentence: str) -> None:
         ("Harlow Bros", "Harlow Bros is a film company."),
     )
     assert not [edge for edge in made.edges if edge.source == "Park House"]
+
+
+def test_what_is_named_after_someone_is_not_that_one() -> None:
+    text = "The Ada Holm Award, for lifetime contribution, was instituted in her honour by Marine Command."
+    noun = definition("Ada Holm", "Ada Holm was an actor.")
+    assert noun is not None
+    assert not facts("Ada Holm", text, noun)
 
 
 def test_who_stars_is_not_part_of_who_made_it() -> None:
