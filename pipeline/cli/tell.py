@@ -1,12 +1,13 @@
 """What reaches a person or a script: text on stderr or stdout, JSON on stdout only.
 
 Corpus and model text is hostile: it is cleaned of terminal escapes and never read as markup. Where stdout is closed
-early (`digsite inspect latest | head`) rich and typer end the process quietly.
+early (`digsite inspect latest | head`) the process ends quietly.
 """
 
+import os
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn, TextIO
 
 import orjson
 from rich.console import Console, RenderableType
@@ -31,8 +32,21 @@ class Screen(Console):
     def on_broken_pipe(self) -> None:
         """A command ends when nobody reads its output; work goes on when nobody reads its messages."""
         if not self.stderr:
-            super().on_broken_pipe()
+            _end_unread()
+        _drain(sys.stderr)
         self.quiet = True
+
+
+def _end_unread() -> NoReturn:
+    _drain(sys.stdout)
+    raise SystemExit(1)
+
+
+def _drain(stream: TextIO) -> None:
+    """What it still holds, and all that follows, goes nowhere: Python's own flush at the end would fail and say so."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def screen(*, error: bool = False) -> Screen:
@@ -75,10 +89,18 @@ def note(model: str) -> None:
 def lines(values: Iterable[Any]) -> None:
     """JSON lines on stdout, and nothing else."""
     for value in values:
-        sys.stdout.write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE).decode())
+        _write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def json(value: Any) -> None:
     """One JSON document on stdout, and nothing else."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
-    sys.stdout.write(orjson.dumps(value, option=options, default=str).decode())
+    _write(orjson.dumps(value, option=options, default=str))
+
+
+def _write(text: bytes) -> None:
+    try:
+        sys.stdout.write(text.decode())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _end_unread()

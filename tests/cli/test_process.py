@@ -15,6 +15,8 @@ import pytest
 from tests.cli.conftest import SMALL
 
 DIGSITE = [sys.executable, "-m", "pipeline.cli"]
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+"""As a user's shell has it: what a stream still holds at the end is written then."""
 HEAVY = ("prefect", "jnius", "pyarrow", "pandas", "numpy", "datasets", "textblob", "nltk", "sqlalchemy", "uvicorn")
 
 
@@ -66,7 +68,10 @@ except SystemExit as ended:
 def test_a_reader_that_goes_away_early_gets_no_traceback(out: Path) -> None:
     for options in ([], ["--json"]):
         process = subprocess.Popen(
-            [*DIGSITE, "inspect", "latest", "--out", out, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [*DIGSITE, "inspect", "latest", "--out", out, *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=BUFFERED,
         )
         assert process.stdout is not None
         process.stdout.close()
@@ -82,6 +87,7 @@ def test_a_message_screen_that_goes_away_does_not_end_a_run(tmp_path: Path) -> N
         [*DIGSITE, "generate", "tiny", *SMALL, "--seeds", "4", "--out", tmp_path, "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        env=BUFFERED,
     )
     assert process.stderr is not None
     process.stderr.close()
