@@ -29,7 +29,7 @@ from pipeline.types import Record, Seed, Status
 from tests.chaos.faulty_server import FAULTS, FaultyServer, Reply
 from tests.run.fakes import Watch
 
-SEEDS = 12
+SEEDS, PLANNED = 12, 48
 SETTINGS: dict[str, Any] = {
     "corpus": {"name": "tiny"},
     "retrieval": {"retriever": "bm25"},
@@ -54,7 +54,10 @@ class Ground:
 def ground(tiny: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Ground:
     config = build(values={**SETTINGS, "how": {"out": tmp_path_factory.mktemp("here")}})
     site, order = prepare.site(config, tiny), Order(config, tiny)
-    seeds = tuple(order[index].seed for index in range(SEEDS))
+    planned = [order[index].seed for index in range(PLANNED)]
+    # Every change of the embedded generator draws another plan; what is compared needs both endings.
+    good = [record.seed for record in asyncio.run(_dug(planned, site)) if record.status is Status.ACCEPTED]
+    seeds = tuple(dict.fromkeys([*good[: SEEDS // 4], *planned]))[:SEEDS]
     began = time.monotonic()
     records = asyncio.run(_dug(seeds, site))
     assert {Status.ACCEPTED, Status.REJECTED} == {record.status for record in records}
