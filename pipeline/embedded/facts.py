@@ -218,7 +218,7 @@ def _hint(before: tuple[Token, ...]) -> str | None:
     return next((t.text for t in reversed(before) if t.tag.startswith("NN") and t.text.islower()), "")
 
 
-_THE_TOWN_OF = re.compile(r"\b(in|at|near|to|from|by|on|for|of) the (?:[a-z]+ ){0,2}([a-z]+) of$")
+_THE_TOWN_OF = re.compile(r"\b(in|at|near|to|from|by|on|for|of|with) the (?:[a-z]+ ){0,2}([a-z]+) of$")
 """"near the town of Oxford": the noun tells what Oxford is."""
 
 

@@ -39,6 +39,7 @@ def test_a_verb_is_not_taken_for_what_a_name_is() -> None:
             "a center in the Lowry Hill neighborhood of",
             "",
         ),
+        ("Harrison is a port. It is twinned with the mountain town of Newark.", "with", "town"),
         ("Harrison is a city in and the county seat of Greene County.", "the county seat of", ""),
     ],
 )
