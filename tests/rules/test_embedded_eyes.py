@@ -99,6 +99,8 @@ async def near_misses(draft: Draft, site: Site) -> None:
     await rule(counted, "seven", site)
     for response in (f"{draft.answer}, roughly", f"not {draft.answer}", "about 1,000"):
         await rule(draft, response, site)
+    dated = {"answer": "7 March 2007", "answer_type": AnswerType.DATE, "answer_precision": "month"}
+    await rule(draft.model_copy(update=dated), "March 2007", site)
 
 
 async def readings(draft: Draft, corpus: Corpus, site: Site) -> None:
@@ -115,7 +117,7 @@ async def readings(draft: Draft, corpus: Corpus, site: Site) -> None:
 
 @pytest.fixture(scope="module")
 def requests(tiny: Corpus) -> list[Request]:
-    """Of every role: the first few and the longest, whose conversations hold the most."""
+    """Of every role: the first few and the longest, whose conversations hold the most; of the judge, all."""
     model = Recorder()
     asyncio.run(play(tiny, model))
     chosen = []
@@ -123,7 +125,7 @@ def requests(tiny: Corpus) -> list[Request]:
         asked = model.asked[name]
         assert asked, f"nobody asked for '{name}'"
         longest = sorted(asked, key=lambda r: len(r.messages))[-EACH // 2 :]
-        chosen += [*asked[: EACH // 2], *(asked[-EACH:] if name == "verdict" else longest)]
+        chosen += asked if name == "verdict" else [*asked[: EACH // 2], *longest]
     return chosen
 
 

@@ -68,6 +68,8 @@ def _writes(call: ast.Call, handles: set[str]) -> bool:
 
 def _opens_for_writing(call: ast.Call, name: str) -> bool:
     if name == "os.open":
+        if ast.unparse(call.args[0]) == "os.devnull":
+            return False
         flags = call.args[1] if len(call.args) > 1 else None
         names = {ast.unparse(n) for n in ast.walk(flags) if isinstance(n, ast.Attribute)} if flags else {"?"}
         return not names <= READ_FLAGS or not names
