@@ -68,7 +68,7 @@ def restatement(subject: str, fact: Fact) -> str:
     """The same of something whose noun was told: "that school is located in", not "that school is a school in"."""
     determiner, *_, preposition = fact.middle.split() if len(fact.middle.split()) > 1 else ("", "")
     if plays_in(fact):
-        return f"{subject} {'play' if fact.verb.auxiliary == 'are' else 'plays'} in"
+        return f"{subject} plays in"
     if fact.form == "definition" and determiner in ("a", "an") and (preposition == "by" or sited(fact)):
         return f"{subject} {fact.verb.auxiliary} {'' if preposition == 'by' else 'located '}{preposition}"
     return statement(subject, fact)
@@ -115,7 +115,7 @@ def agreeing(fact: Fact, thing: Thing) -> Fact:
     if thing.noun.head not in _MANY or not _plural(title) or fact.of or fact.middle == "by":
         return fact
     first, _, more = verb.auxiliary.partition(" ")
-    auxiliary = " ".join(word for word in ({"is": "are", "was": "were", "has": "have"}.get(first, first), more) if word)
+    auxiliary = f"{ {'is': 'are', 'was': 'were', 'has': 'have'}.get(first, first) } {more}".strip()
     *before, main = verb.rest.split() or [""]
     if not auxiliary and verb.tense == "present":
         main = lexicon.base(main)
