@@ -198,3 +198,11 @@ def test_a_question_about_a_team_agrees_with_its_name() -> None:
     team = ("Dallas Rangers", "The Dallas Rangers are a football team. The team plays its games in Merrick.")
     town = ("Merrick", "Merrick is a town in the north. It was founded in 1823. It was moved in 1841.")
     assert "Rangers play their games" in asked(graph(team, town), 2, "date")
+
+
+def test_of_two_dates_in_a_bracket_the_other_is_asked_for_last() -> None:
+    film = ("Grey Hill", "Grey Hill is a 2004 Canadian drama film starring Ada Holm.")
+    actor = ("Ada Holm", "Ada Holm (4 May 1920 – 9 July 1999) was a Canadian actor. She moved to Ostrava in 1982.")
+    made = graph(film, actor)
+    costs = {chain.final.answer: quality(made, chain) for chain in chains(made, 2, "date")}
+    assert costs["9 July 1999"] - costs["1982"] == pytest.approx(2.5)
