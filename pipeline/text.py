@@ -102,6 +102,11 @@ def _trim(text: str, start: int, end: int) -> Span:
     return Span(start + len(piece) - len(piece.lstrip()), end - (len(piece) - len(piece.rstrip())))
 
 
+def trimmed(text: str) -> str:
+    """The text as agents are shown it: without spare blanks and empty lines, but line by line, so a table stays one."""
+    return "\n".join(" ".join(line.split()) for line in text.split("\n") if line.strip())
+
+
 @lru_cache(maxsize=4096)
 def tagged(sentence: str) -> tuple[Token, ...]:
     """Tokens of one sentence with tags and chunks (TextBlob's lexicon and rules; no downloads)."""

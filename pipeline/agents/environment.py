@@ -14,8 +14,9 @@ from pipeline.llm.base import Tool
 from pipeline.types import Data
 
 OBSERVATION = (
-    "For each passage, best first: one line 'Doc RANK [ID] TITLE', one line with its text, blanks collapsed; passages "
-    "are parted by an empty line. Nothing found: 'No passage matches.' A call that cannot be carried out: 'Error: ...'."
+    "For each passage, best first: one line 'Doc RANK [ID] TITLE', then its text, line by line, without spare blanks "
+    "and empty lines; an empty line parts passages. Nothing found: 'No passage matches.' A call that cannot be carried "
+    "out: 'Error: ...'."
 )
 
 

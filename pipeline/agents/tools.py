@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from pipeline.llm.base import Tool
+from pipeline.text import trimmed
 from pipeline.types import Data, NegativeAspect, Passage
 
 
@@ -80,10 +81,10 @@ COMPOSER_TOOLS = (SEARCH, OPEN, COMPOSE)
 def render(passages: Iterable[Passage]) -> str:
     """The observation of a search or open: the only text form in which an agent, or a trained model, sees passages.
 
-    One line of head and one of text each, so that no text can pretend to be a head.
+    An empty line stands between passages and in none of them, so that no text can pretend to be a head.
     """
     blocks = [
-        f"Doc {rank} [{passage.shown_id}] {' '.join(passage.title.split())}\n{' '.join(passage.text.split())}"
+        f"Doc {rank} [{passage.shown_id}] {' '.join(passage.title.split())}\n{trimmed(passage.text)}"
         for rank, passage in enumerate(passages, 1)
     ]
     return "\n\n".join(blocks) or "No passage matches."

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-_HEAD = re.compile(r"^Doc \d+ \[(p[0-9a-f]{12})\] (.*)\n(.*)$", re.MULTILINE)
+_PASSAGE = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
 
 
 class Seen(NamedTuple):
@@ -16,4 +16,4 @@ class Seen(NamedTuple):
 
 def seen(observation: str) -> list[Seen]:
     """The passages of one observation, in order; empty where it holds an error text."""
-    return [Seen(*match.groups()) for match in _HEAD.finditer(observation)]
+    return [Seen(*match.groups()) for match in map(_PASSAGE.fullmatch, observation.split("\n\n")) if match]

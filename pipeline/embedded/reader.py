@@ -15,7 +15,7 @@ from pipeline.embedded.solver_compare import compare
 from pipeline.embedded.solver_mind import Mind
 from pipeline.embedded.solver_steps import pursue
 from pipeline.llm.base import Request
-from pipeline.text import normalise
+from pipeline.text import normalise, trimmed
 from pipeline.types import Message, sha256
 
 
@@ -51,5 +51,5 @@ def _answer(inputs: dict[str, Any], request: Request) -> str:
 
 
 def _seen(passage: dict[str, Any]) -> Seen:
-    """As a search would have shown it: blanks collapsed."""
-    return Seen(passage["id"], *(" ".join(passage[part].split()) for part in ("title", "text")))
+    """As a search would have shown it."""
+    return Seen(passage["id"], " ".join(passage["title"].split()), trimmed(passage["text"]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from pipeline.text import trimmed
 from pipeline.types import Passage
 
 
@@ -28,8 +29,7 @@ def contents(passage: Passage) -> str:
 
 def search_r1(passage: Passage) -> dict[str, str]:
     """A passage as in Search-R1's corpora: its clients take the first line of `contents`, in quotes, for the title."""
-    title, text = " ".join(passage.title.split()), " ".join(passage.text.split())
-    return {"id": passage.id, "contents": f'"{title}"\n{text}'}
+    return {"id": passage.id, "contents": f'"{" ".join(passage.title.split())}"\n{trimmed(passage.text)}'}
 
 
 def query_text(query: str) -> str:

@@ -61,7 +61,7 @@ def to_draft(arguments: str, desk: Desk, form: type[ProposeArguments] = ProposeA
 
 
 def _verbatim(quote: str, text: str) -> str:
-    """The slice of the text that the quote is but for blanks: agents see them collapsed. Else the quote as it came."""
+    """The slice of the text that the quote is but for blanks: agents see fewer. Else the quote as it came."""
     if quote in text:
         return quote
     found = re.search(r"\s+".join(map(re.escape, quote.split())), text)

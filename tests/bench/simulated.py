@@ -17,7 +17,7 @@ from pipeline.prompts import unfence
 from pipeline.types import sha256
 
 KEPT = 500
-_DOC = re.compile(r"^Doc \d+ \[(p[0-9a-f]{12})\] (.*)\n(.*)$", re.MULTILINE)
+_DOC = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Z][\w'’.-]+(?: (?:of |the |de )?[A-Z][\w'’.-]+)*")
 _SENTENCE = re.compile(r"[^.!?]+[.!?]?")
 _MOST_SEARCHES = 6
@@ -73,7 +73,8 @@ class Script:
         pages = {page["id"]: Page(page["id"], page["title"], page["text"]) for page in told}
         for message in messages[2:]:
             if message["role"] == "tool":
-                pages |= {i: Page(i, title, text) for i, title, text in _DOC.findall(message["content"])}
+                found = filter(None, map(_DOC.fullmatch, message["content"].split("\n\n")))
+                pages |= {match[1]: Page(*match.groups()) for match in found}
         made = sum(message["role"] == "assistant" for message in messages)
         trail = _trail(list(pages.values()), inputs["target_steps"])
         if len(trail) < inputs["target_steps"] and made < _MOST_SEARCHES and body["tool_choice"] == "auto":
