@@ -13,7 +13,7 @@ _CAP = r"[A-ZÀ-ÞŁŚŠŞŽĐČĆİŌ][\w’'\-]*(?:\.[A-Z]\.?)*\.?"
 _NAME = re.compile(
     rf"(?:\d{{4}}\s+(?=[A-Z]))?{_CAP}"
     r"(?:(?:\s+(?:of|the|de|la|le|von|van|der|den|di|da|del|du|al|el|bin|ibn|y|zu|à|&)){0,2}"
-    rf"\s+(?:{_CAP}|[IVX]+\b|\d+(?=\s|$)))*"
+    rf"\s+(?:{_CAP}|[IVX]+\b|\d+(?=\s|$)(?! (?:k?m|ft|km2|sq|percent|million|billion|trillion)\b)))*"
 )
 _FUNCTION = frozenset(
     "the a an in on at from by for of to with during after before under this that these those he she it they his "

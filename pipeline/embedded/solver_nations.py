@@ -37,7 +37,12 @@ Tunisia:Tunisian|Turkey:Turkish,Turk,Ottoman|Turkmenistan:Turkmen|Uganda:Ugandan
 United Arab Emirates:Emirati,UAE|United Kingdom:British,UK,Great Britain,Britain,U.K.
 United States:American,USA,U.S.,US,United States of America,America,U.S.A.|Uruguay:Uruguayan|Uzbekistan:Uzbek
 Vatican City:Vatican|Venezuela:Venezuelan|Vietnam:Vietnamese|Wales:Welsh|Yemen:Yemeni|Yugoslavia:Yugoslav,Yugoslavian
-Zambia:Zambian|Zimbabwe:Zimbabwean
+Zambia:Zambian|Zimbabwe:Zimbabwean|Antigua and Barbuda:Antiguan|Brunei:Bruneian|Cabo Verde:Cape Verde,Cape Verdean
+Central African Republic:|Comoros:Comoran|Cote d'Ivoire:Côte d'Ivoire|Djibouti:Djiboutian|Dominica:|East Timor:Timorese
+Equatorial Guinea:Equatoguinean|Eswatini:Swaziland,Swazi|The Gambia:Gambia,Gambian|Grenada:Grenadian
+Guinea-Bissau:|Kiribati:|Lesotho:|Marshall Islands:Marshallese|Mauritania:Mauritanian|Micronesia:Micronesian
+Nauru:Nauruan|Palau:Palauan|Saint Lucia:|San Marino:Sammarinese|Sao Tome and Principe:|Seychelles:Seychellois
+Solomon Islands:|South Sudan:South Sudanese|Timor-Leste:|Tonga:Tongan|Tuvalu:Tuvaluan|Vanuatu:Ni-Vanuatu
 """
 _STATES = (
     "Alabama|Alaska|Arizona|Arkansas|California|Colorado|Connecticut|Delaware|Florida|Hawaii|Idaho|Illinois|"
@@ -53,7 +58,7 @@ _FORMS = {
     for entry in _TABLE.replace("\n", "|").split("|")
     if entry
     for country, forms in [entry.split(":")]
-    for form in (country, *forms.split(","))
+    for form in (country, *filter(None, forms.split(",")))
 }
 _BY_WORDS = {" ".join(words(form)): country for form, country in _FORMS.items()}
 _STATE_WORDS = {" ".join(words(state)): state for state in _STATES}

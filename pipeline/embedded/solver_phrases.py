@@ -194,8 +194,9 @@ class Phrases(Cursor, ABC):
         return True
 
     def participle(self, comma: int) -> bool:
-        """A participle, or what the tagger took for a past tense although the main verb is still to come."""
-        return self.kind(comma) == "g" or (
+        """A participle, "once called" too, or what the tagger took for a past tense with the main verb to come."""
+        adverb = self.low(comma) in ("formerly", "once", "originally", "previously")
+        return self.kind(comma + adverb) == "g" or (
             self.kind(comma) == "v" and self.low(comma).endswith("ed") and self.final > self.at
         )
 

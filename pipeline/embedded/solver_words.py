@@ -33,6 +33,7 @@ _TAGS = {
     "PR": "o",
     "CC": "c",
 }
+_QUOTED = re.compile(r"(?<= )['‘]([^'’]+)['’](?=[ ,;.?)])")
 _PARTICIPLES = frozenset("born set put built held made known won led sung written founded".split())
 
 
@@ -43,7 +44,7 @@ class Word(NamedTuple):
 
 def lex(question: str) -> list[list[Word]]:
     """One list of words per sentence."""
-    question = re.sub(r"[“”]", '"', question.strip())
+    question = _QUOTED.sub(r'"\1"', re.sub(r"[“”]", '"', question.strip()))
     return [_sentence(question[span.start : span.end]) for span in sentences(question)]
 
 

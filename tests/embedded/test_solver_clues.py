@@ -32,6 +32,10 @@ PUZZLES = {
         "<man> founded <party>",
         "<0> did <man> die",
     ],
+    "What is the capital of the land formerly known as Ostmark?": [
+        "<land> formerly known as Ostmark",
+        "<capital> of <land>",
+    ],
     "Where did Barry Wesson's team play?": ["<team> of Barry Wesson", "<0> did <team> play"],
     "Toad Hall is a residential hall in a university located in what Australian city?": [
         "<university> located in <0>",
