@@ -15,6 +15,7 @@ from pipeline.embedded.generator_cloze import cloze
 from pipeline.embedded.generator_walk import Goal, Walk
 from pipeline.embedded.observed import Seen, seen
 from pipeline.llm.base import Request
+from pipeline.text import trimmed
 from pipeline.types import Message, ToolCall, sha256
 
 
@@ -27,15 +28,15 @@ def propose(request: Request) -> Message:
     queries = [] if request.tool_choice == "propose" else walk.next_queries()
     if queries:
         return searches(request, queries)
-    return final(request, _proposal(walk, inputs["passage"]["text"]))
+    return final(request, _proposal(walk))
 
 
-def _proposal(walk: Walk, lines: str) -> dict[str, object]:
+def _proposal(walk: Walk) -> dict[str, object]:
     """A chain; where there is none, a gap to fill, if that takes more steps than the seed's own facts."""
     chain = walk.best()
     if chain and len(chain.edges) >= min(1, walk.goal.steps - 1):
         return walk.arguments(chain)
-    gap = cloze(walk.seed, lines, walk.graph.passages.values(), walk.goal.type, walk.rng)
+    gap = cloze(walk.seed, walk.graph.passages.values(), walk.goal.type, walk.rng)
     if gap and (not chain or len(gap["hops"]) > 1):  # type: ignore[arg-type]
         return gap
     return walk.arguments(chain) if chain else nothing(walk.goal.type)
@@ -55,8 +56,8 @@ def chance(request: Request, inputs: dict[str, Any]) -> random.Random:
 
 
 def shown(passage: dict[str, str]) -> Seen:
-    """A passage of the inputs, with its blanks as an observation would show them."""
-    return Seen(passage["id"], " ".join(passage["title"].split()), " ".join(passage["text"].split()))
+    """A passage of the inputs, as an observation would show it."""
+    return Seen(passage["id"], " ".join(passage["title"].split()), trimmed(passage["text"]))
 
 
 def searched(messages: Iterable[Message]) -> dict[str, list[Seen]]:

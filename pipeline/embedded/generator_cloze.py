@@ -43,12 +43,12 @@ class Gap(NamedTuple):
         return f"{text[: self.span.start]}{_GAP}{text[self.span.end :]}".rstrip(".;, ")
 
 
-def cloze(seed: Seen, lines: str, read: Iterable[Seen], kind: str, rng: random.Random) -> dict[str, object] | None:
-    """The arguments of a proposal; `lines` is the seed's text with its line ends, which observations lack."""
-    own = _statements(seed, lines)
+def cloze(seed: Seen, read: Iterable[Seen], kind: str, rng: random.Random) -> dict[str, object] | None:
+    """The arguments of a proposal."""
+    own = _statements(seed)
     title = plain(seed.title)
     others = [p for p in read if plain(p.title) == title and p.id != seed.id]
-    same = [statement for p in others for statement in _statements(p, p.text) if _prose(statement)]
+    same = [statement for p in others for statement in _statements(p) if _prose(statement)]
     gaps = [gap for gap in _gaps(own, kind, rng) + _gaps(same, kind, rng) if not contains(title, gap.answer)]
     tellers = [s for s in (*own, *same) if title in s.text and len(s.text.split()) > 7]
     rng.shuffle(tellers)
@@ -61,10 +61,10 @@ def cloze(seed: Seen, lines: str, read: Iterable[Seen], kind: str, rng: random.R
     return _one_step(gaps[0], title) if gaps else None
 
 
-def _statements(passage: Seen, text: str) -> list[Statement]:
+def _statements(passage: Seen) -> list[Statement]:
     """Lines of tables, and sentences, of 4 to 40 words."""
     found = []
-    for line in _LINE.finditer(text):
+    for line in _LINE.finditer(passage.text):
         piece = line.group()
         table = len(piece.split()) <= 30 and re.match(r"[A-Z][^.]{1,70}: ", piece)
         spans = [Span(0, len(piece))] if table else sentences(piece)

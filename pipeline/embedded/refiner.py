@@ -48,7 +48,6 @@ class Revision:
         """Nobody made sense of it, and no hop in particular is to blame."""
         self.steps: int = inputs["target_steps"]
         read = {passage["id"]: shown(passage) for passage in inputs["seen"]}
-        self.lines = {passage["id"]: passage["text"] for passage in inputs["seen"]}
         """Their texts with the line ends of tables, which what is shown lacks."""
         homes = [hop["passage_id"] for hop in self.draft["hops"] if hop["passage_id"] in read]
         ordered = [read[home] for home in dict.fromkeys([*homes, *read])]
@@ -112,13 +111,7 @@ class Revision:
         home = self.draft["hops"][-1]["passage_id"]
         seed = next((passage for passage in self.walk.graph.passages.values() if passage.id == home), self.walk.seed)
         for _ in range(8):
-            made = cloze(
-                seed,
-                self.lines.get(seed.id, seed.text),
-                self.walk.graph.passages.values(),
-                self.walk.goal.type,
-                self.walk.rng,
-            )
+            made = cloze(seed, self.walk.graph.passages.values(), self.walk.goal.type, self.walk.rng)
             if made and self._differs(made) and self._long_enough(made):
                 return made
         return nothing(self.draft["answer_type"])

@@ -8,13 +8,13 @@ from pipeline.text import contains
 
 TABLE = "Coastline: 998 km\nPopulation > total: 47,735,685 (2025 est.)\nClimate: arid to semiarid"
 TALE = "Numidia became independent in 1962 after a long war. The country has many ruins."
-SEED = Seen("p1", "Numidia (Geography)", " ".join(TABLE.split()))
+SEED = Seen("p1", "Numidia (Geography)", TABLE)
 OTHER = Seen("p2", "Numidia (Introduction)", TALE)
 FOREIGN = Seen("p3", "Gallia (Introduction)", "Gallia became a province in 121 BC and is divided into three parts.")
 
 
 def test_a_table_is_asked_by_what_another_passage_tells_of_its_subject() -> None:
-    made = cloze(SEED, TABLE, [SEED, OTHER, FOREIGN], "number", random.Random(1))
+    made = cloze(SEED, [SEED, OTHER, FOREIGN], "number", random.Random(1))
     assert made is not None
     hops = made["hops"]
     assert isinstance(hops, list)
@@ -30,7 +30,7 @@ def test_a_table_is_asked_by_what_another_passage_tells_of_its_subject() -> None
 
 
 def test_alone_it_takes_one_step_and_names_the_subject() -> None:
-    made = cloze(SEED, TABLE, [SEED], "number", random.Random(1))
+    made = cloze(SEED, [SEED], "number", random.Random(1))
     assert made is not None
     hops = made["hops"]
     assert isinstance(hops, list)
@@ -42,4 +42,4 @@ def test_alone_it_takes_one_step_and_names_the_subject() -> None:
 
 def test_nothing_to_leave_out() -> None:
     plain = Seen("p4", "Rain", "it rains here on most days and the wind blows from the sea")
-    assert cloze(plain, plain.text, [plain], "entity", random.Random(1)) is None
+    assert cloze(plain, [plain], "entity", random.Random(1)) is None
