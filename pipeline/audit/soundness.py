@@ -1,5 +1,7 @@
 """Is the draft what it says it is? Each check gives the findings that make it unusable as it stands."""
 
+import re
+
 from pipeline.audit.evidence import Evidence
 from pipeline.text import contains, normalise
 from pipeline.types import Cause, Draft, Finding
@@ -30,12 +32,17 @@ def false_quote(draft: Draft, evidence: Evidence) -> list[Finding]:
     return [_fatal("false_quote", "these quotes are not in the passages they cite", *false)] if false else []
 
 
+_PAGE = re.compile(r"\s*\([^()]*\)$")
+"""What tells a title from others of its name: "Algeria (Geography)"."""
+
+
 def unquoted_answer(draft: Draft, evidence: Evidence) -> list[Finding]:
     """Every hop's answer stands in its quote, or is the title of its passage (a hop that is walked backwards)."""
     bare = [
         index
         for index, hop in enumerate(draft.hops)
-        if not contains(hop.quote, hop.answer) and normalise(hop.title) != normalise(hop.answer)
+        if not contains(hop.quote, hop.answer)
+        and normalise(hop.answer) not in (normalise(hop.title), normalise(_PAGE.sub("", hop.title)))
     ]
     last = draft.hops[-1]
     if normalise(last.answer) != normalise(draft.answer):

@@ -12,6 +12,8 @@ import orjson
 
 from pipeline import prompts
 from pipeline.embedded.generator_cloze import cloze
+from pipeline.embedded.generator_entries import Entries
+from pipeline.embedded.generator_table import tabular
 from pipeline.embedded.generator_walk import Goal, Walk
 from pipeline.embedded.observed import Seen, seen
 from pipeline.llm.base import Request
@@ -25,21 +27,20 @@ def propose(request: Request) -> Message:
     goal = Goal(inputs["target_steps"], inputs["answer_type"], inputs["search_budget"])
     found = searched(request.messages)
     walk = Walk(goal, [shown(inputs["passage"])], found, chance(request, inputs), turns=turns(request.messages))
-    queries = [] if request.tool_choice == "propose" else walk.next_queries()
+    entries = Entries(walk) if tabular(walk.seed) else None
+    queries = [] if request.tool_choice == "propose" else (entries or walk).next_queries()
     if queries:
         return searches(request, queries)
-    return final(request, _proposal(walk))
+    return final(request, (entries and entries.arguments()) or _proposal(walk))
 
 
 def _proposal(walk: Walk) -> dict[str, object]:
-    """A chain; where there is none, a gap to fill, if that takes more steps than the seed's own facts."""
+    """A chain; where there is none, a gap to fill."""
     chain = walk.best()
     if chain and len(chain.edges) >= min(1, walk.goal.steps - 1):
         return walk.arguments(chain)
-    gap = cloze(walk.seed, walk.graph.passages.values(), walk.goal.type, walk.rng)
-    if gap and (not chain or len(gap["hops"]) > 1):  # type: ignore[arg-type]
-        return gap
-    return walk.arguments(chain) if chain else nothing(walk.goal.type)
+    gap = None if chain else cloze(walk.seed, walk.graph.passages.values(), walk.goal.type, walk.rng)
+    return gap or (walk.arguments(chain) if chain else nothing(walk.goal.type))
 
 
 def nothing(answer_type: str) -> dict[str, object]:

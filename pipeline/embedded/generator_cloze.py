@@ -1,13 +1,9 @@
 """The last resort where no sentence can be read as a fact: a statement with a gap, so that any English text
 yields something.
-
-With a table and a sentence of another passage about its subject it takes two steps: the sentence tells of which subject
-a line of the table is asked.
 """
 
 import random
 import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -50,14 +46,6 @@ def cloze(seed: Seen, read: Iterable[Seen], kind: str, rng: random.Random) -> di
     others = [p for p in read if plain(p.title) == title and p.id != seed.id]
     same = [statement for p in others for statement in _statements(p) if _prose(statement)]
     gaps = [gap for gap in _gaps(own, kind, rng) + _gaps(same, kind, rng) if not contains(title, gap.answer)]
-    tellers = [s for s in (*own, *same) if title in s.text and len(s.text.split()) > 7]
-    rng.shuffle(tellers)
-    sort = _sort([seed, *others])
-    for gap in gaps:
-        for teller in tellers:
-            apart = teller.passage.id != gap.statement.passage.id and not contains(teller.text, gap.answer)
-            if apart and (asked := _under_label(teller, gap, title, sort)):
-                return _two_steps(asked, teller, gap, title, sort)
     return _one_step(gaps[0], title) if gaps else None
 
 
@@ -116,51 +104,6 @@ def _ask(gap: Gap, about: str) -> str:
 
 def _one_step(gap: Gap, title: str) -> dict[str, object]:
     return _arguments(_ask(gap, title), gap, [_hop(_ask(gap, title), gap.answer, gap.statement)])
-
-
-_LABEL = re.compile(r"([A-Z][^.:]{2,70}): [-$]{0,2}$")
-_TELLS = re.compile(r" (?:is|was|has|had|became|gained|[a-z]+ed)\b")
-_PARTS = frozenset(
-    "center centre court capital region area north south coast world sea house building border port".split()
-)
-_SORT = re.compile(r"\b[Tt]he ([a-z]+)\b")
-
-
-def _under_label(teller: Statement, gap: Gap, title: str, sort: str) -> str:
-    """Of a table's line and a sentence about its subject: "What is stated under “Coastline” for the country that"."""
-    label = _LABEL.fullmatch(gap.statement.text[: gap.span.start])
-    told = re.match(
-        rf"((?:In|On|After|During|Since|By) [^,]{{3,40}}, )?(?:[Tt]he )?{re.escape(title)}(?= )", teller.text
-    )
-    if (
-        gap.kind == "entity"
-        or not label
-        or not told
-        or not _TELLS.match(teller.text, told.end())
-        or title in teller.text[told.end() :]
-    ):
-        return ""
-    named = f"What {_WHAT[gap.kind]} is stated under “{label.group(1)}” for the {sort}"
-    when = f" {told.group(1)[0].lower()}{told.group(1)[1:].rstrip(', ')}" if told.group(1) else ""
-    return f"{named} that{when}{teller.text[told.end() :].rstrip('.;, ')}?"
-
-
-def _sort(passages: Iterable[Seen]) -> str:
-    """What the passages call their subject most often: "the country"."""
-    said = Counter(
-        word
-        for p in passages
-        for word in _SORT.findall(p.text)
-        if lexicon.kind(word) == lexicon.PLACE and word not in _PARTS
-    )
-    return said.most_common(1)[0][0] if said else "subject"
-
-
-def _two_steps(asked: str, teller: Statement, gap: Gap, title: str, sort: str) -> dict[str, object]:
-    first = _hop(f"Which {sort}{asked.partition(f' for the {sort} that')[2]}", title, teller)
-    label = gap.statement.text[: gap.span.start].rstrip(" :-$")
-    second = _hop(f"What {_WHAT[gap.kind]} is stated under “{label}” for {title}?", gap.answer, gap.statement)
-    return _arguments(asked, gap, [first, second])
 
 
 def _hop(sub_question: str, answer: str, statement: Statement) -> dict[str, str]:

@@ -15,7 +15,7 @@ from pipeline.embedded.generator_wording import Style, hops, question
 from pipeline.embedded.observed import Seen
 from pipeline.text import contains, words
 
-_FIRST_CALLS, _MOST_TURNS = 16, 7
+_FIRST_CALLS, MOST_TURNS = 16, 7
 """Every turn sends all that was read again: a prompt that starts long leaves fewer of them."""
 _OWN = 1.2
 """What it is worth to stay with the seed, in edges."""
@@ -65,9 +65,9 @@ class Walk:
 
     def next_queries(self, at_once: int = 0) -> list[str]:
         """What to search for now, so much at a time; nothing when the best chain is ready."""
-        if self.goal.steps == 1 or self.turns >= _MOST_TURNS:
+        if self.goal.steps == 1 or self.turns >= MOST_TURNS:
             return []
-        at_once = at_once or max(3, self.goal.budget // (_MOST_TURNS - 2))
+        at_once = at_once or max(3, self.goal.budget // (MOST_TURNS - 2))
         left, kept = self.goal.budget - len(self.found), self.goal.budget // _KEPT
         good = [chain for chain in self.ranked(self.goal.steps, self.goal.type)[:_TRIED] if not self.failed(chain)]
         if not good and left <= kept:

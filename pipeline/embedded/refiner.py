@@ -14,7 +14,9 @@ from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.generator import chance, final, nothing, read_inputs, searched, searches, shown, turns
 from pipeline.embedded.generator_chain import Chain, finals, sound
 from pipeline.embedded.generator_cloze import cloze
+from pipeline.embedded.generator_entries import Entries
 from pipeline.embedded.generator_graph import Stated
+from pipeline.embedded.generator_table import tabular
 from pipeline.embedded.generator_walk import TYPES, Goal, Walk
 from pipeline.embedded.generator_wording import Style
 from pipeline.llm.base import Request
@@ -48,7 +50,6 @@ class Revision:
         """Nobody made sense of it, and no hop in particular is to blame."""
         self.steps: int = inputs["target_steps"]
         read = {passage["id"]: shown(passage) for passage in inputs["seen"]}
-        """Their texts with the line ends of tables, which what is shown lacks."""
         homes = [hop["passage_id"] for hop in self.draft["hops"] if hop["passage_id"] in read]
         ordered = [read[home] for home in dict.fromkeys([*homes, *read])]
         self.longer = self.steps + (self.easy and len(self.draft["hops"]) >= self.steps)
@@ -64,6 +65,7 @@ class Revision:
         self.walk = Walk(goal, ordered, found, chance(request, inputs), turns=asked, extra_cost=self._cost)
         self.turns = asked
         self.chain = self._recognised()
+        self.entries = Entries(self.walk) if self.draft["hops"] and tabular(ordered[0]) and not self.chain else None
 
     def _blamed(self) -> list[int]:
         """The hops that were found wanting. Where a passage was not found, the first such and the hop that leads to it:
@@ -92,6 +94,8 @@ class Revision:
 
     def next_queries(self) -> list[str]:
         """Only a chain that must change is searched for."""
+        if self.entries:
+            return [] if self.turns else self.entries.next_queries()
         if not self.easy and any(self._differs(arguments) for arguments in self._options()[0]()):
             return []
         return [] if self.turns else self.walk.next_queries(_AT_ONCE)
@@ -100,6 +104,9 @@ class Revision:
         """The first option that no draft has said yet; nothing where only what failed could be said again."""
         if self.draft["family"] == "cloze":
             return self._other_gap()
+        if self.entries:
+            others = (draft.arguments() for draft in self.entries.open(self.steps))
+            return next(filter(self._differs, others), nothing(self.draft["answer_type"]))
         for make in self._options():
             for arguments in make():
                 if self._differs(arguments):

@@ -1,0 +1,90 @@
+"""A walk over a reference work: which entries to read, and which question about them to propose."""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from pipeline.embedded.facts_subject import plain
+from pipeline.embedded.generator_table import Works
+from pipeline.embedded.generator_told import Drawn, drafts
+from pipeline.embedded.generator_walk import MOST_TURNS, Walk
+from pipeline.text import words
+
+_LOOKED_AT = 60
+_TOP = 3
+"""How far down a result a passage counts as found."""
+_AT_ONCE = 8
+_LABELS = 4
+"""By which other entries are told, and this one may be."""
+_PROSE = "became established after during century"
+"""Words that bring the page of an entry that tells a story."""
+_MENTIONED = re.compile(r"(?<=[a-z,] )[A-Z][\w’'-]+(?: (?:and )?[A-Z][\w’'-]+)*")
+
+
+class Entries:
+    """One generator's view of where it is among entries."""
+
+    def __init__(self, walk: Walk) -> None:
+        self.walk, self.works = walk, Works(walk.graph.passages.values())
+        self.jitter = lambda text: random.Random(f"{walk.wording}{text}").random()
+
+    def open(self, steps: int) -> Iterator[Drawn]:
+        """Drafts of so many hops that no search has shown to be unsound, the best first."""
+        found = drafts(self.works, self.walk.seed, steps, self.walk.goal.type, self.jitter)
+        return (draft for draft in islice(found, _LOOKED_AT) if not self.failed(draft))
+
+    def next_queries(self) -> list[str]:
+        """What to search for now; nothing where a draft is ready, or the budget is out."""
+        left = self.walk.goal.budget - len(self.walk.found)
+        if self.walk.goal.steps == 1 or self.walk.turns >= MOST_TURNS or left <= 0:
+            return []
+        good = list(islice(self.open(self.walk.goal.steps), 4))
+        if good and not self.untried(good[0]):
+            return []
+        wanted = [query for draft in good for query in self.untried(draft)] or self.frontier()
+        return list(dict.fromkeys(wanted))[: min(left, 2 * _AT_ONCE)]
+
+    def untried(self, draft: Drawn) -> list[str]:
+        return [query for query in _trials(draft) if query not in self.walk.found and words(query)]
+
+    def failed(self, draft: Drawn) -> bool:
+        """Does a search show that a hop's passage is not found by it, a later one is, or that one search brings all?"""
+        homes = [hop["passage_id"] for hop in draft.hops]
+        *single, whole = _trials(draft)
+        for place, query in enumerate(single):
+            shown = [hit.id for hit in self.walk.found.get(query, ())]
+            if set(shown[:_TOP]) & set(homes[place + 1 :]) or (shown and homes[place] not in shown):
+                return True
+        return set(homes) <= {hit.id for hit in self.walk.found.get(whole, ())[:_TOP]}
+
+    def frontier(self) -> list[str]:
+        """The pages of the seed's entry, then those that tell the entries which it mentions."""
+        own = plain(self.walk.seed.title)
+        queries = [f"{own} {own} {own} {_PROSE}", own, *(f"{own} {page}" for page in self._pages(self.works.pages))]
+        told = [teller for of in self.works.tellers.values() for teller in of]
+        labels = [teller.relation for teller in told if teller.clause.startswith("whose")]
+        queries += [f"{own} {label}" for label, _ in Counter(labels).most_common(_LABELS)]
+        if self.walk.goal.steps > 2:
+            names = [row.answer for _, row in self.works.firsts]
+            names += [name for teller in told for name in _MENTIONED.findall(teller.clause)]
+            pages = self._pages(title for title, of in self.works.tellers.items() if of)
+            queries += [f"{name} {page}" for name in names for page in pages]
+        return [query for query in dict.fromkeys(queries) if query not in self.walk.found]
+
+    def _pages(self, titles: Iterable[str]) -> list[str]:
+        """What tells the pages of entries apart: "Geography" of "Algeria (Geography)"."""
+        names = (page.title.removeprefix(title) for title in titles for page in self.works.pages[title])
+        return list(dict.fromkeys(name.strip(" ()") for name in names))
+
+    def arguments(self) -> dict[str, object] | None:
+        """The best draft of the length wanted, else of a shorter one."""
+        for steps in range(self.walk.goal.steps, 1, -1):
+            for draft in self.open(steps):
+                return draft.arguments()
+        return None
+
+
+def _trials(draft: Drawn) -> list[str]:
+    return [*(hop["sub_question"] for hop in draft.hops), draft.question]
