@@ -9,7 +9,7 @@ from pipeline.embedded.observed import Seen
 from pipeline.embedded.solver_lexis import meanings, stem, stems
 from pipeline.embedded.solver_lines import Found, Line, lines, same
 
-_ROW = re.compile(r"([A-Z][^.:]{1,80}): [-$]?(?=\S)")
+_ROW = re.compile(r"^([A-Z][^.:\n]{1,80}): [-$]?(?=\S)", re.MULTILINE)
 _SILENT = frozenset(map(stem, "name total number amount figure value state list give enter".split()))
 """What a label says of any value, and a question of any figure."""
 _SORTS = {
@@ -25,9 +25,9 @@ _NEAR = 12
 
 @lru_cache(maxsize=65536)
 def value(line: Line) -> int:
-    """Where the value of the row begins; 0 where the sentence is no row."""
+    """Where the value of the row begins; 0 where the sentence is no row. Prose has colons too: one row is no table."""
     row = _ROW.match(line.text)
-    return row.end() if row else 0
+    return row.end() if row and len(_ROW.findall(line.passage.text)) > 1 else 0
 
 
 def answered(query: Any, found: Found, line: Line) -> float:
