@@ -16,6 +16,7 @@ from pipeline.text import MONTHS, contains, dates, numbers, sentences
 
 _LABEL = r"[A-Z][^.:\n]{1,80}"
 _ROW = re.compile(rf"^({_LABEL}): [-$]?(?=\S)", re.MULTILINE)
+_UNDER = re.compile(r"[A-Z][a-z]+(?: [a-z]+){0,2}: ")
 _SIMPLE = re.compile(r"[A-Z][a-z]+(?: [a-z]+){0,3}(?<=[^s])")
 """"Birth rate", "Internet country code": what can be asked without quoting the label."""
 _UNASKED = re.compile(r"note|coordinates|difference|etymology|sample|description|\(s\)$|election")
@@ -99,8 +100,9 @@ class Works:
 
 
 def tabular(passage: Seen) -> bool:
-    """Does the passage begin with a row?"""
-    return _ROW.match(passage.text) is not None
+    """Is it a table, or a page's text under a label ("Background: ...")? Prose has colons too."""
+    under = _UNDER.match(passage.text) and passage.title.endswith(")")
+    return bool(under) or len(_ROW.findall(passage.text)) > 1
 
 
 def simple(row: Row) -> bool:
