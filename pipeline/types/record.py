@@ -230,12 +230,17 @@ class Record(Data):
         return self.status is Status.ACCEPTED or self.reason.startswith("gate:")
 
     @property
+    def hardness(self) -> tuple[int | None, float | None]:
+        """Difficulty and solve rate, at the price of one."""
+        measured = self.measured
+        steps = [verdict.steps for verdict in correct(measured)]
+        return min(steps) if steps else None, len(steps) / len(measured) if measured else None
+
+    @property
     def difficulty(self) -> int | None:
         """Least steps over the correct rollouts; none where none was correct."""
-        steps = [verdict.steps for verdict in correct(self.measured)]
-        return min(steps) if steps else None
+        return self.hardness[0]
 
     @property
     def solve_rate(self) -> float | None:
-        measured = self.measured
-        return len(correct(measured)) / len(measured) if measured else None
+        return self.hardness[1]

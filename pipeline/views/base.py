@@ -96,16 +96,17 @@ def trainable(record: Record) -> bool:
 
 def provenance(record: Record, texts: Iterable[str]) -> dict[str, Any]:
     """The columns of PROVENANCE; `texts` are what a trainer tokenises."""
+    (difficulty, solve_rate), lineage = record.hardness, record.lineage
     return {
         "id": record.key,
-        "difficulty": record.difficulty,
-        "solve_rate": record.solve_rate,
+        "difficulty": difficulty,
+        "solve_rate": solve_rate,
         "tokens": chat.tokens(texts),
-        "corpus": record.lineage.corpus,
-        "licence": record.lineage.licence,
-        "model": record.lineage.model,
+        "corpus": lineage.corpus,
+        "licence": lineage.licence,
+        "model": lineage.model,
         "trainable": trainable(record),
-        "run": record.lineage.run,
+        "run": lineage.run,
     }
 
 
