@@ -46,10 +46,9 @@ def _signature(call: ToolCall) -> tuple[str, bytes]:
         return call.name, call.arguments.encode(errors="surrogatepass")
 
 
-def weight(messages: Sequence[Message]) -> int:
-    """How often a trajectory is to be shown, by its turns: up to 50 once, up to 100 twice, longer ones five times, as
-    DR-Venus resamples them, since long ones are rare. Weigh within a split; copies across splits would leak."""
-    turns = sum([message.role == "assistant" for message in messages])
+def weight(turns: int) -> int:
+    """How often a trajectory of so many turns is to be shown: up to 50 once, up to 100 twice, longer ones five times,
+    as DR-Venus resamples them, since long ones are rare. Weigh within a split; copies across splits would leak."""
     return 1 if turns <= 50 else 2 if turns <= 100 else 5
 
 

@@ -5,7 +5,7 @@ An export counts every record, so that all that the page alone shows is counted 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pipeline.llm.ledger import Spent
 from pipeline.report.figures import Cost, Count, Figures, Outside, Share, Target, counted
@@ -34,7 +34,8 @@ class Tally:
     def __init__(self) -> None:
         self.status: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
-        self.funnel: Counter[str] = Counter()
+        self.reached: Counter[tuple[bool, ...]] = Counter()
+        """By which of `STAGES`, in their order, a record reached."""
         self.by_target: dict[int, Counter[str]] = defaultdict(Counter)
         self.measured: dict[int, Counter[int]] = defaultdict(Counter)
         self.of_accepted: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
@@ -52,9 +53,7 @@ class Tally:
         self.status[record.status] += 1
         if not accepted:
             self.reasons[record.reason] += 1
-        for role, usages in record.usages.items():
-            if usages:
-                self.usages[role].add(usages)
+        record.count_usage(self.usages)
         self._stages(record, accepted=accepted)
         self._target(record, accepted=accepted)
         if accepted and record.draft:
@@ -64,13 +63,9 @@ class Tally:
         """Each record counts for the furthest stage that any of its drafts reached, and all before it."""
         drafted = [past for past in record.rounds if past.draft]
         sound = [past for past in drafted if not past.unsound]
-        confirmed, fresh, funnel = record.confirmed, bool(record.confirmation_verdicts), self.funnel
-        funnel["drafted"] += bool(drafted)
-        funnel["audited"] += bool(sound)
-        funnel["solved"] += any(correct(past.verdicts) for past in sound)
-        funnel["candidate"] += confirmed or fresh
-        funnel["confirmed"] += confirmed
-        funnel["accepted"] += accepted
+        solved = any(correct(past.verdicts) for past in sound)
+        confirmed, fresh = record.confirmed, bool(record.confirmation_verdicts)
+        self.reached[bool(drafted), bool(sound), solved, confirmed or fresh, confirmed, accepted] += 1
         if fresh:
             self.candidates += 1
             self.confirmed += confirmed
@@ -96,7 +91,7 @@ class Tally:
             failed=self.status[Status.FAILED],
             dropped=counted(outside.dropped),
             reasons=counted(self.reasons),
-            funnel=(Count(name="planned", count=planned), *(Count(name=s, count=self.funnel[s]) for s in STAGES)),
+            funnel=(Count(name="planned", count=planned), *self._funnel()),
             targets=tuple(self._target_row(steps) for steps in sorted(self.by_target)),
             solve_rates=self._solve_rates(),
             signatures=self.signatures.rows(),
@@ -110,6 +105,10 @@ class Tally:
             paid=outside.spent,
             lineage=self.lineage,
         )
+
+    def _funnel(self) -> Iterator[Count]:
+        for place, name in enumerate(STAGES):
+            yield Count(name=name, count=sum([n for reached, n in self.reached.items() if reached[place]]))
 
     def _target_row(self, steps: int) -> Target:
         counts, accepted = self.by_target[steps], self.of_accepted[steps]

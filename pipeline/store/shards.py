@@ -39,7 +39,8 @@ def table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
     """The rows under the schema; JSON comes as text."""
     # `from_pylist` builds no extension types.
     plain = pa.schema([field.with_type(_storage(field.type)) for field in schema])
-    return pa.Table.from_pylist(rows, schema=plain).cast(schema)
+    made = pa.Table.from_pylist(rows, schema=plain)
+    return made if plain == schema else made.cast(schema)
 
 
 def _storage(kind: pa.DataType) -> pa.DataType:
@@ -53,24 +54,40 @@ def weigher(fields: Collection[pa.Field]) -> Weigher:
 
     It goes by the schema, since to ask every value what it is takes as long as to write it.
     """
-    heavy = [(field.name, inner) for field in fields if (inner := _weigher(field.type))]
     fixed = 8 * len(fields)
-    return lambda row: fixed + sum([inner(value) for name, inner in heavy if (value := row[name])])
+    texts = [field.name for field in fields if _is_text(field.type)]
+    nested = [(field.name, inner) for field in fields if (inner := _weigher(field.type))]
+
+    def weigh(row: dict[str, Any]) -> int:
+        total = fixed
+        for name in texts:
+            if text := row[name]:
+                total += len(text)
+        for name, inner in nested:
+            if value := row[name]:
+                total += inner(value)
+        return total
+
+    return weigh
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(_storage(kind)))
 
 
 def _weigher(kind: pa.DataType) -> Weigher | None:
-    """Of a value's letters or items; None where the kind has neither."""
+    """Of a struct's or list's letters and items; None for any other kind."""
     kind = _storage(kind)
-    if pa.types.is_string(kind):
-        return len
     if pa.types.is_struct(kind):
         return weigher(list(kind))
     if not pa.types.is_list(kind):
         return None
-    inner, each = _weigher(kind.value_type), 0 if pa.types.is_string(kind.value_type) else 8
+    if _is_text(kind.value_type):
+        return lambda texts: sum([len(text) for text in texts if text])
+    inner = _weigher(kind.value_type)
     if inner is None:
-        return lambda items: each * len(items)
-    return lambda items: each * len(items) + sum([inner(item) for item in items if item])
+        return lambda items: 8 * len(items)
+    return lambda items: 8 * len(items) + sum([inner(item) for item in items if item])
 
 
 class Press:

@@ -1,5 +1,6 @@
 """How a seed went, round by round, and how it ended: the journal line."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from pipeline.types.assessment import Assessment
@@ -8,8 +9,10 @@ from pipeline.types.distractor import Opposition
 from pipeline.types.fork import Fork
 from pipeline.types.lesson import Lesson
 from pipeline.types.question import Draft, Seed
-from pipeline.types.rollout import Rollout, Trajectory, Usage, Verdict, correct
+from pipeline.types.rollout import Rollout, Trajectory, Usage, UsageCounter, Verdict, correct
 from pipeline.types.tree import Tree
+
+_ROLES = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer")
 
 
 class Label(StrEnum):
@@ -164,37 +167,33 @@ class Record(Data):
     forks: tuple[Fork, ...] = ()
     """What `digsite branch` found afterwards: kept beside the journal, and joined to the record on reading."""
 
-    @property
-    def usages(self) -> dict[str, list[Usage]]:
-        """By role, of everything over all rounds and the confirmation; calls count whether or not a cache answered."""
-        spent: dict[str, list[Usage]] = {
-            "curator": [],
-            "generator": [],
-            "refiner": [],
-            "solver": [rollout.trajectory.usage for rollout in self.confirmation],
-            "teacher": [lesson.rollout.trajectory.usage for lesson in self.lessons],
-            "judge": [verdict.usage for verdict in self.confirmation_verdicts],
-            "reader": [],
-            "writer": [],
-        }
-        spent["judge"] += [lesson.verdict.usage for lesson in self.lessons]
+    def count_usage(self, roles: Mapping[str, UsageCounter]) -> None:
+        """Add to each role's counter all that it used, over all rounds and the confirmation; calls count whether or not
+        a cache answered."""
+        solver, judge = roles["solver"], roles["judge"]
+        solver.add([rollout.trajectory.usage for rollout in self.confirmation])
+        judge.add([verdict.usage for verdict in self.confirmation_verdicts])
+        if lessons := self.lessons:
+            roles["teacher"].add([lesson.rollout.trajectory.usage for lesson in lessons])
+            judge.add([lesson.verdict.usage for lesson in lessons])
         for past in self.rounds:
             if past.tree:
-                spent["curator"].append(past.tree.usage)
-            spent["refiner" if past.index else "generator"].append(past.agent.usage)
-            spent["solver"] += [rollout.trajectory.usage for rollout in past.rollouts]
-            spent["judge"] += [verdict.usage for verdict in past.verdicts]
-            for probe in past.probes:
-                spent["reader"].append(probe.usage)
-                spent["judge"].append(probe.judged)
+                roles["curator"].add([past.tree.usage])
+            roles["refiner" if past.index else "generator"].add([past.agent.usage])
+            solver.add([rollout.trajectory.usage for rollout in past.rollouts])
+            judge.add([verdict.usage for verdict in past.verdicts])
+            if probes := past.probes:
+                roles["reader"].add([probe.usage for probe in probes])
+                judge.add([probe.judged for probe in probes])
         for role, usages in self.opposition.usages.items() if self.opposition else ():
-            spent[role] += usages
-        return spent
+            roles[role].add(usages)
 
     @property
     def usage(self) -> dict[str, Usage]:
         """The sum of each role."""
-        return {role: Usage.total(usages) for role, usages in self.usages.items()}
+        counters = {role: UsageCounter() for role in _ROLES}
+        self.count_usage(counters)
+        return {role: counter.sum() for role, counter in counters.items()}
 
     @property
     def second(self) -> Usage:
@@ -231,12 +230,17 @@ class Record(Data):
         return self.status is Status.ACCEPTED or self.reason.startswith("gate:")
 
     @property
+    def hardness(self) -> tuple[int | None, float | None]:
+        """Difficulty and solve rate, at the price of one."""
+        measured = self.measured
+        steps = [verdict.steps for verdict in correct(measured)]
+        return min(steps) if steps else None, len(steps) / len(measured) if measured else None
+
+    @property
     def difficulty(self) -> int | None:
         """Least steps over the correct rollouts; none where none was correct."""
-        steps = [verdict.steps for verdict in correct(self.measured)]
-        return min(steps) if steps else None
+        return self.hardness[0]
 
     @property
     def solve_rate(self) -> float | None:
-        measured = self.measured
-        return len(correct(measured)) / len(measured) if measured else None
+        return self.hardness[1]

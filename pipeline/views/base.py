@@ -96,16 +96,17 @@ def trainable(record: Record) -> bool:
 
 def provenance(record: Record, texts: Iterable[str]) -> dict[str, Any]:
     """The columns of PROVENANCE; `texts` are what a trainer tokenises."""
+    (difficulty, solve_rate), lineage = record.hardness, record.lineage
     return {
         "id": record.key,
-        "difficulty": record.difficulty,
-        "solve_rate": record.solve_rate,
+        "difficulty": difficulty,
+        "solve_rate": solve_rate,
         "tokens": chat.tokens(texts),
-        "corpus": record.lineage.corpus,
-        "licence": record.lineage.licence,
-        "model": record.lineage.model,
+        "corpus": lineage.corpus,
+        "licence": lineage.licence,
+        "model": lineage.model,
         "trainable": trainable(record),
-        "run": record.lineage.run,
+        "run": lineage.run,
     }
 
 
@@ -125,10 +126,11 @@ def attempts(record: Record) -> list[Attempt]:
     return [Attempt(rollout, verdict) for rollout, verdict in _tried(record)]
 
 
-def correct(record: Record) -> list[Attempt]:
+def correct(record: Record) -> Iterator[Attempt]:
     """The correct ones, shortest first."""
-    found = [Attempt(r, v) for r, v in _tried(record) if v.correct]
-    return sorted(found, key=_length)
+    found = [(rollout, verdict) for rollout, verdict in _tried(record) if verdict.right and verdict.supported]
+    # One at a time, since most views want the first alone.
+    return map(Attempt._make, sorted(found, key=_length))
 
 
 def _tried(record: Record) -> Iterable[tuple[Rollout, Verdict]]:
@@ -139,8 +141,8 @@ def _tried(record: Record) -> Iterable[tuple[Rollout, Verdict]]:
     return zip(rollouts, verdicts, strict=True)
 
 
-def _length(attempt: Attempt) -> tuple[int, int, int]:
-    verdict = attempt.verdict
+def _length(tried: tuple[Rollout, Verdict]) -> tuple[int, int, int]:
+    verdict = tried[1]
     return verdict.steps, verdict.calls, verdict.sample
 
 

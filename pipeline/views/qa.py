@@ -66,7 +66,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     draft, lineage = record.draft, record.lineage
     if draft is None:
         return
-    measured = record.measured
+    measured, (difficulty, solve_rate) = record.measured, record.hardness
     hits = [verdict.hit_step for verdict in correct(measured) if verdict.hit_step is not None]
     yield {
         "id": record.key,
@@ -75,8 +75,8 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
         "answer_aliases": list(draft.answer_aliases),
         "answer_type": draft.answer_type.value,
         "target_steps": record.seed.target_steps,
-        "difficulty": record.difficulty,
-        "solve_rate": record.solve_rate,
+        "difficulty": difficulty,
+        "solve_rate": solve_rate,
         "hit_step": min(hits, default=None),
         "rollouts": len(measured),
         "assessments": [assessment.model_dump() for assessment in record.assessments],

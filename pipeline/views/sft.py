@@ -42,26 +42,30 @@ BESIDE = {"verl_sft.py": shipped_file("verl_sft.py")}
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     solved = (_row(record, environment, rollout, verdict) for rollout, verdict in correct(record))
     if shortest := next((row for row in solved if row), None):
-        yield {**shortest, "agent": "solver", "resisted": None}
+        shortest.update(agent="solver", resisted=None)
+        yield shortest
     for lesson in record.lessons:
         row = _row(record, environment, lesson.rollout, lesson.verdict) if lesson.kept else None
         if row:
-            yield {**row, "agent": "teacher", "resisted": lesson.resisted if lesson.encounters else None}
+            row.update(agent="teacher", resisted=lesson.resisted if lesson.encounters else None)
+            yield row
 
 
 def _row(record: Record, environment: Environment, rollout: Rollout, verdict: Verdict) -> dict[str, Any] | None:
     draft = record.draft
     if not draft or not fit(rollout.trajectory):
         return None
-    texts = under(environment, rollout.trajectory.messages)
+    messages = rollout.trajectory.messages
+    texts = under(environment, messages)
     if not texts:
         return None
+    learnt = [message.role == "assistant" for message in messages]
     at = found_at(draft, rollout, verdict)
     return {
         "messages": texts,
         "tools": environment.offered,
-        "loss": [message.role == "assistant" for message in rollout.trajectory.messages],
-        "weight": weight(rollout.trajectory.messages),
+        "loss": learnt,
+        "weight": weight(sum(learnt)),
         "steps": verdict.steps,
         "hit_step": verdict.hit_step,
         "useful_steps": useful_steps(rollout),

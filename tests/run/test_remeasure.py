@@ -56,7 +56,7 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
     assert (opened.status, opened.difficulty, opened.lineage.model) == (Status.REJECTED, 3, "scripted + strong")
     assert not taken(opened)
     assert taken(opened, ("beyond_solver",))
-    assert len(correct(opened)) == 4
+    assert len(list(correct(opened))) == 4
     assert accepted == ACCEPTED.model_copy(update={"assessments": accepted.assessments})
     assert len(accepted.assessments) == 2
     assert broken == BROKEN

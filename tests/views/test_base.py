@@ -17,7 +17,7 @@ def test_below_target_is_taken_when_asked_for_and_measured():
 
 
 def test_correct_rollouts_come_shortest_first():
-    attempts = base.correct(below_target())
+    attempts = list(base.correct(below_target()))
     assert [a.verdict.steps for a in attempts] == sorted(a.verdict.steps for a in attempts)
     assert attempts[0].verdict.steps == 1
     assert all(a.verdict.correct and a.rollout.sample == a.verdict.sample for a in attempts)
@@ -37,4 +37,4 @@ def test_the_rollouts_of_a_relaxed_pair_are_those_of_its_last_draft():
     relaxed = record.model_copy(
         update={"rounds": (tried, gave_up), "confirmation": (), "confirmation_verdicts": (), "reason": "relaxed"}
     )
-    assert len(base.correct(relaxed)) == sum(v.correct for v in record.confirmation_verdicts) > 0
+    assert len(list(base.correct(relaxed))) == sum(v.correct for v in record.confirmation_verdicts) > 0

@@ -6,7 +6,7 @@ from pipeline.config import RunConfig
 from pipeline.types import Stop
 from pipeline.views import base, sft
 from tests.lessons import taught
-from tests.records import accepted, confirmed, draft, rollout, round_, world
+from tests.records import accepted, confirmed, draft, rollout, round_, trajectory, world
 
 ENVIRONMENT = environment(RunConfig())
 
@@ -101,3 +101,14 @@ def test_loss_falls_on_what_the_assistant_says_alone():
         roles = [orjson.loads(message)["role"] for message in row["messages"]]
         assert row["loss"] == [role == "assistant" for role in roles]
         assert "tool" in roles
+
+
+@pytest.mark.parametrize(("searches", "weight"), [(49, 1), (50, 2)])
+def test_a_row_is_weighed_by_the_turns_of_its_assistant_alone(searches, weight):
+    record, w = only("right"), world(1)
+    solved, last = record.confirmation[0], ("answer", {"answer": w.year})
+    asked = [(f"{w.town.title} {n}", w.noise[:1]) for n in range(searches)]
+    long = trajectory(solved.trajectory.messages[:2], asked, last)
+    taken = record.model_copy(update={"confirmation": (solved.model_copy(update={"trajectory": long}),)})
+    (row,) = rows(taken.model_copy(update={"rounds": only("wrong").rounds}))
+    assert (len(row["messages"]), row["weight"]) == (2 * searches + 3, weight)
