@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.facts_subject import plain
+from pipeline.embedded.facts_subject import BE, plain
 from pipeline.embedded.observed import Seen
 from pipeline.text import MONTHS, contains, dates, numbers, sentences
 
@@ -23,7 +23,7 @@ _UNASKED = re.compile(r"note|coordinates|difference|etymology|sample|description
 _NAME = re.compile(r"[A-Z][\w’'-]+(?: (?:of (?:the )?|and |y |da )?[A-Z][\w’'-]+)*")
 _LEAST = 20
 """Smaller numbers are guessed."""
-_TELLS = re.compile(r" (?:is|was|has|had|became|gained|[a-z]+ed)\b")
+_VERB = re.compile(r" ([a-z]+)\b")
 _OUTSIDE = re.compile(
     r"\b(?:he|she|his|him|her|they|their|them|this|that|these|those|such|both|former|latter|respectively|also|then|"
     r"another|however|again|same|subsequent(?:ly)?|aftermath|since)\b|[\"“”:;&]"
@@ -172,12 +172,16 @@ def _tellers(page: Seen, title: str, sort: str) -> tuple[Teller, ...]:
     for span in sentences(page.text):
         text = page.text[span.start : span.end]
         about = subject.match(text)
-        verb = _TELLS.match(text, about.end()) if about and text.endswith(".") else None
-        if not about or not verb:
+        verb = _VERB.match(text, about.end()) if about and text.endswith(".") else None
+        if not about or not verb or not _tells(verb.group(1)):
             continue
         began, rest = about.group(1).rstrip(", "), re.sub(r" \([^()]*\)", "", text[about.end() :].rstrip(". "))
         clause = f"{began[:1].lower()}{began[1:]}{rest}".strip()
         particular = len(set(_PARTICULAR.findall(clause))) > 1 or len(clause.split()) > _LONG // 2
         if particular and len(clause.split()) <= _LONG and not _OUTSIDE.search(clause) and not contains(clause, title):
-            found.append(Teller(page, text, f"that {clause}", lexicon.base(verb.group().strip())))
+            found.append(Teller(page, text, f"that {clause}", lexicon.base(verb.group(1))))
     return tuple(found)
+
+
+def _tells(verb: str) -> bool:
+    return verb in BE or verb == "has" or (lexicon.base(verb) != verb and not verb.endswith(("s", "ing")))

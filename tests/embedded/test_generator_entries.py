@@ -1,0 +1,156 @@
+"""Questions about the entries of a reference work: tables and prose on pages of one name."""
+
+from typing import Any
+
+import pytest
+
+from pipeline.agents.tools import GENERATOR_TOOLS, REFINER_TOOLS
+from pipeline.embedded.generator import propose
+from pipeline.embedded.generator_table import Works, tabular
+from pipeline.embedded.generator_told import Drawn, drafts
+from pipeline.embedded.observed import Seen
+from pipeline.embedded.refiner import revise
+from pipeline.text import contains
+from pipeline.types import Passage, sha256
+from tests.embedded import test_generator
+from tests.embedded.test_generator import converse, start
+from tests.embedded.test_refiner import request
+
+PAGES = {
+    "Numidia (Introduction)": "Background: Numidia broke away from Gallia in 1903 and joined the Oslo League in 1920. "
+    "The country has many ruins. In 1950, the country joined the Pact of Tarn with Velia after a long war. "
+    "It was poor.",
+    "Numidia (Government)": "Capital > name: Vessby\nNational holiday: Harvest Day, 3 May\nSuffrage: 18 years of age",
+    "Numidia (People)": "Birth rate: 25.4 births/1,000\nMedian age > male: 29.3 years\nLanguages: Numidian",
+    "Gallia (Introduction)": "Background: Gallia adopted the Charter of Brandt in 1991 and left it in 2004. The "
+    "country gained independence in 1820. Later the country was poor.",
+    "Gallia (Government)": "Capital > name: Holmstad\nNational anthem: Song of Dawn\nSuffrage: 18 years of age",
+    "Gallia (Economy)": "Imports - partners: Velia 33%, Numidia 12%\nLabor force: 3.502 million (2024 est.)\n"
+    "Location: Eastern Coast, west of Velia",
+    "Velia (Government)": "Capital > name: Orrby\nCountry name > former: Kingdom of Velia\nIndependence: 7 April 1703",
+    "Velia (Geography)": "Coastline: 340 km\nElevation > highest point: Mount Brandt 2,190 m\nArea > total: 99,100 km",
+    "Thule (Economy)": "Exports - partners: Gallia 40%, Velia 2%\nLabor force: 1.2 million",
+    "Thule (Government)": "Capital > name: Kvanne\nSuffrage: 16 years of age",
+    "Velia (Introduction)": "Background: Velia was never at war. The country is cold.",
+}
+PASSAGES = [
+    Passage(id=f"e{n}#0", document_id=f"e{n}", title=title, text=text, start=0, end=len(text))
+    for n, (title, text) in enumerate(PAGES.items())
+]
+SEEN = [Seen(p.shown_id, p.title, p.text) for p in PASSAGES]
+
+
+@pytest.fixture(autouse=True)
+def world(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(test_generator, "PASSAGES", PASSAGES)
+    for passage in PASSAGES:
+        monkeypatch.setitem(test_generator.BY_ID, passage.shown_id, passage)
+
+
+def chance(text: str) -> float:
+    return int(sha256(text)[:8], 16) / 16**8
+
+
+def drawn(steps: int, kind: str = "number", seed: int = 2) -> list[Drawn]:
+    return list(drafts(Works(SEEN), SEEN[seed], steps, kind, chance))
+
+
+def clauses(title: str) -> set[str]:
+    return {teller.clause for teller in Works(SEEN).tellers[title]}
+
+
+def test_pages_of_one_name_are_one_entry_and_say_what_it_is() -> None:
+    works = Works([*SEEN, Seen("p1", "Rain", "Rain falls: on the coast.\nIt rains: much.")])
+    assert works.sorts == dict.fromkeys(("Numidia", "Gallia", "Velia", "Thule"), "country")
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "expected"),
+    [
+        ("Velia (Geography)", "Coastline: 340 km\nArea: 99 sq km", True),
+        ("Velia (Introduction)", "Background: Velia is cold.", True),
+        ("Gilmore Girls: A Year in the Life", "Gilmore Girls: A Year in the Life is a series.", False),
+        ("Call Me Thief (film)", "Call Me Thief (Afrikaans: Noem My Skollie) is a film.", False),
+    ],
+)
+def test_one_colon_makes_no_table(title: str, text: str, expected: bool) -> None:
+    assert tabular(Seen("p1", title, text)) is expected
+
+
+def test_an_entry_is_told_by_what_no_other_has() -> None:
+    told = clauses("Numidia")
+    assert "that broke away from Gallia in 1903 and joined the Oslo League in 1920" in told
+    assert "that in 1950 joined the Pact of Tarn with Velia after a long war" in told
+    assert "whose capital is Vessby" in told
+    assert "whose languages is Numidian" not in told, "a plural is quoted"
+    assert not any("many ruins" in clause for clause in told), "as many have"
+    assert "that stands first under “Imports - partners” for Gallia" in clauses("Velia")
+    assert not any("Eastern Coast" in clause for clause in clauses("Gallia")), "the row says more"
+    assert not any("1820" in clause for clause in clauses("Gallia")), "a year alone tells nobody"
+
+
+def test_what_two_entries_have_tells_neither() -> None:
+    twin = [Seen("p8", "Ultima (Government)", "Capital > name: Vessby\nSuffrage: 21"), Seen("p9", "Ultima (Land)", "x")]
+    works = Works([*SEEN, *twin])
+    assert "whose capital is Vessby" not in {teller.clause for teller in works.tellers["Numidia"]}
+
+
+@pytest.mark.parametrize("steps", [2, 3, 4])
+def test_every_entry_on_the_way_takes_a_step(steps: int) -> None:
+    found = drawn(steps)
+    assert found
+    for draft in found:
+        assert len(draft.hops) == steps
+        assert len({hop["passage_id"] for hop in draft.hops}) == steps
+        assert draft.hops[-1]["answer"] == draft.answer
+        assert not contains(draft.question, draft.answer)
+        assert not any(contains(draft.question, hop["answer"]) for hop in draft.hops), draft.question
+        for before, hop in zip(draft.hops, draft.hops[1:], strict=False):
+            assert contains(hop["sub_question"], before["answer"])
+
+
+def test_a_name_within_gives_way_to_a_description() -> None:
+    asked = {draft.question.partition(" for ")[2] or draft.question for draft in drawn(3)}
+    assert any(
+        "that broke away from the country whose capital is Holmstad in 1903 and joined" in question
+        for question in asked
+    ), asked
+
+
+def test_labels_that_read_as_english_are_said_and_others_quoted() -> None:
+    questions = {draft.question for draft in drawn(2, "entity", seed=1)} | {draft.question for draft in drawn(2)}
+    assert any(question.startswith("What is the birth rate of the country that") for question in questions)
+    assert any("“Median age > male”" in question for question in questions)
+    assert not any("Suffrage" in question for question in questions), "18 is guessed"
+
+
+@pytest.mark.parametrize("seed", ["Numidia (People)", "Gallia (Economy)", "Velia (Geography)"])
+@pytest.mark.parametrize("steps", [2, 3])
+def test_the_generator_reads_and_proposes(seed: str, steps: int) -> None:
+    draft, queries = converse(propose, start_at(seed, steps), GENERATOR_TOOLS, 40)
+    check(draft)
+    assert len(draft.hops) == steps
+    assert draft.family == "chain"
+    assert len(queries) == len(set(queries))
+
+
+def test_the_refiner_asks_something_else() -> None:
+    made, _ = converse(propose, start_at("Numidia (People)", 2), GENERATOR_TOOLS, 40)
+    revised, _ = converse(revise, request(made, "unsolved", "solver_error"), REFINER_TOOLS, 0)
+    check(revised)
+    assert revised.question != made.question
+    assert len(revised.hops) == 2
+
+
+def start_at(title: str, steps: int) -> Any:
+    return start(title, kind="number", steps=steps, budget=40)
+
+
+def check(draft: Any) -> None:
+    """What the audit will ask; an entry's name is the title without its page."""
+    for hop in draft.hops:
+        passage = test_generator.BY_ID[hop.passage_id]
+        assert contains(hop.quote, hop.answer) or passage.title.startswith(f"{hop.answer} (")
+        assert hop.quote in passage.text
+    assert draft.hops[-1].answer == draft.answer
+    assert not contains(draft.question, draft.answer)
