@@ -42,6 +42,9 @@ _NEVER_ENDS = frozenset(
 )
 _BLANK = re.compile(r"[\s(]")
 _INITIALS = re.compile(r"[A-Z](\.[A-Z])*")
+_WIDE = 50
+_CLOSED = re.compile(r"[.!?:;][\"'”’)\]]*$")
+_ITEM = re.compile(r"[-*•#|]|\d+[.)] |[A-Z][^.:]{1,80}: ")
 _END = re.compile(r"[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]*[A-Z0-9]|\s*$)|\n+")
 
 
@@ -103,8 +106,17 @@ def _trim(text: str, start: int, end: int) -> Span:
 
 
 def trimmed(text: str) -> str:
-    """The text as agents are shown it: without spare blanks and empty lines, but line by line, so a table stays one."""
-    return "\n".join(" ".join(line.split()) for line in text.split("\n") if line.strip())
+    """The text as agents are shown it: line by line, so that a table stays one, without spare blanks and empty lines,
+    and with the lines joined that were broken for their width alone."""
+    shown, before = [], ""
+    for line in (" ".join(line.split()) for line in text.split("\n") if line.strip()):
+        wide = line[0].islower() or len(before) >= _WIDE
+        if before and wide and not _CLOSED.search(before) and not _ITEM.match(line):
+            shown[-1] += f" {line}"
+        else:
+            shown.append(line)
+        before = line
+    return "\n".join(shown)
 
 
 @lru_cache(maxsize=4096)

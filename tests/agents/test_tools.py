@@ -12,6 +12,23 @@ def test_a_table_stays_a_table() -> None:
     assert render([TABLE]) == f"Doc 1 [{TABLE.shown_id}] Velia (Land)\nCoastline: 340 km\nCapital > name: Vessby"
 
 
+def test_lines_broken_for_their_width_are_joined() -> None:
+    wrapped = passage(
+        "w",
+        "Velia",
+        "Velia broke away from Numidia after the war of 1903,\nwhich had been long. It has many ruins, as the League\n"
+        "of Tarn has\nfound.\n\n- a river\n- a hill\n\nCapital: Vessby\nOpened: 1641",
+    )
+    assert render([wrapped]).split("\n")[1:] == [
+        "Velia broke away from Numidia after the war of 1903, which had been long. It has many ruins, as the League of "
+        "Tarn has found.",
+        "- a river",
+        "- a hill",
+        "Capital: Vessby",
+        "Opened: 1641",
+    ]
+
+
 def test_what_is_shown_is_seen_and_no_text_makes_itself_a_passage() -> None:
     found = seen(render([TABLE, PROSE, TABLE]))
     assert [(passage.id, passage.title) for passage in found] == [

@@ -63,7 +63,7 @@ def test_a_title_takes_one_line_whatever_stands_in_it(ask: Ask, served: Served, 
             return [[Hit(passage=odd, score=1.0)] for _ in queries]
 
     (hits,) = post(ask, served._replace(retriever=One()), queries=["x"]).json()["result"]  # type: ignore[arg-type]
-    assert hits[0]["contents"] == '"A title"\nText of\ntwo lines.'
+    assert hits[0]["contents"] == '"A title"\nText of two lines.'
 
 
 @pytest.mark.parametrize("topk", [None, 1, 5, 9])
