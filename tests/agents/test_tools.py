@@ -13,15 +13,18 @@ def test_a_table_stays_a_table() -> None:
 
 
 def test_lines_broken_for_their_width_are_joined() -> None:
-    wrapped = passage(
-        "w",
-        "Velia",
-        "Velia broke away from Numidia after the war of 1903,\nwhich had been long. It has many ruins, as the League\n"
-        "of Tarn has\nfound.\n\n- a river\n- a hill\n\nCapital: Vessby\nOpened: 1641",
-    )
-    assert render([wrapped]).split("\n")[1:] == [
-        "Velia broke away from Numidia after the war of 1903, which had been long. It has many ruins, as the League of "
-        "Tarn has found.",
+    text = """Velia left Numidia, its neighbour, after a war that was
+long. It has ruins, which some of the towns on the
+Tarn
+keep.
+
+- a river
+- a hill
+
+Capital: Vessby
+Opened: 1641"""
+    assert render([passage("w", "Velia", text)]).split("\n")[1:] == [
+        " ".join(text.partition("\n\n")[0].split()),
         "- a river",
         "- a hill",
         "Capital: Vessby",
