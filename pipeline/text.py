@@ -108,7 +108,8 @@ def _trim(text: str, start: int, end: int) -> Span:
 def trimmed(text: str) -> str:
     """The text as agents are shown it: line by line, so that a table stays one, without spare blanks and empty lines,
     and with the lines joined that were broken for their width alone."""
-    shown, before = [], ""
+    shown: list[str] = []
+    before = ""
     for line in (" ".join(line.split()) for line in text.split("\n") if line.strip()):
         wide = line[0].islower() or len(before) >= _WIDE
         if before and wide and not _CLOSED.search(before) and not _ITEM.match(line):
