@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pipeline.embedded import lexicon
 from pipeline.embedded.facts_subject import BE, plain
 from pipeline.embedded.observed import Seen
-from pipeline.text import MONTHS, contains, dates, numbers, sentences
+from pipeline.text import MONTHS, contains, dates, numbers, sentences, words
 
 _LABEL = r"[A-Z][^.:\n]{1,80}"
 _ROW = re.compile(rf"^({_LABEL}): [-$]?(?=\S)", re.MULTILINE)
@@ -84,14 +84,15 @@ class Works:
     def _rows(self, title: str) -> list[Row]:
         found = [row for page in self.pages[title] for row in _rows(page)]
         labels = Counter(row.label for row in found)
-        return [row for row in found if labels[row.label] == 1 and not contains(title, row.answer)]
+        return [row for row in found if labels[row.label] == 1 and not _alike(title, row.answer)]
 
     def _tellers(self, title: str) -> list[Teller]:
         told = [teller for page in self.pages[title] for teller in _tellers(page, title, self.sorts[title])]
         for row in self.rows[title]:
             whole = row.quote.endswith(row.answer)  # "Eastern Asia, bordering ..." is not all that it says
-            if row.kind == "entity" and whole and simple(row):
-                told.append(Teller(row.passage, row.quote, f"whose {said(row)} is {row.answer}", said(row)))
+            if row.kind == "entity" and whole:
+                label = said(row) if simple(row) else f"“{row.label}”"
+                told.append(Teller(row.passage, row.quote, f"whose {label} is {row.answer}", said(row)))
         for other, row in self.firsts:
             if row.answer == title and other != title:
                 clause = f"that stands first under “{row.label}” for {other}"
@@ -118,6 +119,11 @@ def said(row: Row) -> str:
 
 def _short(label: str) -> str:
     return re.sub(r" > (?:name|total)\s*$", "", label).strip()
+
+
+def _alike(title: str, value: str) -> bool:
+    """ "Kenyan" says Kenya."""
+    return bool({word[:4] for word in words(title)} & {word[:4] for word in words(value)})
 
 
 def _often(said: Counter[str], least: int) -> str:

@@ -28,6 +28,10 @@ _FRAMES = (
     "Under “{label}”, what {what} is given for {whom}?",
     "Which {what} is given for {whom} under “{label}”?",
     "What {what} does the entry for {whom} give under “{label}”?",
+    "In the entry for {whom}, what {what} stands under “{label}”?",
+    "For {whom}, which {what} is found under “{label}”?",
+    "What is stated under “{label}” for {whom}?",
+    "Which {what} stands under “{label}” in the entry for {whom}?",
 )
 
 
@@ -67,13 +71,18 @@ def drafts(works: Works, seed: Seen, steps: int, kind: str, chance: Callable[[st
     own = plain(seed.title)
     for title in sorted(works.sorts, key=lambda title: (title != own, chance(title))):
         ways = list(islice(_ways(works, title, steps - 1), _MOST_WAYS))
-        ways.sort(key=lambda way: (way[0].teller.clause.startswith("whose"), chance(way[-1].teller.quote)))
+        ways.sort(key=lambda way: (sum(_by_row(told) for told in way), chance(way[-1].teller.quote)))
         rows = [(row.kind != kind, row.passage.id != seed.id, chance(row.quote), row) for row in works.rows[title]]
         for place, (*_, drawn, row) in enumerate(sorted(rows)):
             start = place % max(1, len(ways))
             way = next((way for way in ways[start:] + ways[:start] if _sound(row, way)), None)
             if way:
                 yield _draft(works, row, way, int(len(_FRAMES) * drawn))
+
+
+def _by_row(told: Told) -> bool:
+    """Sentences say more than "whose capital is"."""
+    return told.teller.clause.startswith("whose")
 
 
 def _ways(works: Works, title: str, length: int, passed: tuple[str, ...] = ()) -> Iterator[tuple[Told, ...]]:
