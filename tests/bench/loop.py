@@ -50,6 +50,8 @@ class Ended(NamedTuple):
     """Held, and the audit finds as many needed hops as the target has steps: no detours of a weak solver."""
     spent: dict[str, int]
     """Calls by role."""
+    fresh: int
+    """Calls of the fresh rollouts that told whether it holds, where the arm has no such stage."""
 
     @property
     def calls(self) -> int:
@@ -77,8 +79,10 @@ async def run(seed: Seed, site: Site) -> Ended:
     spent = {role: usage.calls for role, usage in record.usage.items()}
     relaxed = record.reason == "relaxed"
     accepted = record.status is Status.ACCEPTED and not relaxed
-    held = accepted and (site.config.loop.confirm or await holds(record, site))
-    return Ended(held, accepted, relaxed, held and await sound(record, site), spent)
+    held, fresh = accepted, 0
+    if accepted and not site.config.loop.confirm:
+        held, fresh = await holds(record, site)
+    return Ended(held, accepted, relaxed, held and await sound(record, site), spent, fresh)
 
 
 async def sound(record: Record, site: Site) -> bool:
@@ -87,11 +91,12 @@ async def sound(record: Record, site: Site) -> bool:
     return not any(finding.fatal for finding in found)
 
 
-async def holds(record: Record, site: Site) -> bool:
-    """Do K fresh rollouts find it at its target? Not counted as calls: the arm has no such stage."""
+async def holds(record: Record, site: Site) -> tuple[bool, int]:
+    """Do K fresh rollouts find it at its target? Their calls are counted apart: the arm has no such stage."""
     assert record.draft is not None
-    verdicts = episode.verdicts_of(await episode.confirm(record.draft, site))
-    return assess.label(verdicts, record.seed.target_steps) is Label.CANDIDATE
+    tried = await episode.confirm(record.draft, site)
+    calls = sum(rollout.trajectory.usage.calls + verdict.usage.calls for rollout, verdict in tried)
+    return assess.label(episode.verdicts_of(tried), record.seed.target_steps) is Label.CANDIDATE, calls
 
 
 def pairs(ended: Sequence[Ended]) -> float:
@@ -106,6 +111,11 @@ def calls_per_pair(ended: Sequence[Ended]) -> float:
 def calls_per_sound_pair(ended: Sequence[Ended]) -> float:
     kept = sum(e.sound for e in ended)
     return sum(e.calls for e in ended) / kept if kept else math.nan
+
+
+def all_calls_per_sound_pair(ended: Sequence[Ended]) -> float:
+    kept = sum(e.sound for e in ended)
+    return sum(e.calls + e.fresh for e in ended) / kept if kept else math.nan
 
 
 def ratio(ours: list[Ended], theirs: list[Ended], figure: Callable[[Sequence[Ended]], float]) -> Interval:
@@ -138,7 +148,8 @@ def report(ended: dict[str, list[Ended]], ground: Ground) -> bool:
     fewer = ratio(ended["default"], ended["sage"], calls_per_pair)
     good = more.value >= 1 and fewer.value <= MOST_CALLS
     sounder = ratio(ended["default"], ended["sage"], calls_per_sound_pair)
-    print(f"\ndefault / sage: calls per pair that is sound as well {sounder}")
+    equal = ratio(ended["default"], ended["sage"], all_calls_per_sound_pair)
+    print(f"\ndefault / sage: calls per pair that is sound as well {sounder}, with the fresh rollouts of both {equal}")
     print(f"default / sage: pairs {more}, calls per pair {fewer} (at least 1 and at most {MOST_CALLS})")
     print("kept" if good else "BROKEN")
     return good
