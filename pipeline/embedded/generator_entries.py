@@ -13,8 +13,6 @@ from pipeline.embedded.generator_walk import MOST_TURNS, Walk
 from pipeline.text import words
 
 _LOOKED_AT = 60
-_TOP = 3
-"""How far down a result a passage counts as found."""
 _AT_ONCE = 8
 _LABELS = 4
 """By which other entries are told, and this one may be."""
@@ -50,14 +48,8 @@ class Entries:
         return [query for query in _trials(draft) if query not in self.walk.found and words(query)]
 
     def failed(self, draft: Drawn) -> bool:
-        """Does a search show that a hop's passage is not found by it, a later one is, or that one search brings all?"""
-        homes = [hop["passage_id"] for hop in draft.hops]
-        *single, whole = _trials(draft)
-        for place, query in enumerate(single):
-            shown = [hit.id for hit in self.walk.found.get(query, ())]
-            if set(shown[:_TOP]) & set(homes[place + 1 :]) or (shown and homes[place] not in shown):
-                return True
-        return set(homes) <= {hit.id for hit in self.walk.found.get(whole, ())[:_TOP]}
+        """Does a search that was made for it show that fewer would do, or that a hop's own would not?"""
+        return self.walk.refuted([hop["passage_id"] for hop in draft.hops], _trials(draft))
 
     def frontier(self) -> list[str]:
         """The pages of the seed's entry, then those that tell the entries which it mentions."""

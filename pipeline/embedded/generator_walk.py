@@ -113,9 +113,11 @@ class Walk:
     def failed(self, chain: Chain) -> bool:
         """Does a search that was made for it show that fewer would do, or that a hop's own would not?"""
         homes = [stated.passage.id for stated in chain.evidence]
-        if self._leaks(chain):
-            return True
-        *single, whole = self.trials(chain)
+        return self._leaks(chain) or self.refuted(homes, self.trials(chain))
+
+    def refuted(self, homes: list[str], trials: list[str]) -> bool:
+        """`homes`: the passage of each hop; `trials`: the question of each, and the whole."""
+        *single, whole = trials
         for place, query in enumerate(single):
             shown = [hit.id for hit in self.found.get(query, ())]
             if set(shown[:_TOP]) & set(homes[place + 1 :]) or (shown and homes[place] not in shown):
