@@ -23,22 +23,26 @@ _UNASKED = re.compile(r"note|coordinates|difference|etymology|sample|description
 _NAME = re.compile(r"[A-Z][\w’'-]+(?: (?:of (?:the )?|and |y |da )?[A-Z][\w’'-]+)*")
 _LEAST = 20
 """Smaller numbers are guessed."""
+_ASIDE = re.compile(rf"\([^()]*\)|/[\d,]+|\b(?:{'|'.join(MONTHS)})\b")
+"""What may follow a value: a note, the rest of a rate, a day."""
+_MORE = re.compile(r"\d|(?:\S+\s+){8}")
+"""A second figure, or more than a unit."""
 _VERB = re.compile(r" ([a-z]+)\b")
 _OUTSIDE = re.compile(
     r"\b(?:he|she|his|him|her|they|their|them|this|that|these|those|such|both|former|latter|respectively|also|then|"
-    r"another|however|again|same|subsequent(?:ly)?|aftermath|since)\b|[\"“”:;&]"
+    r"another|however|again|same|subsequent(?:ly)?|aftermath|since)\b|, (?:and|but) (?:it|its|the)\b|[\"“”:;&]"
 )
-"""Words that point at other sentences."""
+"""What points at other sentences, or begins a clause of its own."""
 _SORT = re.compile(r"\b[Tt]he ([a-z]+)\b(?! of\b)")
 _NO_SORT = frozenset(
-    """capital region area north south coast world sea river lake city government population economy court house
+    """capital region area north south coast world sea river lake city government population economy court house site
     building border port center centre president party king people""".split()
 )
 """Parts of what an entry is about, more often than itself."""
 _LONG = 25
 """Words of what tells an entry, at most."""
 _PARTICULAR = re.compile(r"\b(?:[A-Z][\w’'-]+|\d{4})\b")
-"""Two of these tell an entry, as do many words; many have "attained independence in 1962"."""
+"""Two of these tell an entry; many have "attained independence in 1962"."""
 
 
 class Row(NamedTuple):
@@ -72,7 +76,7 @@ class Works:
         }
         said = {title: _sorts(of) for title, of in self.pages.items()}
         usual = _often(sum(said.values(), Counter()), 1)
-        self.sorts = {title: _often(of, 2) or usual for title, of in said.items()} if usual else {}
+        self.sorts = {title: _often(of, 2 * of[usual] + 1) or usual for title, of in said.items()} if usual else {}
         """What each entry is: "country"; as most of them, where its own pages do not say."""
         self.firsts = [(title, row) for title, of in self.pages.items() for page in of for row in _firsts(page)]
         """Rows whose value begins with a name, which may be another entry's, with the entry that has them."""
@@ -151,9 +155,11 @@ def _rows(page: Seen) -> tuple[Row, ...]:
 
 @lru_cache(maxsize=4096)
 def _firsts(page: Seen) -> tuple[Row, ...]:
-    """ "Imports - partners: China 22%, India 9%" """
-    named = re.compile(rf"^({_LABEL}): ({_NAME.pattern})(?=,| \d).*", re.MULTILINE)
-    return tuple(Row(page, match[1], match[0], match[2], "entity") for match in named.finditer(page.text))
+    """ "Imports - partners: China 22%, India 9%, Chad 2%": shares in falling order, or the first says nothing."""
+    named = re.compile(rf"^({_LABEL}): ({_NAME.pattern}) \d[\d.]*%.*", re.MULTILINE)
+    found = [Row(page, match[1], match[0], match[2], "entity") for match in named.finditer(page.text)]
+    shares = [[float(share) for share in re.findall(r"\b(\d+(?:\.\d+)?)%", row.quote)] for row in found]
+    return tuple(row for row, of in zip(found, shares, strict=True) if len(of) > 1 and of == sorted(set(of))[::-1])
 
 
 def _value(text: str) -> tuple[str, str] | None:
@@ -164,8 +170,10 @@ def _value(text: str) -> tuple[str, str] | None:
     if counted and counted[0].span.start == 0:
         after = text[counted[0].span.end :]
         good = text[0].isdigit() and counted[0].value > _LEAST and not re.match(r"[-/’'(]|,\d| [A-Z]", after)
-        return (text[: counted[0].span.end], "number") if good else None
-    whole = re.split(r"[;,(]", text)[0].strip()
+        return (text[: counted[0].span.end], "number") if good and not _MORE.search(_ASIDE.sub("", after)) else None
+    whole = re.split(r"[;,(]| \d", text)[0].strip()
+    if re.search("[A-Z]", _ASIDE.sub("", text[len(whole) :])):
+        return None  # "Dakar, Thies": one of many
     fits = len(whole) > 3 and len(whole.split()) < 6 and not set(whole.split()) & {*MONTHS, "None"}
     return (whole, "entity") if fits and _NAME.fullmatch(whole) else None
 
@@ -183,7 +191,7 @@ def _tellers(page: Seen, title: str, sort: str) -> tuple[Teller, ...]:
             continue
         began, rest = about.group(1).rstrip(", "), re.sub(r" \([^()]*\)", "", text[about.end() :].rstrip(". "))
         clause = f"{began[:1].lower()}{began[1:]}{rest}".strip()
-        particular = len(set(_PARTICULAR.findall(clause))) > 1 or len(clause.split()) > _LONG // 2
+        particular = len(set(_PARTICULAR.findall(clause))) > 1
         if particular and len(clause.split()) <= _LONG and not _OUTSIDE.search(clause) and not contains(clause, title):
             found.append(Teller(page, text, f"that {clause}", lexicon.base(verb.group(1))))
     return tuple(found)
