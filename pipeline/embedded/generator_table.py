@@ -35,8 +35,8 @@ _OUTSIDE = re.compile(
 """What points at other sentences, or begins a clause of its own."""
 _SORT = re.compile(r"\b[Tt]he ([a-z]+)\b(?! of\b)")
 _NO_SORT = frozenset(
-    """capital region area north south coast world sea river lake city government population economy court house site market
-    building border port center centre president party king people""".split()
+    """capital region area north south coast world sea river lake city government population economy court house
+    building border port center centre president party king people site market""".split()
 )
 """Parts of what an entry is about, more often than itself."""
 _LONG = 25
