@@ -41,7 +41,7 @@ _NO_SORT = frozenset(
 """Parts of what an entry is about, more often than itself."""
 _LONG = 25
 """Words of what tells an entry, at most."""
-_PARTICULAR = re.compile(r"\b(?:[A-Z][\w’'-]+|\d{4})\b")
+PARTICULAR = re.compile(r"\b(?:[A-Z][\w’'-]+|\d{4})\b")
 """Two of these tell an entry; many have "attained independence in 1962"."""
 
 
@@ -191,7 +191,7 @@ def _tellers(page: Seen, title: str, sort: str) -> tuple[Teller, ...]:
             continue
         began, rest = about.group(1).rstrip(", "), re.sub(r" \([^()]*\)", "", text[about.end() :].rstrip(". "))
         clause = f"{began[:1].lower()}{began[1:]}{rest}".strip()
-        particular = len(set(_PARTICULAR.findall(clause))) > 1
+        particular = len(set(PARTICULAR.findall(clause))) > 1
         if particular and len(clause.split()) <= _LONG and not _OUTSIDE.search(clause) and not contains(clause, title):
             found.append(Teller(page, text, f"that {clause}", lexicon.base(verb.group(1))))
     return tuple(found)

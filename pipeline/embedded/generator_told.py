@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipeline.embedded.facts_subject import plain
-from pipeline.embedded.generator_table import Row, Teller, Works, said, simple
+from pipeline.embedded.generator_table import PARTICULAR, Row, Teller, Works, said, simple
 from pipeline.embedded.observed import Seen
 from pipeline.text import contains, dates
 
@@ -108,10 +108,12 @@ def _named(other: str, clause: str) -> re.Match[str] | None:
 def _over(title: str, teller: Teller, named: re.Match[str], rest: tuple[Told, ...]) -> Iterator[tuple[Told, ...]]:
     """What follows the name stays after a short description, and is left out after a long one where it can be."""
     before, after = teller.clause[: named.start(1)], teller.clause[named.end() :]
-    if len(rest) == 1 and len(rest[0].before.split()) <= _SHORT:
+    if len(rest) > 1 or len(rest[0].before.split()) > _SHORT:
+        if not _CAN_GO.match(after):
+            return
+        after = ""
+    if PARTICULAR.search(before + after):  # many have "achieved independence from the country ..."
         yield (Told(title, teller, before, after), *rest)
-    elif _CAN_GO.match(after):
-        yield (Told(title, teller, before), *rest)
 
 
 def _sound(row: Row, way: tuple[Told, ...]) -> bool:

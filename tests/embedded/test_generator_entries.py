@@ -18,14 +18,14 @@ from tests.embedded.test_refiner import request
 
 PAGES = {
     "Numidia (Introduction)": "Background: Numidia broke away from Gallia in 1903 and joined the Oslo League in 1920. "
-    "The country has many ruins. In 1950, the country joined the Pact of Tarn with Velia after a long war. "
+    "The country has many ruins. In 1950, the country joined the Pact of Tarn with Velia. "
     "It was poor.",
     "Numidia (Government)": "Capital > name: Vessby\nNational holiday: Harvest Day, 3 May\nSuffrage: 18 years of age",
     "Numidia (People)": "Birth rate: 25.4 births/1,000\nMedian age > male: 29.3 years\nLanguages: Numidian",
     "Gallia (Introduction)": "Background: Gallia adopted the Charter of Brandt in 1991 and left it in 2004. The "
     "country gained independence in 1820. Later the country was poor.",
     "Gallia (Government)": "Capital > name: Holmstad\nNational anthem: Song of Dawn\nSuffrage: 18 years of age",
-    "Gallia (Economy)": "Imports - partners: Velia 33%, Numidia 12%\nLabor force: 3.502 million (2024 est.)\n"
+    "Gallia (Economy)": "Imports - partners: Velia 33%, Oslo 12%\nLabor force: 3.502 million (2024 est.)\n"
     "Location: Eastern Coast, west of Velia",
     "Velia (Government)": "Capital > name: Orrby\nCountry name > former: Kingdom of Velia\nIndependence: 7 April 1703",
     "Velia (Geography)": "Coastline: 340 km\nElevation > highest point: Mount Brandt 2,190 m\nArea > total: 99,100 km",
@@ -80,7 +80,7 @@ def test_one_colon_makes_no_table(title: str, text: str, expected: bool) -> None
 def test_an_entry_is_told_by_what_no_other_has() -> None:
     told = clauses("Numidia")
     assert "that broke away from Gallia in 1903 and joined the Oslo League in 1920" in told
-    assert "that in 1950 joined the Pact of Tarn with Velia after a long war" in told
+    assert "that in 1950 joined the Pact of Tarn with Velia" in told
     assert "whose capital is Vessby" in told
     assert "whose languages is Numidian" not in told, "a plural is quoted"
     assert not any("many ruins" in clause for clause in told), "as many have"
@@ -115,6 +115,19 @@ def test_a_name_within_gives_way_to_a_description() -> None:
         "that broke away from the country whose capital is Holmstad in 1903 and joined" in question
         for question in asked
     ), asked
+
+
+def test_a_sentence_cut_short_must_still_tell_its_entry() -> None:
+    text = "Background: Aria gained independence from Gallia in 1821 and from the League in 1839."
+    aria = [Seen("p8", "Aria (Introduction)", text), Seen("p9", "Aria (Land)", "Area > total: 99,100 km\nSuffrage: 21")]
+    works = Works([*SEEN, *aria])
+    asked = [
+        draft.question
+        for draft in drafts(works, aria[1], 3, "number", chance)
+        if "Aria" in draft.hops[-1]["sub_question"]
+    ]
+    assert asked
+    assert all("in 1821" in question for question in asked), asked
 
 
 def test_labels_that_read_as_english_are_said_and_others_quoted() -> None:
