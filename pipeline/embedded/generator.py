@@ -13,7 +13,7 @@ import orjson
 from pipeline import prompts
 from pipeline.embedded.generator_cloze import cloze
 from pipeline.embedded.generator_entries import Entries
-from pipeline.embedded.generator_table import tabular
+from pipeline.embedded.generator_table import entered
 from pipeline.embedded.generator_walk import Goal, Walk
 from pipeline.embedded.observed import Seen, seen
 from pipeline.llm.base import Request
@@ -27,7 +27,7 @@ def propose(request: Request) -> Message:
     goal = Goal(inputs["target_steps"], inputs["answer_type"], inputs["search_budget"])
     found = searched(request.messages)
     walk = Walk(goal, [shown(inputs["passage"])], found, chance(request, inputs), turns=turns(request.messages))
-    entries = Entries(walk) if tabular(walk.seed) else None
+    entries = Entries(walk) if entered(walk.seed, walk.graph.passages.values()) else None
     queries = [] if request.tool_choice == "propose" else (entries or walk).next_queries()
     if queries:
         return searches(request, queries)

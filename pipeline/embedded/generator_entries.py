@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from pipeline.embedded.facts_subject import plain
-from pipeline.embedded.generator_table import Works
+from pipeline.embedded.generator_table import NAME, Teller, Works
 from pipeline.embedded.generator_told import Drawn, drafts
 from pipeline.embedded.generator_walk import MOST_TURNS, Walk
 from pipeline.text import words
@@ -53,22 +53,28 @@ class Entries:
 
     def frontier(self) -> list[str]:
         """The pages of the seed's entry, then those that tell the entries which it mentions."""
-        own = plain(self.walk.seed.title)
-        queries = [f"{own} {own} {own} {_PROSE}", own, *(f"{own} {page}" for page in self._pages(self.works.pages))]
-        told = [teller for of in self.works.tellers.values() for teller in of]
+        own, titles = plain(self.walk.seed.title), [page.title for page in self.walk.graph.passages.values()]
+        of_others = (teller for title, of in self.works.tellers.items() if title != own for teller in of)
+        told = [*self.works.tellers.get(own, ()), *of_others]
+        telling = Counter(_pages(teller.passage.title for teller in told))
+        pages = sorted(dict.fromkeys(_pages(titles)), key=lambda page: -telling[page])
+        queries = [f"{own} {own} {own} {_PROSE}", own, *(f"{own} {page}" for page in pages)]
         labels = [teller.relation for teller in told if teller.clause.startswith("whose")]
         queries += [f"{own} {label}" for label, _ in Counter(labels).most_common(_LABELS)]
-        if self.walk.goal.steps > 2:
-            names = [row.answer for _, row in self.works.firsts]
-            names += [name for teller in told for name in _MENTIONED.findall(teller.clause)]
-            pages = self._pages(title for title, of in self.works.tellers.items() if of)
-            queries += [f"{name} {page}" for name in names for page in pages]
+        queries += self._others(told, list(map(plain, titles)), pages)
         return [query for query in dict.fromkeys(queries) if query not in self.walk.found]
 
-    def _pages(self, titles: Iterable[str]) -> list[str]:
-        """What tells the pages of entries apart: "Geography" of "Algeria (Geography)"."""
-        names = (page.title.removeprefix(title) for title in titles for page in self.works.pages[title])
-        return list(dict.fromkeys(name.strip(" ()") for name in names))
+    def _others(self, told: Iterable[Teller], known: list[str], pages: list[str]) -> list[str]:
+        """Names with the page that tells most, then with others; what may be no entry is looked up once, later."""
+        clauses = [teller.clause for teller in told if not NAME.fullmatch(teller.clause.partition(" is ")[2])]
+        mentioned = [name for both in _MENTIONED.findall(" ".join(clauses)) for name in (*both.split(" and "), both)]
+        mentioned += [row.answer for _, row in self.works.firsts]
+        entries = [name for name in mentioned if name in known]
+        ranked = [(rank, f"{name} {page}") for rank, page in enumerate(pages) for name in entries]
+        ranked += [(1, f"{name} {page}") for page in pages[:1] for name in mentioned if name not in known]
+        ranked += [(2 + rank, f"{name} {page}") for rank, page in enumerate(pages) for name in known]
+        ranked += [(len(pages), page) for page in pages]
+        return [query for _, query in sorted(ranked, key=lambda pair: pair[0])]
 
     def arguments(self) -> dict[str, object] | None:
         """The best draft of the length wanted, else of a shorter one."""
@@ -76,6 +82,12 @@ class Entries:
             for draft in self.open(steps):
                 return draft.arguments()
         return None
+
+
+def _pages(titles: Iterable[str]) -> list[str]:
+    """What tells the pages of entries apart: "Geography" of "Algeria (Geography)"."""
+    names = (title.removeprefix(plain(title)).strip(" ()") for title in titles)
+    return [name for name in names if name]
 
 
 def _trials(draft: Drawn) -> list[str]:

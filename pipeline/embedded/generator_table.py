@@ -12,25 +12,28 @@ from typing import NamedTuple
 from pipeline.embedded import lexicon
 from pipeline.embedded.facts_subject import BE, plain
 from pipeline.embedded.observed import Seen
-from pipeline.text import MONTHS, contains, dates, numbers, sentences, words
+from pipeline.text import MONTHS, contains, dates, numbers, sentences, tagged, words
 
 _LABEL = r"[A-Z][^.:\n]{1,80}"
 _ROW = re.compile(rf"^({_LABEL}): [-$]?(?=\S)", re.MULTILINE)
 _UNDER = re.compile(r"[A-Z][a-z]+(?: [a-z]+){0,2}: ")
-_SIMPLE = re.compile(r"[A-Z][a-z]+(?: [a-z]+){0,3}(?<=[^s])")
+_SIMPLE = re.compile(r"[A-Za-z][a-z]+(?: [a-z]+){0,3}(?<=[^s])(?<! to)")
 """"Birth rate", "Internet country code": what can be asked without quoting the label."""
 _UNASKED = re.compile(r"note|coordinates|difference|etymology|sample|description|\(s\)$|election")
-_NAME = re.compile(r"[A-Z][\w’'-]+(?: (?:of (?:the )?|and |y |da )?[A-Z][\w’'-]+)*")
+NAME = re.compile(r"[A-Z][\w’'-]+(?: (?:of (?:the )?|and |y |da )?[A-Z][\w’'-]+)*")
 _LEAST = 20
 """Smaller numbers are guessed."""
 _ASIDE = re.compile(rf"\([^()]*\)|/[\d,]+|\b(?:{'|'.join(MONTHS)})\b")
 """What may follow a value: a note, the rest of a rate, a day."""
 _MORE = re.compile(r"\d|(?:\S+\s+){8}")
 """A second figure, or more than a unit."""
+_WHOLE = re.compile(r"| \([^()]*\)| [\d,.]+ \w+")
+"""What may follow a value that tells its entry: "Tahat 2,908 m", "Algiers (Alger)"."""
+_NO_PHRASE = re.compile(r"^\d|[().]")
 _VERB = re.compile(r" ([a-z]+)\b")
 _OUTSIDE = re.compile(
     r"\b(?:he|she|his|him|her|they|their|them|this|that|these|those|such|both|former|latter|respectively|also|then|"
-    r"another|however|again|same|subsequent(?:ly)?|aftermath|since)\b|, (?:and|but) (?:it|its|the)\b|[\"“”:;&]"
+    r"another|however|again|same|similar|subsequent(?:ly)?|aftermath|since)\b|, (?:and|but) (?:it|its|the)\b|[\"“”:;&]"
 )
 """What points at other sentences, or begins a clause of its own."""
 _SORT = re.compile(r"\b[Tt]he ([a-z]+)\b(?! of\b)")
@@ -39,6 +42,10 @@ _NO_SORT = frozenset(
     building border port center centre president party king people site market""".split()
 )
 """Parts of what an entry is about, more often than itself."""
+_NAMELESS = "entry"
+"""What an entry is where no page calls its subject anything."""
+_KNOWN = 2
+"""Entries that may mention what is said to be one's own."""
 _LONG = 25
 """Words of what tells an entry, at most."""
 PARTICULAR = re.compile(r"\b(?:[A-Z][\w’'-]+|\d{4})\b")
@@ -53,6 +60,12 @@ class Row(NamedTuple):
     quote: str
     answer: str
     kind: str
+    called: str
+    """The label within a sentence: "capital", or in quotation marks."""
+
+    @property
+    def relation(self) -> str:
+        return self.called.strip("“”")
 
 
 class Teller(NamedTuple):
@@ -75,33 +88,51 @@ class Works:
             title: of for title, of in pages.items() if len({page.title for page in of}) > 1 and any(map(tabular, of))
         }
         said = {title: _sorts(of) for title, of in self.pages.items()}
-        usual = _often(sum(said.values(), Counter()), 1)
-        self.sorts = {title: _often(of, 2 * of[usual] + 1) or usual for title, of in said.items()} if usual else {}
-        """What each entry is: "country"; as most of them, where its own pages do not say."""
+        usual = next(iter(sum(said.values(), Counter()).most_common(1)), (_NAMELESS,))[0]
+        self.sorts = {title: (not of[usual] and _often(of)) or usual for title, of in said.items()}
+        """What each entry is: "country", as most of them, unless its own pages only say otherwise ("the island")."""
         self.firsts = [(title, row) for title, of in self.pages.items() for page in of for row in _firsts(page)]
         """Rows whose value begins with a name, which may be another entry's, with the entry that has them."""
+        labels = {(row.called, row.label) for of in self.pages.values() for page in of for row in _rows(page)}
+        self.meant = Counter(called for called, _ in labels)
+        """Labels that one is called the same as: "chief of mission" may be in a country or from it."""
+        self.texts = {title: "\n".join(page.text for page in of) for title, of in self.pages.items()}
         self.rows = {title: self._rows(title) for title in self.sorts}
         told = {title: self._tellers(title) for title in self.sorts}
         counts = Counter(teller.clause for of in told.values() for teller in of)
         self.tellers = {title: [teller for teller in of if counts[teller.clause] == 1] for title, of in told.items()}
+        kinds = Counter(teller.relation for of in self.tellers.values() for teller in of)
+        self.shares = {relation: count / kinds.total() for relation, count in kinds.items()}
+        """Of all that tells an entry."""
 
     def _rows(self, title: str) -> list[Row]:
         found = [row for page in self.pages[title] for row in _rows(page)]
         labels = Counter(row.label for row in found)
-        return [row for row in found if labels[row.label] == 1 and not _alike(title, row.answer)]
+        sole = (row for row in found if labels[row.label] == 1 and not _alike(title, row.answer))
+        own = (row for row in sole if row.kind != "entity" or self._mentions(row.answer) <= _KNOWN)
+        return [row if self.meant[row.called] == 1 else row._replace(called=f"“{row.label}”") for row in own]
+
+    def _mentions(self, name: str) -> int:
+        """Entries that name it: "Parliament" and "Caribbean Sea" are found under many."""
+        return sum(name in text for text in self.texts.values())
 
     def _tellers(self, title: str) -> list[Teller]:
         told = [teller for page in self.pages[title] for teller in _tellers(page, title, self.sorts[title])]
         for row in self.rows[title]:
-            whole = row.quote.endswith(row.answer)  # "Eastern Asia, bordering ..." is not all that it says
-            if row.kind == "entity" and whole:
-                label = said(row) if simple(row) else f"“{row.label}”"
-                told.append(Teller(row.passage, row.quote, f"whose {label} is {row.answer}", said(row)))
+            if row.kind != "number" and _WHOLE.fullmatch(row.quote.partition(f": {row.answer}")[2]):
+                what = f"is dated {row.answer}" if row.kind == "date" else f"is {row.answer}"
+                told.append(Teller(row.passage, row.quote, f"whose {row.called} {what}", row.relation))
+        told += [teller for page in self.pages[title] for teller in _phrases(page, title)]
         for other, row in self.firsts:
             if row.answer == title and other != title:
                 clause = f"that stands first under “{row.label}” for {other}"
-                told.append(Teller(row.passage, row.quote, clause, said(row)))
+                told.append(Teller(row.passage, row.quote, clause, row.relation))
         return told
+
+
+def entered(seed: Seen, passages: Iterable[Seen]) -> bool:
+    """Is a page of its entry a table? Its own may be prose."""
+    return any(plain(page.title) == plain(seed.title) and tabular(page) for page in passages)
 
 
 def tabular(passage: Seen) -> bool:
@@ -110,19 +141,11 @@ def tabular(passage: Seen) -> bool:
     return bool(under) or len(_ROW.findall(passage.text)) > 1
 
 
-def simple(row: Row) -> bool:
-    """Can its label be said as it is?"""
-    return _SIMPLE.fullmatch(_short(row.label)) is not None
-
-
-def said(row: Row) -> str:
-    """The label within a sentence: "capital" of "Capital > name"."""
-    short = _short(row.label)
-    return short[0].lower() + short[1:]
-
-
-def _short(label: str) -> str:
-    return re.sub(r" > (?:name|total)\s*$", "", label).strip()
+def called(label: str) -> str:
+    """ "Capital > name" is the capital, "Elevation > highest point" the highest point; "male" alone says too little."""
+    *before, last = re.sub(r" > (?:name|total)\s*$| name$", "", label).strip().split(" > ")
+    short = last if " " in last and not last[0].isdigit() else " > ".join([*before, last])
+    return short[0].lower() + short[1:] if _SIMPLE.fullmatch(short) else f"“{label.strip()}”"
 
 
 def _alike(title: str, value: str) -> bool:
@@ -130,10 +153,10 @@ def _alike(title: str, value: str) -> bool:
     return bool({word[:4] for word in words(title)} & {word[:4] for word in words(value)})
 
 
-def _often(said: Counter[str], least: int) -> str:
-    """The commonest of them, if it is said so often, and more often than any other."""
+def _often(said: Counter[str]) -> str:
+    """The commonest of them, if it is said several times, and more often than any other."""
     (first, most), (_, next_) = [*said.most_common(2), ("", 0), ("", 0)][:2]
-    return first if most >= least and most > next_ else ""
+    return first if most > max(2, next_) else ""
 
 
 def _sorts(pages: Sequence[Seen]) -> Counter[str]:
@@ -149,15 +172,15 @@ def _rows(page: Seen) -> tuple[Row, ...]:
         label, line = match.group(1), page.text[match.start() :].partition("\n")[0]
         value = _value(page.text[match.end() : match.start() + len(line)])
         if value and len(line.split()) <= 30 and not _UNASKED.search(label) and not contains(label, value[0]):
-            found.append(Row(page, label, line, *value))
+            found.append(Row(page, label, line, *value, called(label)))
     return tuple(found)
 
 
 @lru_cache(maxsize=4096)
 def _firsts(page: Seen) -> tuple[Row, ...]:
     """ "Imports - partners: China 22%, India 9%, Chad 2%": shares in falling order, or the first says nothing."""
-    named = re.compile(rf"^({_LABEL}): ({_NAME.pattern}) \d[\d.]*%.*", re.MULTILINE)
-    found = [Row(page, match[1], match[0], match[2], "entity") for match in named.finditer(page.text)]
+    named = re.compile(rf"^({_LABEL}): ({NAME.pattern}) \d[\d.]*%.*", re.MULTILINE)
+    found = [Row(page, match[1], match[0], match[2], "entity", f"“{match[1]}”") for match in named.finditer(page.text)]
     shares = [[float(share) for share in re.findall(r"\b(\d+(?:\.\d+)?)%", row.quote)] for row in found]
     return tuple(row for row, of in zip(found, shares, strict=True) if len(of) > 1 and of == sorted(set(of))[::-1])
 
@@ -175,7 +198,7 @@ def _value(text: str) -> tuple[str, str] | None:
     if re.search("[A-Z]", _ASIDE.sub("", text[len(whole) :])):
         return None  # "Dakar, Thies": one of many
     fits = len(whole) > 3 and len(whole.split()) < 6 and not set(whole.split()) & {*MONTHS, "None"}
-    return (whole, "entity") if fits and _NAME.fullmatch(whole) else None
+    return (whole, "entity") if fits and NAME.fullmatch(whole) else None
 
 
 @lru_cache(maxsize=4096)
@@ -195,6 +218,26 @@ def _tellers(page: Seen, title: str, sort: str) -> tuple[Teller, ...]:
         if particular and len(clause.split()) <= _LONG and not _OUTSIDE.search(clause) and not contains(clause, title):
             found.append(Teller(page, text, f"that {clause}", lexicon.base(verb.group(1))))
     return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _phrases(page: Seen, title: str) -> tuple[Teller, ...]:
+    """Rows whose value is a phrase: "Location: Eastern Asia, bordering the Yellow Sea, between China and Korea"."""
+    found = []
+    for match in _ROW.finditer(page.text):
+        label, line = called(match.group(1)), page.text[match.start() :].partition("\n")[0]
+        value = line[match.end() - match.start() :]
+        names, plainly = set(PARTICULAR.findall(value)), len(re.findall(r"\b[a-z]{2,}\b", value))
+        fits = len(names) > 1 and plainly > 1 and len(value.split()) <= _LONG and not contains(value, title)
+        english = not (_NO_PHRASE.search(value) or _OUTSIDE.search(value) or _says(value))
+        if fits and english and "“" not in label:
+            found.append(Teller(page, line, f"whose {label} is {value}", label))
+    return tuple(found)
+
+
+def _says(text: str) -> bool:
+    """Has it a verb of its own, and so is a sentence?"""
+    return any(token.tag in ("VBZ", "VBP", "VBD", "MD") for token in tagged(text))
 
 
 def _tells(verb: str) -> bool:

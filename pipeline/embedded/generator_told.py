@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipeline.embedded.facts_subject import plain
-from pipeline.embedded.generator_table import PARTICULAR, Row, Teller, Works, said, simple
+from pipeline.embedded.generator_table import PARTICULAR, Row, Teller, Works
 from pipeline.embedded.observed import Seen
 from pipeline.text import contains, dates
 
@@ -19,9 +19,10 @@ _SHORT = 6
 """Words of a description behind which a sentence can go on."""
 _PART = re.compile(r"[A-Z][\w’'-]* of$")
 """"the Kingdom of the Netherlands" is not the Netherlands."""
-_LEADS = r"(?:\b(?:of|from|with|to|by|in|against|after|alongside|and|near|into|for)|ed)"
+_LEADS = r"(?:(?<![\w-])(?:of|from|with|to|by|in|against|after|alongside|and|near|into|for|between|[a-z]+ed))"
 _CAN_GO = re.compile(r"$|,| and | in \d")
 _MEASURES = frozenset("rate age population coastline area length elevation density speed weight height".split())
+_POSTS = frozenset("head chief leader president king queen monarch mayor governor minister director".split())
 _WHAT = {"number": "number", "date": "date", "entity": "name"}
 _FRAMES = (
     "What {what} is stated under “{label}” for {whom}?",
@@ -71,7 +72,7 @@ def drafts(works: Works, seed: Seen, steps: int, kind: str, chance: Callable[[st
     own = plain(seed.title)
     for title in sorted(works.sorts, key=lambda title: (title != own, chance(title))):
         ways = list(islice(_ways(works, title, steps - 1), _MOST_WAYS))
-        ways.sort(key=lambda way: (sum(_by_row(told) for told in way), chance(way[-1].teller.quote)))
+        ways.sort(key=lambda way: (sum(map(_by_row, way)), _usual(works, way) + chance(way[-1].teller.quote)))
         rows = [(row.kind != kind, row.passage.id != seed.id, chance(row.quote), row) for row in works.rows[title]]
         for place, (*_, drawn, row) in enumerate(sorted(rows)):
             start = place % max(1, len(ways))
@@ -83,6 +84,11 @@ def drafts(works: Works, seed: Seen, steps: int, kind: str, chance: Callable[[st
 def _by_row(told: Told) -> bool:
     """Sentences say more than "whose capital is"."""
     return told.teller.clause.startswith("whose")
+
+
+def _usual(works: Works, way: tuple[Told, ...]) -> float:
+    """How common it is to tell entries so: not all are to be told by their capital."""
+    return 6 * sum(works.shares[told.teller.relation] for told in way)
 
 
 def _ways(works: Works, title: str, length: int, passed: tuple[str, ...] = ()) -> Iterator[tuple[Told, ...]]:
@@ -109,7 +115,7 @@ def _over(title: str, teller: Teller, named: re.Match[str], rest: tuple[Told, ..
     """What follows the name stays after a short description, and is left out after a long one where it can be."""
     before, after = teller.clause[: named.start(1)], teller.clause[named.end() :]
     if len(rest) > 1 or len(rest[0].before.split()) > _SHORT:
-        if not _CAN_GO.match(after):
+        if not _CAN_GO.match(after) or (after and before.endswith(" between")):
             return
         after = ""
     if PARTICULAR.search(before + after):  # many have "achieved independence from the country ..."
@@ -134,13 +140,13 @@ def _draft(works: Works, row: Row, way: tuple[Told, ...], pick: int) -> Drawn:
         asked = f"Which {sort} {rest}?" if verb == "that" else f"Which is the {sort} {clause}?"
         hops.append(_hop(asked, entry.title, entry.teller, entry.teller.relation))
         told, named = f"the {sort} {entry.clause(told)}", entry.title
-    hops.append(_hop(_ask(row, named), row.answer, row, said(row)))
+    hops.append(_hop(_ask(row, named), row.answer, row, row.relation))
     return Drawn(_ask(row, told, pick), row.answer, row.kind, hops)
 
 
 def _ask(row: Row, whom: str, pick: int = 0) -> str:
-    if simple(row) and (row.kind == "entity" or said(row).split()[-1] in _MEASURES):
-        return f"What is the {said(row)} of {whom}?"
+    if "“" not in row.called and (row.kind == "entity" or row.called.split()[-1] in _MEASURES):
+        return f"{'Who' if row.called.split()[0] in _POSTS else 'What'} is the {row.called} of {whom}?"
     return _FRAMES[pick].format(what=_WHAT[row.kind], label=row.label.strip(), whom=whom)
 
 

@@ -16,7 +16,7 @@ from pipeline.embedded.generator_chain import Chain, finals, sound
 from pipeline.embedded.generator_cloze import cloze
 from pipeline.embedded.generator_entries import Entries
 from pipeline.embedded.generator_graph import Stated
-from pipeline.embedded.generator_table import tabular
+from pipeline.embedded.generator_table import entered
 from pipeline.embedded.generator_walk import TYPES, Goal, Walk
 from pipeline.embedded.generator_wording import Style
 from pipeline.llm.base import Request
@@ -65,7 +65,8 @@ class Revision:
         self.walk = Walk(goal, ordered, found, chance(request, inputs), turns=asked, extra_cost=self._cost)
         self.turns = asked
         self.chain = self._recognised()
-        self.entries = Entries(self.walk) if self.draft["hops"] and tabular(ordered[0]) and not self.chain else None
+        of_entries = self.draft["hops"] and not self.chain and entered(ordered[0], ordered)
+        self.entries = Entries(self.walk) if of_entries else None
 
     def _blamed(self) -> list[int]:
         """The hops that were found wanting. Where a passage was not found, the first such and the hop that leads to it:

@@ -21,6 +21,7 @@ PAGES = {
     "The country has many ruins. In 1950, the country joined the Pact of Tarn with Velia. "
     "It was poor.",
     "Numidia (Government)": "Capital > name: Vessby\nNational holiday: Harvest Day, 3 May\nSuffrage: 18 years of age",
+    "Numidia (Past)": "In those days many a king was drowned in the bay. Some were crowned later.",
     "Numidia (People)": "Birth rate: 25.4 births/1,000\nMedian age > male: 29.3 years\nLanguages: Numidian",
     "Gallia (Introduction)": "Background: Gallia adopted the Charter of Brandt in 1991 and left it in 2004. The "
     "country gained independence in 1820. Later the country was poor.",
@@ -85,8 +86,103 @@ def test_an_entry_is_told_by_what_no_other_has() -> None:
     assert "whose languages is Numidian" not in told, "a plural is quoted"
     assert not any("many ruins" in clause for clause in told), "as many have"
     assert "that stands first under “Imports - partners” for Gallia" in clauses("Velia")
-    assert not any("Eastern Coast" in clause for clause in clauses("Gallia")), "the row says more"
+    assert "whose location is Eastern Coast, west of Velia" in clauses("Gallia"), "all of it, since its begin says less"
     assert not any("1820" in clause for clause in clauses("Gallia")), "a year alone tells nobody"
+
+
+def entry(name: str, **pages: str) -> list[Seen]:
+    return [Seen(f"{name}{page}", f"{name} ({page})", text) for page, text in pages.items()]
+
+
+def told(*pages: Seen, title: str = "Aria") -> set[str]:
+    return {teller.clause for teller in Works([*SEEN, *pages]).tellers[title]}
+
+
+@pytest.mark.parametrize(
+    ("row", "clause"),
+    [
+        ("Elevation > highest point: Mount Bleak 2,908 m", "whose highest point is Mount Bleak"),
+        ("Rule > head: Prime Minister Ida BERG (since 2019)", "whose “Rule > head” is Prime Minister Ida BERG"),
+        ("Executive branch > head of state: Ida BERG (since 2019)", "whose head of state is Ida BERG"),
+        ("Independence: 3 May 1911 (from Gallia)", "whose independence is dated 3 May 1911"),
+        ("Location: north of Velia, by the Red Sea", "whose location is north of Velia, by the Red Sea"),
+    ],
+)
+def test_a_row_tells_its_entry(row: str, clause: str) -> None:
+    assert clause in told(*entry("Aria", Land=f"{row}\nSuffrage: 18", People="Suffrage: 21"))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "Highest point: Mount Bleak; Ben Grey in the Far Hills",
+        "Time: five hours ahead of Washington (Standard Time) or New York",
+        "Population distribution: half are near Lake Arn and Lake Born",
+        "Education expenditure: 5% of what Oslo and Rome have",
+        "Terrain: none of note in the parts of this country near Oslo or Rome",
+        "Agreements > party to: Rain Treaty",
+    ],
+)
+def test_what_is_no_phrase_tells_nothing(row: str) -> None:
+    found = told(*entry("Aria", Land=f"{row}\nSuffrage: 18", People="Suffrage: 21"))
+    assert not any(clause.startswith("whose") and "“" not in clause for clause in found), found
+
+
+def test_a_short_label_stands_for_one_row_only() -> None:
+    land = "Embassy in it > chief of mission: Ida BERG\nCapital > name: Ludd"
+    both = [*entry("Aria", Land=land, People="Suffrage: 21"), Seen("u", "Ultima", "")]
+    assert "whose chief of mission is Ida BERG" in told(*both)
+    other = entry("Ultima", Land="Embassy from it > chief of mission: Al NYE\nSuffrage: 18", People="Suffrage: 21")
+    assert "whose “Embassy in it > chief of mission” is Ida BERG" in told(*both, *other)
+
+
+def test_a_name_that_many_mention_neither_tells_nor_is_asked() -> None:
+    aria = entry("Aria", Land="Lowest point: Grey Sea\nSuffrage: 18", People="Suffrage: 21")
+    others = [
+        page for name in ("Bor", "Cor") for page in entry(name, Land="Note: far off on the Grey Sea.", People="A: b")
+    ]
+    assert "whose lowest point is Grey Sea" in told(*aria)
+    works = Works([*SEEN, *aria, *others, *entry("Dor", Land="Lowest point: Grey Sea\nB: c", People="Suffrage: 21")])
+    assert not {row.answer for row in works.rows["Aria"]} & {"Grey Sea"}
+    assert not any("Grey Sea" in teller.clause for teller in works.tellers["Aria"])
+
+
+def test_an_entry_is_called_as_most_are_unless_it_never_is() -> None:
+    isle = entry(
+        "Isle", Land="Note: the island is cold. Rain on the island. The island has hills.\nArea: 3", People="x"
+    )
+    both = entry(
+        "Both", Land="Note: the island is cold. The island is a country. The country rains.\nArea: 3", People="x"
+    )
+    once = entry("Once", Land="Note: the mountain is high.\nArea: 3", People="x")
+    sorts = Works([*SEEN, *isle, *both, *once]).sorts
+    assert (sorts["Isle"], sorts["Both"], sorts["Once"]) == ("island", "country", "country")
+    assert Works(entry("Aria", Land="Area: 3 km\nB: c", People="x")).sorts == {"Aria": "entry"}
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("Location: north of the Red Sea, between Gallia and Ultima", True),
+        ("Location: north of the Red Sea, between Ultima and Gallia", True),
+        ("Location: north of the Red Sea, in the Gallia-backed part of Ultima", False),
+    ],
+)
+def test_a_phrase_leads_to_the_entry_that_it_names(row: str, expected: bool) -> None:
+    aria = entry("Aria", Land=f"{row}\nSuffrage: 18", People="Birth rate: 25.4\nSuffrage: 21")
+    asked = [draft.question for draft in drafts(Works([*SEEN, *aria]), aria[1], 3, "number", chance)]
+    led = [question for question in asked if "north of the Red Sea" in question]
+    assert bool(led) is expected, asked
+    assert not any("between the country" in question and " and Ultima" not in question for question in led), led
+
+
+def test_tellers_differ() -> None:
+    """Where every entry has a capital, what is told of fewer comes first."""
+    rare = "Capital > name: Ludd\nNational anthem: Winter Song\nElevation > highest point: Ben Grey"
+    works = Works([*SEEN, *entry("Aria", Land=rare, People="Birth rate: 25.4\nDeath rate: 31.2\nSuffrage: 21")])
+    first = next(drafts(works, Seen("s", "Aria (People)", ""), 2, "number", chance))
+    assert works.shares["capital"] > works.shares["highest point"]
+    assert "capital" not in first.question
 
 
 def test_what_two_entries_have_tells_neither() -> None:
@@ -137,7 +233,7 @@ def test_labels_that_read_as_english_are_said_and_others_quoted() -> None:
     assert not any("Suffrage" in question for question in questions), "18 is guessed"
 
 
-@pytest.mark.parametrize("seed", ["Numidia (People)", "Gallia (Economy)", "Velia (Geography)"])
+@pytest.mark.parametrize("seed", ["Numidia (People)", "Gallia (Economy)", "Velia (Geography)", "Numidia (Past)"])
 @pytest.mark.parametrize("steps", [2, 3])
 def test_the_generator_reads_and_proposes(seed: str, steps: int) -> None:
     draft, queries = converse(propose, start_at(seed, steps), GENERATOR_TOOLS, 40)
