@@ -18,6 +18,8 @@ _LABELS = 4
 """By which other entries are told, and this one may be."""
 _PROSE = "became established after during century"
 """Words that bring the page of an entry that tells a story."""
+_FAR = 8
+"""More than all links of a chain: what leads nowhere is read last."""
 _MENTIONED = re.compile(r"(?<=[a-z,] )[A-Z][\w’'-]+(?: (?:and )?[A-Z][\w’'-]+)*")
 
 
@@ -52,29 +54,33 @@ class Entries:
         return self.walk.refuted([hop["passage_id"] for hop in draft.hops], _trials(draft))
 
     def frontier(self) -> list[str]:
-        """The pages of the seed's entry, then those that tell the entries which it mentions."""
+        """The pages of the seed's entry, then those of entries that it mentions or that mention it, then any."""
         own, titles = plain(self.walk.seed.title), [page.title for page in self.walk.graph.passages.values()]
-        of_others = (teller for title, of in self.works.tellers.items() if title != own for teller in of)
-        told = [*self.works.tellers.get(own, ()), *of_others]
+        told = [teller for of in self.works.tellers.values() for teller in of]
         telling = Counter(_pages(teller.passage.title for teller in told))
         pages = sorted(dict.fromkeys(_pages(titles)), key=lambda page: -telling[page])
         queries = [f"{own} {own} {own} {_PROSE}", own, *(f"{own} {page}" for page in pages)]
         labels = [teller.relation for teller in told if teller.clause.startswith("whose")]
         queries += [f"{own} {label}" for label, _ in Counter(labels).most_common(_LABELS)]
-        queries += self._others(told, list(map(plain, titles)), pages)
-        return [query for query in dict.fromkeys(queries) if query not in self.walk.found]
+        known = dict.fromkeys(map(plain, titles))
+        ranked = [
+            (away + rank, f"{name} {page}")
+            for name, away in self._near(known).items()
+            for rank, page in enumerate(pages if name in known else pages[:1])
+        ]
+        queries += [query for _, query in sorted(ranked, key=lambda pair: pair[0])]
+        return [query for query in (*dict.fromkeys(queries), *pages) if query not in self.walk.found]
 
-    def _others(self, told: Iterable[Teller], known: list[str], pages: list[str]) -> list[str]:
-        """Names with the page that tells most, then with others; what may be no entry is looked up once, later."""
-        clauses = [teller.clause for teller in told if not NAME.fullmatch(teller.clause.partition(" is ")[2])]
-        mentioned = [name for both in _MENTIONED.findall(" ".join(clauses)) for name in (*both.split(" and "), both)]
-        mentioned += [row.answer for _, row in self.works.firsts]
-        entries = [name for name in mentioned if name in known]
-        ranked = [(rank, f"{name} {page}") for rank, page in enumerate(pages) for name in entries]
-        ranked += [(1, f"{name} {page}") for page in pages[:1] for name in mentioned if name not in known]
-        ranked += [(2 + rank, f"{name} {page}") for rank, page in enumerate(pages) for name in known]
-        ranked += [(len(pages), page) for page in pages]
-        return [query for _, query in sorted(ranked, key=lambda pair: pair[0])]
+    def _near(self, known: Iterable[str]) -> dict[str, int]:
+        """Names and how many links lead to them from the seed's entry; far away where none is known to."""
+        links = [(title, name) for title, of in self.works.tellers.items() for name in _mentioned(of, known)]
+        links += [(title, row.answer) for title, row in self.works.firsts]
+        near = {plain(self.walk.seed.title): 0}
+        for away in range(1, self.walk.goal.steps):
+            for one, other in [*links, *((b, a) for a, b in links)]:
+                if near.get(one) == away - 1:
+                    near.setdefault(other, away)
+        return near | {name: _FAR for name in known if name not in near}
 
     def arguments(self) -> dict[str, object] | None:
         """The best draft of the length wanted, else of a shorter one."""
@@ -82,6 +88,12 @@ class Entries:
             for draft in self.open(steps):
                 return draft.arguments()
         return None
+
+
+def _mentioned(tellers: Iterable[Teller], known: Iterable[str]) -> list[str]:
+    """Known entries that they name, and names of which it is not known whether they are one's."""
+    clauses = " ".join(teller.clause for teller in tellers if not NAME.fullmatch(teller.clause.partition(" is ")[2]))
+    return [*(name for name in known if name in clauses), *_MENTIONED.findall(clauses)]
 
 
 def _pages(titles: Iterable[str]) -> list[str]:

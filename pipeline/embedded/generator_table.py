@@ -29,7 +29,7 @@ _MORE = re.compile(r"\d|(?:\S+\s+){8}")
 """A second figure, or more than a unit."""
 _WHOLE = re.compile(r"| \([^()]*\)| [\d,.]+ \w+")
 """What may follow a value that tells its entry: "Tahat 2,908 m", "Algiers (Alger)"."""
-_NO_PHRASE = re.compile(r"^\d|[().]")
+_NO_PHRASE = re.compile(r"^\d|[().]| - |\b(?:where|when|which|who|that)\b")
 _VERB = re.compile(r" ([a-z]+)\b")
 _OUTSIDE = re.compile(
     r"\b(?:he|she|his|him|her|they|their|them|this|that|these|those|such|both|former|latter|respectively|also|then|"
@@ -42,10 +42,8 @@ _NO_SORT = frozenset(
     building border port center centre president party king people site market""".split()
 )
 """Parts of what an entry is about, more often than itself."""
-_NAMELESS = "entry"
-"""What an entry is where no page calls its subject anything."""
-_KNOWN = 2
-"""Entries that may mention what is said to be one's own."""
+_NAMELESS = "place"
+"""What an entry is where its work calls no subject anything: only words for places are looked for."""
 _LONG = 25
 """Words of what tells an entry, at most."""
 PARTICULAR = re.compile(r"\b(?:[A-Z][\w’'-]+|\d{4})\b")
@@ -88,8 +86,8 @@ class Works:
             title: of for title, of in pages.items() if len({page.title for page in of}) > 1 and any(map(tabular, of))
         }
         said = {title: _sorts(of) for title, of in self.pages.items()}
-        usual = next(iter(sum(said.values(), Counter()).most_common(1)), (_NAMELESS,))[0]
-        self.sorts = {title: (not of[usual] and _often(of)) or usual for title, of in said.items()}
+        usual = _often(sum(said.values(), Counter())) or _NAMELESS
+        self.sorts = {title: usual if of[usual] or not of else _often(of) or _NAMELESS for title, of in said.items()}
         """What each entry is: "country", as most of them, unless its own pages only say otherwise ("the island")."""
         self.firsts = [(title, row) for title, of in self.pages.items() for page in of for row in _firsts(page)]
         """Rows whose value begins with a name, which may be another entry's, with the entry that has them."""
@@ -109,7 +107,7 @@ class Works:
         found = [row for page in self.pages[title] for row in _rows(page)]
         labels = Counter(row.label for row in found)
         sole = (row for row in found if labels[row.label] == 1 and not _alike(title, row.answer))
-        own = (row for row in sole if row.kind != "entity" or self._mentions(row.answer) <= _KNOWN)
+        own = (row for row in sole if row.kind != "entity" or self._mentions(row.answer) == 1)
         return [row if self.meant[row.called] == 1 else row._replace(called=f"“{row.label}”") for row in own]
 
     def _mentions(self, name: str) -> int:
@@ -154,14 +152,13 @@ def _alike(title: str, value: str) -> bool:
 
 
 def _often(said: Counter[str]) -> str:
-    """The commonest of them, if it is said several times, and more often than any other."""
-    (first, most), (_, next_) = [*said.most_common(2), ("", 0), ("", 0)][:2]
-    return first if most > max(2, next_) else ""
+    """The commonest of them, if several passages say it."""
+    return next((word for word, count in said.most_common(1) if count > 2), "")
 
 
 def _sorts(pages: Sequence[Seen]) -> Counter[str]:
-    """What the passages call their subject: "the country"."""
-    said = (word for page in pages for word in _SORT.findall(page.text))
+    """What the passages call their subject, "the country", and how many do."""
+    said = (word for page in pages for word in sorted(set(_SORT.findall(page.text))))
     return Counter(word for word in said if lexicon.KIND.get(word) == lexicon.PLACE and word not in _NO_SORT)
 
 

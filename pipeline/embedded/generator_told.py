@@ -27,8 +27,6 @@ _WHAT = {"number": "number", "date": "date", "entity": "name"}
 _FRAMES = (
     "What {what} is stated under “{label}” for {whom}?",
     "Under “{label}”, what {what} is given for {whom}?",
-    "Which {what} is given for {whom} under “{label}”?",
-    "What {what} does the entry for {whom} give under “{label}”?",
     "In the entry for {whom}, what {what} stands under “{label}”?",
     "For {whom}, which {what} is found under “{label}”?",
     "What is stated under “{label}” for {whom}?",
@@ -68,10 +66,12 @@ class Drawn(NamedTuple):
 
 
 def drafts(works: Works, seed: Seen, steps: int, kind: str, chance: Callable[[str], float]) -> Iterator[Drawn]:
-    """Questions of so many hops, those about the seed's entry first, of the kind asked for first."""
+    """Questions of so many hops, one of them over the seed's entry; those about itself first, of the kind asked for
+    first."""
     own = plain(seed.title)
     for title in sorted(works.sorts, key=lambda title: (title != own, chance(title))):
-        ways = list(islice(_ways(works, title, steps - 1), _MOST_WAYS))
+        over = (way for way in _ways(works, title, steps - 1) if any(told.title == own for told in way))
+        ways = list(islice(over, _MOST_WAYS))
         ways.sort(key=lambda way: (sum(map(_by_row, way)), _usual(works, way) + chance(way[-1].teller.quote)))
         rows = [(row.kind != kind, row.passage.id != seed.id, chance(row.quote), row) for row in works.rows[title]]
         for place, (*_, drawn, row) in enumerate(sorted(rows)):

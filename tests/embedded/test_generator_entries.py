@@ -148,16 +148,21 @@ def test_a_name_that_many_mention_neither_tells_nor_is_asked() -> None:
 
 
 def test_an_entry_is_called_as_most_are_unless_it_never_is() -> None:
-    isle = entry(
-        "Isle", Land="Note: the island is cold. Rain on the island. The island has hills.\nArea: 3", People="x"
+    land, sea, rain = (
+        "Note: the island is cold.\nArea: 3",
+        "Note: the island has hills.",
+        "Note: it rains over the island.",
     )
-    both = entry(
-        "Both", Land="Note: the island is cold. The island is a country. The country rains.\nArea: 3", People="x"
-    )
-    once = entry("Once", Land="Note: the mountain is high.\nArea: 3", People="x")
-    sorts = Works([*SEEN, *isle, *both, *once]).sorts
-    assert (sorts["Isle"], sorts["Both"], sorts["Once"]) == ("island", "country", "country")
-    assert Works(entry("Aria", Land="Area: 3 km\nB: c", People="x")).sorts == {"Aria": "entry"}
+    isle = entry("Isle", Land=land, Sea=sea, Rain=rain)
+    both = entry("Both", Land=land, Sea=sea, Rain=f"{rain} The country is small.")
+    once = entry("Once", Land="Note: the mountain is high. So is the mountain.\nArea: 3", People="x")
+    many = [
+        page for name in ("Bor", "Cor", "Dor") for page in entry(name, Land="Note: the country is cold.", People="x")
+    ]
+    sorts = Works([*SEEN, *many, *isle, *both, *once, *entry("Mute", Land="Area: 3\nB: c", People="x")]).sorts
+    found = [sorts[name] for name in ("Isle", "Both", "Once", "Mute")]
+    assert found == ["island", "country", "place", "country"], "one that says nothing of itself is as most are"
+    assert Works(entry("Aria", Land="Area: 3 km\nB: c", People="x")).sorts == {"Aria": "place"}
 
 
 @pytest.mark.parametrize(
@@ -233,8 +238,17 @@ def test_labels_that_read_as_english_are_said_and_others_quoted() -> None:
     assert not any("Suffrage" in question for question in questions), "18 is guessed"
 
 
-@pytest.mark.parametrize("seed", ["Numidia (People)", "Gallia (Economy)", "Velia (Geography)", "Numidia (Past)"])
-@pytest.mark.parametrize("steps", [2, 3])
+@pytest.mark.parametrize(
+    ("seed", "steps"),
+    [
+        ("Numidia (People)", 2),
+        ("Numidia (Past)", 2),
+        ("Gallia (Economy)", 2),
+        ("Gallia (Economy)", 3),
+        ("Velia (Geography)", 2),
+        ("Velia (Geography)", 3),
+    ],
+)
 def test_the_generator_reads_and_proposes(seed: str, steps: int) -> None:
     draft, queries = converse(propose, start_at(seed, steps), GENERATOR_TOOLS, 40)
     check(draft)
