@@ -60,7 +60,7 @@ class Entries:
         telling = Counter(_pages(teller.passage.title for teller in told))
         pages = sorted(dict.fromkeys(_pages(titles)), key=lambda page: -telling[page])
         queries = [f"{own} {own} {own} {_PROSE}", own, *(f"{own} {page}" for page in pages)]
-        labels = [teller.relation for teller in told if teller.clause.startswith("whose")]
+        labels = [teller.relation for teller in told if teller.by_row]
         queries += [f"{own} {label}" for label, _ in Counter(labels).most_common(_LABELS)]
         known = dict.fromkeys(map(plain, titles))
         ranked = [

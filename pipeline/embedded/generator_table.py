@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pipeline.embedded import lexicon
 from pipeline.embedded.facts_subject import BE, plain
 from pipeline.embedded.observed import Seen
-from pipeline.text import MONTHS, contains, dates, numbers, sentences, tagged, words
+from pipeline.text import MONTHS, contains, dates, numbers, sentences, words
 
 _LABEL = r"[A-Z][^.:\n]{1,80}"
 _ROW = re.compile(rf"^({_LABEL}): [-$]?(?=\S)", re.MULTILINE)
@@ -29,7 +29,13 @@ _MORE = re.compile(r"\d|(?:\S+\s+){8}")
 """A second figure, or more than a unit."""
 _WHOLE = re.compile(r"| \([^()]*\)| [\d,.]+ \w+")
 """What may follow a value that tells its entry: "Tahat 2,908 m", "Algiers (Alger)"."""
-_NO_PHRASE = re.compile(r"^\d|[().]| - |\b(?:where|when|which|who|that)\b")
+_LOCATED = re.compile(
+    r"^Location: ((?:(?:[A-Z]\w+ern|Central|North|South) )*[A-Z]\w+, "
+    r"(?:bordering|between|along|on|at|off|near|about|(?:north|south|east|west)\w*) "
+    r"(?![^\n]*(?:[().;:]|\d|between Republic))[^\n]+)$",
+    re.MULTILINE,
+)
+"""What reads as English after "located in": "Middle East, archipelago in" does not."""
 _VERB = re.compile(r" ([a-z]+)\b")
 _OUTSIDE = re.compile(
     r"\b(?:he|she|his|him|her|they|their|them|this|that|these|those|such|both|former|latter|respectively|also|then|"
@@ -73,6 +79,8 @@ class Teller(NamedTuple):
     quote: str
     clause: str
     relation: str
+    by_row: bool = False
+    """Sentences say more than "whose capital is"."""
 
 
 class Works:
@@ -87,8 +95,8 @@ class Works:
         }
         said = {title: _sorts(of) for title, of in self.pages.items()}
         usual = _often(sum(said.values(), Counter())) or _NAMELESS
-        self.sorts = {title: usual if of[usual] or not of else _often(of) or _NAMELESS for title, of in said.items()}
-        """What each entry is: "country", as most of them, unless its own pages only say otherwise ("the island")."""
+        self.sorts = {title: _NAMELESS if _often(of) and not of[usual] else usual for title, of in said.items()}
+        """What each entry is: "country", as most of them, unless its own pages always call it something else."""
         self.firsts = [(title, row) for title, of in self.pages.items() for page in of for row in _firsts(page)]
         """Rows whose value begins with a name, which may be another entry's, with the entry that has them."""
         labels = {(row.called, row.label) for of in self.pages.values() for page in of for row in _rows(page)}
@@ -118,9 +126,8 @@ class Works:
         told = [teller for page in self.pages[title] for teller in _tellers(page, title, self.sorts[title])]
         for row in self.rows[title]:
             if row.kind != "number" and _WHOLE.fullmatch(row.quote.partition(f": {row.answer}")[2]):
-                what = f"is dated {row.answer}" if row.kind == "date" else f"is {row.answer}"
-                told.append(Teller(row.passage, row.quote, f"whose {row.called} {what}", row.relation))
-        told += [teller for page in self.pages[title] for teller in _phrases(page, title)]
+                told.append(Teller(row.passage, row.quote, _by_row(row), row.relation, by_row=True))
+        told += [teller for page in self.pages[title] for teller in _places(page, title)]
         for other, row in self.firsts:
             if row.answer == title and other != title:
                 clause = f"that stands first under “{row.label}” for {other}"
@@ -142,8 +149,15 @@ def tabular(passage: Seen) -> bool:
 def called(label: str) -> str:
     """ "Capital > name" is the capital, "Elevation > highest point" the highest point; "male" alone says too little."""
     *before, last = re.sub(r" > (?:name|total)\s*$| name$", "", label).strip().split(" > ")
-    short = last if " " in last and not last[0].isdigit() else " > ".join([*before, last])
+    general = all(re.fullmatch(r"\w+(?: \w+)?", part) for part in before)  # not "Representation in the US"
+    short = last if " " in last and general and not last[0].isdigit() else " > ".join([*before, last])
     return short[0].lower() + short[1:] if _SIMPLE.fullmatch(short) else f"“{label.strip()}”"
+
+
+def _by_row(row: Row) -> str:
+    if row.kind == "date":
+        return f"whose {row.called} is dated {row.answer}"
+    return f"that has {row.answer} under {row.called}" if "“" in row.called else f"whose {row.called} is {row.answer}"
 
 
 def _alike(title: str, value: str) -> bool:
@@ -192,7 +206,8 @@ def _value(text: str) -> tuple[str, str] | None:
         good = text[0].isdigit() and counted[0].value > _LEAST and not re.match(r"[-/’'(]|,\d| [A-Z]", after)
         return (text[: counted[0].span.end], "number") if good and not _MORE.search(_ASIDE.sub("", after)) else None
     whole = re.split(r"[;,(]| \d", text)[0].strip()
-    if re.search("[A-Z]", _ASIDE.sub("", text[len(whole) :])):
+    rest = text[len(whole) :]
+    if re.search("[A-Z]", _ASIDE.sub("", rest)) or re.match(r"[;,] [a-z]", rest):
         return None  # "Dakar, Thies": one of many
     fits = len(whole) > 3 and len(whole.split()) < 6 and not set(whole.split()) & {*MONTHS, "None"}
     return (whole, "entity") if fits and NAME.fullmatch(whole) else None
@@ -211,30 +226,18 @@ def _tellers(page: Seen, title: str, sort: str) -> tuple[Teller, ...]:
             continue
         began, rest = about.group(1).rstrip(", "), re.sub(r" \([^()]*\)", "", text[about.end() :].rstrip(". "))
         clause = f"{began[:1].lower()}{began[1:]}{rest}".strip()
-        particular = len(set(PARTICULAR.findall(clause))) > 1
-        if particular and len(clause.split()) <= _LONG and not _OUTSIDE.search(clause) and not contains(clause, title):
+        particular = len(set(PARTICULAR.findall(clause))) > 1 and not contains(clause, title) and sort not in clause
+        if particular and len(clause.split()) <= _LONG and not _OUTSIDE.search(clause):
             found.append(Teller(page, text, f"that {clause}", lexicon.base(verb.group(1))))
     return tuple(found)
 
 
 @lru_cache(maxsize=4096)
-def _phrases(page: Seen, title: str) -> tuple[Teller, ...]:
-    """Rows whose value is a phrase: "Location: Eastern Asia, bordering the Yellow Sea, between China and Korea"."""
-    found = []
-    for match in _ROW.finditer(page.text):
-        label, line = called(match.group(1)), page.text[match.start() :].partition("\n")[0]
-        value = line[match.end() - match.start() :]
-        names, plainly = set(PARTICULAR.findall(value)), len(re.findall(r"\b[a-z]{2,}\b", value))
-        fits = len(names) > 1 and plainly > 1 and len(value.split()) <= _LONG and not contains(value, title)
-        english = not (_NO_PHRASE.search(value) or _OUTSIDE.search(value) or _says(value))
-        if fits and english and "“" not in label:
-            found.append(Teller(page, line, f"whose {label} is {value}", label))
-    return tuple(found)
-
-
-def _says(text: str) -> bool:
-    """Has it a verb of its own, and so is a sentence?"""
-    return any(token.tag in ("VBZ", "VBP", "VBD", "MD") for token in tagged(text))
+def _places(page: Seen, title: str) -> tuple[Teller, ...]:
+    """ "Location: Eastern Asia, east of China" → "that is located in Eastern Asia, east of China"."""
+    rows = [(match[0], match[1]) for match in _LOCATED.finditer(page.text)]
+    good = [(row, where) for row, where in rows if len(where.split()) <= _LONG and not contains(where, title)]
+    return tuple(Teller(page, row, f"that is located in {where}", "location", by_row=True) for row, where in good)
 
 
 def _tells(verb: str) -> bool:

@@ -21,6 +21,7 @@ _PART = re.compile(r"[A-Z][\w’'-]* of$")
 """"the Kingdom of the Netherlands" is not the Netherlands."""
 _LEADS = r"(?:(?<![\w-])(?:of|from|with|to|by|in|against|after|alongside|and|near|into|for|between|[a-z]+ed))"
 _CAN_GO = re.compile(r"$|,| and | in \d")
+_AND = re.compile(r" and (?:the )?[A-Z]")
 _MEASURES = frozenset("rate age population coastline area length elevation density speed weight height".split())
 _POSTS = frozenset("head chief leader president king queen monarch mayor governor minister director".split())
 _WHAT = {"number": "number", "date": "date", "entity": "name"}
@@ -72,18 +73,15 @@ def drafts(works: Works, seed: Seen, steps: int, kind: str, chance: Callable[[st
     for title in sorted(works.sorts, key=lambda title: (title != own, chance(title))):
         over = (way for way in _ways(works, title, steps - 1) if any(told.title == own for told in way))
         ways = list(islice(over, _MOST_WAYS))
-        ways.sort(key=lambda way: (sum(map(_by_row, way)), _usual(works, way) + chance(way[-1].teller.quote)))
+        ways.sort(
+            key=lambda way: (sum(told.teller.by_row for told in way), _usual(works, way) + chance(way[-1].teller.quote))
+        )
         rows = [(row.kind != kind, row.passage.id != seed.id, chance(row.quote), row) for row in works.rows[title]]
         for place, (*_, drawn, row) in enumerate(sorted(rows)):
             start = place % max(1, len(ways))
             way = next((way for way in ways[start:] + ways[:start] if _sound(row, way)), None)
             if way:
                 yield _draft(works, row, way, int(len(_FRAMES) * drawn))
-
-
-def _by_row(told: Told) -> bool:
-    """Sentences say more than "whose capital is"."""
-    return told.teller.clause.startswith("whose")
 
 
 def _usual(works: Works, way: tuple[Told, ...]) -> float:
@@ -115,9 +113,11 @@ def _over(title: str, teller: Teller, named: re.Match[str], rest: tuple[Told, ..
     """What follows the name stays after a short description, and is left out after a long one where it can be."""
     before, after = teller.clause[: named.start(1)], teller.clause[named.end() :]
     if len(rest) > 1 or len(rest[0].before.split()) > _SHORT:
-        if not _CAN_GO.match(after) or (after and before.endswith(" between")):
+        if not _CAN_GO.match(after):
             return
         after = ""
+    if _AND.match(teller.clause, named.end()):  # "between the country whose capital is Algiers and Mauritania"
+        return
     if PARTICULAR.search(before + after):  # many have "achieved independence from the country ..."
         yield (Told(title, teller, before, after), *rest)
 
@@ -145,9 +145,12 @@ def _draft(works: Works, row: Row, way: tuple[Told, ...], pick: int) -> Drawn:
 
 
 def _ask(row: Row, whom: str, pick: int = 0) -> str:
-    if "“" not in row.called and (row.kind == "entity" or row.called.split()[-1] in _MEASURES):
+    if "“" not in row.called and (
+        row.kind == "entity" or (row.called.split()[-1] in _MEASURES and "%" not in row.quote)
+    ):
         return f"{'Who' if row.called.split()[0] in _POSTS else 'What'} is the {row.called} of {whom}?"
-    return _FRAMES[pick].format(what=_WHAT[row.kind], label=row.label.strip(), whom=whom)
+    label = re.sub(r"^(.+) > (?=\1)", "", row.label.strip())  # "Exports > Exports 2023"
+    return _FRAMES[pick].format(what=_WHAT[row.kind], label=label, whom=whom)
 
 
 def _hop(question: str, answer: str, stated: Row | Teller, relation: str) -> dict[str, str]:
