@@ -94,7 +94,7 @@ class Works:
             title: of for title, of in pages.items() if len({page.title for page in of}) > 1 and any(map(tabular, of))
         }
         said = {title: _sorts(of) for title, of in self.pages.items()}
-        usual = _often(sum(said.values(), Counter())) or _NAMELESS
+        usual = _often(Counter(word for of in said.values() for word in of)) or _NAMELESS
         self.sorts = {title: _NAMELESS if _often(of) and not of[usual] else usual for title, of in said.items()}
         """What each entry is: "country", as most of them, unless its own pages always call it something else."""
         self.firsts = [(title, row) for title, of in self.pages.items() for page in of for row in _firsts(page)]
@@ -166,8 +166,9 @@ def _alike(title: str, value: str) -> bool:
 
 
 def _often(said: Counter[str]) -> str:
-    """The commonest of them, if several passages say it."""
-    return next((word for word, count in said.most_common(1) if count > 2), "")
+    """The commonest of them, if several say it, and twice as many as any other."""
+    (first, most), (_, next_) = [*said.most_common(2), ("", 0), ("", 0)][:2]
+    return first if most > 2 and most > 2 * next_ else ""
 
 
 def _sorts(pages: Sequence[Seen]) -> Counter[str]:

@@ -21,7 +21,7 @@ _PART = re.compile(r"[A-Z][\w’'-]* of$")
 """"the Kingdom of the Netherlands" is not the Netherlands."""
 _LEADS = r"(?:(?<![\w-])(?:of|from|with|to|by|in|against|after|alongside|and|near|into|for|between|[a-z]+ed))"
 _CAN_GO = re.compile(r"$|,| and | in \d")
-_AND = re.compile(r" and (?:the )?[A-Z]")
+_AND = re.compile(r"(?:,| and|, and) (?:the )?[A-Z]")
 _MEASURES = frozenset("rate age population coastline area length elevation density speed weight height".split())
 _POSTS = frozenset("head chief leader president king queen monarch mayor governor minister director".split())
 _WHAT = {"number": "number", "date": "date", "entity": "name"}
