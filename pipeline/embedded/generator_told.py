@@ -32,6 +32,9 @@ _FRAMES = (
     "For {whom}, which {what} is found under “{label}”?",
     "What is stated under “{label}” for {whom}?",
     "Which {what} stands under “{label}” in the entry for {whom}?",
+    "Which {what} is to be found under “{label}” for {whom}?",
+    "As to “{label}”, what {what} is given for {whom}?",
+    "Looking up {whom}, what {what} does one find under “{label}”?",
 )
 
 
