@@ -168,7 +168,7 @@ def _alike(title: str, value: str) -> bool:
 def _often(said: Counter[str]) -> str:
     """The commonest of them, if several more say it than any other."""
     (first, most), (_, next_) = [*said.most_common(2), ("", 0), ("", 0)][:2]
-    return first if most > 2 + next_ else ""
+    return first if most > max(2, next_ + 1) else ""
 
 
 def _sorts(pages: Sequence[Seen]) -> Counter[str]:
