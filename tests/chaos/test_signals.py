@@ -32,7 +32,8 @@ def ended(process: subprocess.Popen[str], limit: float) -> str:
 def test_a_signal_ends_the_run_and_says_how_to_go_on(tmp_path: Path, number: int, code: int) -> None:
     moments = random.Random(code)
     for _ in range(2):
-        victim, process = opened(tmp_path, "works")
+        # So many that none of the moments comes when all is done and the interpreter ends.
+        victim, process = opened(tmp_path, "works", seeds=1500)
         time.sleep(moments.uniform(0.4, 0.8))
         process.send_signal(number)
         errors = ended(process, 5)
