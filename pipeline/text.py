@@ -3,10 +3,13 @@
 This is all that generator and solver share, so it holds no idea of a question, a relation or a template.
 """
 
+import importlib.util
 import re
+import sys
 import unicodedata
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -35,6 +38,8 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _TOKEN = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]\.(?:[^\W\d_]\.)+|[^\W_]+(?:['’\-][^\W_]+)*|[^\w\s]|_")
+_WORD = re.compile(r"[^\W_]+")
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
 _NEVER_ENDS = frozenset(
     "mr mrs ms dr prof st sr jr rev gen col lt sgt capt hon gov sen rep no vs etc inc ltd co corp mt ft dept est "
     "approx ca c b d r lit pop fl vol ed pp u.s u.k d.c e.g i.e a.k.a u.s.a jan feb mar apr jun jul aug sep sept oct "
@@ -56,11 +61,10 @@ class Span(NamedTuple):
 
 
 class Token(NamedTuple):
-    """A word or mark with its Penn Treebank tag, its chunk (`B-NP`, `I-VP`, `O`, ...) and its place."""
+    """A word or mark with its Penn Treebank tag and its place."""
 
     text: str
     tag: str
-    chunk: str
     start: int
     end: int
 
@@ -122,18 +126,22 @@ def trimmed(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def tagged(sentence: str) -> tuple[Token, ...]:
-    """Tokens of one sentence with tags and chunks (TextBlob's lexicon and rules; no downloads)."""
-    from textblob.en import parse
-
+    """Tokens of one sentence with tags (TextBlob's lexicon and rules; no downloads)."""
     matches = list(_TOKEN.finditer(sentence))
-    if not matches:
-        return ()
-    # The parser reads "/" as its own separator and splits its input on blanks, so each token must survive both.
-    words = " ".join(m.group().replace("/", "-") for m in matches)
-    parsed = [item.split("/") for line in parse(words, tokenize=False).split("\n") for item in line.split(" ") if item]
-    if len(parsed) != len(matches):
-        return tuple(Token(m.group(), "NN", "O", *m.span()) for m in matches)
-    return tuple(Token(m.group(), p[1], p[2], *m.span()) for m, p in zip(matches, parsed, strict=True))
+    found = _tagger()([match.group().replace("/", "-") for match in matches])
+    return tuple(Token(m.group(), tag, *m.span()) for m, (_, tag) in zip(matches, found, strict=True))
+
+
+@cache
+def _tagger() -> Callable[[list[str]], list[list[str]]]:
+    """TextBlob's tagger alone: what its package imports besides (NLTK, and with it SciPy) takes seconds to load."""
+    spec: Any = importlib.util.find_spec("textblob")
+    sys.modules["textblob"] = importlib.util.module_from_spec(spec)
+    try:
+        from textblob.en import parser
+    finally:
+        del sys.modules["textblob"]
+    return parser.find_tags  # type: ignore[no-any-return]
 
 
 def dates(text: str) -> list[Date]:
@@ -163,8 +171,10 @@ def numbers(text: str) -> list[Number]:
 
 def words(text: str) -> list[str]:
     """Lower-case words without accents or marks: the tokens that equality and overlap are counted in."""
+    if text.isascii():
+        return _WORD.findall(text.lower())
     plain = unicodedata.normalize("NFKD", text.casefold())
-    return re.findall(r"[^\W_]+", "".join(c for c in plain if not unicodedata.combining(c)))
+    return _WORD.findall(_FOREIGN.sub(lambda found: "" if unicodedata.combining(found[0]) else found[0], plain))
 
 
 def normalise(text: str) -> str:
