@@ -35,7 +35,7 @@ def explore(request: Request) -> Message:
 
 def _intent(walk: Walk, name: str) -> str:
     for title, told in walk.graph.stated.items():
-        if any(stated.fact.kind == "link" and readings(stated)[:1] == [name] for stated in told):
+        if any(stated.fact.kind == "link" and readings(stated)[:1] == (name,) for stated in told):
             return f"{plain(title)} leads to {name}: find what is stated of it."
     if name in {plain(title) for title in walk.graph.nodes}:
         return f"Find what else is stated of {name}, and who names it."

@@ -28,7 +28,7 @@ _EXAMPLES = re.compile(r"\b(in|on|for|with|by|of|like) (?:[a-z\-]+ ){1,6}(?:such
 """"in comedy films such as" → "in": what follows is described anyway."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=32768)
 def facts(title: str, text: str, noun: Noun) -> tuple[Fact, ...]:
     """All facts of one passage about the subject of its document."""
     found: list[Fact] = []

@@ -15,13 +15,12 @@ _LIKE_ADJECTIVES = frozenset(
 )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=32768)
 def definition(title: str, text: str) -> Noun | None:
     """The noun of "<title> is a <noun> ..."; none where the passage does not open so, or says nothing by it."""
-    parts = split(text)
-    if not parts:
+    sentence = next(split(text), None)
+    if not sentence:
         return None
-    sentence = parts[0]
     end = subject(sentence, text, title, None, opening=True).end
     tokens = sentence.tokens
     if not end:

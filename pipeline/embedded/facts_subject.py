@@ -1,6 +1,7 @@
 """What a passage is about: the noun that its first sentence gives its title, and which sentences have it as subject."""
 
 import re
+from collections.abc import Iterator
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
@@ -47,21 +48,22 @@ def plain(title: str) -> str:
     return re.sub(r"\s*\([^()]*\)$", "", title)
 
 
-@lru_cache(maxsize=4096)
-def split(text: str) -> tuple[Sentence, ...]:
-    """The sentences of a passage, tagged."""
-    return tuple(Sentence(span, _unbracketed(text, span)) for span in sentences(text))
+def split(text: str) -> Iterator[Sentence]:
+    """The sentences of a passage, tagged as they are taken."""
+    for span in sentences(text):
+        yield Sentence(span, _unbracketed(text, span))
 
 
+@lru_cache(maxsize=8192)
 def _unbracketed(text: str, span: Span) -> tuple[Token, ...]:
-    kept, depth = [], 0
+    kept, depth, start = [], 0, span.start
     for token in tagged(text[span.start : span.end]):
         if token.text in "([":
             depth += 1
         elif token.text in ")]":
             depth = max(0, depth - 1)
         elif not depth:
-            kept.append(token._replace(start=token.start + span.start, end=token.end + span.start))
+            kept.append(Token(token.text, token.tag, token.start + start, token.end + start))
     return tuple(kept)
 
 

@@ -17,7 +17,7 @@ from pipeline.embedded.facts_name import names, title_at
 from pipeline.embedded.facts_noun import definition
 from pipeline.embedded.facts_subject import Noun, plain
 from pipeline.embedded.observed import Seen
-from pipeline.text import normalise
+from pipeline.text import Span, normalise
 
 _LISTS = re.compile(r"^(?:List of|Lists of|Index of|Outline of)|\(disambiguation\)$|may refer to:?$", re.IGNORECASE)
 
@@ -126,18 +126,17 @@ def _elsewhere(graph: Graph, target: str, after: str) -> bool:
     return opens and not any(tells(p, region.group(1).strip()) for p in own)
 
 
-@lru_cache(maxsize=65536)
-def _readings(text: str, start: int) -> tuple[str, ...]:
-    return tuple(names(text, start))
-
-
-def readings(stated: Stated) -> list[str]:
+def readings(stated: Stated) -> tuple[str, ...]:
     """Names that the object may have, the likeliest first, without those that everything leads to."""
-    guess = stated.object
-    found = dict.fromkeys([*_readings(stated.passage.text, stated.fact.object.start), guess])
-    return [
+    return _readings(stated.passage.text, stated.fact.object)
+
+
+@lru_cache(maxsize=65536)
+def _readings(text: str, place: Span) -> tuple[str, ...]:
+    found = dict.fromkeys([*names(text, place.start), text[place.start : place.end]])
+    return tuple(
         reading for reading in found if reading.lower().removeprefix("the ") not in lexicon.HUBS and len(reading) > 2
-    ]
+    )
 
 
 def fits(fact: Fact, target: Thing, exact: bool) -> bool:
