@@ -17,8 +17,10 @@ from pipeline.embedded.facts_name import names, title_at
 from pipeline.embedded.facts_noun import definition
 from pipeline.embedded.facts_subject import Noun, plain
 from pipeline.embedded.observed import Seen
-from pipeline.text import Span, normalise
+from pipeline.text import Span, normalise, words
 
+_OPENS = 40
+"""Characters that hold the first word."""
 _LISTS = re.compile(r"^(?:List of|Lists of|Index of|Outline of)|\(disambiguation\)$|may refer to:?$", re.IGNORECASE)
 
 
@@ -70,13 +72,11 @@ def build(passages: Iterable[Seen], found_by: dict[str, list[str]]) -> Graph:
     for passage in passages:
         if not _LISTS.search(passage.title):
             graph.passages.setdefault(passage.id, passage)
-    for passage in graph.passages.values():
+    for passage in sorted(graph.passages.values(), key=lambda passage: not _opening(passage)):
         noun = read_noun(passage)
         if noun and passage.title not in graph.nodes:
-            the = (
-                noun.kind != lexicon.PERSON and passage.text.startswith("The ") and not passage.title.startswith("The ")
-            )
-            graph.nodes[passage.title] = Thing(passage.title, noun, the)
+            the = noun.kind != lexicon.PERSON and passage.text.startswith("The ") and _opening(passage)
+            graph.nodes[passage.title] = Thing(passage.title, noun, the and not passage.title.startswith("The "))
     for passage in graph.passages.values():
         if passage.title in graph.nodes:
             told = facts(passage.title, passage.text, graph.nodes[passage.title].noun)
@@ -88,6 +88,13 @@ def build(passages: Iterable[Seen], found_by: dict[str, list[str]]) -> Graph:
     for title, told_of in graph.stated.items():
         graph.edges += [edge for stated in told_of for edge in _edges(graph, by_name, title, stated)]
     return graph
+
+
+@lru_cache(maxsize=32768)
+def _opening(passage: Seen) -> bool:
+    """Does it begin with the title's name? A later passage says less of what that is ("The Sooners were the first")."""
+    said, name = (words(text.removeprefix("The ")[:_OPENS])[:1] for text in (passage.text, passage.title))
+    return said == name
 
 
 def join(graph: Graph, edges: Iterable[Edge]) -> None:

@@ -206,3 +206,20 @@ def test_of_two_dates_in_a_bracket_the_other_is_asked_for_last() -> None:
     made = graph(film, actor)
     costs = {chain.final.answer: quality(made, chain) for chain in chains(made, 2, "date")}
     assert costs["9 July 1999"] - costs["1982"] == pytest.approx(2.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "the"),
+    [
+        ("The Kell University is a public university in Orvane.", True),
+        ("Kell University is a public university in Orvane.", False),
+        ("The university is composed of eight colleges. It was founded in 1917.", False),
+    ],
+)
+def test_a_name_has_the_article_that_its_own_opening_gives_it(text: str, the: bool) -> None:
+    assert graph(("Kell University", text)).nodes["Kell University"].the is the
+
+
+def test_what_a_thing_is_goes_by_its_opening_whichever_passage_was_read_first() -> None:
+    later, opening = "The Combers were the first team to win twice.", "The Kell Combers are a hockey club in Orvane."
+    assert graph(("Kell Combers", later), ("Kell Combers", opening)).nodes["Kell Combers"].noun.phrase == "hockey club"
