@@ -16,9 +16,8 @@ import re
 import unicodedata
 from typing import Any
 
-_NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?!\w)")
-_TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
-_CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
+_NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:,\d+)*(?:\.\d+)?(?!\w)")
+_GROUPED = re.compile(r"-?\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d+)?")
 
 
 def normalise(text: str) -> str:
@@ -27,7 +26,8 @@ def normalise(text: str) -> str:
     kept: list[str] = []
     place = 0
     for number in _NUMBER.finditer(text):
-        kept += [_plain(text[place : number.start()]), number.group().replace(",", "").replace("−", "-")]
+        value = number.group().replace("−", "-")
+        kept += [_plain(text[place : number.start()]), value.replace(",", "") if _GROUPED.fullmatch(value) else value]
         place = number.end()
     words = " ".join([*kept, _plain(text[place:])]).split()
     return " ".join(word for word in words if word not in ("a", "an", "the"))
@@ -47,8 +47,8 @@ def score(answer: str | None, golds: list[str]) -> float:
 def final_answer(response: str | list[dict[str, Any]]) -> str | None:
     """The answer that a response gives: generated text, or messages as chat templates take them."""
     if isinstance(response, str):
-        called = [_argument(call) for call in _CALL.findall(response)]
-        tagged = _TAGGED.findall(response)
+        called = [_argument(call) for call in _between(response, "tool_call")]
+        tagged = _between(response, "answer")
         return next((c for c in reversed(called) if c is not None), None) or (tagged[-1].strip() if tagged else None)
     for message in reversed(response):
         if message.get("role") != "assistant":
@@ -63,14 +63,22 @@ def final_answer(response: str | list[dict[str, Any]]) -> str | None:
     return None
 
 
+def _between(text: str, tag: str) -> list[str]:
+    """What stands between the tags, from the nearest opening one on. No pattern: a model that repeats a tag
+    thousands of times would keep one busy for minutes."""
+    parts = [part.partition(f"</{tag}>") for part in text.split(f"<{tag}>")[1:]]
+    return [inside for inside, closing, _ in parts if closing]
+
+
 def _argument(call: str | dict[str, Any]) -> str | None:
     """The argument of a call of `answer`; None for other calls and for what is no call."""
     try:
         tree: Any = json.loads(call) if isinstance(call, str) else call
         arguments = tree.get("arguments")
         arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
-        return str(arguments["answer"]) if tree.get("name") == "answer" else None
-    except (ValueError, TypeError, KeyError, AttributeError):
+        answer = arguments["answer"] if tree.get("name") == "answer" else None
+        return str(answer) if isinstance(answer, (str, int, float)) else None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 

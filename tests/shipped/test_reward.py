@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -18,6 +19,7 @@ def called(answer: object, name: str = "answer") -> dict[str, object]:
     ("said", "gold"),
     [
         ("The Ouse.", "ouse"), ("O'Neill", "ONeill"), ("Åke Björk", "ake bjork"), ("1,234", "1234"), ("-5 °C", "-5 C"),
+        ("12,34,567.5", "1234567.5"),
         ("−5", "-5"), ("17.3 %", "17.3%"), ("1969", "1969"), ("true", "True"), ("ＡＢ", "ab"), ("大阪", "大阪"),
     ],
 )  # fmt: skip
@@ -27,8 +29,11 @@ def test_equal_in_other_writing(said, gold):
 
 @pytest.mark.parametrize(
     ("said", "gold"),
-    [("17.3", "173"), ("5", "-5"), ("", ""), ("the", "a"), ("1e5", "100000"), ("null", ""), (None, "None"), ("!", "?")],
-)
+    [
+        ("17.3", "173"), ("5", "-5"), ("", ""), ("the", "a"), ("1e5", "100000"), ("null", ""), (None, "None"),
+        ("!", "?"), ("3,5", "35"), ("1,2", "12"), ("19,90", "1990"),
+    ],
+)  # fmt: skip
 def test_unequal(said, gold):
     assert reward.score(said, [gold]) == 0.0
 
@@ -47,11 +52,23 @@ def test_unequal(said, gold):
         ([{"role": "assistant", "content": "so it is y", "tool_calls": None}], None),
         ([{"role": "assistant", "tool_calls": [{"name": "answer", "arguments": '{"answer": "z"}'}]}], "z"),
         ([called(1969)], "1969"),
+        # What the environment would not have taken for an answer.
+        ([called(["Ouse"])], None),
+        ([called(None)], None),
+        ("<answer>I think <answer>Ouse</answer>", "Ouse"),
+        ('<tool_call>{"name": "answer", "arguments": {"answer": ' + "[" * 5000 + "}}</tool_call>", None),
         ([], None),
     ],
 )
 def test_the_answer_of_a_response(response, answer):
     assert reward.final_answer(response) == answer
+
+
+@pytest.mark.parametrize("piece", ["<answer>", "<tool_call>{", "<tool_call>{}", "{} "])
+def test_a_model_that_repeats_itself_costs_no_minutes(piece):
+    began = time.monotonic()
+    assert reward.final_answer("<tool_call>" + piece * 100_000) is None
+    assert time.monotonic() - began < 10
 
 
 def test_every_trainer_gets_the_same():
