@@ -8,6 +8,8 @@ from pydantic import TypeAdapter
 from pipeline import chat
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
+from pipeline.llm import wire
+from pipeline.llm.base import Request
 from pipeline.store.shards import table
 from pipeline.types import Message, ToolCall
 
@@ -51,6 +53,14 @@ def test_datasets_gives_the_very_objects_back(tmp_path, text):
         ["passage_id"],
         ["answer"],
     ]
+
+
+def test_tools_stand_as_a_server_gives_them_to_a_chat_template():
+    asked = Request(model="m", messages=(), tools=environment(RunConfig()).tools)
+    sent = wire.body(asked, run_seed=0)["tools"]
+    for tool, served in zip(orjson.loads(environment(RunConfig()).offered), sent, strict=True):
+        assert list(tool) == list(served)
+        assert list(tool["function"]) == [key for key in served["function"] if key != "strict"]
 
 
 def test_a_lone_surrogate_comes_from_no_journal_and_into_no_row():

@@ -40,9 +40,9 @@ class Environment(Data):
 
     @cached_property
     def offered(self) -> str:
-        """The tools as OpenAI lists them: JSON text, keys sorted."""
-        functions = [{"type": "function", "function": tool.model_dump()} for tool in self.tools]
-        return orjson.dumps(functions, option=orjson.OPT_SORT_KEYS).decode()
+        """The tools as OpenAI lists them, JSON text, in the order in which servers give them to a chat template: it
+        prints them as they come, and a pupil is to be trained on the prompt that it will be given."""
+        return orjson.dumps([{"type": "function", "function": tool.model_dump()} for tool in self.tools]).decode()
 
 
 def environment(config: RunConfig) -> Environment:

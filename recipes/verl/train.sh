@@ -18,7 +18,7 @@ exec python -m verl.trainer.main_ppo \
   actor_rollout_ref.rollout.multi_turn.enable=true \
   actor_rollout_ref.rollout.multi_turn.format=hermes \
   actor_rollout_ref.rollout.multi_turn.max_assistant_turns=16 \
-  actor_rollout_ref.rollout.multi_turn.max_parallel_calls=1 \
+  actor_rollout_ref.rollout.multi_turn.max_parallel_calls=8 \
   actor_rollout_ref.rollout.multi_turn.max_tool_response_length=20000 \
   actor_rollout_ref.rollout.multi_turn.tool_config_path="${TOOLS:-recipes/verl/tools.yaml}" \
   actor_rollout_ref.actor.loss_agg_mode=token-mean \

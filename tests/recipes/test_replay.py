@@ -15,6 +15,7 @@ import httpx2
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.config import RunConfig
 from pipeline.corpus import Corpus, load, resolve
 from pipeline.types import Passage, Record, Trajectory
 from pipeline.views.records import record
@@ -84,6 +85,12 @@ def test_the_recipe_for_trl_sees_what_the_rollouts_saw(
         tools = environment.Digsite()
         tools.reset(prompt="...", golden_answers=[])
         assert [getattr(tools, name)(**json.loads(text)) for name, text in replay.calls] == replay.observed
+
+
+def test_the_recipe_for_verl_keeps_to_the_limits_of_the_environment() -> None:
+    limits, told = RunConfig().solver, (ROOT / "recipes/verl/train.sh").read_text()
+    assert f"max_parallel_calls={limits.calls_per_turn} " in told
+    assert f"max_assistant_turns={limits.turns} " in told
 
 
 def _search_r1(hits: list[dict[str, Any]]) -> str:
