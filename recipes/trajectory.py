@@ -21,10 +21,12 @@ class Trajectory:
         self._address = address.rstrip("/")
         self._state: dict[str, Any] = {"shown": [], "calls": 0, "question_id": question_id}
 
-    def call(self, name: str, arguments: dict[str, Any] | str, place: int = 0) -> str:
+    def call(self, name: str, arguments: Any, place: int = 0) -> str:
         """The tool message for one call; `place` counts the calls of a turn from 0. Raises OSError where no server
         answers: better a run that stops than an error text that a model is trained on."""
-        body = {"name": name, "arguments": arguments, "place": place, **self._state}
+        # As text, whatever a model has said: what is no object, or no Unicode, is for the tool to answer.
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        body = {"name": name, "arguments": text, "place": place, **self._state}
         answer = _post(f"{self._address}/call", body)
         self._state |= {"shown": answer["shown"], "calls": answer["calls"]}
         return str(answer["content"])

@@ -20,6 +20,9 @@ from pipeline.types import Hit
 ANALYSER = "english"
 K1, B = 0.9, 0.4
 _BATCH = 2000
+_AT_ONCE = 1024
+"""Searches of one call of Lucene: those of a whole training batch would keep all others, and the end of a server,
+waiting for as long as they take."""
 _THREADS = 2
 
 
@@ -63,7 +66,9 @@ class LuceneRetriever(Passages):
 
     def _drain(self) -> None:
         with self._lock:
-            batch, self._waiting = self._waiting, []
+            batch, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
+            if self._waiting:
+                jvm.submit(self._drain)
         self._settle([asked for asked in batch if asked.answer.set_running_or_notify_cancel()])
 
     def _settle(self, batch: list[_Asked]) -> None:

@@ -140,6 +140,9 @@ def _guarded(door: Door, endpoint: Endpoint) -> Callable[[Request], Awaitable[Re
             return _error(503, str(error))
         except ClientDisconnect:
             return _error(400, "the connection broke")
+        except asyncio.CancelledError:
+            # The grace is over; uncaught, every request under way would print a page and get an answer that is no JSON.
+            return _error(503, "this server is stopping")
 
     return answer
 

@@ -87,6 +87,16 @@ def test_the_recipe_for_trl_sees_what_the_rollouts_saw(
         assert [getattr(tools, name)(**json.loads(text)) for name, text in replay.calls] == replay.observed
 
 
+@pytest.mark.parametrize("arguments", [None, [], "bridge", 5, {"query": "\udfff"}, {"query": None}])
+def test_what_a_model_gets_wrong_is_answered_and_ends_no_training(
+    address: str, arguments: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "recipes")
+    from trajectory import Trajectory as Asking  # type: ignore[import-not-found]
+
+    assert Asking(address).call("search", arguments).startswith("Error: ")
+
+
 def test_the_recipe_for_verl_keeps_to_the_limits_of_the_environment() -> None:
     limits, told = RunConfig().solver, (ROOT / "recipes/verl/train.sh").read_text()
     assert f"max_parallel_calls={limits.calls_per_turn} " in told

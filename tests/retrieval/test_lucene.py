@@ -9,9 +9,10 @@ import pytest
 from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.errors import RetrievalError
-from pipeline.retrieval import jvm
+from pipeline.retrieval import jvm, lucene
 from pipeline.retrieval.lucene import LuceneRetriever, _stored_length
 from pipeline.retrieval.passages import contents
+from pipeline.types import Hit
 
 
 async def test_scores_agree_with_lucene_s_own_on_real_text(tmp_path: Path) -> None:
@@ -31,6 +32,27 @@ def test_lengths_are_rounded_as_lucene_rounds_them(retriever: LuceneRetriever) -
 
     lengths = [*range(600), 1000, 4095, 4096, 10_007, 1_000_000]
     assert [_stored_length(n) for n in lengths] == jvm.call(java)
+
+
+async def test_a_crowd_is_searched_in_parts(retriever: LuceneRetriever, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts: list[int] = []
+    search, held = retriever._search, threading.Event()
+
+    def counted(batch: list[lucene._Asked]) -> list[list[Hit]]:
+        parts.append(len(batch))
+        return search(batch)
+
+    def hold() -> None:
+        held.wait(20)
+
+    monkeypatch.setattr(lucene, "_AT_ONCE", 4)
+    monkeypatch.setattr(retriever, "_search", counted)
+    jvm.submit(hold)
+    crowd = asyncio.gather(*[retriever.search("bridge", n) for n in range(1, 8)])
+    await asyncio.sleep(0)
+    held.set()
+    assert [len(hits) for hits in await crowd] == [*range(1, 8)]
+    assert parts == [4, 3]
 
 
 async def test_sixteen_tasks_and_threads_at_once_get_their_own_answers(

@@ -1,5 +1,7 @@
 """Who is let in, how much may be said, and what is said to those who ask wrongly."""
 
+import asyncio
+
 import pytest
 
 from pipeline.errors import RetrievalError, UsageError
@@ -44,6 +46,14 @@ def test_what_is_not_there_is_said_in_one_line(ask: Ask, method: str, path: str,
 def test_an_error_has_its_status_and_one_clean_line(ask: Ask, raw: bytes, status: int, said: str) -> None:
     answer = ask(PATHS, "POST", "/fail", content=raw)
     assert (answer.status_code, line(answer)) == (status, said)
+
+
+def test_what_is_under_way_when_the_grace_is_over_is_told_to_come_again(ask: Ask) -> None:
+    async def cancelled(raw: bytes) -> object:
+        raise asyncio.CancelledError
+
+    answer = ask({("POST", "/slow"): cancelled}, "POST", "/slow")
+    assert (answer.status_code, line(answer)) == (503, "this server is stopping")
 
 
 def test_a_request_has_a_size(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
