@@ -17,5 +17,5 @@ def names(package: str) -> list[str]:
 def load(package: str, name: str) -> Any:
     """The module of that name. Raises UsageError, listing the known ones, for any other."""
     if name not in names(package):
-        raise UsageError(f"no {package.removesuffix('s')} '{name}'; known: {', '.join(names(package))}")
+        raise UsageError(f"no '{name}' among the {package}; known: {', '.join(names(package))}")
     return import_module(f"pipeline.{package}.{name}")

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from math import log
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import Stemmer
 from rank_bm25 import BM25Okapi
 
 from pipeline.corpus.loading import Corpus
+from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.passages import Passages, contents, query_text
 from pipeline.types import Hit
 
@@ -29,6 +31,10 @@ _STOP = frozenset(
 )
 _WORD = re.compile(r"\d+(?:[.,]\d+)*(?:\w+)?|\w+(?:['’.]\w+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
+
+
+def opened(corpus: Corpus, out: Path) -> Retriever:
+    return Bm25Retriever(corpus)
 
 
 class Bm25Retriever(Passages):

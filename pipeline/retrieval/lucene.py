@@ -1,6 +1,7 @@
 """BM25 by Lucene, through Pyserini. See `jvm` for why a single thread makes all the calls."""
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -14,9 +15,12 @@ import numpy as np
 from pipeline.corpus.loading import Corpus
 from pipeline.errors import RetrievalError
 from pipeline.retrieval import index, jvm
+from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.bm25 import Bm25Retriever
 from pipeline.retrieval.passages import Passages, contents, query_text, readable
 from pipeline.types import Hit
 
+logger = logging.getLogger(__name__)
 ANALYSER = "english"
 K1, B = 0.9, 0.4
 _BATCH = 2000
@@ -24,6 +28,15 @@ _AT_ONCE = 1024
 """Searches of one call of Lucene: those of a whole training batch would keep all others, and the end of a server,
 waiting for as long as they take."""
 _THREADS = 2
+
+
+def opened(corpus: Corpus, out: Path) -> Retriever:
+    try:
+        jvm.call(jvm.start)
+    except RetrievalError as error:
+        logger.warning("%s. Going on with the slower --retriever bm25, whose ranks differ a little", error)
+        return Bm25Retriever(corpus)
+    return LuceneRetriever(corpus, out)
 
 
 class _Asked(NamedTuple):

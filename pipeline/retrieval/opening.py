@@ -1,23 +1,24 @@
-"""Which retrievers there are, and how one is opened over a corpus."""
+"""Which retrievers there are, and how one is opened over a corpus. The directory is the registry: a kind is a module
+with `opened(corpus, out)`.
+"""
 
-import logging
 from pathlib import Path
+from typing import cast
 
+from pipeline import registry
 from pipeline.corpus.loading import Corpus
-from pipeline.errors import RetrievalError, UsageError
-from pipeline.retrieval import jvm
+from pipeline.errors import UsageError
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.bm25 import Bm25Retriever
-from pipeline.retrieval.lucene import LuceneRetriever
 
-logger = logging.getLogger(__name__)
-KINDS = ("lucene", "bm25")
+
+def kinds() -> list[str]:
+    return [name for name in registry.names("retrieval") if hasattr(registry.load("retrieval", name), "opened")]
 
 
 def check(kind: str) -> None:
     """Raises UsageError, naming the known ones, where there is no such retriever."""
-    if kind not in KINDS and "://" not in kind:
-        raise UsageError(f"no retriever '{kind}'; known: {', '.join(KINDS)}, http://host/retrieve")
+    if "://" not in kind and kind not in kinds():
+        raise UsageError(f"no retriever '{kind}'; known: {', '.join(kinds())}, http://host/retrieve")
 
 
 def open_retriever(kind: str, corpus: Corpus, out: Path) -> Retriever:
@@ -29,11 +30,4 @@ def open_retriever(kind: str, corpus: Corpus, out: Path) -> Retriever:
         from pipeline.retrieval.http import HttpRetriever
 
         return HttpRetriever(corpus, kind)
-    if kind == "lucene":
-        try:
-            jvm.call(jvm.start)
-        except RetrievalError as error:
-            logger.warning("%s. Going on with the slower --retriever bm25, whose ranks differ a little", error)
-        else:
-            return LuceneRetriever(corpus, out)
-    return Bm25Retriever(corpus)
+    return cast(Retriever, registry.load("retrieval", kind).opened(corpus, out))

@@ -12,7 +12,7 @@ from pipeline.corpus import Corpus
 from pipeline.corpus.seeds import side
 from pipeline.errors import UsageError
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.opening import KINDS, open_retriever
+from pipeline.retrieval.opening import kinds, open_retriever
 from pipeline.retrieval.overlay import Overlay
 from pipeline.retrieval.passages import contents
 from pipeline.retrieval.sided import Sided
@@ -48,12 +48,12 @@ def opened(tiny: Corpus, indexes: Path) -> Iterator[Callable[[str], Retriever]]:
         yield get
 
 
-@pytest.fixture(params=[*KINDS, "sided", "overlay", "http"])
+@pytest.fixture(params=[*kinds(), "sided", "overlay", "http"])
 def any_retriever(request: pytest.FixtureRequest, opened: Callable[[str], Retriever]) -> Retriever:
     return opened(request.param)
 
 
-@pytest.fixture(params=[*KINDS, "sided", "overlay"])
+@pytest.fixture(params=[*kinds(), "sided", "overlay"])
 def scoring(request: pytest.FixtureRequest, opened: Callable[[str], Retriever]) -> Retriever:
     return opened(request.param)
 
@@ -131,7 +131,7 @@ async def test_the_score_of_a_new_text_follows_its_words(scoring: Retriever) -> 
     assert await scoring.score("bridge", []) == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds())
 async def test_a_corpus_of_one_document_without_a_word_that_counts_is_no_error(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.write_text('{"id": "a", "title": "The", "text": "To be or not to be, that is it."}')

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.opening import KINDS, open_retriever
+from pipeline.retrieval.opening import kinds, open_retriever
 from pipeline.retrieval.overlay import Overlay
 from pipeline.types import Distractor, Document, Kind, Passage, synthetic
 
@@ -46,7 +46,7 @@ def opened(tiny: Corpus, indexes: Path) -> Callable[[str], Retriever]:
 
 
 @pytest.mark.slow  # two indexes of the factbook for each kind
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds())
 async def test_a_distractor_ranks_as_in_a_rebuilt_index_for_500_queries(kind: str, tmp_path: Path) -> None:
     whole = corpus.load(corpus.resolve("factbook"))
     step = len(whole.passages) // 500
@@ -80,7 +80,7 @@ def place(mine: Passage, found: list[Passage]) -> int | None:
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(64)), k=st.integers(3, 12))
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds())
 def test_64_concurrent_questions_never_see_each_other_s(
     kind: str, order: list[int], k: int, opened: Callable[[str], Retriever], tiny: Corpus
 ) -> None:
@@ -104,7 +104,7 @@ def test_64_concurrent_questions_never_see_each_other_s(
     asyncio.run(all_of_them())
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds())
 async def test_without_passages_it_is_the_index_itself(kind: str, opened: Callable[[str], Retriever]) -> None:
     base = opened(kind)
     for query in ("the River Issel's dam", "zzyzx", ""):
@@ -112,7 +112,7 @@ async def test_without_passages_it_is_the_index_itself(kind: str, opened: Callab
     assert await Overlay(base, []).score("bridge", ["a bridge"]) == await base.score("bridge", ["a bridge"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds())
 async def test_hits_are_merged_in_the_order_of_every_retriever(
     kind: str, opened: Callable[[str], Retriever], tiny: Corpus
 ) -> None:
