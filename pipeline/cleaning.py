@@ -1,49 +1,19 @@
-"""Trajectories made fit to imitate, as DR-Venus does it (arXiv 2604.19859, `SFT/data_clean/prepare_trajectories.py`).
-
-A turn all of whose calls were made before is taken out with its observations. What is left must have the form that a
-trained model is to speak: a system prompt and a question, then calls and their observations in turn, and at the end the
-one call of `answer`.
+"""Which trajectories are fit to imitate, by the form that DR-Venus asks of them (arXiv 2604.19859,
+`SFT/data_clean/prepare_trajectories.py`): a system prompt and a question, then calls and their observations in turn,
+and at the end the one call of `answer`.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-import orjson
-
-from pipeline.types import Message, ToolCall, Trajectory
+from pipeline.types import Message, Stop, Trajectory
 
 
-class Cleaned(NamedTuple):
-    """`why` is empty where the messages are fit; `edited` where a turn was taken out, which no agent has ever seen."""
-
-    messages: tuple[Message, ...]
-    why: str = ""
-    edited: bool = False
-
-
-def clean(trajectory: Trajectory) -> Cleaned:
-    """The messages without repeated turns, and what is wrong with their form."""
-    known = set[tuple[str, bytes]]()
-    kept: list[Message] = []
-    gone = set[str]()
-    for message in trajectory.messages:
-        if calls := message.tool_calls:
-            signatures = set(map(_signature, calls))
-            if signatures <= known:
-                gone |= {call.id for call in calls}
-                continue
-            known |= signatures
-        if not gone or message.role != "tool" or message.tool_call_id not in gone:
-            kept.append(message)
-    return Cleaned(tuple(kept), malformed(kept), edited=bool(gone))
-
-
-def _signature(call: ToolCall) -> tuple[str, bytes]:
-    """A call as its repeat would read, whatever the order of its arguments."""
-    try:
-        return call.name, orjson.dumps(orjson.loads(call.arguments), option=orjson.OPT_SORT_KEYS)
-    except orjson.JSONDecodeError:
-        return call.name, call.arguments.encode(errors="surrogatepass")
+def fit(trajectory: Trajectory) -> bool:
+    """Is it worth imitating: ended on its own with one call of `answer`, without a repeat or a format error?"""
+    if trajectory.stop is not Stop.ANSWERED or trajectory.format_errors:
+        return False
+    repeats = [call for call in trajectory.calls if call.repeat]
+    return not repeats and not malformed(trajectory.messages)
 
 
 def weight(turns: int) -> int:

@@ -1,9 +1,9 @@
-"""Repeated turns go with their observations; what is left has the form that a trained model is to speak."""
+"""A trajectory that is imitated repeats nothing and has the form that a trained model is to speak."""
 
 import pytest
 
-from pipeline.cleaning import clean, weight
-from pipeline.types import Message, ToolCall, Trajectory
+from pipeline.cleaning import fit, malformed, weight
+from pipeline.types import Message
 from tests.records import draft, rollout, world
 
 W = world(0)
@@ -11,36 +11,14 @@ D = draft(W)
 GOOD = rollout(W, D, 0).trajectory
 
 
-def of(*messages: Message) -> Trajectory:
-    return GOOD.model_copy(update={"messages": messages})
-
-
-def test_a_good_trajectory_stays_as_it_is() -> None:
-    assert clean(GOOD) == (GOOD.messages, "", False)
-
-
-def test_a_repeated_turn_goes_with_its_observation() -> None:
-    repeats = rollout(W, D, 0, "repeats").trajectory
-    cleaned = clean(repeats)
-    assert (cleaned.why, cleaned.edited) == ("", True)
-    assert len(cleaned.messages) == len(repeats.messages) - 2 == len(GOOD.messages)
-    assert [m.content for m in cleaned.messages] == [m.content for m in GOOD.messages]
-
-
-def test_a_turn_with_something_new_stays_whole() -> None:
-    old = GOOD.messages[2].tool_calls[0]
-    reordered = old.model_copy(update={"id": "again", "arguments": old.arguments.replace(":", " : ")})
-    new = ToolCall(id="new", name="open", arguments='{"passage_id": "p1"}')
-    seen = [Message(role="tool", content="x", tool_call_id=call.id, name=call.name) for call in (reordered, new)]
-    both = Message(role="assistant", tool_calls=(reordered, new))
-    cleaned = clean(of(*GOOD.messages[:-1], both, *seen, GOOD.messages[-1]))
-    assert (cleaned.why, cleaned.edited) == ("", False)
-    alone = Message(role="assistant", tool_calls=(reordered,))
-    assert clean(of(*GOOD.messages[:-1], alone, seen[0], GOOD.messages[-1])) == (GOOD.messages, "", True)
-
-
 START, END = GOOD.messages[:2], GOOD.messages[-1]
 ASK, SEEN = GOOD.messages[2:4]
+
+
+def test_one_that_repeats_a_call_is_not_imitated() -> None:
+    assert fit(GOOD)
+    assert not malformed(GOOD.messages)
+    assert not fit(rollout(W, D, 0, "repeats").trajectory)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +35,7 @@ ASK, SEEN = GOOD.messages[2:4]
     ],
 )
 def test_what_has_another_form_says_why(messages: tuple[Message, ...], told: str) -> None:
-    assert any(words in clean(of(*messages)).why for words in told.split("|"))
+    assert any(words in malformed(messages) for words in told.split("|"))
 
 
 @pytest.mark.parametrize(("turns", "often"), [(1, 1), (50, 1), (51, 2), (100, 2), (101, 5)])

@@ -81,6 +81,8 @@ def _of_fork(fork: Fork, prompt: tuple[Message, ...], rejected: Message) -> Iter
     failed, tried = sum(branch.verdict.correct for branch in own), len(own)
     for group in groups.values():
         solved = sum(branch.verdict.correct for branch in group)
-        if tried and solved / len(group) > failed / tried:
-            chosen = group[0].rollout.trajectory.messages[fork.prefix]
+        way = group[0].rollout.trajectory
+        chosen = way.messages[fork.prefix]
+        # A turn that did nothing, such as a call that could not be read, is not to be learnt for what came after it.
+        if tried and solved / len(group) > failed / tried and not idle(way, Turn(fork.prefix, chosen)):
             yield Pair(fork, prompt, chosen, rejected, solved, len(group), failed, tried)

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline.branching.base import Attempt, State, Turn, attempts, first, forks, signature, turns
+from pipeline.cleaning import fit
 from pipeline.text import words
-from pipeline.types import Branch, Draft, Fork, Message, Record, Stop, Trajectory
+from pipeline.types import Branch, Draft, Fork, Message, Record, Trajectory
 
 ATTEMPTS = 4
 CONTROLS = False
@@ -42,8 +43,8 @@ def states(record: Record) -> Iterator[State]:
 
 def best(record: Record) -> Attempt | None:
     """The shortest correct rollout that is worth imitating."""
-    fit = [a for a in attempts(record).values() if a.verdict.correct and _clean(a.rollout.trajectory)]
-    return min(fit, key=lambda a: (a.verdict.steps, a.verdict.calls, a.verdict.sample), default=None)
+    good = [a for a in attempts(record).values() if a.verdict.correct and fit(a.rollout.trajectory)]
+    return min(good, key=lambda a: (a.verdict.steps, a.verdict.calls, a.verdict.sample), default=None)
 
 
 def profiles(record: Record) -> dict[int, Profile]:
@@ -83,14 +84,6 @@ def _as_good(draft: Draft, wanted: set[str], own: Message, branch: Branch, prefi
         return wanted <= brought(draft, trajectory, other, prefix)
     mine, its = ({word for _, gist in signature(m) for word in words(gist)} for m in (own, other))
     return len(mine & its) >= ALIKE * len(mine | its)
-
-
-def _clean(trajectory: Trajectory) -> bool:
-    return (
-        trajectory.stop is Stop.ANSWERED
-        and not trajectory.format_errors
-        and not any(call.repeat for call in trajectory.calls)
-    )
 
 
 def _variance(part: int, whole: int) -> float:

@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from pipeline import chat, registry, shipped
 from pipeline.agents.environment import Environment
-from pipeline.cleaning import malformed
-from pipeline.types import Message, Record, Rollout, Status, Stop, Trajectory, Verdict
+from pipeline.types import Message, Record, Rollout, Status, Verdict
 
 INCLUDES = ("below_target", "beyond_solver", "always_solved")
 """What `include` may add: confirmed pairs below their target, those that only a solver of `digsite remeasure` solved,
@@ -36,7 +35,8 @@ class View(Protocol):
     """A module of this package. Its docstring names its consumer and where its rules come from.
 
     It may have `BESIDE`: texts to write beside its shards, by file name; and `HOLDS`, what its rows have of the corpus:
-    whole passages ("full", where it says nothing), quotes ("spans") or neither ("ids").
+    whole passages ("full", where it says nothing), quotes ("spans") or neither ("ids"). One whose name begins with
+    `rl_` is given only what `teaches`.
     """
 
     SCHEMA: pa.Schema
@@ -151,11 +151,3 @@ def under(environment: Environment, messages: Sequence[Message]) -> list[str] | 
     pupil will be given."""
     texts = chat.dumped(messages[1:])
     return texts and [environment.opening, *texts]
-
-
-def fit(trajectory: Trajectory) -> bool:
-    """Is it worth imitating: ended on its own with one call of `answer`, without a repeat or a format error?"""
-    if trajectory.stop is not Stop.ANSWERED or trajectory.format_errors:
-        return False
-    repeats = [call for call in trajectory.calls if call.repeat]
-    return not repeats and not malformed(trajectory.messages)

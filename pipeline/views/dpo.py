@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from pipeline import chat
 from pipeline.agents.environment import Environment
+from pipeline.cleaning import fit
 from pipeline.types import Message, Record
-from pipeline.views.base import PREFERENCE, PROVENANCE, attempts, correct, fit, preference
+from pipeline.views.base import PREFERENCE, PROVENANCE, attempts, correct, preference
 
 SCHEMA = pa.schema([*PREFERENCE, *PROVENANCE])
 

@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from pipeline import chat
 from pipeline.agents.environment import Environment
-from pipeline.cleaning import weight
+from pipeline.cleaning import fit, weight
 from pipeline.process import efficiency, found_at, hit_rate, useful_steps
 from pipeline.types import Record, Rollout, Verdict
-from pipeline.views.base import PROVENANCE, correct, fit, provenance, shipped_file, under
+from pipeline.views.base import PROVENANCE, correct, provenance, shipped_file, under
 
 SCHEMA = pa.schema(
     [

@@ -17,8 +17,9 @@ from pipeline import chat
 from pipeline.agents.environment import Environment
 from pipeline.branching.base import turns
 from pipeline.branching.eef import spliced
+from pipeline.cleaning import fit
 from pipeline.types import Message, Record
-from pipeline.views.base import COMPLETION, PROVENANCE, completion, correct, fit
+from pipeline.views.base import COMPLETION, PROVENANCE, completion, correct
 
 SCHEMA = pa.schema(
     [

@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from pipeline import chat
 from pipeline.agents.environment import Environment
+from pipeline.cleaning import fit
 from pipeline.types import Message, Record
-from pipeline.views.base import PROVENANCE, correct, fit, provenance
+from pipeline.views.base import PROVENANCE, correct, provenance
 
 TURN = pa.struct([("from", pa.string()), ("value", pa.string())])
 SCHEMA = pa.schema(

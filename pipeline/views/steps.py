@@ -17,8 +17,9 @@ from pipeline import chat
 from pipeline.agents.environment import Environment
 from pipeline.branching.base import progress, turns, written
 from pipeline.branching.pivot import best, brought, profiles
+from pipeline.cleaning import fit
 from pipeline.types import Record
-from pipeline.views.base import PROVENANCE, correct, fit, provenance
+from pipeline.views.base import PROVENANCE, correct, provenance
 
 TEXTS, COUNT, REAL = pa.list_(pa.string()), pa.int32(), pa.float64()
 SCHEMA = pa.schema([

@@ -65,3 +65,19 @@ def test_a_turn_that_mends_nothing_is_not_chosen():
 
 def test_without_a_control_nothing_is_verified():
     assert list(cso.pairs(with_fork("right", "right"))) == []
+
+
+def test_a_turn_that_was_not_carried_out_is_not_chosen():
+    record = branched()
+    cso_fork = record.forks[0]
+    branches = []
+    for branch in cso_fork.branches:
+        way = branch.rollout.trajectory
+        asked = {call.id for call in way.messages[6].tool_calls}
+        calls = tuple(call for call in way.calls if call.id not in asked)
+        trajectory = way.model_copy(update={"calls": calls})
+        branches.append(
+            branch.model_copy(update={"rollout": branch.rollout.model_copy(update={"trajectory": trajectory})})
+        )
+    record = record.model_copy(update={"forks": (cso_fork.model_copy(update={"branches": tuple(branches)}),)})
+    assert list(cso.pairs(record)) == []

@@ -43,3 +43,17 @@ def test_a_branch_without_a_turn_does_not_pass():
 def test_unasked_is_no_profile():
     assert pivot.profiles(accepted(1)) == {}
     assert set(pivot.profiles(branched())) == {2, 6}
+
+
+def test_a_rollout_that_searches_beside_its_answer_is_no_example():
+    record = accepted(1)
+    spoilt = []
+    for rollout in (*record.last.rollouts, *record.confirmation):
+        *before, last = rollout.trajectory.messages
+        both = last.model_copy(update={"tool_calls": (before[2].tool_calls[0], *last.tool_calls)})
+        trajectory = rollout.trajectory.model_copy(update={"messages": (*before, both)})
+        spoilt.append(rollout.model_copy(update={"trajectory": trajectory}))
+    count = len(record.last.rollouts)
+    last_round = record.last.model_copy(update={"rollouts": tuple(spoilt[:count])})
+    record = record.model_copy(update={"rounds": (last_round,), "confirmation": tuple(spoilt[count:])})
+    assert pivot.best(record) is None

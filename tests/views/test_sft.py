@@ -2,9 +2,10 @@ import orjson
 import pytest
 
 from pipeline.agents.environment import environment
+from pipeline.cleaning import fit
 from pipeline.config import RunConfig
 from pipeline.types import Stop
-from pipeline.views import base, sft
+from pipeline.views import sft
 from tests.lessons import taught
 from tests.records import accepted, confirmed, draft, rollout, round_, trajectory, world
 
@@ -66,10 +67,10 @@ def test_an_unsupported_right_answer_is_left_out():
 
 def test_format_errors_are_left_out():
     trajectory = rollout(world(1), draft(world(1)), 0).trajectory
-    assert base.fit(trajectory)
-    assert not base.fit(trajectory.model_copy(update={"format_errors": 1}))
-    assert not base.fit(trajectory.model_copy(update={"stop": Stop.SEARCH_BUDGET}))
-    assert not base.fit(trajectory.model_copy(update={"messages": trajectory.messages[:-1]}))
+    assert fit(trajectory)
+    assert not fit(trajectory.model_copy(update={"format_errors": 1}))
+    assert not fit(trajectory.model_copy(update={"stop": Stop.SEARCH_BUDGET}))
+    assert not fit(trajectory.model_copy(update={"messages": trajectory.messages[:-1]}))
 
 
 def test_the_shortest_rollout_is_chosen():
