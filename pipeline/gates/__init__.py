@@ -32,10 +32,12 @@ class Gates:
 
     def __init__(self, settings: Settings) -> None:
         """Raises UsageError for an unknown gate, or where one cannot work with the settings."""
-        off = {registry.load("gates", name) for name in settings.off}
-        loaded = {name: registry.load("gates", name) for name in registry.names("gates")}
+        for name in settings.off:
+            registry.load("gates", name)
         self.settings = settings
-        self._gates = {name: gate for name, gate in loaded.items() if gate not in off}
+        self._gates = {
+            name: registry.load("gates", name) for name in registry.names("gates") if name not in settings.off
+        }
         for gate in self._gates.values():
             if hasattr(gate, "ready"):
                 gate.ready(settings)

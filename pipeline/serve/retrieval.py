@@ -86,7 +86,7 @@ class _Service:
         self._told = False
 
     async def retrieve(self, raw: bytes) -> object:
-        asked = parse(Query, raw)
+        asked = parse(Query.model_validate_json, raw)
         k = self._k(asked.topk)
         if k * len(asked.queries) > MOST_PASSAGES:
             raise Refused(
@@ -98,7 +98,7 @@ class _Service:
         return {"result": [[shape(hit) for hit in hits] for hits in found], "k": k}
 
     async def call(self, raw: bytes) -> object:
-        asked = parse(Asked, raw)
+        asked = parse(Asked.model_validate_json, raw)
         retriever, own = self._over(asked.question_id)
         known = {key: self._by_shown.get(key) or own.get(key) for key in asked.shown}
         desk = Desk(passages={key: passage for key, passage in known.items() if passage is not None})

@@ -6,10 +6,10 @@ What is not read of a request is left alone: clients send much that a model with
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from pipeline.llm.base import Completion, Request, Sampling, Schema, Tool
-from pipeline.serve.door import Refused
+from pipeline.serve.door import parse
 from pipeline.types import Message, ToolCall
 
 
@@ -89,13 +89,7 @@ _BODY = TypeAdapter(Body)
 
 
 def body(raw: bytes) -> Body:
-    """Raises Refused, naming the field."""
-    try:
-        return _BODY.validate_json(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the body"
-        raise Refused(400, f"{place}: {first['msg']}") from error
+    return parse(_BODY.validate_json, raw)
 
 
 def heard(body: Body, sample: int) -> Request:

@@ -5,6 +5,7 @@ again from the execution feedback. Unlike the paper's, the refiner may search, s
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from pipeline.agents.curator import shown
 from pipeline.agents.loop import Agent, Desk, converse
 from pipeline.agents.site import Site
 from pipeline.agents.tools import GENERATOR_TOOLS, REFINER_TOOLS, REVISE
@@ -18,7 +19,7 @@ from pipeline.types import Draft, Feedback, Message, Passage, Rollout, Round, Se
 async def propose(seed: Seed, site: Site) -> Proposal:
     messages = site.prompt(
         "generator/propose",
-        passage=_shown(seed.passage),
+        passage=shown(seed.passage),
         answer_type=seed.answer_type.value,
         target_steps=seed.target_steps,
         search_budget=site.config.generator.searches,
@@ -34,16 +35,16 @@ async def revise(seed: Seed, site: Site, rounds: Sequence[Round], feedback: Feed
     pairs = _traces(last, site.config.loop.feedback_rollouts)
     read = await _read(seed, site, rounds, [rollout for rollout, _ in pairs])
     searches = site.config.generator.searches if site.config.loop.refiner_searches else 0
-    shown = {passage.id: passage.shown_id for passage in read}
+    ids = {passage.id: passage.shown_id for passage in read}
     messages = site.prompt(
         "refiner/revise",
-        draft=_draft(last.draft, shown),
+        draft=_draft(last.draft, ids),
         answer_type=seed.answer_type.value,
         target_steps=seed.target_steps,
         feedback=feedback.model_dump(mode="json"),
-        earlier=[_draft(past.draft, shown) for past in rounds[:-1] if past.draft],
-        rollouts=[_rollout(rollout, verdict, shown) for rollout, verdict in pairs],
-        seen=[_shown(passage) for passage in read],
+        earlier=[_draft(past.draft, ids) for past in rounds[:-1] if past.draft],
+        rollouts=[_rollout(rollout, verdict, ids) for rollout, verdict in pairs],
+        seen=[shown(passage) for passage in read],
         search_budget=searches,
     )
     desk = Desk(passages={passage.shown_id: passage for passage in read})
@@ -103,26 +104,22 @@ async def _read(seed: Seed, site: Site, rounds: Sequence[Round], rollouts: Itera
     return [passage for passage in passages if passage is not None]
 
 
-def _shown(passage: Passage) -> dict[str, str]:
-    return {"id": passage.shown_id, "title": passage.title, "text": passage.text}
-
-
-def _draft(draft: Draft, shown: dict[str, str]) -> dict[str, object]:
+def _draft(draft: Draft, ids: dict[str, str]) -> dict[str, object]:
     tree = draft.model_dump(mode="json", exclude={"negative_aspect"})
     for hop in tree["hops"]:
         del hop["passage_sha256"]
-        hop["passage_id"] = shown.get(hop["passage_id"], "")
+        hop["passage_id"] = ids.get(hop["passage_id"], "")
     return tree
 
 
-def _rollout(rollout: Rollout, verdict: Verdict, shown: dict[str, str]) -> dict[str, object]:
+def _rollout(rollout: Rollout, verdict: Verdict, ids: dict[str, str]) -> dict[str, object]:
     return {
         "answer": rollout.answer,
         "right": verdict.right,
         "supported": verdict.supported,
         "steps": verdict.steps,
         "calls": [
-            {"tool": c.tool, "argument": c.argument, "passage_ids": [shown[i] for i in c.passage_ids if i in shown]}
+            {"tool": c.tool, "argument": c.argument, "passage_ids": [ids[i] for i in c.passage_ids if i in ids]}
             for c in rollout.trajectory.calls
         ],
     }
