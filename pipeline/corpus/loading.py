@@ -3,10 +3,12 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from pipeline import readers
 from pipeline.corpus.manifest import Fields, Manifest
@@ -24,15 +26,21 @@ class Counts(Data):
     """`read == bad + empty + oversized + duplicate + kept`."""
 
     read: int
-    bad: int
+    bad: int = 0
     """Rows that are no document; an id used before makes one."""
-    empty: int
-    oversized: int
-    duplicate: int
+    empty: int = 0
+    oversized: int = 0
+    duplicate: int = 0
     """The same text under another id; its title became an alias."""
     kept: int
     passages: int
     characters: int
+
+    @property
+    def left_out(self) -> str:
+        """In words, by reason; empty where nothing was."""
+        reasons = {"bad": self.bad, "empty": self.empty, "oversized": self.oversized, "duplicate": self.duplicate}
+        return ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
 
 
 @dataclass(frozen=True)
@@ -60,23 +68,22 @@ class _Tally:
     by_text: dict[bytes, str] = field(default_factory=dict)
     aliases: dict[str, list[str]] = field(default_factory=dict)
     offenders: list[str] = field(default_factory=list)
-    read: int = 0
-    bad: int = 0
-    empty: int = 0
-    oversized: int = 0
-    duplicate: int = 0
+    names: dict[str, None] = field(default_factory=dict)
+    """All fields that any row had."""
+    counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, row: Row) -> None:
-        self.read += 1
+        self.counts["read"] += 1
+        self.names |= dict.fromkeys(row.values)
         document = None if row.error else _document(row, self.manifest.fields)
         if document is None or isinstance(document, str):
             self._reject(row.place, document or row.error)
         elif not document.text:
-            self.empty += 1
+            self.counts["empty"] += 1
         elif len(document.stored) > self.manifest.limits.doc_chars:
-            self.oversized += 1
+            self.counts["oversized"] += 1
         elif first := self.by_text.get(key := hashlib.sha256(document.text.encode()).digest()):
-            self.duplicate += 1
+            self.counts["duplicate"] += 1
             self.aliases.setdefault(first, []).append(document.title)
         elif document.id in self.documents:
             self._reject(row.place, f"id {document.id!r} was used before, for another text")
@@ -85,15 +92,21 @@ class _Tally:
             self.documents[document.id] = document
 
     def _reject(self, place: str, why: str) -> None:
-        self.bad += 1
+        self.counts["bad"] += 1
         if len(self.offenders) < _SHOWN:
             self.offenders.append(f"{place}: {why[:200]}")
-        if self.bad > _BAD_MOST:
-            self.stop()
+        if self.counts["bad"] > _BAD_MOST:
+            self.check()
 
-    def stop(self) -> None:
-        first = "; ".join(self.offenders[:3])
-        raise CorpusError(f"{self.manifest.path}: {self.bad} of {self.read} rows are no documents: {first}")
+    def check(self) -> None:
+        """Raise CorpusError where too many rows are bad, or none has a field that somebody named."""
+        path, fields = self.manifest.path, self.manifest.fields
+        bad, read = self.counts["bad"], self.counts["read"]
+        if bad > min(_BAD_SHARE * read, _BAD_MOST):
+            raise CorpusError(f"{path}: {bad} of {read} rows are no documents: {'; '.join(self.offenders[:3])}")
+        usual = {Fields().id, *Fields().title}
+        if read and (unknown := sorted({fields.id, *fields.title} - self.names.keys() - usual)):
+            raise CorpusError(f"{path}: no row has the field '{unknown[0]}'; there are: {_few(self.names)}")
 
     def kept(self) -> Iterator[Document]:
         for document in self.documents.values():
@@ -111,21 +124,17 @@ def load(manifest: Manifest) -> Corpus:
     tally = _Tally(manifest)
     for row in readers.load(manifest.reader).read(path, manifest.limits):
         tally.add(row)
-        if tally.read > manifest.limits.docs:
+        if tally.counts["read"] > manifest.limits.docs:
             raise CorpusError(f"{path}: more than {manifest.limits.docs} documents; raise limits.docs in its manifest")
-    if tally.bad > _BAD_SHARE * tally.read:
-        tally.stop()
+    tally.check()
     documents = tuple(tally.kept())
     cut = tuple(passage for document in documents for passage in passages(document))
     if not cut:
-        rows = f"{tally.read} rows, {tally.empty} of them empty, {tally.oversized} oversized"
-        raise CorpusError(f"{path}: no document in it ({rows if tally.read else 'it is empty'}); give one with text")
+        read, empty, large = (tally.counts[name] for name in ("read", "empty", "oversized"))
+        rows = f"{read} rows, {empty} of them empty, {large} of more than {manifest.limits.doc_chars:,} characters"
+        raise CorpusError(f"{path}: no document in it ({rows if read else 'it is empty'}); give one with text")
     counts = Counts(
-        read=tally.read,
-        bad=tally.bad,
-        empty=tally.empty,
-        oversized=tally.oversized,
-        duplicate=tally.duplicate,
+        **tally.counts,
         kept=len(documents),
         passages=len(cut),
         characters=sum(len(d.text) for d in documents),
@@ -144,12 +153,14 @@ def _document(row: Row, fields: Fields) -> Document | str:
     values = row.values
     text = values.get(fields.text)
     if fields.text not in values:
-        return f"no field '{fields.text}' (it has: {', '.join(map(str, list(values)[:8]))}); name it with --text-field"
+        return f"no field '{fields.text}' (it has: {_few(values)}); name it with --text-field"
     if not isinstance(text, str | None):
-        return f"field '{fields.text}' is no text"
-    key = values.get(fields.id)
+        return f"field '{fields.text}' is no text; name it with --text-field"
+    key = _whole(values.get(fields.id))
     if not isinstance(key, str | int | None) or len(str(key)) > _ID_LENGTH:
-        return f"field '{fields.id}' is no id: a text of at most {_ID_LENGTH} characters, or a number"
+        return f"field '{fields.id}' is no text of at most {_ID_LENGTH} characters and no whole number; try --id-field"
+    if odd := [name for name in fields.title if not isinstance(values.get(name), str | int | float | None)]:
+        return f"field '{odd[0]}' is no text; name the title with --title-field"
     text = _clean(text or "").strip()
     url = values.get(fields.url)
     return Document(
@@ -158,6 +169,15 @@ def _document(row: Row, fields: Fields) -> Document | str:
         text=text,
         url=url if isinstance(url, str) else "",
     )
+
+
+def _few(names: Iterable[str]) -> str:
+    return ", ".join(list(names)[:8])
+
+
+def _whole(key: Any) -> Any:
+    """Whole numbers come as floats where their column has a gap; beyond 2^53 two of them may be one float."""
+    return int(key) if isinstance(key, float) and key.is_integer() and abs(key) < 2**53 else key
 
 
 def _title(row: Row, fields: Fields) -> str:

@@ -18,7 +18,10 @@ _HEADING = re.compile(r"\A\s*#{1,6}[ \t]+(\S.*)\n")
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     root, total = path.resolve(), 0
-    for file in sorted(_files(path)):
+    files = sorted(_files(path))
+    if not files:
+        raise CorpusError(f"{path}: it is empty of .txt and .md files; .jsonl and .parquet files are named one by one")
+    for file in files:
         name = file.relative_to(path).as_posix()
         if not file.resolve().is_relative_to(root):
             yield Row(name, name, {}, "a link that leads out of the folder")

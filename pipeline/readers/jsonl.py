@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 import orjson
-import zstandard
+import pyarrow as pa
 
 from pipeline.errors import CorpusError
 from pipeline.readers.base import Limits, Row
@@ -37,7 +37,8 @@ def _row(number: int, line: bytes) -> Row:
     try:
         values = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        return Row(f"line {number}", str(number), {}, f"not JSON: {error}")
+        why = "not UTF-8; save the file as UTF-8" if "UTF-8" in str(error) else f"not JSON: {error}"
+        return Row(f"line {number}", str(number), {}, why)
     if not isinstance(values, dict):
         return Row(f"line {number}", str(number), {}, "not a JSON object")
     return Row(f"line {number}", str(number), values)
@@ -73,15 +74,16 @@ def _chunks(path: Path, limits: Limits) -> Iterator[bytes]:
                     raise CorpusError(f"{path}: unpacks to more than {_MAX_RATIO} times its size; refused as a bomb")
                 yield chunk.removeprefix(b"\xef\xbb\xbf") if first else chunk
                 first = False
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise CorpusError(f"{path}: cannot be read ({error}); is it whole, and of the kind its name says?") from error
 
 
 def _opened(path: Path) -> IO[bytes]:
-    if path.name.endswith(".gz"):
-        return gzip.open(path)  # type: ignore[return-value]
-    if path.name.endswith(".xz"):
-        return lzma.open(path)
-    if path.name.endswith(".zst"):
-        return zstandard.open(path)  # type: ignore[no-any-return]
+    match path.suffix.lower():
+        case ".gz":
+            return gzip.open(path)  # type: ignore[return-value]
+        case ".xz":
+            return lzma.open(path)
+        case ".zst":  # zstandard's own stream takes a file that was cut off for a whole one
+            return pa.input_stream(str(path), compression="zstd")  # type: ignore[no-any-return]
     return path.open("rb")

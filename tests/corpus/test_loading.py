@@ -90,10 +90,26 @@ def test_an_id_that_is_no_id_is_a_bad_row(value: object, path: Path) -> None:
     assert load(path, [*many(150), {"id": value, "text": "A text of its own."}]).counts.bad == 1
 
 
+def test_a_title_that_is_no_text_is_a_bad_row(path: Path) -> None:
+    with pytest.raises(CorpusError, match="field 'title' is no text; name the title with --title-field"):
+        load(path, [{"title": ["a", "b"], "text": TEXT}])
+
+
+def test_a_field_that_was_named_and_that_no_row_has_is_a_mistake(path: Path) -> None:
+    rows = [{"key": "a", "name": "b", "text": TEXT}]
+    with pytest.raises(CorpusError, match="no row has the field 'nmae'; there are: key, name, text"):
+        load(path, rows, title_field="nmae")
+    with pytest.raises(CorpusError, match="no row has the field 'kye'"):
+        load(path, rows, title_field="name", id_field="kye")
+
+
 def test_empty_and_oversized_documents_are_counted(path: Path) -> None:
     rows = [*many(3), {"id": "e", "text": " \n "}, {"id": "n", "text": None}, {"id": "o", "text": "word " * 100}]
     counts = load(path, rows, limits=Limits(doc_chars=200)).counts
     assert (counts.kept, counts.empty, counts.oversized) == (3, 2, 1)
+    assert counts.left_out == "2 empty, 1 oversized"
+    with pytest.raises(CorpusError, match="1 rows, 0 of them empty, 1 of more than 200 characters"):
+        load(path, rows[-1:], limits=Limits(doc_chars=200))
 
 
 @pytest.mark.parametrize(

@@ -98,3 +98,21 @@ def test_damage_gives_rows_or_one_line_and_never_a_traceback(suffix: str, tmp_pa
             assert "\n" not in str(error)  # noqa: PT017 (either outcome is right)
         else:
             assert all(isinstance(row, Row) for row in rows)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl.gz", ".jsonl.zst", ".jsonl.xz"])
+def test_a_file_that_was_cut_off_is_refused_and_not_read_in_part(suffix: str, tmp_path: Path) -> None:
+    lines = b"".join(b'{"text": "%d"}\n' % random.Random(n).getrandbits(200) for n in range(20_000))
+    packed = PACKERS[suffix](lines)
+    with pytest.raises(CorpusError, match="is it whole"):
+        read(tmp_path / f"a{suffix}", packed[: len(packed) * 2 // 3])
+
+
+@pytest.mark.parametrize("suffix", jsonl.SUFFIXES)
+def test_an_ending_in_capitals_is_the_same_ending(suffix: str, tmp_path: Path) -> None:
+    assert len(read(tmp_path / f"A{suffix.upper()}", PACKERS[suffix](LINES))) == 3
+
+
+def test_another_encoding_is_called_by_its_name(tmp_path: Path) -> None:
+    (row,) = read(tmp_path / "a.jsonl", '{"text": "café"}'.encode("latin-1"))
+    assert row.error == "not UTF-8; save the file as UTF-8"

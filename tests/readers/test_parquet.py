@@ -42,3 +42,18 @@ def test_a_torn_or_empty_file_is_one_line(keep: int, path: Path) -> None:
     with pytest.raises(CorpusError, match="cannot be read as Parquet") as caught:
         list(parquet.read(path, Limits()))
     assert "\n" not in str(caught.value)
+
+
+def test_columns_that_are_no_part_of_a_document_are_left_packed(tmp_path: Path) -> None:
+    path, dates = tmp_path / "a.parquet", pa.array([2**45], pa.timestamp("s"))
+    twins = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    pq.write_table(pa.table({"id": [1], "text": ["A text."], "when": dates, "twins": twins}), path)
+    assert corpus.load(corpus.resolve(str(path))).counts.kept == 1
+    with pytest.raises(CorpusError, match="field 'twins' is no text"):
+        corpus.load(corpus.resolve(str(path), text_field="twins"))
+
+
+def test_ids_that_a_gap_made_floats_are_whole_numbers_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": [7.0, None], "text": ["A text.", "Another text."]}), path)
+    assert [document.id for document in corpus.load(corpus.resolve(str(path))).documents] == ["7", "2"]
