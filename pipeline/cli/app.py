@@ -19,7 +19,6 @@ from pipeline.errors import DigsiteError
 
 app = typer.Typer(
     name="digsite",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -65,6 +64,8 @@ def main(arguments: list[str] | None = None, *, through: Through | None = None) 
     arguments = sys.argv[1:] if arguments is None else arguments
     plain = [argument for argument in arguments if argument != "--debug"]
     debug = plain != arguments
+    if plain in ([], ["corpus"]):  # whoever names no command is shown those that there are
+        plain.append("--help")
     # Not Python's own, which asyncio would replace by one that waits until the event loop has its turn again.
     signal.signal(signal.SIGINT, _interrupt)
     try:

@@ -1,14 +1,12 @@
 """The command `branch`: stored rollouts taken up again at their states, for what can be learnt from a single step."""
 
 import asyncio
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pipeline.cli import options, tell
-from pipeline.cli.locate import run_folder
-from pipeline.errors import UsageError
+from pipeline.cli.locate import ground, reopened
 
 Method = Annotated[
     str,
@@ -25,17 +23,12 @@ def branch(
     """Take rollouts of accepted pairs up again at their states, and write the data set anew with what came of it."""
     from pipeline.branching import base
     from pipeline.cli import publish
-    from pipeline.run import Run, prepare, resumable
+    from pipeline.run import Run
     from pipeline.run.branches import Campaign
 
     base.load(method)
-    folder = run_folder(run, out or Path("outputs"))
-    kept = resumable(folder)
-    config = kept.model_copy(update={"how": kept.how.model_copy(update={"out": folder.parents[1]})})
-    corpus = prepare.corpus(config)
-    site = prepare.site(config, corpus)
-    if site.config != config:
-        raise UsageError(f"{folder} was made with {config.retrieval.retriever}, which is not here: see digsite doctor")
+    folder, config = reopened(run, out)
+    corpus, site = ground(folder, config)
     with Run(config, corpus, folder=folder) as opened, Campaign(method, site, folder) as campaign:
         if not json:
             tell.say(f"asking about the states of {opened.result().accepted} accepted pairs, {calls} calls at most")

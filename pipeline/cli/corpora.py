@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli import options, tell
-from pipeline.config import RunConfig
+from pipeline.config import How, RunConfig
 
 if TYPE_CHECKING:
+    from pipeline.corpus import Corpus
     from pipeline.types import Hit
 
+Questions = Annotated[
+    Path, typer.Argument(metavar="FILE", help="JSONL: question, answer; may have hops, supporting_ids.")
+]
+Limit = Annotated[int | None, typer.Option(min=1, help="The first questions only.")]
+Asked = Annotated[str | None, typer.Option(metavar=options.MODELS, help="A model to be asked what it can do.")]
 Judge = Annotated[bool, typer.Option(help="Ask a model about 200 near misses too, how well it judges.")]
 
 corpus = typer.Typer(
@@ -41,10 +47,7 @@ def corpus_stats(
     json: options.Json = False,
 ) -> None:
     """What was read of a corpus, and what was left out and why."""
-    from pipeline.corpus import load, resolve
-
-    fields = {"text_field": text_field, "title_field": title_field, "id_field": id_field}
-    loaded = load(resolve(name, **{key: value for key, value in fields.items() if value}))
+    loaded = _loaded(name, text_field=text_field, title_field=title_field, id_field=id_field)
     counts = loaded.counts.model_dump()
     if json:
         tell.json({"name": loaded.manifest.name, "fingerprint": loaded.fingerprint, **counts})
@@ -63,12 +66,16 @@ def corpus_passages(
     id_field: options.IdField = None,
 ) -> None:
     """The passages on stdout, a JSON line each, as Search-R1 and others build an index of: id, contents."""
-    from pipeline.corpus import load, resolve
     from pipeline.retrieval.passages import search_r1
 
-    fields = {"text_field": text_field, "title_field": title_field, "id_field": id_field}
-    loaded = load(resolve(name, **{key: value for key, value in fields.items() if value}))
+    loaded = _loaded(name, text_field=text_field, title_field=title_field, id_field=id_field)
     tell.lines(map(search_r1, loaded.passages))
+
+
+def _loaded(name: str, **fields: str | None) -> "Corpus":
+    from pipeline.corpus import load, resolve
+
+    return load(resolve(name, **{key: value for key, value in fields.items() if value}))
 
 
 def search(  # noqa: PLR0913, PLR0917 - options of the user
@@ -104,31 +111,18 @@ async def _found(settings: RunConfig, query: str, k: int) -> "list[Hit]":
     return await opened.search(query, k)
 
 
-def measure(  # noqa: PLR0913, PLR0917 - options of the user
-    name: options.Corpus,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="JSONL: question, answer; may have hops, supporting_ids.")
-    ],
-    rollouts: Annotated[int | None, typer.Option(min=1, help="Rollouts of each question.  [4]")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="The first questions only.")] = None,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    retriever: options.Engine = None,
-    config: options.Config = None,
-    sets: options.Sets = None,
-    text_field: options.TextField = None,
-    title_field: options.TitleField = None,
-    id_field: options.IdField = None,
-    concurrency: options.Concurrency = None,
-    out: options.Out = None,
-    json: options.Json = False,
-) -> None:
+class _Measured:
+    rollouts: Annotated[int | None, typer.Option(min=1, help="Rollouts of each question.  [4]")]
+    concurrency: Annotated[int | None, typer.Option(min=1, help="Rollouts at work at once.")]
+    out: options.Out
+
+
+@options.settled(_Measured, options.Base)
+def measure(settings: RunConfig, file: Questions, limit: Limit = None, json: options.Json = False) -> None:
     """How good the solver is on questions with known answers: the check of what difficulty is measured with."""
     from pipeline import measure as measuring
     from pipeline.run import prepare
 
-    given = {name: value for name, value in locals().items() if name in options.KEYS}
-    settings = options.settings({**given, "corpus": name, "rollouts": rollouts}, file=config, sets=sets)
     questions = measuring.read(file)[:limit]
     site = prepare.site(settings, prepare.corpus(settings))
     tell.say(f"{len(questions)} questions, {settings.loop.rollouts} rollouts each; this may take minutes")
@@ -155,7 +149,7 @@ def _number(value: float | None) -> str:
 
 
 def doctor(  # noqa: PLR0913, PLR0917 - options of the user
-    model: options.Model = None,
+    model: Asked = None,
     base_url: options.BaseUrl = None,
     config: options.Config = None,
     sets: options.Sets = None,
@@ -170,7 +164,7 @@ def doctor(  # noqa: PLR0913, PLR0917 - options of the user
         settings = options.settings({"model": model, "base_url": base_url}, file=config, sets=sets)
         found = doctors.endpoint(settings, judge=judge)
     else:
-        found = doctors.checks(out or Path("outputs"))
+        found = doctors.checks(out or How().out)
     if json:
         tell.json([check.model_dump() for check in found])
     else:

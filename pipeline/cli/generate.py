@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pipeline.cli import options, pages, tell
-from pipeline.cli.locate import run_folder
+from pipeline.cli.locate import reopened, spelled
 from pipeline.cli.progress import Progress, Tally
 from pipeline.config import How, RunConfig
 from pipeline.types import Status
@@ -27,7 +27,7 @@ class _Asked:
     against: options.Against
 
 
-@options.settled(_Asked, options.What, options.How)
+@options.settled(_Asked, options.What, options.Base, options.How)
 def generate(ctx: typer.Context, settings: RunConfig, no_flow: NoFlow = False, json: options.Json = False) -> int:
     """Make pairs out of CORPUS until so many are accepted. The same command again goes on where it stopped."""
     return _run(settings, None, way=None if no_flow else ctx.obj, json=json)
@@ -41,16 +41,11 @@ def resume(
     json: options.Json = False,
 ) -> int:
     """Go on with an interrupted run, if nothing that it rests on has changed."""
-    from pipeline.run import resumable
-
-    folder = run_folder(run, out or Path("outputs"))
-    config = resumable(folder)
-    # The run may have been begun from another working directory.
-    how = config.how.model_copy(update={"out": folder.parents[1]})
-    return _run(config.model_copy(update={"how": how}), folder, way=None if no_flow else ctx.obj, json=json)
+    folder, config = reopened(run, out)
+    return _run(config, folder, way=None if no_flow else ctx.obj, json=json)
 
 
-@options.settled(options.What, pairs=PREVIEWED)
+@options.settled(options.What, options.Base, pairs=PREVIEWED)
 def preview(settings: RunConfig, json: options.Json = False) -> int:
     """Print three pairs of CORPUS with all their traces, and what a run will take; nothing is written."""
     from pipeline.cli.trial import trial
@@ -111,8 +106,8 @@ def _close(result: "RunResult", config: RunConfig) -> None:
     if result.exhausted:
         gave = f"digsite: {result.planned} seeds gave {result.accepted} of {config.how.pairs} pairs"
         tell.say(f"{gave}; for more: --max-seeds{_chainless(result)}")
-    elsewhere = "" if config.how.out == How().out else f" --out {config.how.out}"
-    tell.show(tell.words(f"next      digsite inspect {folder.parent.name}/{folder.name}{elsewhere}"))
+    run = spelled(f"{folder.parent.name}/{folder.name}", config.how.out)
+    tell.show(tell.words(f"next      digsite inspect {run}"))
 
 
 def _chainless(result: "RunResult") -> str:

@@ -1,12 +1,20 @@
 """Which run a person means: a folder, `wiki/latest`, `wiki`, `latest`, or the first digits of its digest."""
 
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from pipeline.config import How, RunConfig
 from pipeline.errors import UsageError
 
+if TYPE_CHECKING:
+    from pipeline.agents.site import Site
+    from pipeline.corpus import Corpus
 
-def run_folder(name: str, out: Path) -> Path:
+
+def run_folder(name: str, out: Path | None = None) -> Path:
     """The folder of the run called `name`. Raises UsageError, naming the runs that are there."""
+    out = out or How().out
     candidates = [Path(name), out / name, out / name / "latest"]
     if name == "latest":
         candidates = sorted(out.glob("*/latest"), key=_age)[-1:]
@@ -18,6 +26,31 @@ def run_folder(name: str, out: Path) -> Path:
     known = [f"{path.parent.name}/{path.name}" for path in runs(out)]
     there = f"there are: {', '.join(known[-5:])}" if known else "there is none yet; start one: digsite generate wiki"
     raise UsageError(f"no run '{name}' in {out}; {there}")
+
+
+def spelled(name: str, out: Path | None) -> str:
+    """The run as the next command must name it."""
+    return name if out in (None, How().out) else f"{name} --out {shlex.quote(str(out))}"
+
+
+def reopened(name: str, out: Path | None) -> tuple[Path, RunConfig]:
+    """A run's folder and what it goes on with. It may have been begun from another working directory."""
+    from pipeline.run import resumable
+
+    folder = run_folder(name, out)
+    config = resumable(folder)
+    return folder, config.model_copy(update={"how": config.how.model_copy(update={"out": folder.parents[1]})})
+
+
+def ground(folder: Path, config: RunConfig) -> "tuple[Corpus, Site]":
+    """The corpus of a run that is there, and all that its episodes need. Raises UsageError where its engine is not."""
+    from pipeline.run import prepare
+
+    corpus = prepare.corpus(config)
+    site = prepare.site(config, corpus)
+    if site.config != config:
+        raise UsageError(f"{folder} was made with {config.retrieval.retriever}, which is not here: see digsite doctor")
+    return corpus, site
 
 
 def runs(out: Path) -> list[Path]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 import typer
 
@@ -19,6 +19,10 @@ Through: TypeAlias = Callable[..., Any]
 """Runs a `stages.Job` and returns its `RunResult`; `debug` says whether it may be talkative."""
 
 
+Told = TypeVar("Told", int, None)
+"""What a command returns: its exit code, if it has more than one."""
+
+
 class Way(NamedTuple):
     """How the program was started: what every command can ask its context for."""
 
@@ -26,6 +30,7 @@ class Way(NamedTuple):
     debug: bool
 
 
+MODELS = "embedded|openai:NAME|gguf:FILE"
 Pairs = Annotated[int | None, typer.Option(min=1, help="Accepted pairs wanted.  [30]")]
 Steps = Annotated[str | None, typer.Option(metavar="S|A-B", help="Target: searches that a pair needs at least.  [2-4]")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Another seed, another data set.  [0]")]
@@ -33,9 +38,7 @@ Seeds = Annotated[int | None, typer.Option(min=1, help="Run exactly so many seed
 MaxSeeds = Annotated[int | None, typer.Option(min=1, help="Give up after so many seeds (exit 3).  [10 a pair]")]
 Model = Annotated[
     str | None,
-    typer.Option(
-        metavar="embedded|openai:NAME|gguf:FILE", help="Model of all roles that have none of their own.  [embedded]"
-    ),
+    typer.Option(metavar=MODELS, help="Model of all roles that have none of their own.  [embedded]"),
 ]
 BaseUrl = Annotated[
     str | None,
@@ -75,15 +78,20 @@ Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or wiki
 
 
 class What:
-    """What a run makes: the options of all commands that dig."""
+    """What a run makes: the options of all commands that dig, beside `Base`."""
 
     steps: Steps
     seed: Seed
+    strategy: Strategy
+    preset: Preset
+
+
+class Base:
+    """What questions are asked about, and by which models."""
+
     model: Model
     base_url: BaseUrl
     retriever: Engine
-    strategy: Strategy
-    preset: Preset
     config: Config
     sets: Sets
     text_field: TextField
@@ -126,7 +134,7 @@ KEYS = {
 }
 
 
-def settled(*groups: type, **fixed: Any) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def settled(*groups: type, **fixed: Any) -> Callable[[Callable[..., Told]], Callable[..., Told]]:
     """Give a command CORPUS and the options of the groups, and what they and the `fixed` ones come to as `settings`.
 
     An option's default is the group's attribute of its name.
@@ -134,12 +142,12 @@ def settled(*groups: type, **fixed: Any) -> Callable[[Callable[..., int]], Calla
     shared = {name: getattr(group, name, None) for group in groups for name in group.__annotations__}
     kinds = {"corpus": Corpus} | {name: kind for group in groups for name, kind in group.__annotations__.items()}
 
-    def around(command: Callable[..., int]) -> Callable[..., int]:
+    def around(command: Callable[..., Told]) -> Callable[..., Told]:
         own = [one for one in signature(command).parameters.values() if one.name != "settings"]
 
-        def run(**given: Any) -> int:
+        def run(**given: Any) -> Told:
             told = {name: given[name] for name in kinds if name in KEYS}
-            config = settings({**told, **fixed}, preset=given["preset"], file=given["config"], sets=given["sets"])
+            config = settings({**told, **fixed}, preset=given.get("preset"), file=given["config"], sets=given["sets"])
             return command(settings=config, **{one.name: given[one.name] for one in own})
 
         offered = [

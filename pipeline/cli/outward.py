@@ -27,7 +27,7 @@ def review(
     from pipeline.run import read as run_file
     from pipeline.store.files import atomic_write, write_json
 
-    folder = run_folder(run, out or Path("outputs"))
+    folder = run_folder(run, out)
     config = run_file(folder).config
     if read is None:
         chosen = reviews.sample(publish.records(folder, config), items)
@@ -70,7 +70,7 @@ def push(
     from pipeline import hub
     from pipeline.run import read as run_file
 
-    folder = run_folder(run, out or Path("outputs"))
+    folder = run_folder(run, out)
     kept = run_file(folder)
     sent = hub.parcel(folder / "dataset", kept.config, repo, private=not public)
     rows = [(view, split, count) for view, splits in sent.rows.items() for split, count in splits.items()]

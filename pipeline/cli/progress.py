@@ -108,13 +108,12 @@ class Tally:
 class Progress:
     """Shows a tally while it is entered."""
 
-    def __init__(self, tally: Tally, *, quiet: bool = False) -> None:
+    def __init__(self, tally: Tally) -> None:
         self.tally = tally
         self._screen = screen(error=True)
-        self._quiet = quiet
         self._said = 0.0
         self._known: set[str] = set()
-        live = self._screen.is_terminal and not self._screen.is_dumb_terminal and not quiet
+        live = self._screen.is_terminal and not self._screen.is_dumb_terminal
         self._live = Live(get_renderable=self._panel, console=self._screen, refresh_per_second=4) if live else None
 
     def __enter__(self) -> "Progress":
@@ -166,9 +165,8 @@ class Progress:
 
     def _plain(self) -> None:
         self._said = time.monotonic()
-        if not self._quiet:
-            with suppress(OSError):
-                self._screen.print(words(self.tally.line()), soft_wrap=True)
+        with suppress(OSError):
+            self._screen.print(words(self.tally.line()), soft_wrap=True)
 
     def _panel(self) -> Group:
         tally = self.tally

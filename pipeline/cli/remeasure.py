@@ -1,36 +1,37 @@
 """The command `remeasure`: a run's questions tried by another solver, since difficulty ages with the solver."""
 
 import asyncio
-from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from pipeline.cli import options, tell
-from pipeline.cli.locate import run_folder
+from pipeline.cli.locate import ground, reopened, spelled
 from pipeline.errors import UsageError
 from pipeline.llm.settings import ModelConfig
+
+Solver = Annotated[
+    str | None, typer.Option(metavar=options.MODELS, help="The solver to try.  [the run's models.policy]")
+]
 
 
 def remeasure(
     run: options.Run,
-    model: options.Model = None,
+    model: Solver = None,
     base_url: options.BaseUrl = None,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
     """Try the pairs of a run with another solver, those that were beyond its own too; by default [models.policy]."""
     from pipeline.cli import publish
-    from pipeline.run import Run, prepare, resumable
+    from pipeline.run import Run, prepare
     from pipeline.run.remeasure import recast
     from pipeline.run.remeasure import remeasure as measured
 
-    folder = run_folder(run, out or Path("outputs"))
-    kept = resumable(folder)
-    own = kept.model_copy(update={"how": kept.how.model_copy(update={"out": folder.parents[1]})})
+    folder, own = reopened(run, out)
     config = recast(own, _solver(own.models.policy, own.models.of("solver"), model, base_url))
     prepare.check(config)
-    corpus = prepare.corpus(config)
-    site = prepare.site(config, corpus)
-    if site.config != config:
-        raise UsageError(f"{folder} was made with {config.retrieval.retriever}, which is not here: see digsite doctor")
+    corpus, site = ground(folder, config)
     with Run(own, corpus, folder=folder) as opened:
         found = asyncio.run(measured(opened.kept(), site, folder, lambda ended: tell.say(f"{ended} questions")))
         publish.dataset(folder, own)
@@ -47,7 +48,8 @@ def remeasure(
     tell.show(tell.table(found.solver, "", rows=rows))
     tell.note(config.models.names())
     if found.opened:
-        tell.say(f"{found.opened} that were beyond the run's solver: digsite export {run} --include beyond_solver")
+        export = f"digsite export {spelled(run, out)} --include beyond_solver"
+        tell.say(f"{found.opened} that were beyond the run's solver: {export}")
 
 
 def _solver(policy: ModelConfig | None, before: ModelConfig, model: str | None, base_url: str | None) -> ModelConfig:

@@ -1,13 +1,13 @@
 """Commands about a run that is there: `inspect`, `export`, `report`. They read its journal and change nothing in it."""
 
 from collections import Counter
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pipeline.cli import options, tell
-from pipeline.cli.locate import run_folder
+from pipeline.cli.locate import run_folder, spelled
+from pipeline.config import RunConfig
 from pipeline.errors import UsageError
 from pipeline.gates import Drop
 from pipeline.store.journal import Head, Journal
@@ -23,7 +23,9 @@ View = Annotated[
 Include = Annotated[
     list[str] | None,
     typer.Option(
-        "--include", help="below_target, beyond_solver (solved in `remeasure`), or always_solved (in rl_* too)."
+        "--include",
+        metavar="REASON",
+        help="below_target, beyond_solver (solved in `remeasure`), or always_solved (in rl_* too).",
     ),
 ]
 List = Annotated[bool, typer.Option("--list", help="The names of all views, and nothing else.")]
@@ -32,16 +34,16 @@ List = Annotated[bool, typer.Option("--list", help="The names of all views, and 
 def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: options.Json = False) -> None:
     """What became of every seed of a run, or of one seed in full."""
     from pipeline.report import money
-    from pipeline.run import read, verdicts
+    from pipeline.run import read
     from pipeline.run.attempts import spent
 
-    folder = run_folder(run, out or Path("outputs"))
+    folder = run_folder(run, out)
     journal = Journal(folder / "journal")
     if item is not None:
         _item(journal, item, json=json)
         return
-    heads = [_gated(head, drop) for head, drop in verdicts(journal, read(folder).config)]
-    paid, pairs = spent(folder), sum(head.status is Status.ACCEPTED for head in heads)
+    heads = _heads(journal, config := read(folder).config)
+    paid, pairs = spent(folder), sum(head.status is Status.ACCEPTED and not head.reason for head in heads)
     if json:
         items = [head.model_dump() for head in heads]
         tell.json({"run": str(folder), "counts": _counts(heads), "spent": money.tree(paid, pairs), "items": items})
@@ -50,9 +52,9 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
         tell.show(tell.words(f"{folder}: {len(rows)} seeds", style="bold"))
         tell.show(tell.table("outcome", "seeds", rows=_counts(heads).items()), "")
         tell.show(tell.table(*money.HEADS, rows=money.rows(paid, pairs)), "")
-        tell.note(read(folder).config.models.names())
+        tell.note(config.models.names())
         tell.show(tell.table("key", "status", "reason", "target", rows=rows))
-        tell.say(f"one in full: digsite inspect {run} --item {rows[0][0] if rows else 'KEY'}")
+        tell.say(f"one in full: digsite inspect {spelled(run, out)} --item {rows[0][0] if rows else 'KEY'}")
 
 
 def _item(journal: Journal, item: str, *, json: bool) -> None:
@@ -70,11 +72,22 @@ def _item(journal: Journal, item: str, *, json: bool) -> None:
         tell.note(record.lineage.model)
 
 
-def _gated(head: Head, drop: Drop | None) -> Head:
-    """The head as the data set sees it."""
-    if drop is None:
-        return head
-    return head.model_copy(update={"status": Status.REJECTED, "reason": f"{drop.reason}: {drop.why}"})
+def _heads(journal: Journal, config: RunConfig) -> list[Head]:
+    """As the data set sees them: what the gates dropped is rejected, and what ended beyond the plan is `surplus`."""
+    from pipeline.run import verdicts
+    from pipeline.run.plan import prefix
+
+    judged = verdicts(journal, config)
+    drops = {head.key: drop for head, drop in judged}
+    plan = {head.key for head, _ in prefix((head for head, _ in judged), config.how, lambda head: drops[head.key])}
+    return [_seen(head, drop, planned=head.key in plan) for head, drop in judged]
+
+
+def _seen(head: Head, drop: Drop | None, *, planned: bool) -> Head:
+    status, reason = (head.status, head.reason) if drop is None else (Status.REJECTED, f"{drop.reason}: {drop.why}")
+    if not planned:
+        reason = f"surplus: {reason}" if reason else "surplus"
+    return head.model_copy(update={"status": status, "reason": reason})
 
 
 def _counts(heads: list[Head]) -> dict[str, int]:
@@ -103,7 +116,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     from pipeline.cli import publish
     from pipeline.run import read
 
-    folder = run_folder(run, out or Path("outputs"))
+    folder = run_folder(run, out)
     views = tuple(name for names in view or () for name in names.split(",") if name)
     config = read(folder).config
     if against:
@@ -122,6 +135,6 @@ def report(run: options.Run, out: options.Out = None, json: options.Json = False
     from pipeline.cli import publish
     from pipeline.run import read
 
-    folder = run_folder(run, out or Path("outputs"))
+    folder = run_folder(run, out)
     path = publish.report(folder, read(folder).config)
     tell.json({"report": str(path)}) if json else tell.show(tell.words(path))

@@ -7,6 +7,7 @@ import typer
 
 from pipeline.cli import options, tell
 from pipeline.cli.locate import run_folder
+from pipeline.config import How
 from pipeline.errors import UsageError
 from pipeline.retrieval.settings import TOKEN_ENV
 
@@ -43,7 +44,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options of the user
 
     given = {key: value for key, value in locals().items() if key in options.KEYS}
     door = Door(host, port, token_env)
-    served = _opened(name, given, environment, out or Path("outputs"))
+    served = _opened(name, given, environment, out or How().out)
     k = f"k = {served.environment.k}" + ("" if served.fixed else " unless asked otherwise")
     tell.say(
         f"{served.corpus.manifest.name}: {len(served.corpus.passages):,} passages through {served.engine}, {k}; "

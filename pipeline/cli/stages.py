@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pipeline.agents.site import Site
-from pipeline.cli import publish
+from pipeline.cli import publish, tell
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
 from pipeline.episode import dig
@@ -18,6 +18,17 @@ class Watch(Observer, Protocol):
     """An observer that is also told which stage has begun."""
 
     def stage(self, name: str) -> None: ...
+
+
+def read(config: RunConfig, watch: Watch) -> Corpus:
+    """The corpus, with a word on what was left out of it. Raises where nothing of it could be passed on."""
+    watch.stage("reading the corpus")
+    corpus = prepare.corpus(config)
+    prepare.gates(config, corpus.manifest)
+    if missing := corpus.counts.left_out:
+        kept, whole = corpus.counts.kept, corpus.counts.read
+        tell.say(f"{corpus.manifest.name}: {kept:,} of {whole:,} documents; left out: {missing}")
+    return corpus
 
 
 class Job:
@@ -32,9 +43,7 @@ class Job:
         self.folder = folder or config.folder()
 
     def read(self) -> None:
-        self.watch.stage("reading the corpus")
-        self.corpus = prepare.corpus(self.config)
-        prepare.gates(self.config, self.corpus.manifest)
+        self.corpus = read(self.config, self.watch)
 
     def index(self) -> None:
         self.watch.stage("opening the index")

@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+from pipeline.cli import stages
 from pipeline.cli.progress import Progress
 from pipeline.config import LOCAL_SEEDS, RunConfig
 from pipeline.corpus import Corpus
@@ -19,9 +20,7 @@ from pipeline.types import Record, Status
 def trial(config: RunConfig, progress: Progress) -> list[Record]:
     """The first seeds of the plan, as `generate` would make them, up to where the wanted pairs are accepted or a little
     beyond; an index that is there is used."""
-    progress.stage("reading the corpus")
-    corpus = prepare.corpus(config)
-    prepare.gates(config, corpus.manifest)
+    corpus = stages.read(config, progress)
     with scratch() as folder:
         built = not index.problem(corpus, ANALYSER, config.how.out)
         return asyncio.run(_dug(_within(config, config.how.out if built else folder), corpus, progress))

@@ -1,5 +1,6 @@
 """Every command, on a real run over the tiny corpus."""
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -97,6 +98,32 @@ def test_inspect_lists_every_seed_and_shows_one_in_full(digsite: Digsite, out: P
     assert record["key"] == accepted["key"]
     for needed in ("round 0: generator", "rollout 0", "confirmation", record["rounds"][-1]["draft"]["answer"]):
         assert needed in page
+
+
+def test_the_next_command_that_is_named_finds_the_run(digsite: Digsite, out: Path) -> None:
+    named = digsite("inspect", "latest", "--out", out).err.splitlines()[-1].partition("digsite ")[2]
+    assert digsite(*shlex.split(named)).code == 0
+
+
+def test_what_ended_beyond_the_plan_is_told_from_what_the_data_set_holds(
+    digsite: Digsite, out: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(out, tmp_path / "out", symlinks=True)
+    path = tmp_path / "out/tiny/latest/run.json"
+    tree = orjson.loads(path.read_bytes())
+    tree["config"]["how"] |= {"seeds": None, "pairs": 1}
+    path.write_bytes(orjson.dumps(tree))
+    told = digsite("inspect", "latest", "--out", tmp_path / "out", "--json").json
+    assert told["counts"]["accepted"] == 1
+    assert sum(count for name, count in told["counts"].items() if "(surplus)" in name) > 0
+    assert sum(told["counts"].values()) == 8
+
+
+def test_what_was_left_out_of_a_corpus_is_said(digsite: Digsite, tmp_path: Path) -> None:
+    tiny = Path("corpora/tiny.jsonl").read_bytes()
+    (tmp_path / "mine.jsonl").write_bytes(tiny + b'{"id": "e", "text": ""}\n')
+    said = digsite("generate", tmp_path / "mine.jsonl", *SMALL, "--seeds", "1", "--out", tmp_path)
+    assert "mine: 41 of 42 documents; left out: 1 empty\n" in said.err
 
 
 def test_resume_works_from_another_working_directory(

@@ -17,6 +17,7 @@ MISTAKES = {
     "generate tiny --retriever nosuch": "known: lucene, bm25",
     "generate tiny --model nosuch": "known: embedded",
     "generate tiny --set loop.rouns=1": "rounds",
+    "generate tiny --strategy nosuch": "no strategy 'nosuch'; known: ragshaper, sage",
     "generate tiny --set strategy=nosuch": "sage",
     "generate tiny --config nosuch.toml": "nosuch.toml",
     'generate tiny --retriever http://127.0.0.1:9/x --set distractors.kinds=["doppelganger"]': "lucene or bm25",
@@ -57,6 +58,18 @@ def test_a_mistake_is_one_line_and_leaves_nothing(
     assert said.err.startswith("digsite: ")
     assert said.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["", "corpus"])
+def test_who_names_no_command_is_shown_those_that_there_are(digsite: Digsite, command: str) -> None:
+    said = digsite(*command.split())
+    assert (said.code, said.err) == (0, "")
+    assert len(said.out.splitlines()) > 5
+
+
+@pytest.mark.parametrize("command", ["remeasure", "doctor"])
+def test_help_names_no_default_that_is_another_commands(digsite: Digsite, command: str) -> None:
+    assert "[embedded]" not in digsite(command, "--help").out
 
 
 @pytest.mark.parametrize(
