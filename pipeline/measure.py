@@ -102,8 +102,11 @@ def read(path: Path) -> tuple[Question, ...]:
         try:
             row = orjson.loads(line)
             found.append(Question.model_validate({name: row[name] for name in Question.model_fields if row.get(name)}))
-        except (orjson.JSONDecodeError, ValidationError, AttributeError, TypeError) as error:
-            raise UsageError(f"{path}, line {number}: needs the texts 'question' and 'answer'") from error
+        except ValidationError as error:
+            field = error.errors()[0]["loc"][0]
+            raise UsageError(f"{path}, line {number}: its '{field}' is missing or of the wrong type") from error
+        except (orjson.JSONDecodeError, AttributeError, TypeError) as error:
+            raise UsageError(f"{path}, line {number}: no JSON object with a 'question' and an 'answer'") from error
     if not found:
         raise UsageError(f"{path}: holds no question")
     return tuple(found)

@@ -1,5 +1,7 @@
 """The instrument's own check: what it counts, with a solver that says what each test needs."""
 
+from pathlib import Path
+
 import orjson
 import pytest
 
@@ -83,3 +85,9 @@ def test_reads_lines_and_names_a_bad_one(tmp_path) -> None:
     file.write_text("\n")
     with pytest.raises(UsageError, match="no question"):
         read(file)
+
+
+def test_a_field_of_the_wrong_type_is_named(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_bytes(orjson.dumps({"question": "q", "answer": "a", "hops": "two"}))
+    with pytest.raises(UsageError, match="line 1: its 'hops' is missing or of the wrong type"):
+        read(tmp_path / "q.jsonl")

@@ -4,6 +4,8 @@ Exit codes: 0 done; 1 something broke; 2 a mistake of the user's, said in one li
 pairs; 130 and 143 interrupted. `--debug` may stand anywhere on the line and shows tracebacks.
 """
 
+import io
+import os
 import signal
 import sys
 import traceback
@@ -66,6 +68,7 @@ def main(arguments: list[str] | None = None, *, through: Through | None = None) 
     debug = plain != arguments
     if plain in ([], ["corpus"]):  # whoever names no command is shown those that there are
         plain.append("--help")
+    _open_streams()
     # Not Python's own, which asyncio would replace by one that waits until the event loop has its turn again.
     signal.signal(signal.SIGINT, _interrupt)
     try:
@@ -79,6 +82,17 @@ def main(arguments: list[str] | None = None, *, through: Through | None = None) 
         line = f"{type(error).__name__}: {_line(error)} (run it with --debug to see where; please report it)"
         code = _failed(line, 1, debug=debug)
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """A stream that was closed before we began (`2>&-`) goes nowhere, and one that lacks a letter spells its code."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            nowhere = io.FileIO(os.open(os.devnull, os.O_WRONLY), "w")
+            setattr(sys, name, io.TextIOWrapper(nowhere, encoding="utf-8"))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -124,6 +124,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.tally.stage = self.tally.stage if kind else "done"
         with suppress(OSError):
             if self._live is not None:
                 self._live.stop()

@@ -5,6 +5,7 @@ early (`digsite inspect latest | head`) the process ends quietly.
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn, TextIO
@@ -18,6 +19,9 @@ from pipeline.redact import clean
 
 LOOP = "made with the embedded model: figures of the loop, not of the data"
 """Stands wherever a figure of such a run does."""
+_NUMBER = re.compile(r"[\d.,]+%?|–|unknown")
+_MANY = 7
+"""Columns from which on they stand closer, so that those of the costs fit on 80."""
 WIDE = 160
 """Columns where nobody's screen says how many there are."""
 
@@ -69,14 +73,18 @@ def words(text: object, *, style: str = "") -> Text:
 
 
 def table(*heads: str, rows: Iterable[Iterable[object]]) -> Table:
-    """A plain table; columns of numbers stand right."""
-    cells = [list(row) for row in rows]
-    grid = Table(box=None, pad_edge=False, header_style="bold")
+    """A plain table; columns of numbers stand right, and no number is broken where the screen is narrow."""
+    cells = [[words(f"{cell:,}" if isinstance(cell, int) else cell) for cell in row] for row in rows]
+    apart = 2 if len(heads) < _MANY else 1
+    grid = Table(box=None, pad_edge=False, padding=(0, apart, 0, 0), header_style="bold")
     for index, head in enumerate(heads):
-        numeric = bool(cells) and all(isinstance(row[index], int | float) for row in cells)
-        grid.add_column(head, justify="right" if numeric else "left", overflow="fold")
+        column = [row[index].plain for row in cells]
+        if column and all(map(_NUMBER.fullmatch, column)):
+            grid.add_column(head, justify="right", width=max(map(len, (*column, *head.split()))))
+        else:
+            grid.add_column(head, overflow="fold")
     for row in cells:
-        grid.add_row(*(words(f"{cell:,}" if isinstance(cell, int) else cell) for cell in row))
+        grid.add_row(*row)
     return grid
 
 

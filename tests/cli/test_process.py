@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -94,6 +95,23 @@ def test_a_message_screen_that_goes_away_does_not_end_a_run(tmp_path: Path) -> N
     assert process.stdout is not None
     assert orjson.loads(process.stdout.read())["planned"] == 4
     assert process.wait() == 0
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+def test_a_stream_that_was_closed_from_the_start_is_no_error(out: Path, closed: str) -> None:
+    line = shlex.join([*DIGSITE, "inspect", "latest", "--out", str(out)])
+    said = subprocess.run(["sh", "-c", f"{line} {closed}"], capture_output=True, text=True, check=False)
+    assert said.returncode == 0
+    assert "AttributeError" not in said.stderr
+
+
+def test_a_screen_that_lacks_a_letter_shows_its_code(out: Path) -> None:
+    listed = [*DIGSITE, "inspect", "latest", "--out", str(out)]
+    items = orjson.loads(subprocess.run([*listed, "--json"], capture_output=True, check=True).stdout)["items"]
+    key = next(item["key"] for item in items if item["status"] == "accepted")
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    said = subprocess.run([*listed, "--item", key], capture_output=True, text=True, check=True, env=env)
+    assert r"\u201c" in said.stdout
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -1,0 +1,26 @@
+"""What is shown, on screens of any width."""
+
+import pytest
+from rich.console import Console
+
+from pipeline.cli import tell
+from pipeline.report import money
+
+
+@pytest.mark.parametrize("columns", [80, 160])
+def test_the_table_of_the_costs_is_whole_on_a_screen_of_80_columns(columns: int) -> None:
+    row = ("per accepted pair", "1,234", "0.0", "1,234,567", "99%", "123,456", "0", "1,234.5", "unknown")
+    screen = Console(width=columns)
+    with screen.capture() as shown:
+        screen.print(tell.table(*money.HEADS, rows=[row]))
+    text = shown.get()
+    assert all(number in text.split() for number in row[1:])
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= columns
+
+
+def test_numbers_stand_right_and_words_left() -> None:
+    screen = Console(width=80)
+    with screen.capture() as shown:
+        screen.print(tell.table("name", "count", rows=[("a", 1), ("bc", 1000)]))
+    assert shown.get().split("\n")[1:3] == ["a         1", "bc    1,000"]
