@@ -53,6 +53,7 @@ class Selection(Data):
     outside: Outside = Outside()
     redistribute: Literal["full", "spans", "ids", "unknown"] = "unknown"
     """How much of the corpus may be passed on: views that hold more are left out."""
+    language: str = "en"
     shard_bytes: int = SHARD_BYTES
 
 
@@ -118,7 +119,9 @@ def _views(chosen: Selection) -> dict[str, base.View]:
 def _describe(building: Path, manifest: Manifest, tally: Tally, example: Draft | None, chosen: Selection) -> None:
     """Environment and card, then the manifest."""
     write_json(building / "environment.json", environment(chosen.config).model_dump(mode="json"))
-    contents = Contents(rows=manifest.rows(), include=chosen.include, example=example, redistribute=chosen.redistribute)
+    contents = Contents(
+        rows=manifest.rows(), example=example, **chosen.model_dump(include={"include", "redistribute", "language"})
+    )
     text = card(tally.figures(chosen.outside), contents, chosen.config)
     atomic_write(building / "README.md", text.encode())
     write_json(building / "manifest.json", manifest.model_dump(mode="json"))

@@ -49,12 +49,10 @@ def review(
     write_json(folder / publish.REVIEW, found.model_dump(mode="json"))
     publish.dataset(folder, config)
     publish.report(folder, config)
-    low, high = found.precision.interval
     if json:
-        tell.json({**found.model_dump(), "value": found.precision.value, "interval": [low, high]})
+        tell.json({**found.model_dump(), "value": found.precision.value, "interval": found.precision.interval})
         return
-    share = f"{found.precision.part} of {found.precision.whole}, {found.precision.value:.0%}"
-    tell.show(tell.words(f"clear and rightly answered: {share} (95 % interval {low:.0%} to {high:.0%})"))
+    tell.show(tell.words(f"clear and rightly answered: {found.precision}"))
     tell.note(config.models.names())
 
 

@@ -26,7 +26,7 @@ class _Asked:
     pairs: Annotated[int, typer.Option(min=1, help="Accepted pairs to try it on.")] = PILOT_PAIRS
 
 
-@options.settled(_Asked, options.What, options.Base, options.How)
+@options.settled(_Asked, options.What, options.Models, options.Fields, options.How)
 def pilot(settings: RunConfig, wanted: Wanted = FORECAST_PAIRS, json: options.Json = False) -> int:
     """Make a few pairs of CORPUS and tell what many would take. 'generate' with the same settings goes on from them."""
     from pipeline.cli.stages import Job, straight
@@ -47,6 +47,7 @@ def pilot(settings: RunConfig, wanted: Wanted = FORECAST_PAIRS, json: options.Js
 def _told(folder: Path, config: RunConfig, wanted: int, *, json: bool) -> None:
     from pipeline.cli import publish
     from pipeline.report import money
+    from pipeline.report.figures import Share
     from pipeline.report.forecast import forecast
     from pipeline.report.tally import tally
 
@@ -57,25 +58,12 @@ def _told(folder: Path, config: RunConfig, wanted: int, *, json: bool) -> None:
         tell.json(_tree(folder, config, figures, expected))
         return
     tell.show(tell.table(*money.HEADS, rows=money.rows(figures.paid, figures.accepted)), "")
-    tell.show(
-        tell.table("pilot", "", rows=[("seeds", expected.seeds), ("accepted", expected.accepted), *_shares(figures)])
-    )
+    accepted = Share(part=figures.accepted, whole=figures.planned)
+    shares = {"yield": accepted, "candidates that fresh rollouts confirmed": figures.confirmed}
+    tell.show(tell.table("pilot", "", rows=[(name, one if one.whole else "none yet") for name, one in shares.items()]))
     tell.show("", pages.projection(expected))
     tell.note(config.models.names())
     tell.say(f"the pilot is the beginning of the run {folder}: 'digsite generate' with these settings goes on from it")
-
-
-def _shares(figures: "Figures") -> list[tuple[str, str]]:
-    from pipeline.report.figures import Share
-
-    shares = {
-        "yield": Share(part=figures.accepted, whole=figures.planned),
-        "candidates that fresh rollouts confirmed": figures.confirmed,
-    }
-    return [
-        (name, f"{s.value:.0%} (95 % interval {s.interval[0]:.0%} to {s.interval[1]:.0%})" if s.whole else "none yet")
-        for name, s in shares.items()
-    ]
 
 
 def _tree(folder: Path, config: RunConfig, figures: "Figures", expected: "Forecast") -> dict[str, Any]:

@@ -33,8 +33,8 @@ def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> I
 def dataset(folder: Path, config: RunConfig, *, views: tuple[str, ...] = (), include: tuple[str, ...] = ()) -> Manifest:
     """Write `dataset/`; no view named means all of them."""
     name = config.corpus.name
-    redistribute = manifest.read(name).redistribute if name in manifest.names() else "unknown"
-    chosen = Selection(config=config, views=views, include=include, outside=outside(folder), redistribute=redistribute)
+    said = manifest.read(name).model_dump(include={"redistribute", "language"}) if name in manifest.names() else {}
+    chosen = Selection(config=config, views=views, include=include, outside=outside(folder), **said)
     return export(records(folder, config, include), folder / "dataset", chosen)
 
 

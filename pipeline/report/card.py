@@ -18,7 +18,7 @@ from pipeline.config import RunConfig
 from pipeline.gates.licence import share_alike
 from pipeline.redact import clean
 from pipeline.report import money
-from pipeline.report.figures import Figures, Share
+from pipeline.report.figures import Figures
 from pipeline.types import Data, Draft
 
 # What the Hub knows by that name; any other licence is declared as `other` and named beside it.
@@ -42,6 +42,7 @@ class Contents(Data):
     include: tuple[str, ...] = ()
     redistribute: str = "unknown"
     """How much of the corpus may be passed on, as its manifest says."""
+    language: str = "en"
     example: Draft | None = None
 
 
@@ -73,7 +74,7 @@ def metadata(figures: Figures, contents: Contents, config: RunConfig) -> dict[st
     if not known:
         tree["license_name"] = licence or "unknown"
     tree |= {
-        "language": ["en"],
+        "language": [contents.language],
         "pretty_name": f"Digsite {lineage.corpus if lineage else config.corpus_slug()}, {config.preset} preset",
         "task_categories": ["question-answering"],
         "tags": ["synthetic", "deep-search", "multi-hop", "agent-trajectories", "digsite"],
@@ -126,13 +127,7 @@ def _mean(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def _share(value: Share) -> str:
-    low, high = value.interval
-    return f"{value.part} of {value.whole} ({value.value:.0%}, 95 % interval {low:.0%} to {high:.0%})"
-
-
 _JINJA.filters |= {
-    "share": _share,
     "fence": fence,
     "code": code,
     "mean": _mean,

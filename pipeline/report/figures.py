@@ -33,6 +33,10 @@ class Share(Data):
         reach = _Z / (1 + _Z**2 / n) * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n * n))
         return max(0.0, middle - reach), min(1.0, middle + reach)
 
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.part:,} of {self.whole:,} ({self.value:.0%}, 95 % interval {low:.0%} to {high:.0%})"
+
 
 class Count(Data):
     name: str

@@ -18,7 +18,7 @@ from pipeline import prompts
 from pipeline.config import RunConfig
 from pipeline.redact import clean
 from pipeline.report import money
-from pipeline.report.figures import Outside, Share
+from pipeline.report.figures import Outside
 from pipeline.report.opposed import Opposition
 from pipeline.report.rounds import Rounds
 from pipeline.report.tally import Tally
@@ -101,12 +101,6 @@ def changed(old: str, new: str) -> Markup:
     return out.rstrip()
 
 
-def share(value: Share) -> str:
-    """`12 of 40 (30 %, 18–45 %)`"""
-    low, high = value.interval
-    return f"{value.part:,} of {value.whole:,} ({value.value:.0%}, 95 % interval {low:.0%}–{high:.0%})"
-
-
 def plain(name: str) -> str:
     """A code, such as `below_target`, in words."""
     return name.replace("_", " ")
@@ -131,7 +125,6 @@ _JINJA = Jinja(
 _JINJA.filters |= {
     "marked": marked,
     "changed": changed,
-    "share": share,
     "plain": plain,
     "short": short,
     "percent": "{:.0%}".format,

@@ -3,7 +3,6 @@
 These are the attempts' own figures, of interrupted ones too: seconds and money are outside the promise of equal bytes.
 """
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -26,7 +25,7 @@ def rows(spending: Spending, pairs: int) -> list[Row]:
         *(_row(role, spent) for role, spent in _roles(spending).items()),
         *(_row(stage, spent) for stage, spent in spending.stages.items()),
         _row("all", total),
-        *_per_pair(total, pairs),
+        *([_row("per accepted pair", total, pairs)] if pairs else []),
     ]
 
 
@@ -64,21 +63,14 @@ def _roles(spending: Spending) -> dict[str, Spent]:
     return total
 
 
-def _row(name: str, spent: Spent) -> Row:
-    paid = spent.paid
-    counts = (paid.prompt_tokens, paid.completion_tokens, paid.reasoning_tokens)
-    prompt, completion, reasoning = (f"{count:,}" for count in counts)
-    ends = (completion, reasoning, f"{spent.seconds:,.1f}", money(spent.money))
-    return (name, f"{paid.calls:,}", f"{spent.cached.calls:,}", prompt, share(spent), *ends)
+def _row(name: str, spent: Spent, pairs: int = 0) -> Row:
+    """Of all of it, or of one pair where so many share it."""
 
+    def each(amount: float, digits: int = 0) -> str:
+        return f"{amount / (pairs or 1):,.{digits}f}"
 
-def _per_pair(total: Spent, pairs: int) -> Iterator[Row]:
-    if not pairs:
-        return
-    paid = total.paid
-    counts = (paid.completion_tokens, paid.reasoning_tokens)
-    completion, reasoning = (f"{count / pairs:,.0f}" for count in counts)
-    cost = money(None if total.money is None else total.money / pairs)
-    first = ("per accepted pair", f"{paid.calls / pairs:,.1f}", f"{total.cached.calls / pairs:,.1f}")
-    ends = (completion, reasoning, f"{total.seconds / pairs:,.1f}", cost)
-    yield (*first, f"{paid.prompt_tokens / pairs:,.0f}", share(total), *ends)
+    paid, digits = spent.paid, 1 if pairs else 0
+    calls, cached = each(paid.calls, digits), each(spent.cached.calls, digits)
+    ends = (each(paid.completion_tokens), each(paid.reasoning_tokens), each(spent.seconds, 1))
+    cost = None if spent.money is None else spent.money / (pairs or 1)
+    return (name, calls, cached, each(paid.prompt_tokens), share(spent), *ends, money(cost))

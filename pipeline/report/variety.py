@@ -21,6 +21,8 @@ class Variety:
         self._answer_types: Counter[str] = Counter()
         self._openings: Counter[str] = Counter()
         self._answers: Counter[str] = Counter()
+        self._spelled: dict[str, str] = {}
+        """An answer by its normal form: as it was first spelled."""
         self._relations: Counter[str] = Counter()
         self._passages: Counter[str] = Counter()
 
@@ -33,7 +35,7 @@ class Variety:
             self._families[draft.family] += 1
             self._answer_types[draft.answer_type] += 1
             self._openings[opening(draft.question)] += 1
-            self._answers[normalise(draft.answer)] += 1
+            self._answers[self._spelled.setdefault(normalise(draft.answer), draft.answer)] += 1
             self._relations.update({hop.relation for hop in draft.hops if hop.relation})
             self._passages.update({f"{hop.title} [{hop.passage_id}]" for hop in draft.hops})
 

@@ -47,6 +47,10 @@ def test_licence_is_the_corpus_s_and_share_alike_is_said():
     assert "share-alike" not in free
 
 
+def test_the_language_is_the_corpus_s():
+    assert yaml.safe_load(made(accepted(0), language="de").split("---")[1])["language"] == ["de"]
+
+
 def test_it_is_tagged_synthetic_and_says_whose_figures_they_are():
     assert "synthetic" in front(made(accepted()))["tags"]
     assert "of the loop, not of the data" in made(accepted())
