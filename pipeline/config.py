@@ -25,7 +25,6 @@ from pipeline.types.distractor import Settings as DistractorSettings
 MOST_SEEDS = 4096
 LOCAL_SEEDS = 8
 """Seeds at work at once where no endpoint is asked."""
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 class CorpusConfig(Data):
@@ -210,12 +209,17 @@ class RunConfig(Data):
         return sha256(orjson.dumps(self.what(), option=orjson.OPT_SORT_KEYS).decode())
 
     def corpus_slug(self) -> str:
-        """A folder name for the corpus: its name, or one made of the path's last part."""
-        slug = re.sub(r"[^a-z0-9_-]+", "-", Path(self.corpus.name).name.split(".")[0].lower()).strip("-_")
-        return slug[:64] or "corpus"
+        """A folder name for the corpus: its name, or one made of the path."""
+        return slug(Path(self.corpus.name))
 
     def folder(self) -> Path:
         return self.how.out / self.corpus_slug() / self.digest()[:12]
+
+
+def slug(path: Path) -> str:
+    """A name for the corpus at `path`: its last part, up to the first dot, in the letters that names may have."""
+    name = re.sub(r"[^a-z0-9_-]+", "-", path.name.split(".")[0].lower()).strip("-_")
+    return name[:64] or "corpus"
 
 
 def build(

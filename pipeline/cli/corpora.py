@@ -10,9 +10,10 @@ from pipeline.cli import options, tell
 from pipeline.config import How, RunConfig
 
 if TYPE_CHECKING:
-    from pipeline.corpus import Corpus
     from pipeline.types import Hit
 
+Query = Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")]
+K = Annotated[int, typer.Option("-k", min=1, max=100, help="Passages shown.")]
 Questions = Annotated[
     Path, typer.Argument(metavar="FILE", help="JSONL: question, answer; may have hops, supporting_ids.")
 ]
@@ -39,15 +40,12 @@ def corpus_list(json: options.Json = False) -> None:
 
 
 @corpus.command("stats")
-def corpus_stats(
-    name: options.Corpus,
-    text_field: options.TextField = None,
-    title_field: options.TitleField = None,
-    id_field: options.IdField = None,
-    json: options.Json = False,
-) -> None:
+@options.settled(options.Fields)
+def corpus_stats(settings: RunConfig, json: options.Json = False) -> None:
     """What was read of a corpus, and what was left out and why."""
-    loaded = _loaded(name, text_field=text_field, title_field=title_field, id_field=id_field)
+    from pipeline.run import prepare
+
+    loaded = prepare.corpus(settings)
     counts = loaded.counts.model_dump()
     if json:
         tell.json({"name": loaded.manifest.name, "fingerprint": loaded.fingerprint, **counts})
@@ -59,39 +57,23 @@ def corpus_stats(
 
 
 @corpus.command("passages")
-def corpus_passages(
-    name: options.Corpus,
-    text_field: options.TextField = None,
-    title_field: options.TitleField = None,
-    id_field: options.IdField = None,
-) -> None:
+@options.settled(options.Fields)
+def corpus_passages(settings: RunConfig) -> None:
     """The passages on stdout, a JSON line each, as Search-R1 and others build an index of: id, contents."""
     from pipeline.retrieval.passages import search_r1
+    from pipeline.run import prepare
 
-    loaded = _loaded(name, text_field=text_field, title_field=title_field, id_field=id_field)
-    tell.lines(map(search_r1, loaded.passages))
-
-
-def _loaded(name: str, **fields: str | None) -> "Corpus":
-    from pipeline.corpus import load, resolve
-
-    return load(resolve(name, **{key: value for key, value in fields.items() if value}))
+    tell.lines(map(search_r1, prepare.corpus(settings).passages))
 
 
-def search(  # noqa: PLR0913, PLR0917 - options of the user
-    name: options.Corpus,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
-    k: Annotated[int, typer.Option("-k", min=1, max=100, help="Passages shown.")] = 5,
-    retriever: options.Engine = None,
-    text_field: options.TextField = None,
-    title_field: options.TitleField = None,
-    id_field: options.IdField = None,
-    out: options.Out = None,
-    json: options.Json = False,
-) -> None:
+class _Searched:
+    retriever: options.Engine
+    out: options.Out
+
+
+@options.settled(_Searched, options.Fields)
+def search(settings: RunConfig, query: Query, k: K = 5, json: options.Json = False) -> None:
     """The passages that a solver would see for QUERY."""
-    given = {name: value for name, value in locals().items() if name in options.KEYS}
-    settings = options.settings({**given, "corpus": name})
     hits = asyncio.run(_found(settings, query, k))
     if json:
         tell.json([{"score": hit.score, **hit.passage.model_dump()} for hit in hits])
@@ -114,10 +96,11 @@ async def _found(settings: RunConfig, query: str, k: int) -> "list[Hit]":
 class _Measured:
     rollouts: Annotated[int | None, typer.Option(min=1, help="Rollouts of each question.  [4]")]
     concurrency: Annotated[int | None, typer.Option(min=1, help="Rollouts at work at once.")]
+    retriever: options.Engine
     out: options.Out
 
 
-@options.settled(_Measured, options.Base)
+@options.settled(_Measured, options.Models, options.Fields)
 def measure(settings: RunConfig, file: Questions, limit: Limit = None, json: options.Json = False) -> None:
     """How good the solver is on questions with known answers: the check of what difficulty is measured with."""
     from pipeline import measure as measuring

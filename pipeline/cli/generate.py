@@ -27,7 +27,7 @@ class _Asked:
     against: options.Against
 
 
-@options.settled(_Asked, options.What, options.Base, options.How)
+@options.settled(_Asked, options.What, options.Models, options.Fields, options.How)
 def generate(ctx: typer.Context, settings: RunConfig, no_flow: NoFlow = False, json: options.Json = False) -> int:
     """Make pairs out of CORPUS until so many are accepted. The same command again goes on where it stopped."""
     return _run(settings, None, way=None if no_flow else ctx.obj, json=json)
@@ -45,7 +45,7 @@ def resume(
     return _run(config, folder, way=None if no_flow else ctx.obj, json=json)
 
 
-@options.settled(options.What, options.Base, pairs=PREVIEWED)
+@options.settled(options.What, options.Models, options.Fields, pairs=PREVIEWED)
 def preview(settings: RunConfig, json: options.Json = False) -> int:
     """Print three pairs of CORPUS with all their traces, and what a run will take; nothing is written."""
     from pipeline.cli.trial import trial
@@ -115,6 +115,3 @@ def _chainless(result: "RunResult") -> str:
     without = result.reasons.get("superficial", 0) + result.reasons.get("no_draft", 0)
     few = 2 * without > result.planned
     return "; most had no chain that long: try fewer --steps, or a --model that reads such text" if few else ""
-
-
-__all__ = ["generate", "preview", "resume", "summary"]

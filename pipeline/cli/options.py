@@ -78,22 +78,27 @@ Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or wiki
 
 
 class What:
-    """What a run makes: the options of all commands that dig, beside `Base`."""
+    """What a run makes, beside `Models` and `Fields`."""
 
     steps: Steps
     seed: Seed
+    retriever: Engine
     strategy: Strategy
     preset: Preset
 
 
-class Base:
-    """What questions are asked about, and by which models."""
+class Models:
+    """By which models, and all that has no option of its own."""
 
     model: Model
     base_url: BaseUrl
-    retriever: Engine
     config: Config
     sets: Sets
+
+
+class Fields:
+    """How a corpus that is a path calls its parts."""
+
     text_field: TextField
     title_field: TitleField
     id_field: IdField
@@ -147,7 +152,9 @@ def settled(*groups: type, **fixed: Any) -> Callable[[Callable[..., Told]], Call
 
         def run(**given: Any) -> Told:
             told = {name: given[name] for name in kinds if name in KEYS}
-            config = settings({**told, **fixed}, preset=given.get("preset"), file=given["config"], sets=given["sets"])
+            config = settings(
+                {**told, **fixed}, preset=given.get("preset"), file=given.get("config"), sets=given.get("sets")
+            )
             return command(settings=config, **{one.name: given[one.name] for one in own})
 
         offered = [

@@ -44,12 +44,12 @@ def _heading(record: Record) -> Text:
 
 
 def _draft(draft: Draft) -> Iterator[Text | Padding]:
-    yield Padding(words(f"Q  {draft.question}", style="bold"), (0, 0, 0, 2), expand=False)
+    yield _in(words(f"Q  {draft.question}", style="bold"), 2)
     also = f"   (also: {'; '.join(draft.answer_aliases)})" if draft.answer_aliases else ""
-    yield Padding(words(f"A  {draft.answer}{also}", style="bold green"), (0, 0, 0, 2), expand=False)
+    yield _in(words(f"A  {draft.answer}{also}", style="bold green"), 2)
     for number, hop in enumerate(draft.hops, 1):
-        yield Padding(words(f"{number}  {hop.sub_question} → {hop.answer}"), (0, 0, 0, 2), expand=False)
-        yield Padding(words(f"“{hop.quote}” — {hop.title}", style="dim"), (0, 0, 0, 5), expand=False)
+        yield _in(words(f"{number}  {hop.sub_question} → {hop.answer}"), 2)
+        yield _in(words(f"“{hop.quote}” — {hop.title}", style="dim"), 5)
 
 
 def _round(played: Round, *, last: bool) -> Iterator[Text | Padding]:
@@ -76,7 +76,7 @@ def _rollouts(
         verdict = judged.get(rollout.sample)
         yield words(f"  rollout {rollout.sample}: {rollout.answer or '(no answer)'}  {_said(verdict)}", style="cyan")
         if draft and verdict:
-            yield Padding(words(_went(process(draft, rollout, verdict)), style="dim"), (0, 0, 0, 5), expand=False)
+            yield _in(words(_went(process(draft, rollout, verdict)), style="dim"), 5)
         yield from _calls(rollout.trajectory)
 
 
@@ -101,9 +101,11 @@ def _calls(trajectory: Trajectory) -> Iterator[Text | Padding]:
     for number, call in enumerate(trajectory.calls, 1):
         repeat = " (repeat)" if call.repeat else ""
         found = ", ".join(call.passage_ids[:3]) or "nothing"
-        yield Padding(
-            words(f"{number} {call.tool} “{call.argument}”{repeat} → {found}", style="dim"), (0, 0, 0, 5), expand=False
-        )
+        yield _in(words(f"{number} {call.tool} “{call.argument}”{repeat} → {found}", style="dim"), 5)
+
+
+def _in(text: Text, columns: int) -> Padding:
+    return Padding(text, (0, 0, 0, columns), expand=False)
 
 
 def projection(expected: "Forecast") -> Table:

@@ -1,7 +1,6 @@
 """A few pairs without a run: no journal, no folder, nothing left behind."""
 
 import asyncio
-from pathlib import Path
 
 from pipeline.cli import stages
 from pipeline.cli.progress import Progress
@@ -23,11 +22,8 @@ def trial(config: RunConfig, progress: Progress) -> list[Record]:
     corpus = stages.read(config, progress)
     with scratch() as folder:
         built = not index.problem(corpus, ANALYSER, config.how.out)
-        return asyncio.run(_dug(_within(config, config.how.out if built else folder), corpus, progress))
-
-
-def _within(config: RunConfig, out: Path) -> RunConfig:
-    return config.model_copy(update={"how": config.how.model_copy(update={"out": out})})
+        how = config.how if built else config.how.model_copy(update={"out": folder})
+        return asyncio.run(_dug(config.model_copy(update={"how": how}), corpus, progress))
 
 
 async def _dug(config: RunConfig, corpus: Corpus, progress: Progress) -> list[Record]:

@@ -3,11 +3,12 @@
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, ValidationError
 
 from pipeline import readers
+from pipeline.config import slug
 from pipeline.errors import CorpusError, UsageError
 from pipeline.readers.base import Limits
 from pipeline.types import Data
@@ -85,12 +86,12 @@ def resolve(
             ".jsonl.zst, .jsonl.xz or .parquet file, or of a folder of .txt or .md files"
         )
     reader = readers.for_path(path)
-    fields: dict[str, Any] = {"id": id_field, "title": (title_field,), "text": text_field}
+    fields = Fields(id=id_field, title=(title_field,), text=text_field)
     return Manifest(
-        name=slug(path),
+        name=slug(path.resolve()),
         reader=reader,
         source=path.resolve(),
-        fields=Fields() if reader == "folder" else Fields.model_validate(fields),
+        fields=Fields() if reader == "folder" else fields,
     )
 
 
@@ -100,9 +101,3 @@ def _existing(text: str) -> Path | None:
         return path if text and path.exists() else None
     except (OSError, ValueError, RuntimeError):  # too long, a NUL in it, an unknown user's home
         return None
-
-
-def slug(path: Path) -> str:
-    """A name for the corpus at `path`: its last part, up to the first dot, in the letters that names may have."""
-    name = re.sub(r"[^a-z0-9_-]+", "-", path.resolve().name.split(".")[0].lower()).strip("-_")
-    return name[:64] or "corpus"

@@ -93,7 +93,7 @@ def test_an_unexpected_error_is_one_line_too_and_debug_shows_where(
     def broken(*_: object) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("pipeline.corpus.load", broken)
+    monkeypatch.setattr("pipeline.run.prepare.load", broken)
     said = digsite("corpus", "stats", "tiny")
     assert (said.code, said.err.count("\n")) == (1, 1)
     assert "RuntimeError: two lines" in said.err
