@@ -17,7 +17,7 @@ MISTAKES = {
     "generate tiny --retriever nosuch": "known: lucene, bm25",
     "generate tiny --model nosuch": "known: embedded",
     "generate tiny --set loop.rouns=1": "rounds",
-    "generate tiny --strategy nosuch": "no strategy 'nosuch'; known: ragshaper, sage",
+    "generate tiny --strategy nosuch": "no 'nosuch' among the strategies; known: ragshaper, sage",
     "generate tiny --set strategy=nosuch": "sage",
     "generate tiny --config nosuch.toml": "nosuch.toml",
     'generate tiny --retriever http://127.0.0.1:9/x --set distractors.kinds=["doppelganger"]': "lucene or bm25",
