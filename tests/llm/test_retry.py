@@ -28,7 +28,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         ("-1", 0.0), ("1e9", 60.0), ("inf", 60.0), ("-inf", 0.0), ("nan", None), ("soon", None), ("7 seconds", None),
         ("Fri, 20 Nov 2026 12:00:09 GMT", 9.0), ("Fri, 20 Nov 2026 11:00:00 GMT", 0.0),
         ("Sat, 20 Nov 2027 12:00:00 GMT", 60.0), ("Fri, 20 Nov 2026 12:00:09", 9.0), ("Fri, 99 Foo 2026", None),
-        ("\u0667", 7.0), ("1" * 400, 60.0),
+        ("\u0667", 7.0), ("1" * 400, 60.0), ("Mon, 01 Jan 2024 00:00:00 +99999999999999", None),
     ],
 )  # fmt: skip
 def test_retry_after_is_honoured_within_a_minute(header: str | None, seconds: float | None) -> None:
