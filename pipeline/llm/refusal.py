@@ -13,7 +13,8 @@ from pipeline.llm.wire import REFUSABLE, Dialect
 
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|context (?:length|size|window)|maximum context|n_ctx\b"
-    r"|prompt is too long|too many (?:input )?tokens|max_model_len|reduce the length",
+    r"|prompt is too long|too many (?:input )?tokens|max_model_len|reduce the length|maximum number of tokens"
+    r"|inputs` tokens \+ `max_new_tokens",
     re.IGNORECASE,
 )
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance|payment", re.IGNORECASE)

@@ -47,6 +47,8 @@ def test_what_passes(status: int) -> None:
         (400, "too long", "context_length_exceeded invalid_request_error"),
         (400, "prompt is too long: 210000 tokens > 200000 maximum", "invalid_request_error"),
         (413, "Please reduce the length of the messages", ""),
+        (400, "The input token count (5000) exceeds the maximum number of tokens allowed (3000).", "400"),
+        (422, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens", "Validation"),
         (500, "the input does not fit the context window", ""),
     ],
 )
