@@ -121,11 +121,12 @@ def site(config: RunConfig, corpus: Corpus) -> Site:
     """
     from pipeline.embedded import solver
 
-    llm = model(config)
     retriever = open_retriever(config.retrieval.retriever, corpus, config.how.out)
     engine = getattr(retriever, "name", config.retrieval.identity)
     if engine != config.retrieval.identity:
         config = config.model_copy(update={"retrieval": config.retrieval.model_copy(update={"retriever": engine})})
+    # After the engine is known: it names the folder whose earlier commands have used up part of the budget.
+    llm = model(config)
     lineage = Lineage(
         run=config.digest()[:12],
         preset=config.preset,
