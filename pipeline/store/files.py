@@ -146,7 +146,8 @@ def sweep(folder: Path) -> None:
 class Appender:
     """An append-only file of lines: one synced write per line, so that a crash can tear the last one only.
 
-    Opening it cuts a torn last line off; a write that fails is cut off at once.
+    Opening it cuts a torn last line off; a write that fails is cut off at once. A file that was removed or replaced
+    takes no more lines: they would be lost when it is closed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -162,6 +163,8 @@ class Appender:
         offset = self.size
         data = line + b"\n"
         with clear_errors(self.path):
+            if not os.path.samestat(self.path.stat(), os.fstat(self._handle)):
+                raise StoreError(f"{self.path} is another file than it was; repeat the command")
             try:
                 written = os.write(self._handle, data)
                 if written != len(data):

@@ -146,3 +146,15 @@ def test_a_short_write_takes_back_its_part(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(StoreError, match="disk full"):
         appender.append(b"two")
     assert (tmp_path / "x").read_bytes() == b"one\n"
+
+
+def test_a_file_that_was_removed_or_replaced_takes_no_more_lines(tmp_path: Path) -> None:
+    appender = files.Appender(tmp_path / "run" / "x")
+    appender.append(b"one")
+    (tmp_path / "run").rename(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="x: No such file"):
+        appender.append(b"two")
+    files.Appender(tmp_path / "run" / "x").append(b"another's")
+    with pytest.raises(StoreError, match="is another file than it was"):
+        appender.append(b"two")
+    assert (tmp_path / "elsewhere" / "x").read_bytes() == b"one\n"
