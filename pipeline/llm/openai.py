@@ -25,6 +25,7 @@ from pipeline.llm.retry import Failure, Patience, persist, retry_after
 from pipeline.llm.settings import ModelConfig
 from pipeline.llm.wire import Dialect, body
 from pipeline.redact import clean
+from pipeline.types import Message
 
 logger = logging.getLogger(__name__)
 MOST_BYTES = 4 << 20
@@ -49,7 +50,7 @@ class OpenAIModel:
     async def complete(self, request: Request) -> Completion:
         """Raises ProviderError where the endpoint gave no answer in all tries, or refused for good."""
         line = self._line()
-        tokens = sum(len(message.content) for message in request.messages) // 4
+        tokens = _guessed(*request.messages)
 
         async def once(slot: Slot) -> Completion:
             with line.client() as client:
@@ -57,7 +58,11 @@ class OpenAIModel:
             slot.tokens = completion.usage.prompt_tokens + completion.usage.completion_tokens
             return completion
 
-        return await persist(once, line.limiter, self._patience, tokens=tokens)
+        try:
+            return await persist(once, line.limiter, self._patience, tokens=tokens)
+        except Failure as failure:
+            self._tell(f"{self.config.model} breaks on a request that is left out ({failure})")
+            return reply.refused(Finish.CONTENT_FILTER)
 
     async def close(self) -> None:
         """Close the connections of this event loop."""
@@ -95,9 +100,21 @@ class OpenAIModel:
                 raise Failure(f"the answer could not be read ({type(error).__name__})") from None
             if raw is None:
                 return reply.refused(Finish.LENGTH)
-            completion = reply.completion(raw)
+            completion = self._read(raw, request)
             self._taken |= {*tree, *(("strict",) if "tools" in tree else ())}
             return completion
+
+    def _read(self, raw: bytes, request: Request) -> Completion:
+        """The answer. Tokens that the server does not tell are guessed: without any no budget or limit would end."""
+        try:
+            completion = reply.completion(raw)
+        except Failure as failure:
+            raise Failure(self._plain(failure), inside=failure.inside) from None
+        if completion.usage.prompt_tokens:
+            return completion
+        self._tell(f"{self.config.base_url} tells no tokens; they are counted as a quarter of the characters")
+        guessed = {"prompt_tokens": _guessed(*request.messages), "completion_tokens": _guessed(completion.message)}
+        return completion.model_copy(update={"usage": completion.usage.model_copy(update=guessed)})
 
     def _settled(self, verdict: Verdict) -> Completion:
         if verdict.finish is None:
@@ -173,6 +190,12 @@ class _Line:
         )
         self._clients.append(client)
         return client
+
+
+def _guessed(*messages: Message) -> int:
+    """About how many tokens."""
+    told = [text for m in messages for text in (m.content, m.reasoning, *(call.arguments for call in m.tool_calls))]
+    return sum(map(len, told)) // 4
 
 
 async def _post(client: AsyncOpenAI, tree: dict[str, Any]) -> bytes | None:

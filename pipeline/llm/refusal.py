@@ -66,7 +66,7 @@ def judged(refusal: Refusal, without: Dialect, taken: Dialect = frozenset()) -> 
         return Verdict(line, finish=Finish.CONTEXT)
     if status in _BUSY or status >= 500:
         said = f"{refusal.endpoint} answered {status}" + (f" ({refusal.said})" if refusal.said else "")
-        return Verdict(said, Failure(said, after=refusal.after, throttled=status == 429))
+        return Verdict(said, Failure(said, after=refusal.after, throttled=status == 429, inside=status == 500))
     if _FILTER.search(text):
         return Verdict(f"{refusal.model} would not answer a request ({refusal.said})", finish=Finish.CONTENT_FILTER)
     for name in REFUSABLE:

@@ -40,7 +40,7 @@ def load(raw: bytes) -> Any:
 
 
 def completion(raw: bytes) -> Completion:
-    """Raises Failure where the body holds no answer."""
+    """Raises Failure, in the server's own words, where the body holds no answer."""
     try:
         tree = load(raw)
     except ValueError as error:
@@ -50,7 +50,8 @@ def completion(raw: bytes) -> Completion:
     said = _get(choice, "message")
     reason = _get(choice, "finish_reason")
     if not isinstance(said, dict) or reason in _BROKEN:
-        raise Failure("the answer holds no message")
+        why = complaint(tree, "") or complaint({"error": _get(choice, "error")}, "")
+        raise Failure("the answer holds no message" + (f" ({why})" if why else ""), inside=True)
     usage = _usage(_get(tree, "usage"))
     message = _message(said)
     return Completion(message=message, finish=_finish(reason, message, _get(said, "refusal")), usage=usage)

@@ -31,11 +31,21 @@ T = TypeVar("T")
 class Failure(Exception):
     """One try that got no answer. The text is for the user: no key, no escapes, one line."""
 
-    def __init__(self, line: str, *, after: float | None = None, throttled: bool = False, fatal: bool = False) -> None:
+    def __init__(
+        self,
+        line: str,
+        *,
+        after: float | None = None,
+        throttled: bool = False,
+        fatal: bool = False,
+        inside: bool = False,
+    ) -> None:
         super().__init__(line)
         self.after = after
         self.throttled = throttled
         self.fatal = fatal
+        self.inside = inside
+        """The server took the request and broke on it, which may be the request's own fault."""
 
 
 class Patience:
@@ -47,8 +57,10 @@ class Patience:
         self._most = limits.patience_seconds
         self._failures = 0
         self._first = 0.0
+        self.answers = 0
 
     def answered(self) -> None:
+        self.answers += 1
         if self._failures > self.attempts:
             logger.warning("%s answers again", self.name)
         self._failures = 0
@@ -68,8 +80,11 @@ class Patience:
 
 
 async def persist(once: Callable[[Slot], Awaitable[T]], limiter: Limiter, patience: Patience, *, tokens: int) -> T:
-    """`once` until it answers. Raises ProviderError and BudgetExceeded."""
-    failure = Failure("never tried")
+    """`once` until it answers. Raises ProviderError and BudgetExceeded, and the Failure where all tries broke inside a
+    server that answered others meanwhile: it would break on this request for ever, and the run would never end.
+    """
+    failures: list[Failure] = []
+    answers = 0
     with held() as clock:
         for number in range(patience.attempts):
             async with limiter.slot(tokens) as slot:
@@ -77,19 +92,22 @@ async def persist(once: Callable[[Slot], Awaitable[T]], limiter: Limiter, patien
                 began = time.monotonic()
                 try:
                     answer = await once(slot)
-                except Failure as error:
-                    failure = error
-                    if error.throttled:
+                except Failure as failure:
+                    answers = answers if failures else patience.answers
+                    failures.append(failure)
+                    if failure.throttled:
                         limiter.throttled(slot)
                 else:
                     clock.used = time.monotonic() - began
                     limiter.succeeded()
                     patience.answered()
                     return answer
-            patience.failed(failure)
+            patience.failed(failures[-1])
             if number + 1 < patience.attempts:
-                await asyncio.sleep(pause(number, failure.after))
-    raise ProviderError(f"{failure}, {patience.attempts} times in a row", then="requeue") from failure
+                await asyncio.sleep(pause(number, failures[-1].after))
+    if all(failure.inside for failure in failures) and patience.answers > answers:
+        raise failures[-1]
+    raise ProviderError(f"{failures[-1]}, {patience.attempts} times in a row", then="requeue") from failures[-1]
 
 
 def pause(number: int, after: float | None) -> float:

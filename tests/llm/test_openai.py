@@ -21,7 +21,10 @@ from tests.chaos.faulty_server import PAGE, FaultyServer, Reply, Script
 KEY = "sk-canary-8f3a61"
 REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
 WITH_TOOLS = REQUEST.model_copy(update={"tools": SOLVER_TOOLS})
-GOOD: dict[str, Any] = {"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}
+GOOD: dict[str, Any] = {
+    "choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 2, "completion_tokens": 1},
+}
 
 
 @pytest.fixture(autouse=True)
@@ -168,6 +171,43 @@ async def test_a_bad_request_among_good_ones_ends_itself_only() -> None:
         finishes = [(await model.complete(WITH_TOOLS)).finish for _ in range(3)]
     assert finishes == [Finish.STOP, Finish.CONTENT_FILTER, Finish.STOP]
     assert all("tools" in body for body in server.asked)
+
+
+async def test_a_request_that_breaks_the_server_ends_itself_only(caplog: pytest.LogCaptureFixture) -> None:
+    def breaks(number: int, body: dict[str, Any]) -> Reply | dict[str, Any]:
+        return error(500, message=f"list index out of range {KEY}") if "bad" in str(body["messages"]) else GOOD
+
+    bad = REQUEST.model_copy(update={"messages": (Message(role="user", content="bad"),)})
+    async with FaultyServer(script=breaks) as server:
+        model = client(server, attempts=4)
+        given_up = asyncio.create_task(model.complete(bad))
+        while not given_up.done():
+            assert (await model.complete(REQUEST)).finish is Finish.STOP
+    assert given_up.result().finish is Finish.CONTENT_FILTER
+    assert "list index out of range [THE_KEY]" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"error": {"message": f"the model {KEY} is not loaded", "code": 503}},
+        {"choices": [{"message": {"content": ""}, "finish_reason": "error", "error": "is not loaded"}]},
+    ],
+)
+async def test_an_error_with_a_good_status_is_told_in_its_own_words(said: dict[str, Any]) -> None:
+    async with FaultyServer(script=lambda number, body: said) as server:
+        with pytest.raises(ProviderError, match="is not loaded") as caught:
+            await client(server, attempts=2).complete(REQUEST)
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_tokens_that_a_server_does_not_tell_are_guessed(caplog: pytest.LogCaptureFixture) -> None:
+    long = REQUEST.model_copy(update={"messages": (Message(role="user", content="Who? " * 80),)})
+    untold, _ = await ask(lambda number, body: {**GOOD, "usage": None}, long)
+    assert (untold.usage.prompt_tokens, untold.usage.completion_tokens) == (100, 0)
+    assert "tells no tokens" in caplog.text
+    told, _ = await ask(lambda number, body: {**GOOD, "usage": {"prompt_tokens": 7, "completion_tokens": 1}}, long)
+    assert (told.usage.prompt_tokens, told.usage.completion_tokens) == (7, 1)
 
 
 async def test_an_answer_of_ten_megabytes_counts_as_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,3 +160,28 @@ async def test_calls_side_by_side_hold_one_clock() -> None:
         endpoints = [Endpoint(Failure("busy", after=0.2)) for _ in range(5)]
         await asyncio.gather(*(persist(e, Limiter(limits), patience, tokens=1) for e in endpoints))
         await asyncio.sleep(0.02)
+
+
+async def test_a_request_that_breaks_a_server_that_answers_others_is_given_up() -> None:
+    limits = Limits(attempts=3)
+    broken = Failure("list index out of range", inside=True)
+    for failures, ended in [
+        ([broken] * 3, Failure),
+        ([broken, Failure("bad gateway"), broken], ProviderError),
+        ([broken, broken], str),
+    ]:
+        patience = Patience("there", limits)
+        asked = asyncio.create_task(ask(Endpoint(*failures), limits, patience))
+        await asyncio.sleep(0)
+        await ask(Endpoint(), limits, patience)
+        (result,) = await asyncio.gather(asked, return_exceptions=True)
+        assert type(result) is ended
+
+
+async def test_a_server_that_breaks_on_everything_since_is_an_outage() -> None:
+    """It answered before: that says nothing about now."""
+    limits = Limits(attempts=3)
+    patience = Patience("there", limits)
+    assert await ask(Endpoint(), limits, patience) == "answer"
+    with pytest.raises(ProviderError):
+        await ask(Endpoint(*[Failure("dead", inside=True)] * 3), limits, patience)
