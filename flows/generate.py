@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -25,7 +26,8 @@ from prefect.cache_policies import NO_CACHE
 from pipeline.cli.progress import Progress, Tally
 from pipeline.cli.stages import Job
 from pipeline.config import RunConfig, build
-from pipeline.run import RunResult
+from pipeline.errors import BudgetExceeded
+from pipeline.run import Run, RunResult
 
 logger = logging.getLogger(__name__)
 PER_WORKER = 16
@@ -48,7 +50,13 @@ async def generate(config: str) -> RunResult:
         return await _stages(job)
     settings = read(Path(config))
     with Progress(Tally(pairs=settings.how.pairs, seeds=settings.how.seeds)) as progress:
-        return await _stages(Job(settings, progress))
+        job = Job(settings, progress)
+        try:
+            return await _stages(job)
+        except BudgetExceeded as error:
+            # So a night ends that is to grow a data set: the next one goes on.
+            logger.warning("%s", error)
+            return job.run.result()
 
 
 def read(path: Path) -> RunConfig:
@@ -56,18 +64,36 @@ def read(path: Path) -> RunConfig:
 
 
 async def _stages(job: Job) -> RunResult:
+    """Raises BudgetExceeded, as all that ends the digging, but then what there is was exported."""
     await stage("corpus", job.read)
     await stage("index", job.index)
-    size = PER_WORKER * job.config.seeds_at_work()
     with job.open() as run:
-        async with _progress(job):
-            for number, keys in enumerate(run.batches(size)):
-                await stage(f"batch-{number}", lambda keys=keys: job.dig(keys))  # type: ignore[misc]
+        spent = await _dug(job, run)
         await stage("export", job.export)
         await stage("report", job.report)
         result = run.result()
     await _noted(_funnel(result))
+    if spent:
+        raise spent
     return result
+
+
+async def _dug(job: Job, run: Run) -> BudgetExceeded | None:
+    """All batches, or those that the budget allowed; that it is used up is no failure of a task."""
+    spent: list[BudgetExceeded] = []
+
+    async def batch(keys: tuple[str, ...]) -> None:
+        try:
+            await job.dig(keys)
+        except BudgetExceeded as error:
+            spent.append(error)
+
+    async with _progress(job):
+        for number, keys in enumerate(run.batches(PER_WORKER * job.config.seeds_at_work())):
+            await stage(f"batch-{number}", partial(batch, keys))
+            if spent:
+                return spent[0]
+    return None
 
 
 # No retries: a seed that the outside broke is tried again within its batch, and a broken disk stays broken.

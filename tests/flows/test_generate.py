@@ -19,8 +19,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def digsite(module: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return python("-m", module, *arguments)
+
+
+def python(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     quiet = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    command = [sys.executable, "-m", module, *map(str, arguments)]
+    command = [sys.executable, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=quiet, timeout=180)
 
 
@@ -96,3 +100,34 @@ def test_a_signal_ends_the_flow_in_time_without_its_tracebacks(tmp_path: Path) -
     assert "digsite resume" in said
     assert "Traceback" not in said
     assert "ERROR" not in said
+
+
+NIGHTS = """
+import asyncio, sys
+from pathlib import Path
+from flows.server import Server
+from pipeline.cli.progress import Progress, Tally
+from pipeline.cli.stages import Job
+from pipeline.errors import BudgetExceeded
+
+server = Server(Path(sys.argv[2]))
+server.start()
+from flows.generate import generate, read, run
+server.wait()
+print("night", asyncio.run(generate(sys.argv[1])).complete)
+settings = read(Path(sys.argv[1]))
+try:
+    asyncio.run(run(Job(settings, Progress(Tally(pairs=1, seeds=None)), settings.folder()), Path(sys.argv[1])))
+except BudgetExceeded as error:
+    print("command", error)
+"""
+
+
+def test_a_used_up_budget_ends_a_night_well_and_a_command_with_its_error_after_an_export(tmp_path: Path) -> None:
+    settings = tmp_path / "night.toml"
+    how = f'how = {{out = "{tmp_path}", pairs = 900, budget_tokens = 60000}}'
+    settings.write_text(f'corpus.name = "tiny"\nretrieval.retriever = "bm25"\n{how}\n')
+    done = python("-c", NIGHTS, settings, tmp_path / ".prefect")
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"night False\ncommand the budget is used up: .* --budget-tokens; .*\n", done.stdout)
+    assert {"dataset", "report.html"} <= {path.name for path in (tmp_path / "tiny/latest").iterdir()}
