@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
 
 from pydantic import Field
 
@@ -73,9 +74,10 @@ def _late(item: tuple[str, object]) -> tuple[bool, str]:
 
 
 class Ledger:
-    """Counts the calls of one attempt."""
+    """Counts the calls of one attempt, which begins now."""
 
     def __init__(self) -> None:
+        self.began, self._clock = datetime.now(UTC), time.monotonic()
         self._stages: dict[str, dict[str, Spent]] = {}
 
     def note(self, stage: str, role: str, spent: Spent) -> None:
@@ -91,6 +93,10 @@ class Ledger:
     def add(self, role: str, spent: Spent) -> None:
         """In the stage that the running task is in."""
         self.note(_stage.get(), role, spent)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._clock
 
     @property
     def spending(self) -> Spending:

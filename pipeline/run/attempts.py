@@ -1,14 +1,13 @@
 """`attempts.jsonl`: what every try at a seed took, outside the promise of equal bytes."""
 
-import time
 from collections.abc import Iterator
-from contextlib import suppress
-from datetime import datetime
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from pipeline.llm.ledger import Ledger, Spending
+from pipeline.llm.ledger import Ledger, Spending, counting
+from pipeline.store.files import Appender
 from pipeline.types import Data, Seed
 
 NAME = "attempts.jsonl"
@@ -26,17 +25,41 @@ class Attempt(Data):
     spent: Spending
 
 
-def attempt(seed: Seed, ended: str, reason: str, since: tuple[datetime, float], ledger: Ledger) -> Attempt:
-    """The row of a try that ends now; `since` is when it began, by the calendar and by the monotonic clock."""
-    began, clock = since
+def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger) -> Attempt:
+    """The row of a try that ends now and began with its ledger."""
     return Attempt(
         key=seed.key,
         ended=ended,
         reason=reason,
-        began=began.isoformat(timespec="seconds"),
-        seconds=time.monotonic() - clock,
+        began=ledger.began.isoformat(timespec="seconds"),
+        seconds=ledger.seconds,
         spent=ledger.spending,
     )
+
+
+class Notes:
+    """The file of the run in `folder`, to be added to; the caller holds the run's lock."""
+
+    def __init__(self, folder: Path) -> None:
+        self._lines = Appender(folder / NAME)
+
+    def add(self, attempt: Attempt) -> None:
+        self._lines.append(attempt.model_dump_json().encode())
+
+    @contextmanager
+    def noting(self, seed: Seed, ended: str, reason: str) -> Iterator[None]:
+        """The body as one try. Where it fails, what it took is noted all the same, with the error as its end."""
+        with counting() as ledger:
+            try:
+                yield
+            except BaseException as error:
+                ended = type(error).__name__
+                raise
+            finally:
+                self.add(attempt(seed, ended, reason, ledger))
+
+    def close(self) -> None:
+        self._lines.close()
 
 
 def spent(folder: Path) -> Spending:

@@ -6,9 +6,7 @@ earlier ones leave room. So the same command gives the same forks at any concurr
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -23,10 +21,9 @@ from pipeline.branching import base
 from pipeline.branching.base import State
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.deadline import in_time
-from pipeline.llm.ledger import counting, enter
-from pipeline.run.attempts import NAME, Attempt, attempt
+from pipeline.llm.ledger import enter
+from pipeline.run.attempts import Notes
 from pipeline.store.branches import Branches
-from pipeline.store.files import Appender
 from pipeline.types import Branch, Data, Draft, Fork, Message, Record, Status, Trajectory
 
 USUAL = 25
@@ -58,7 +55,7 @@ class Campaign:
 
     def __init__(self, name: str, site: Site, folder: Path) -> None:
         self.name, self.method, self._site = name, base.load(name), site
-        self._kept, self._notes = Branches(folder), Appender(folder / NAME)
+        self._kept, self._notes = Branches(folder), Notes(folder)
         self._gate = asyncio.Semaphore(site.config.seeds_at_work())
 
     def __enter__(self) -> "Campaign":
@@ -99,20 +96,14 @@ class Campaign:
 
     async def _fork(self, owed: Owed) -> Fork:
         """What is kept of the state, or what is asked now: kept and noted as it ends."""
-        seed, state = owed.record.seed, owed.state
-        kept = [f for f in self._kept.of(owed.record.key) if (f.method, f.source, f.prefix) == (self.name, *state)]
+        wanted = (self.name, *owed.state)
+        kept = [fork for fork in self._kept.of(owed.record.key) if (fork.method, fork.source, fork.prefix) == wanted]
         if kept:
             return kept[0]
-        began = datetime.now(UTC), time.monotonic()
-        with counting() as ledger:
+        with self._notes.noting(owed.record.seed, "forked", self.name):
             enter("branching")
-            try:
-                fork = await self._asked(owed)
-            except BaseException as error:
-                self._notes.append(_line(attempt(seed, type(error).__name__, self.name, began, ledger)))
-                raise
-        self._kept.append(fork)
-        self._notes.append(_line(attempt(seed, "forked", self.name, began, ledger)))
+            fork = await self._asked(owed)
+            self._kept.append(fork)
         return fork
 
     async def _asked(self, owed: Owed) -> Fork:
@@ -149,7 +140,3 @@ class Campaign:
             except FormatError as error:
                 raise ProviderError(f"the judge gave no readable verdict on a branch: {error}") from error
         return Branch(rollout=rollout, verdict=assess.verdict(owed.draft, rollout, ruling))
-
-
-def _line(note: Attempt) -> bytes:
-    return note.model_dump_json().encode()

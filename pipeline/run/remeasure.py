@@ -2,9 +2,7 @@
 
 import asyncio
 import re
-import time
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -19,10 +17,8 @@ from pipeline.agents.solver import solver
 from pipeline.config import RunConfig
 from pipeline.errors import FormatError, ProviderError, UsageError
 from pipeline.llm.deadline import in_time
-from pipeline.llm.ledger import counting
 from pipeline.llm.settings import ModelConfig, Models
-from pipeline.run.attempts import NAME, attempt
-from pipeline.store.files import Appender
+from pipeline.run.attempts import Notes
 from pipeline.store.remeasured import Remeasured
 from pipeline.types import Assessment, Data, Draft, Record, Remeasurement, Rollout, Status, Verdict, sha256
 
@@ -78,19 +74,15 @@ async def remeasure(records: Iterable[Record], site: Site, folder: Path, told: C
 
     `told` hears how many have ended. Raises what model and index do; what had ended is kept.
     """
-    name, kept, notes = identity(site.config), Remeasured(folder), Appender(folder / NAME)
+    name, kept, notes = identity(site.config), Remeasured(folder), Notes(folder)
     chosen, gate, ended = pool(records), asyncio.Semaphore(site.config.seeds_at_work()), 0
 
     async def one(record: Record) -> None:
         nonlocal ended
         async with gate:
             if not kept.has(name, record.key):
-                began = datetime.now(UTC), time.monotonic()
-                with counting() as ledger:
-                    found = await _measured(record, site)
-                kept.append(name, found)
-                note = attempt(record.seed, "remeasured", name, began, ledger)
-                notes.append(note.model_dump_json().encode())
+                with notes.noting(record.seed, "remeasured", name):
+                    kept.append(name, await _measured(record, site))
             ended += 1
             told(ended)
 

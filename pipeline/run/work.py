@@ -5,11 +5,9 @@ again after a pause and then stops the run: such a seed stays owed and is never 
 """
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, Self
@@ -18,12 +16,12 @@ from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError
 from pipeline.gates import Drop
 from pipeline.llm.ledger import counting
-from pipeline.run import attempts, resume
-from pipeline.run.attempts import Attempt, attempt
+from pipeline.run import resume
+from pipeline.run.attempts import Attempt, Notes, attempt
 from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
 from pipeline.run.plan import Frontier, Order, Passages, Planned, askable, planned, prefix
-from pipeline.store.files import Appender, link, sweep, write_json
+from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Head, Journal
 from pipeline.store.lock import locked
 from pipeline.types import Data, Record, Seed, Status
@@ -99,8 +97,8 @@ class Run:
             resume.begin(self.folder, self.config, self._corpus.fingerprint)
             self.journal = Journal(self.folder / "journal", self._writer)
             stack.callback(self.journal.close)
-            self._attempts = Appender(self.folder / attempts.NAME)
-            stack.callback(self._attempts.close)
+            self._notes = Notes(self.folder)
+            stack.callback(self._notes.close)
             link(self.folder.parent / "latest", self.folder.name)
             self._order = Order(self.config, self._corpus, self.journal.entries)
             self._gating = Gating(self.config.gates, self.journal)
@@ -251,7 +249,7 @@ class Run:
             if record.status is Status.ACCEPTED:
                 self._gating.weigh(record)
             drops = self._frontier.end(index, self.journal.entries[record.key].head)
-            self._note(attempt)
+            self._notes.add(attempt)
             observer.record(record, attempt)
             for head, drop in drops:
                 observer.gated(head, drop)
@@ -261,19 +259,18 @@ class Run:
         """One seed to its record, with pauses where the outside fails."""
         pauses = iter(self.pauses)
         while True:
-            began, clock = datetime.now(UTC), time.monotonic()
             with counting() as ledger:
                 try:
                     record = await dig(seed)
                 except (Exception, asyncio.CancelledError) as error:
-                    self._note(attempt(seed, type(error).__name__, "", (began, clock), ledger))
+                    self._notes.add(attempt(seed, type(error).__name__, "", ledger))
                     pause = self._pause(error, pauses)
                     if pause is None or not isinstance(error, Exception):
                         error.add_note(f"while digging seed {seed.key}")
                         raise
                     observer.trouble(seed, error, pause)
                 else:
-                    return record, attempt(seed, record.status.value, record.reason, (began, clock), ledger)
+                    return record, attempt(seed, record.status.value, record.reason, ledger)
             await asyncio.sleep(pause)
 
     def _pause(self, error: BaseException, left: Iterator[float]) -> float | None:
@@ -284,6 +281,3 @@ class Run:
         if then == "stop":
             return None
         return next(left, self.pauses[-1] if then == "requeue" and self.pauses else None)
-
-    def _note(self, attempt: Attempt) -> None:
-        self._attempts.append(attempt.model_dump_json().encode())

@@ -2,14 +2,74 @@
 
 import hashlib
 import re
-from typing import TypeVar
+from collections import defaultdict
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from pipeline.types import Data
+from pipeline.errors import StoreError
+from pipeline.store.files import Appender, crash_point
+from pipeline.types import Data, Fork, Remeasurement
 
 _LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","([a-z]+)":(.*)\}\n', re.DOTALL)
-T = TypeVar("T", bound=Data)
+T = TypeVar("T", bound=Fork | Remeasurement)
+D = TypeVar("D", bound=Data)
+
+
+class _Place(NamedTuple):
+    path: Path
+    offset: int
+
+
+class Sealed(Generic[T]):
+    """What was found out about records later, each value under its record's key and a name of its own among those.
+
+    Several files are one; of two lines of one name the first counts. Reading changes nothing.
+    """
+
+    def __init__(self, folder: Path, kind: str, model: type[T]) -> None:
+        self._folder, self._kind, self._model = folder, kind, model
+        self._appenders: dict[str, Appender] = {}
+        self._places: dict[str, dict[str, _Place]] = defaultdict(dict)
+        for path in sorted(folder.glob("*.jsonl")):
+            self._index(path)
+
+    def close(self) -> None:
+        for appender in self._appenders.values():
+            appender.close()
+        self._appenders = {}
+
+    def _name(self, file: str, value: T) -> str:
+        """Its name, from the stem of its file and itself."""
+        raise NotImplementedError
+
+    def _append(self, file: str, value: T) -> None:
+        """Write one value, to stay. Nothing is written if it is there already."""
+        name = self._name(file, value)
+        if name in self._places[value.key]:
+            return
+        path = self._folder / f"{file}.jsonl"
+        if file not in self._appenders:
+            self._appenders[file] = Appender(path)
+        crash_point("before_append")
+        self._places[value.key][name] = _Place(path, self._appenders[file].append(seal(self._kind, value)))
+
+    def _read(self, place: _Place) -> T:
+        with place.path.open("rb") as file:
+            file.seek(place.offset)
+            value = unseal(self._kind, file.readline(), self._model)
+        if value is None:
+            raise StoreError(f"{place.path} was damaged while it was read; repeat the command")
+        return value
+
+    def _index(self, path: Path) -> None:
+        offset = 0
+        with path.open("rb") as file:
+            for line in file:
+                if value := unseal(self._kind, line, self._model):
+                    self._places[value.key].setdefault(self._name(path.stem, value), _Place(path, offset))
+                offset += len(line)
 
 
 def seal(kind: str, value: Data) -> bytes:
@@ -18,7 +78,7 @@ def seal(kind: str, value: Data) -> bytes:
     return b'{"sha256":"%b","%b":%b}' % (hashlib.sha256(body).hexdigest().encode(), kind.encode(), body)
 
 
-def unseal(kind: str, line: bytes, model: type[T]) -> T | None:
+def unseal(kind: str, line: bytes, model: type[D]) -> D | None:
     """The value of a line with its line end; None for what is no such line."""
     match = _LINE.fullmatch(line)
     if match is None or match[2] != kind.encode() or hashlib.sha256(match[3]).hexdigest().encode() != match[1]:

@@ -11,6 +11,7 @@ from pipeline.errors import ProviderError, UsageError
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.scripted import ScriptedLLM
 from pipeline.llm.settings import ModelConfig
+from pipeline.run import attempts
 from pipeline.run.remeasure import FIRST, Remeasuring, identity, pool, recast, remeasure
 from pipeline.store.remeasured import Remeasured
 from pipeline.types import Record, Status
@@ -94,6 +95,9 @@ def test_what_had_ended_is_kept_when_the_endpoint_fails_and_is_not_asked_again(t
             ACCEPTED.model_copy(update={"key": f"{n:02d}{failing[2:]}"}) for n in range(6)])  # fmt: skip
     kept = len((next((tmp_path / "remeasured").glob("*.jsonl"))).read_bytes().splitlines())
     assert 0 < kept < 6
+    # What the others had taken was paid for too.
+    ended = [row.ended for row in attempts.read(tmp_path)]
+    assert (ended.count("remeasured"), ended.count("ProviderError")) == (kept, 6 - kept)
 
 
 def test_a_torn_line_is_owed_again(tmp_path: Path) -> None:
