@@ -13,7 +13,7 @@ class Branches(Sealed[Fork]):
     """All forks of the run in `folder`, a file for each method."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder / FOLDER, "fork", Fork)
+        super().__init__(folder / FOLDER, "fork", Fork, lambda file, fork: fork.id)
 
     def append(self, fork: Fork) -> None:
         """Write one fork, to stay. Nothing is written if it is there already."""
@@ -29,6 +29,3 @@ class Branches(Sealed[Fork]):
         for record in records:
             forks = self.of(record.key)
             yield record.model_copy(update={"forks": forks}) if forks else record
-
-    def _name(self, file: str, value: Fork) -> str:
-        return value.id

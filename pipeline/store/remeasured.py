@@ -11,7 +11,7 @@ class Remeasured(Sealed[Remeasurement]):
     """All remeasurements of the run in `folder`, a file for each solver and way of asking it: `name`."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder / "remeasured", "remeasurement", Remeasurement)
+        super().__init__(folder / "remeasured", "remeasurement", Remeasurement, lambda file, found: file)
 
     def has(self, name: str, key: str) -> bool:
         return name in self._places.get(key, {})
@@ -33,9 +33,6 @@ class Remeasured(Sealed[Remeasurement]):
         for record in records:
             found = self.of(record.key)
             yield reopened(record, found) if found else record
-
-    def _name(self, file: str, value: Remeasurement) -> str:
-        return file
 
 
 def reopened(record: Record, found: Iterable[Remeasurement]) -> Record:

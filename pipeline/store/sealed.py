@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
@@ -25,11 +26,12 @@ class _Place(NamedTuple):
 class Sealed(Generic[T]):
     """What was found out about records later, each value under its record's key and a name of its own among those.
 
-    Several files are one; of two lines of one name the first counts. Reading changes nothing.
+    `name` tells it from the stem of a value's file and the value. Of two lines of one name the first counts. Reading
+    changes nothing.
     """
 
-    def __init__(self, folder: Path, kind: str, model: type[T]) -> None:
-        self._folder, self._kind, self._model = folder, kind, model
+    def __init__(self, folder: Path, kind: str, model: type[T], name: Callable[[str, T], str]) -> None:
+        self._folder, self._kind, self._model, self._name = folder, kind, model, name
         self._appenders: dict[str, Appender] = {}
         self._places: dict[str, dict[str, _Place]] = defaultdict(dict)
         for path in sorted(folder.glob("*.jsonl")):
@@ -39,10 +41,6 @@ class Sealed(Generic[T]):
         for appender in self._appenders.values():
             appender.close()
         self._appenders = {}
-
-    def _name(self, file: str, value: T) -> str:
-        """Its name, from the stem of its file and itself."""
-        raise NotImplementedError
 
     def _append(self, file: str, value: T) -> None:
         """Write one value, to stay. Nothing is written if it is there already."""
