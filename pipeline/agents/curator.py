@@ -13,7 +13,7 @@ import orjson
 from pipeline.agents.loop import Agent, Desk, carry_out, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.site import Site
-from pipeline.agents.tools import EXPLORE, OPEN, SEARCH, ExploreArguments
+from pipeline.agents.tools import EXPLORE, OPEN, SEARCH, ExploreArguments, shown
 from pipeline.config import AgentLimits
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline
@@ -178,10 +178,6 @@ def new_titles(call: Call, found: Iterable[Passage], held: Iterable[Passage]) ->
 def plain_title(title: str) -> str:
     """Without what tells it from its namesakes: "Pearl Harbor (film)" is "Pearl Harbor" in every text."""
     return title.partition(" (")[0]
-
-
-def shown(passage: Passage) -> dict[str, str]:
-    return {"id": passage.shown_id, "title": passage.title, "text": passage.text}
 
 
 def steps(path: Sequence[Node], passages: Mapping[str, Passage]) -> list[dict[str, object]]:

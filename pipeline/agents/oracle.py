@@ -10,6 +10,7 @@ from pydantic import Field
 
 from pipeline.agents.site import Site
 from pipeline.agents.structured import structured
+from pipeline.agents.tools import shown
 from pipeline.types import Data, Message, Passage, Usage
 
 READ, TRACE, WEIGH = "read", "trace", "weigh"
@@ -46,7 +47,7 @@ async def oracle(question: str, passages: Sequence[Passage], site: Site, sample:
 
     This and the others here ask the model that plays `reader`, and raise FormatError where it says nothing readable.
     """
-    messages = site.prompt("oracle/read", question=question, passages=_shown(passages))
+    messages = site.prompt("oracle/read", question=question, passages=list(map(shown, passages)))
     return await _answer(messages, site, "reader", sample)
 
 
@@ -55,15 +56,15 @@ async def trace(parts: Sequence[tuple[str, Passage]], site: Site) -> tuple[list[
 
     An answer that is missing counts as none. Raises FormatError where the reader says nothing readable.
     """
-    shown = [{"question": question, "passage": _shown([passage])[0]} for question, passage in parts]
+    asked = [{"question": question, "passage": shown(passage)} for question, passage in parts]
     model = site.config.models.of("reader")
-    output, usage = await structured(site.llm, model, site.prompt("oracle/trace", parts=shown), TRACE, TraceOutput)
+    output, usage = await structured(site.llm, model, site.prompt("oracle/trace", parts=asked), TRACE, TraceOutput)
     return [answer.strip() for answer in (*output.answers, *[""] * len(parts))][: len(parts)], model.model, usage
 
 
 async def skim(question: str, passages: Sequence[Passage], site: Site, sample: int = 0) -> Reading:
     """Answer from what one search found, guessing where that is not enough: naive retrieval-augmented generation."""
-    messages = site.prompt("naive/skim", question=question, passages=_shown(passages))
+    messages = site.prompt("naive/skim", question=question, passages=list(map(shown, passages)))
     return await _answer(messages, site, "reader", sample)
 
 
@@ -74,7 +75,7 @@ async def recall(question: str, site: Site, role: str, sample: int = 0) -> Readi
 
 async def weigh(question: str, answer: str, passages: Sequence[Passage], site: Site) -> tuple[bool, Usage]:
     """Do the passages state of this answer all that the question asks for? The known answer is not told."""
-    messages = site.prompt("rival/weigh", question=question, answer=answer, passages=_shown(passages))
+    messages = site.prompt("rival/weigh", question=question, answer=answer, passages=list(map(shown, passages)))
     output, usage = await structured(site.llm, site.config.models.of("reader"), messages, WEIGH, WeighOutput)
     return output.fits, usage
 
@@ -83,7 +84,3 @@ async def _answer(messages: tuple[Message, ...], site: Site, role: str, sample: 
     model = site.config.models.of(role)
     output, usage = await structured(site.llm, model, messages, READ, ReadOutput, sample=sample)
     return Reading(answer=output.answer.strip(), model=model.model, usage=usage)
-
-
-def _shown(passages: Sequence[Passage]) -> list[dict[str, str]]:
-    return [{"id": p.shown_id, "title": p.title, "text": p.text} for p in passages]

@@ -7,9 +7,8 @@ same sample gets from there to the same end, and the answers of a model that wer
 from dataclasses import replace
 from itertools import dropwhile
 
-from pipeline.agents.loop import Agent, Desk, converse
-from pipeline.agents.parse import parse
-from pipeline.agents.tools import AnswerArguments
+from pipeline.agents.loop import Agent, Desk
+from pipeline.agents.solver import rollout
 from pipeline.errors import RetrievalError
 from pipeline.llm.base import LLM, Completion, Finish, Request
 from pipeline.retrieval.base import Retriever
@@ -27,9 +26,7 @@ async def branch(
     desk = await desk_at(source, prefix, agent.retriever)
     if action is not None:
         agent = replace(agent, llm=_Opening(action, agent.llm))
-    trajectory = await converse(agent, source.messages[:prefix], sample=sample, desk=desk)
-    answer = parse(AnswerArguments, trajectory.final).answer.strip() if trajectory.final else ""
-    return Rollout(sample=sample, trajectory=trajectory, answer=answer)
+    return await rollout(agent, source.messages[:prefix], sample, desk)
 
 
 async def desk_at(source: Trajectory, prefix: int, retriever: Retriever) -> Desk:

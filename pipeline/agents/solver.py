@@ -7,7 +7,7 @@ from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import RunConfig
 from pipeline.llm.base import LLM
 from pipeline.retrieval.base import Retriever
-from pipeline.types import Rollout
+from pipeline.types import Message, Rollout
 
 
 def solver(config: RunConfig, llm: LLM, retriever: Retriever) -> Agent:
@@ -26,6 +26,11 @@ async def attempt(agent: Agent, question: str, sample: int) -> Rollout:
     """One rollout. `sample` sets its chance; an agent that ends without an answer gives an empty one."""
     # The question goes in bare, without a fence: this conversation is what a model is trained on.
     messages = prompts.load("solver/answer").render("", question=question)
-    trajectory = await converse(agent, messages, sample=sample, desk=Desk())
+    return await rollout(agent, messages, sample, Desk())
+
+
+async def rollout(agent: Agent, messages: tuple[Message, ...], sample: int, desk: Desk) -> Rollout:
+    """The conversation to its end, from any of its states, and the answer that it ended in."""
+    trajectory = await converse(agent, messages, sample=sample, desk=desk)
     answer = parse(AnswerArguments, trajectory.final).answer.strip() if trajectory.final else ""
     return Rollout(sample=sample, trajectory=trajectory, answer=answer)

@@ -78,6 +78,11 @@ REFINER_TOOLS = (SEARCH, OPEN, REVISE)
 COMPOSER_TOOLS = (SEARCH, OPEN, COMPOSE)
 
 
+def shown(passage: Passage) -> dict[str, str]:
+    """A passage as prompts show it."""
+    return {"id": passage.shown_id, "title": passage.title, "text": passage.text}
+
+
 def render(passages: Iterable[Passage]) -> str:
     """The observation of a search or open: the only text form in which an agent, or a trained model, sees passages.
 

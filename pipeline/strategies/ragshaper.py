@@ -6,10 +6,10 @@ who may search, revises them.
 
 from collections.abc import Sequence
 
-from pipeline.agents.curator import grow, shown, steps
+from pipeline.agents.curator import grow, steps
 from pipeline.agents.loop import Agent, Desk, converse
 from pipeline.agents.site import Site
-from pipeline.agents.tools import COMPOSE, COMPOSER_TOOLS, ComposeArguments
+from pipeline.agents.tools import COMPOSE, COMPOSER_TOOLS, ComposeArguments, shown
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline
 from pipeline.strategies import sage
