@@ -55,6 +55,7 @@ def found(content: str) -> tuple[str, tuple[ToolCall, ...]]:
         except orjson.JSONDecodeError:
             continue
         if isinstance(tree, dict) and isinstance(name := tree.get("name"), str):
-            arguments = orjson.dumps(tree.get("arguments") or {}).decode()
+            given = tree.get("arguments") or {}
+            arguments = given if isinstance(given, str) else orjson.dumps(given).decode()
             calls.append(ToolCall(id=f"text{number}", name=name, arguments=arguments))
     return text.rstrip(), tuple(calls)

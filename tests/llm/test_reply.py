@@ -87,6 +87,8 @@ def test_calls_written_as_text_are_calls_and_those_cut_off_are_none() -> None:
     assert (said.content, said.tool_calls[0].name, said.tool_calls[0].arguments) == (
         "Let me see.", "search", '{"query":"a"}',
     )  # fmt: skip
+    quoted = '<tool_call>{"name": "search", "arguments": "{\\"query\\": \\"a\\"}"}</tool_call>'
+    assert read({"content": quoted}).message.tool_calls[0].arguments == '{"query": "a"}'
     cut = read({"content": 'Hm. <tool_call>{"name": "search", "argum'}, "length")
     assert (cut.message.content, cut.message.tool_calls, cut.finish) == ("Hm.", (), Finish.LENGTH)
 
