@@ -31,7 +31,8 @@ def read(folder: Path) -> RunFile:
     except FileNotFoundError as error:
         raise UsageError(f"{folder} is no run: it has no {NAME}") from error
     except (OSError, ValidationError) as error:
-        raise StoreError(f"{path} is damaged or of another version; make a new run with `digsite generate`") from error
+        line = f"{path} is damaged or of another version; move {folder} elsewhere, or name another --out"
+        raise StoreError(line) from error
 
 
 def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:

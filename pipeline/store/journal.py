@@ -138,4 +138,4 @@ def _record(line: bytes, path: Path) -> Record:
     try:
         return Record.model_validate_json(match[4])
     except ValidationError as error:
-        raise StoreError(f"{path} was written by another version of digsite; make a new run") from error
+        raise StoreError(f"{path} was written by another version of digsite; name another --out") from error
