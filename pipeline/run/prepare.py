@@ -61,8 +61,7 @@ def model(config: RunConfig) -> LLM:
     models = {one.model: one for one in config.models.all()}
     paid = any(one.provider != "embedded" for one in models.values())
     shared = _Shared(config, _budget(config), Cache(config.how.out / "cache.sqlite") if paid else None)
-    made = {name: _one(one, shared) for name, one in models.items()}
-    return next(iter(made.values())) if len(made) == 1 else Routed(made)
+    return Routed({name: _one(one, shared) for name, one in models.items()})
 
 
 def check_models(config: RunConfig) -> None:
