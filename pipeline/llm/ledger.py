@@ -90,10 +90,6 @@ class Ledger:
             for role, spent in roles.items():
                 self.note(stage, role, spent)
 
-    def add(self, role: str, spent: Spent) -> None:
-        """In the stage that the running task is in."""
-        self.note(_stage.get(), role, spent)
-
     @property
     def seconds(self) -> float:
         return time.monotonic() - self._clock
@@ -130,7 +126,7 @@ def note_cached(request: Request, usage: Usage) -> None:
 
 def _note(request: Request, spent: Spent) -> None:
     if (ledger := _ledger.get()) is not None:
-        ledger.add(role(request), spent)
+        ledger.note(_stage.get(), role(request), spent)
 
 
 def role(request: Request) -> str:

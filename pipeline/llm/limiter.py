@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from pipeline.llm.settings import Limits
 
@@ -37,12 +38,12 @@ class Bucket:
         return max(0.0, -self._level / self._rate)
 
 
+@dataclass
 class Slot:
     """One call under way. `tokens` is set once the answer has told them."""
 
-    def __init__(self, epoch: int, tokens: int) -> None:
-        self.epoch = epoch
-        self.tokens = tokens
+    epoch: int
+    tokens: int
 
 
 class Limiter:

@@ -109,7 +109,7 @@ class OpenAIModel:
         try:
             completion = reply.completion(raw)
         except Failure as failure:
-            raise Failure(self._plain(failure), inside=failure.inside) from None
+            raise Failure(self._plain(failure), failure.kind) from None
         if completion.usage.prompt_tokens:
             return completion
         self._tell(f"{self.config.base_url} tells no tokens; they are counted as a quarter of the characters")

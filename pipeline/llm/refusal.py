@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 from pipeline.llm.base import Finish
-from pipeline.llm.retry import Failure
+from pipeline.llm.retry import Failure, Kind
 from pipeline.llm.wire import REFUSABLE, Dialect
 
 _OVERFLOW = re.compile(
@@ -31,6 +31,7 @@ _ALIASES = {
     "parallel_tool_calls": r"parallel_tool_calls",
 }
 _BUSY = (408, 409, 425, 429)
+_KINDS: dict[int, Kind] = {429: "throttled", 500: "inside"}
 
 
 class Refusal(NamedTuple):
@@ -66,7 +67,7 @@ def judged(refusal: Refusal, without: Dialect, taken: Dialect = frozenset()) -> 
         return Verdict(line, finish=Finish.CONTEXT)
     if status in _BUSY or status >= 500:
         said = f"{refusal.endpoint} answered {status}" + (f" ({refusal.said})" if refusal.said else "")
-        return Verdict(said, Failure(said, after=refusal.after, throttled=status == 429, inside=status == 500))
+        return Verdict(said, Failure(said, _KINDS.get(status, "passing"), after=refusal.after))
     if _FILTER.search(text):
         return Verdict(f"{refusal.model} would not answer a request ({refusal.said})", finish=Finish.CONTENT_FILTER)
     for name in REFUSABLE:
@@ -76,7 +77,7 @@ def judged(refusal: Refusal, without: Dialect, taken: Dialect = frozenset()) -> 
     said = f"{refusal.endpoint} takes no request of ours ({status}: {refusal.said})"
     if taken:
         return Verdict(said.replace("no request", "not every request"), finish=Finish.CONTENT_FILTER)
-    return Verdict(said, Failure(said, fatal=True))
+    return Verdict(said, Failure(said, "fatal"))
 
 
 def _fatal(refusal: Refusal, text: str) -> Failure | None:
@@ -92,4 +93,4 @@ def _fatal(refusal: Refusal, text: str) -> Failure | None:
         line = f"{refusal.endpoint} sends us elsewhere ({status}): name the right address as base_url"
     else:
         return None
-    return Failure(line, fatal=True)
+    return Failure(line, "fatal")

@@ -51,7 +51,7 @@ def completion(raw: bytes) -> Completion:
     reason = _get(choice, "finish_reason")
     if not isinstance(said, dict) or reason in _BROKEN:
         why = complaint(tree, "") or complaint({"error": _get(choice, "error")}, "")
-        raise Failure("the answer holds no message" + (f" ({why})" if why else ""), inside=True)
+        raise Failure("the answer holds no message" + (f" ({why})" if why else ""), "inside")
     usage = _usage(_get(tree, "usage"))
     message = _message(said)
     return Completion(message=message, finish=_finish(reason, message, _get(said, "refusal")), usage=usage)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pipeline.errors import ProviderError
 from pipeline.llm import budget
@@ -28,24 +28,16 @@ LONGEST = 60.0
 T = TypeVar("T")
 
 
+Kind = Literal["passing", "throttled", "inside", "fatal"]
+"""`inside`: the server took the request and broke on it, which may be the request's own fault."""
+
+
 class Failure(Exception):
     """One try that got no answer. The text is for the user: no key, no escapes, one line."""
 
-    def __init__(
-        self,
-        line: str,
-        *,
-        after: float | None = None,
-        throttled: bool = False,
-        fatal: bool = False,
-        inside: bool = False,
-    ) -> None:
+    def __init__(self, line: str, kind: Kind = "passing", *, after: float | None = None) -> None:
         super().__init__(line)
-        self.after = after
-        self.throttled = throttled
-        self.fatal = fatal
-        self.inside = inside
-        """The server took the request and broke on it, which may be the request's own fault."""
+        self.kind, self.after = kind, after
 
 
 class Patience:
@@ -67,7 +59,7 @@ class Patience:
 
     def failed(self, failure: Failure) -> None:
         """Raises ProviderError where no more waiting makes sense."""
-        if failure.fatal:
+        if failure.kind == "fatal":
             raise ProviderError(str(failure), then="stop") from failure
         if not self._failures:
             self._first = time.monotonic()
@@ -95,7 +87,7 @@ async def persist(once: Callable[[Slot], Awaitable[T]], limiter: Limiter, patien
                 except Failure as failure:
                     answers = answers if failures else patience.answers
                     failures.append(failure)
-                    if failure.throttled:
+                    if failure.kind == "throttled":
                         limiter.throttled(slot)
                 else:
                     clock.used = time.monotonic() - began
@@ -105,7 +97,7 @@ async def persist(once: Callable[[Slot], Awaitable[T]], limiter: Limiter, patien
             patience.failed(failures[-1])
             if number + 1 < patience.attempts:
                 await asyncio.sleep(pause(number, failures[-1].after))
-    if all(failure.inside for failure in failures) and patience.answers > answers:
+    if all(failure.kind == "inside" for failure in failures) and patience.answers > answers:
         raise failures[-1]
     raise ProviderError(f"{failures[-1]}, {patience.attempts} times in a row", then="requeue") from failures[-1]
 

@@ -1,7 +1,6 @@
 """Everything that a configuration names, opened: its corpus, its index, its model, and what its records say of them."""
 
 import gc
-from typing import NamedTuple
 
 from pipeline import registry
 from pipeline.agents.site import Site
@@ -59,9 +58,15 @@ def model(config: RunConfig) -> LLM:
     """
     check_models(config)
     models = {one.model: one for one in config.models.all()}
+    budget = _budget(config)
     paid = any(one.provider != "embedded" for one in models.values())
-    shared = _Shared(config, _budget(config), Cache(config.how.out / "cache.sqlite") if paid else None)
-    return Routed({name: _one(one, shared) for name, one in models.items()})
+    cache = Cache(config.how.out / "cache.sqlite") if paid else None
+
+    def made(one: ModelConfig) -> LLM:
+        bounded = Budgeted(Counted(client(one, config.seed), one.cost), budget, one.cost)
+        return bounded if cache is None or one.provider == "embedded" else Cached(bounded, cache)
+
+    return Routed({name: made(one) for name, one in models.items()})
 
 
 def check_models(config: RunConfig) -> None:
@@ -85,14 +90,6 @@ def _budget(config: RunConfig) -> Budget:
     return Budget(tokens=how.budget_tokens, money=how.budget_money, seconds=how.budget_seconds, before=before)
 
 
-class _Shared(NamedTuple):
-    """What all models of a run have in common."""
-
-    config: RunConfig
-    budget: Budget
-    cache: Cache | None
-
-
 def client(model: ModelConfig, run_seed: int) -> LLM:
     """The bare model: nothing counted, kept or limited beyond what its endpoint is."""
     if model.provider == "embedded":
@@ -106,11 +103,6 @@ def client(model: ModelConfig, run_seed: int) -> LLM:
     from pipeline.llm.openai import OpenAIModel
 
     return OpenAIModel(model, run_seed)
-
-
-def _one(model: ModelConfig, shared: _Shared) -> LLM:
-    made = Budgeted(Counted(client(model, shared.config.seed), model.cost), shared.budget, model.cost)
-    return made if shared.cache is None or model.provider == "embedded" else Cached(made, shared.cache)
 
 
 def site(config: RunConfig, corpus: Corpus) -> Site:

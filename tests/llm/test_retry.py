@@ -64,7 +64,7 @@ async def ask(endpoint: Endpoint, limits: Limits | None = None, patience: Patien
 
 
 async def test_nine_failures_and_an_answer() -> None:
-    endpoint = Endpoint(*[Failure("busy", throttled=n % 2 == 0) for n in range(9)])
+    endpoint = Endpoint(*[Failure("busy", "passing" if n % 2 else "throttled") for n in range(9)])
     assert await ask(endpoint) == "answer"
     assert endpoint.calls == 10
 
@@ -77,7 +77,7 @@ async def test_after_all_tries_the_seed_goes_back_to_the_queue() -> None:
 
 
 async def test_what_no_waiting_mends_stops_at_once() -> None:
-    endpoint = Endpoint(Failure("no key", fatal=True))
+    endpoint = Endpoint(Failure("no key", "fatal"))
     with pytest.raises(ProviderError, match="no key") as caught:
         await ask(endpoint)
     assert (caught.value.then, endpoint.calls) == ("stop", 1)
@@ -164,7 +164,7 @@ async def test_calls_side_by_side_hold_one_clock() -> None:
 
 async def test_a_request_that_breaks_a_server_that_answers_others_is_given_up() -> None:
     limits = Limits(attempts=3)
-    broken = Failure("list index out of range", inside=True)
+    broken = Failure("list index out of range", "inside")
     for failures, ended in [
         ([broken] * 3, Failure),
         ([broken, Failure("bad gateway"), broken], ProviderError),
@@ -184,4 +184,4 @@ async def test_a_server_that_breaks_on_everything_since_is_an_outage() -> None:
     patience = Patience("there", limits)
     assert await ask(Endpoint(), limits, patience) == "answer"
     with pytest.raises(ProviderError):
-        await ask(Endpoint(*[Failure("dead", inside=True)] * 3), limits, patience)
+        await ask(Endpoint(*[Failure("dead", "inside")] * 3), limits, patience)
