@@ -12,17 +12,14 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline import assess
-from pipeline.agents.judge import rule
 from pipeline.agents.replay import branch
 from pipeline.agents.site import Site
 from pipeline.agents.solver import solver
 from pipeline.branching import base
 from pipeline.branching.base import State
-from pipeline.errors import FormatError, ProviderError
-from pipeline.llm.deadline import in_time
 from pipeline.llm.ledger import enter
 from pipeline.run.attempts import Notes
+from pipeline.run.remeasure import judged
 from pipeline.store.branches import Branches
 from pipeline.types import Branch, Data, Draft, Fork, Message, Record, Status, Trajectory
 
@@ -132,11 +129,5 @@ class Campaign:
         agent = solver(site.config, site.llm, site.retriever)
         start = partial(branch, agent, owed.source, prefix, sample=sample, action=action)
         async with self._gate:
-            try:
-                rollout = await in_time(start, site.config.how.rollout_seconds)
-                ruling = await rule(owed.draft, rollout.answer, site, ask=assess.supported(owed.draft, rollout))
-            except TimeoutError as error:
-                raise ProviderError(f"a branch of {owed.record.key[:12]} ended by the clock, twice") from error
-            except FormatError as error:
-                raise ProviderError(f"the judge gave no readable verdict on a branch: {error}") from error
-        return Branch(rollout=rollout, verdict=assess.verdict(owed.draft, rollout, ruling))
+            rollout, verdict = await judged(owed.draft, start, site)
+        return Branch(rollout=rollout, verdict=verdict)

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -99,7 +99,9 @@ async def remeasure(records: Iterable[Record], site: Site, folder: Path, told: C
 async def _measured(record: Record, site: Site) -> Remeasurement:
     assert record.draft  # noqa: S101 - `pool` takes no other
     samples = range(FIRST, FIRST + site.config.loop.rollouts)
-    tried = await asyncio.gather(*(_one(record.draft, sample, site) for sample in samples))
+    agent = solver(site.config, site.llm, site.retriever)
+    starts = [partial(attempted, agent, record.draft.question, sample) for sample in samples]
+    tried = await asyncio.gather(*(judged(record.draft, start, site) for start in starts))
     verdicts = tuple(verdict for _, verdict in tried)
     return Remeasurement(
         key=record.key,
@@ -109,10 +111,10 @@ async def _measured(record: Record, site: Site) -> Remeasurement:
     )
 
 
-async def _one(draft: Draft, sample: int, site: Site) -> tuple[Rollout, Verdict]:
-    agent = solver(site.config, site.llm, site.retriever)
+async def judged(draft: Draft, start: Callable[[], Awaitable[Rollout]], site: Site) -> tuple[Rollout, Verdict]:
+    """A rollout within its time, and what is said of it. Raises ProviderError where clock or judge ends it."""
     try:
-        rollout = await in_time(partial(attempted, agent, draft.question, sample), site.config.how.rollout_seconds)
+        rollout = await in_time(start, site.config.how.rollout_seconds)
         ruling = await rule(draft, rollout.answer, site, ask=assess.supported(draft, rollout))
     except TimeoutError as error:
         raise ProviderError("a rollout was ended by the clock, twice; repeat the command to go on") from error
