@@ -89,7 +89,7 @@ async def with_evidence(draft: Draft, target: int, site: Site) -> Read:
 
 async def _hop_by_hop(draft: Draft, site: Site) -> list[Probe]:
     """Each hop's own question over its own passage, where there are several hops."""
-    passages = [passage for passage in (await gather(draft, site.retriever)).passages if passage is not None]
+    passages = [passage for passage in await gather(draft, site.retriever) if passage is not None]
     if not 1 < len(draft.hops) == len(passages):
         return []
     questions = [hop.sub_question for hop in draft.hops]
@@ -141,7 +141,7 @@ CHECKS: dict[str, Check] = {
 async def _passages(draft: Draft, site: Site) -> list[Passage]:
     """The evidence in the order of the hops, each passage once."""
     evidence = await gather(draft, site.retriever)
-    return list({passage.id: passage for passage in evidence.passages if passage is not None}.values())
+    return list({passage.id: passage for passage in evidence if passage is not None}.values())
 
 
 async def _probe(

@@ -39,7 +39,7 @@ async def co_located(draft: Draft, evidence: Evidence, retriever: Retriever, k: 
     """Two hops in one passage, or a passage that already tells the next hop's answer."""
     told = []
     for i in range(1, len(draft.hops)):
-        before, hop = evidence.passages[i - 1], draft.hops[i]
+        before, hop = evidence[i - 1], draft.hops[i]
         same = draft.hops[i - 1].passage_id == hop.passage_id
         if same or (before and contains(f"{before.title} {before.text}", hop.answer)):
             told.append(i)

@@ -26,7 +26,7 @@ def false_quote(draft: Draft, evidence: Evidence) -> list[Finding]:
     """Every quote is a verbatim slice of the passage that it cites, as that passage was when it was read."""
     false = [
         index
-        for index, (hop, passage) in enumerate(zip(draft.hops, evidence.passages, strict=True))
+        for index, (hop, passage) in enumerate(zip(draft.hops, evidence, strict=True))
         if passage is None or passage.sha256 != hop.passage_sha256 or not hop.quote or hop.quote not in passage.text
     ]
     return [_fatal("false_quote", "these quotes are not in the passages they cite", *false)] if false else []

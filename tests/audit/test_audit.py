@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from pipeline.audit import audit, shortcuts, soundness
-from pipeline.audit.evidence import Evidence
 from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Passage
 from tests.shelf import Shelf, passage
 
@@ -165,5 +164,5 @@ def test_a_place_is_exposed_by_its_short_name_and_a_number_not_by_its_first_digi
     answer: str, names: str, exposed: list[tuple[int, ...]]
 ) -> None:
     draft = changed(1, answer=answer).model_copy(update={"question": f"{QUESTION} ({names})"})
-    found = asyncio.run(shortcuts.exposed_intermediate(draft, Evidence(passages=()), SHELF, 1))
+    found = asyncio.run(shortcuts.exposed_intermediate(draft, (), SHELF, 1))
     assert [finding.hops for finding in found] == exposed
