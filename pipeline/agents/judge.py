@@ -73,7 +73,15 @@ def exact(case: Case) -> bool:
 
 async def judged(case: Case, judges: tuple[ModelConfig, ...], llm: LLM, boundary: str) -> Ruling:
     """Each of the judges in turn, until one says no."""
-    messages = load("judge/verdict").render(boundary, **case.model_dump(mode="json"))
+    messages = load("judge/verdict").render(
+        boundary,
+        question=case.question,
+        answer=case.answer,
+        answer_aliases=case.answer_aliases,
+        answer_type=case.answer_type.value,
+        answer_precision=case.answer_precision,
+        response=case.response,
+    )
     usage = second = Usage()
     for place, judge in enumerate(judges):
         # The second, where it is the first again, is asked with its own temperature: cold, it would repeat itself.

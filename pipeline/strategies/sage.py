@@ -5,10 +5,9 @@ again from the execution feedback. Unlike the paper's, the refiner may search, s
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pipeline.agents.curator import shown
 from pipeline.agents.loop import Agent, Desk, converse
 from pipeline.agents.site import Site
-from pipeline.agents.tools import GENERATOR_TOOLS, REFINER_TOOLS, REVISE
+from pipeline.agents.tools import GENERATOR_TOOLS, REFINER_TOOLS, REVISE, shown
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
 from pipeline.strategies.base import Proposal, to_draft

@@ -27,6 +27,7 @@ from tests.chaos.faulty_server import FaultyServer
 from tests.contract.enrolment import plugins
 
 REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
+USAGE = Usage(calls=1, prompt_tokens=7, completion_tokens=5)
 HOSTILE = 'quote " backslash \\ nul \x00 line\u2028 emoji 🧭'
 
 
@@ -75,7 +76,7 @@ MODELS: dict[str, Callable[[LLM, Path], LLM]] = {
 def answer(request: Request) -> Completion:
     """Another answer for another request."""
     said = f"{request.messages[-1].content} {request.sample} {HOSTILE}"
-    return Completion(message=Message(role="assistant", content=said), finish=Finish.STOP, usage=Usage(calls=1))
+    return Completion(message=Message(role="assistant", content=said), finish=Finish.STOP, usage=USAGE)
 
 
 @pytest.fixture(params=plugins("llm"))
@@ -103,7 +104,7 @@ async def test_a_failed_endpoint_is_a_provider_error_and_can_be_asked_again(made
 
 
 async def test_an_unusable_answer_is_no_error(made: Callable[[LLM], LLM]) -> None:
-    cut = Completion(message=Message(role="assistant", content="{"), finish=Finish.LENGTH, usage=Usage(calls=1))
+    cut = Completion(message=Message(role="assistant", content="{"), finish=Finish.LENGTH, usage=USAGE)
     assert await made(ScriptedLLM([cut])).complete(REQUEST) == cut
 
 
