@@ -11,6 +11,7 @@ from pipeline.cli import publish, tell
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
 from pipeline.episode import dig
+from pipeline.errors import BudgetExceeded
 from pipeline.run import Observer, Run, RunResult, prepare
 
 
@@ -76,11 +77,17 @@ class Job:
 
 
 async def straight(job: Job) -> RunResult:
-    """All stages in this process, without Prefect."""
+    """All stages in this process, without Prefect. Raises BudgetExceeded once what there is was exported."""
     job.read()
     job.index()
     with job.open() as run:
-        await job.dig()
+        spent = None
+        try:
+            await job.dig()
+        except BudgetExceeded as error:
+            spent = error
         job.export()
         job.report()
+        if spent:
+            raise spent
         return run.result()

@@ -53,6 +53,15 @@ def test_too_few_pairs_are_exit_3_and_exported_all_the_same(digsite: Digsite, tm
     assert (tmp_path / "tiny/latest/dataset/manifest.json").is_file()
 
 
+def test_a_used_up_budget_is_exit_3_and_what_there_is_exported(digsite: Digsite, tmp_path: Path) -> None:
+    said = digsite("generate", "tiny", *SMALL, "--pairs", "500", "--budget-tokens", "60000", "--out", tmp_path)
+    assert (said.code, said.out) == (3, "")
+    assert "the budget is used up" in said.err
+    manifest = orjson.loads((tmp_path / "tiny/latest/dataset/manifest.json").read_bytes())
+    assert any(shard["rows"] for shard in manifest["shards"])
+    assert (tmp_path / "tiny/latest/report.html").is_file()
+
+
 def test_a_text_without_chains_is_told_what_else_helps(digsite: Digsite, tmp_path: Path) -> None:
     told = (
         "The {0} bridge is a stone bridge. It was opened on {1} May 18{1}. It is {1} metres long and carries many carts"

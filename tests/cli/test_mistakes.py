@@ -14,7 +14,7 @@ MISTAKES = {
     "generate tiny --steps 0": "such as 3 or 2-4",
     "generate tiny --steps 4-2": "such as 3 or 2-4",
     "generate tiny --preset nosuch": "known: default, sage",
-    "generate tiny --retriever nosuch": "known: lucene, bm25",
+    "generate tiny --retriever nosuch": "known: bm25, lucene",
     "generate tiny --model nosuch": "known: embedded",
     "generate tiny --set loop.rouns=1": "rounds",
     "generate tiny --strategy nosuch": "no 'nosuch' among the strategies; known: ragshaper, sage",
@@ -41,7 +41,7 @@ MISTAKES = {
     "serve nosuch/latest --port 0": "no run 'nosuch/latest'",
     "serve tiny --host 0.0.0.0": "put a token into the environment variable DIGSITE_TOKEN",
     "serve tiny --port 0 --environment nosuch.json": "is no environment of a data set",
-    "serve tiny --port 0 --retriever nosuch": "known: lucene, bm25",
+    "serve tiny --port 0 --retriever nosuch": "known: bm25, lucene",
     "serve-model --host 0.0.0.0": "put a token into the environment variable DIGSITE_TOKEN",
     "serve-model --port 70000": "'--port'",
 }
