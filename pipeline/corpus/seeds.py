@@ -1,6 +1,7 @@
 """From which passages a question may start, and on which side of the split a document lies."""
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from pipeline import text
@@ -25,6 +26,7 @@ def quality(passage: Passage) -> str | None:
     return None if _has_fact(body) else "no_fact"
 
 
+@lru_cache(maxsize=65536)
 def side(document_id: str) -> Literal["train", "eval"]:
     """A document's side: by hash of its id alone, so that it never moves while a corpus or a run grows."""
     return "eval" if int(sha256(f"side\0{document_id}")[:8], 16) < EVAL_SHARE * 2**32 else "train"

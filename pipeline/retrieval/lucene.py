@@ -98,16 +98,23 @@ class LuceneRetriever(Passages):
                 asked.answer.set_result(hits)
 
     def _search(self, batch: list[_Asked]) -> list[list[Hit]]:
-        most = min(max((asked.k for asked in batch), default=0), len(self.by_id))
-        if most < 1:
-            return [[] for _ in batch]
-        if len(batch) == 1:
-            found = [self._searcher.search(batch[0].query, most)]
-        else:
-            ids = [str(n) for n in range(len(batch))]
-            by_id = self._searcher.batch_search([asked.query for asked in batch], ids, k=most, threads=_THREADS)
-            found = [by_id[n] for n in ids]
-        return [self._hits(hits)[: max(0, asked.k)] for asked, hits in zip(batch, found, strict=True)]
+        """Each query once and by its own `k`: a passage that Java gives costs more than to find it, and one wide search
+        would make all others as wide."""
+        wanted: dict[int, dict[str, list[Hit]]] = {}
+        for asked in batch:
+            wanted.setdefault(asked.k, {})[asked.query] = []
+        for k, found in wanted.items():
+            found.update(zip(found, self._top(list(found), min(k, len(self.by_id))), strict=True))
+        return [list(wanted[asked.k][asked.query]) for asked in batch]
+
+    def _top(self, queries: list[str], k: int) -> list[list[Hit]]:
+        if k < 1:
+            return [[] for _ in queries]
+        if len(queries) == 1:
+            return [self._hits(self._searcher.search(queries[0], k))]
+        ids = [str(n) for n in range(len(queries))]
+        by_id = self._searcher.batch_search(queries, ids, k=k, threads=_THREADS)
+        return [self._hits(by_id[n]) for n in ids]
 
     def _hits(self, found: Any) -> list[Hit]:
         hits = []

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
+from math import ceil
 from typing import Literal
 
-from pipeline.corpus.seeds import side
+from pipeline.corpus.seeds import EVAL_SHARE, side
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Hit, Passage
 
@@ -15,9 +16,11 @@ class Sided:
     def __init__(self, retriever: Retriever, of: Literal["train", "eval"]) -> None:
         self._retriever = retriever
         self._side = of
+        self._share = EVAL_SHARE if of == "eval" else 1 - EVAL_SHARE
 
     async def search(self, query: str, k: int) -> list[Hit]:
-        asked = 2 * k
+        # Twice as many as hold `k` of this side on average.
+        asked = ceil(2 * k / self._share)
         while True:
             hits = await self._retriever.search(query, asked)
             kept = [hit for hit in hits if self._here(hit.passage.document_id)]
