@@ -35,12 +35,12 @@ def is_name(answer: str) -> bool:
     return not (dates(answer) or numbers(answer))
 
 
-async def aim(draft: Draft, kind: Kind, end: int, site: Site) -> Aim | None:
+async def aim(draft: Draft, kind: str, end: int, site: Site) -> Aim | None:
     """The aim at which a distractor of that kind gets the answer of hop `end` wrong.
 
     None where a hop that it lies about is not in the corpus, or is about someone who may be alive.
     """
-    hop = end - (kind is Kind.FALSE_SHORTCUT)
+    hop = end - (kind == Kind.FALSE_SHORTCUT)
     source = await site.retriever.get(draft.hops[hop].passage_id)
     if source is None or await living((draft.hops[hop].passage_id, draft.hops[end].passage_id), site.retriever):
         return None

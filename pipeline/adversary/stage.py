@@ -67,7 +67,7 @@ async def written(draft: Draft, site: Site) -> Opposition:
             if len(desk.used) + base.load(kind).PIECES <= room:
                 await desk.fill(kind, end)
         room = min(room, 1 + sum(d.end == last for d in desk.used))
-        lot.sort(key=lambda kind: kind is not Kind.FALSE_SHORTCUT)
+        lot.sort(key=lambda kind: kind != Kind.FALSE_SHORTCUT)
     return Opposition(
         distractors=tuple(desk.written),
         unwritten=tuple(desk.unwritten),
@@ -84,14 +84,14 @@ class _Desk:
 
     case: Case
     written: list[Distractor] = field(default_factory=list)
-    unwritten: list[Kind] = field(default_factory=list)
+    unwritten: list[str] = field(default_factory=list)
     writer: Usage = field(default_factory=Usage)
 
     @property
     def used(self) -> list[Distractor]:
         return [distractor for distractor in self.written if distractor.used]
 
-    async def fill(self, kind: Kind, end: int) -> None:
+    async def fill(self, kind: str, end: int) -> None:
         """Try after try until one can be used."""
         maker, draft, site = base.load(kind), self.case.draft, self.case.site
         aimed = await aim(draft, kind, end, site) if end in maker.ends(draft) else None
@@ -102,7 +102,7 @@ class _Desk:
             if await self._try(kind, aimed, sample):
                 return
 
-    async def _try(self, kind: Kind, aimed: Aim, sample: int) -> bool:
+    async def _try(self, kind: str, aimed: Aim, sample: int) -> bool:
         try:
             writing = await base.write(kind, aimed, self.case.site, sample)
         except FormatError:

@@ -8,7 +8,7 @@ from pydantic import Field
 from pipeline import registry
 from pipeline.agents.site import Site
 from pipeline.agents.structured import structured
-from pipeline.types import Data, Distractor, Draft, Kind, Passage, Usage
+from pipeline.types import Data, Distractor, Draft, Passage, Usage
 
 WRITE = "write"
 
@@ -70,8 +70,8 @@ class Maker(Protocol):
         ...
 
 
-def load(kind: Kind) -> Maker:
-    return cast(Maker, registry.load("distractors", kind.value))
+def load(kind: str) -> Maker:
+    return cast(Maker, registry.load("distractors", kind))
 
 
 def backwards(draft: Draft, first: int = 0) -> Sequence[int]:
@@ -79,11 +79,11 @@ def backwards(draft: Draft, first: int = 0) -> Sequence[int]:
     return range(len(draft.hops) - 1, first - 1, -1)
 
 
-async def write(kind: Kind, aim: Aim, site: Site, sample: int) -> Writing:
+async def write(kind: str, aim: Aim, site: Site, sample: int) -> Writing:
     """One try of the writer, with the kind's own prompt. Raises FormatError where it gives nothing readable."""
     messages = site.prompt(
-        f"distractor/{kind.value}",
-        kind=kind.value,
+        f"distractor/{kind}",
+        kind=kind,
         query=aim.query,
         passage=aim.passage(),
         quote=aim.quote,

@@ -71,7 +71,9 @@ def _aside(found: re.Match[str]) -> str:
 
 
 def write(request: Request) -> Message:
-    """A `write` on the fenced inputs of the last message; no passage where there is no wrong answer to state."""
+    """A `write` on the fenced inputs of the last message; no passage where there is no wrong answer to state, or for a
+    kind that it does not know.
+    """
     inputs = prompts.unfence(request.messages[-1].content) or {}
     title, text = inputs["passage"]["title"], inputs["passage"]["text"]
     seed = sha256(orjson.dumps(inputs, option=orjson.OPT_SORT_KEYS).decode())
@@ -89,7 +91,8 @@ def write(request: Request) -> Message:
         chance=int(seed[:8], 16) + request.sample,
         turn=turn,
     )
-    passages = [p for p in _KINDS[inputs["kind"]](given) if p["text"]] if values else []
+    of_kind = _KINDS.get(inputs["kind"])
+    passages = [p for p in of_kind(given) if p["text"]] if values and of_kind else []
     return Message(role="assistant", content=orjson.dumps({"passages": passages}).decode())
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.report.signatures import Signature
-from pipeline.types import Call, Data, Distractor, Kind, Lineage, Outcome, Usage
+from pipeline.types import Call, Data, Distractor, Lineage, Outcome, Usage
 
 _Z = 1.959964
 
@@ -146,7 +146,7 @@ class Example(Data):
 class Opposed(Data):
     """Distractors of one kind, and the paired rollouts of the pairs whose overlay held one."""
 
-    kind: Kind
+    kind: str
     written: int
     used: int
     rejected: tuple[Count, ...]

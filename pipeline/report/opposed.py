@@ -5,7 +5,7 @@ from collections import Counter
 from pipeline import types
 from pipeline.encounters import encounters
 from pipeline.report.figures import Count, Example, Opposed, Share
-from pipeline.types import Distractor, Draft, Kind, Outcome, Record, Status
+from pipeline.types import Distractor, Draft, Outcome, Record, Status
 
 _TELLING = (Outcome.MISLED, Outcome.RECOVERED, Outcome.RESISTED, Outcome.MET)
 """Of two examples, the one with the earlier outcome is shown."""
@@ -15,7 +15,7 @@ class Opposition:
     """Counts accepted records, one at a time."""
 
     def __init__(self) -> None:
-        self._kinds: dict[Kind, _Counts] = {}
+        self._kinds: dict[str, _Counts] = {}
 
     def add(self, record: Record) -> None:
         opposition = record.opposition
@@ -26,12 +26,12 @@ class Opposition:
             counts.written += 1
             counts.reasons.update([distractor.reason] if distractor.reason else [])
         for kind in {distractor.kind for distractor in opposition.used}:
-            mine = [distractor for distractor in opposition.used if distractor.kind is kind]
+            mine = [distractor for distractor in opposition.used if distractor.kind == kind]
             self._kinds[kind].tried(record.draft, opposition, mine)
 
     def rows(self) -> tuple[Opposed, ...]:
-        """In the order of the kinds; none where no distractor was written."""
-        return tuple(self._kinds[kind].row(kind) for kind in Kind if kind in self._kinds)
+        """By the names of the kinds; none where no distractor was written."""
+        return tuple(self._kinds[kind].row(kind) for kind in sorted(self._kinds))
 
 
 class _Counts:
@@ -66,7 +66,7 @@ class _Counts:
                         outcome=met.outcome,
                     )
 
-    def row(self, kind: Kind) -> Opposed:
+    def row(self, kind: str) -> Opposed:
         return Opposed(
             kind=kind,
             written=self.written,

@@ -28,6 +28,8 @@ def check(config: RunConfig) -> Manifest:
     check_models(config)
     registry.load("strategies", config.strategy)
     check_retriever(config.retrieval.retriever)
+    for kind in config.distractors.kinds:
+        registry.load("distractors", kind)
     if config.distractors.kinds and config.retrieval.remote:
         raise UsageError("distractors need a retriever that can score them: take --retriever lucene or bm25")
     named = config.corpus

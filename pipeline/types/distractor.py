@@ -13,7 +13,8 @@ SYNTHETIC = "synthetic-"
 
 
 class Kind(StrEnum):
-    """RAGShaper's four dimensions of distraction (arXiv 2601.08699, Table 1)."""
+    """RAGShaper's four dimensions of distraction (arXiv 2601.08699, Table 1). A distractor may be of another kind: each
+    module of `pipeline.distractors` is one."""
 
     DOPPELGANGER = "doppelganger"
     """Same topic, another edition: one value is changed, and the edition is named."""
@@ -28,7 +29,7 @@ class Kind(StrEnum):
 class Settings(Data):
     """Synthetic passages against every accepted pair (RAGShaper, arXiv 2601.08699, Table 1)."""
 
-    kinds: tuple[Kind, ...] = ()
+    kinds: tuple[str, ...] = ()
     """None: the stage is left out."""
     passages: int = Field(2, ge=1, le=16)
     """Most that one pair's overlay holds. The paper injects two: with many, they crowd the evidence out instead."""
@@ -50,7 +51,7 @@ class Check(Data):
 class Distractor(Data):
     """One synthetic passage of one question's overlay, used or rejected."""
 
-    kind: Kind
+    kind: str
     title: str
     text: str
     hop: int
@@ -69,7 +70,7 @@ class Distractor(Data):
     @property
     def end(self) -> int:
         """Index of the hop that `claim` answers wrongly: `hop` itself, but for a shortcut, which skips it."""
-        return self.hop + (self.kind is Kind.FALSE_SHORTCUT)
+        return self.hop + (self.kind == Kind.FALSE_SHORTCUT)
 
     @property
     def id(self) -> str:
@@ -102,7 +103,7 @@ class Opposition(Data):
 
     distractors: tuple[Distractor, ...]
     """Used and rejected ones, by kind and in the order in which they were tried."""
-    unwritten: tuple[Kind, ...] = ()
+    unwritten: tuple[str, ...] = ()
     """The kind of every try at which the writer gave nothing."""
     plain: tuple[Rollout, ...] = ()
     plain_verdicts: tuple[Verdict, ...] = ()

@@ -41,7 +41,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
             "question_id": record.key,
             "passage_id": distractor.id,
             "shown_id": distractor.passage.shown_id,
-            "kind": distractor.kind.value,
+            "kind": distractor.kind,
             "title": distractor.title,
             "text": distractor.text,
             "hop": distractor.hop,

@@ -93,9 +93,9 @@ def by_kind(records: Sequence[Record], asked: Sequence[Asked]) -> str:
     used = Counter(d.kind for r in records if r.opposition for d in r.opposition.used)
     rows = []
     for kind in Kind:
-        having = [a for a in asked if any(d.kind is kind for d in a.used)]
+        having = [a for a in asked if any(d.kind == kind for d in a.used)]
         found = [
-            encounters(a.draft, [d for d in a.used if d.kind is kind], rollout, correct=verdict.correct)
+            encounters(a.draft, [d for d in a.used if d.kind == kind], rollout, correct=verdict.correct)
             for a in having
             for rollout, verdict in a.opposed
         ]
@@ -107,7 +107,7 @@ def by_kind(records: Sequence[Record], asked: Sequence[Asked]) -> str:
 
 
 def rejected(records: Sequence[Record]) -> str:
-    reasons = Counter((d.kind.value, d.reason) for r in records if r.opposition for d in r.opposition.distractors)
+    reasons = Counter((d.kind, d.reason) for r in records if r.opposition for d in r.opposition.distractors)
     names = sorted({reason for _, reason in reasons if reason})
     rows = [(kind.value, *(reasons[kind.value, name] for name in names)) for kind in Kind]
     return table(("rejected by", *names), rows)

@@ -41,6 +41,7 @@ MISTAKES = {
     "serve nosuch/latest --port 0": "no run 'nosuch/latest'",
     "serve tiny --host 0.0.0.0": "put a token into the environment variable DIGSITE_TOKEN",
     "serve tiny --port 0 --environment nosuch.json": "is no environment of a data set",
+    'generate tiny --set distractors.kinds=["nosuch"]': "no 'nosuch' among the distractors; known: doppelganger",
     "serve tiny --port 0 --retriever nosuch": "known: bm25, lucene",
     "serve-model --host 0.0.0.0": "put a token into the environment variable DIGSITE_TOKEN",
     "serve-model --port 70000": "'--port'",

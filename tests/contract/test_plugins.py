@@ -19,8 +19,16 @@ from tests.contract.enrolment import PIPELINE, asked, functions, has, plugins
 from tests.rules.source import ROOT
 
 FOLDERS = sorted(path.parent.name for path in PIPELINE.glob("*/base.py"))
-DIRECTORY = {"gates": "solve_rate", "readers": "jsonl", "retrieval": "bm25", "strategies": "sage", "views": "qa"}
-"""The folders in which one file is all: a module is the plug-in. With the one that is planted again."""
+DIRECTORY = {
+    "distractors": "doppelganger",
+    "gates": "solve_rate",
+    "readers": "jsonl",
+    "retrieval": "bm25",
+    "strategies": "sage",
+    "views": "qa",
+}
+"""The folders in which one file is all (and a prompt, of a distractor): a module is the plug-in. With the one that is
+planted again."""
 PLANTED = "zz_planted"
 
 

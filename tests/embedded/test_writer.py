@@ -79,3 +79,8 @@ def test_a_doubt_stands_behind_the_claim_that_it_is_about() -> None:
     """Between "on" and the date it kept readers from taking the date at all."""
     passage = written(Kind.SUBJECTIVE_FALLACY, DIRECTOR, 2)[0]
     assert f"{passage['claim']} (in my opinion)" in passage["text"]
+
+
+def test_of_a_kind_that_it_does_not_know_it_writes_nothing() -> None:
+    told = prompts.load("distractor/doppelganger").render("0" * 16, **DIRECTOR, kind="satire")[-1]
+    assert orjson.loads(write(Request(model="embedded", messages=(told,))).content) == {"passages": []}
