@@ -10,6 +10,8 @@ from pipeline.text import Token
 _ENDS_NOUN = frozenset("shot set based starring featuring produced directed aired held located".split())
 _MISTAGGED = frozenset("console record match show film hit cover remake display".split())
 _NEVER_HEADS = frozenset("acre mile km metre meter foot former th st nd rd seat then late retired double".split())
+_SAYS_LITTLE_ALONE = frozenset("center centre".split())
+""""The commercial center of the county": a city, as it happens."""
 _LIKE_ADJECTIVES = frozenset(
     "retired computer-animated animated unincorporated listed planned abandoned fox-affiliated".split()
 )
@@ -49,7 +51,8 @@ def noun_end(tokens: tuple[Token, ...], start: int) -> int:
     head = 0
     for i in range(start, len(tokens)):
         token, after = tokens[i], tokens[i + 1] if i + 1 < len(tokens) else None
-        if token.text.lower() in _NEVER_HEADS:
+        county_seat = token.text == "seat" and i > start and tokens[i - 1].text == "county"
+        if token.text.lower() in _NEVER_HEADS and not county_seat:
             continue
         if head and token.text in _ENDS_NOUN:
             break
@@ -112,4 +115,6 @@ def _noun(tokens: tuple[Token, ...], text: str, determiner: str) -> Noun | None:
         if text[: tokens[first - 1].start].rstrip()[-1:] in ("-", "'", "’", "&"):
             break  # "room" of "1,117-room", "roll" of "rock 'n' roll band"
         first -= 1
+    if head in _SAYS_LITTLE_ALONE and first == len(tokens) - 1:
+        return None
     return Noun(head, phrase(tokens[first:], text), phrase(tokens, text), lexicon.kind(head), determiner)

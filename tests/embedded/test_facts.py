@@ -69,12 +69,18 @@ def told(title: str, text: str) -> dict[tuple[str, str, str], str]:
             "football club",
             "football club",
         ),
+        ("Orvane", "Orvane is the county seat of Kell County.", "county seat", "county seat"),
+        ("Orvane Mall", "Orvane Mall is a shopping center in Kell County.", "shopping center", "shopping center"),
     ],
 )
 def test_the_noun_of_the_opening(title: str, text: str, phrase: str, full: str) -> None:
     noun = definition(title, text)
     assert noun is not None
     assert (noun.phrase, noun.full) == (phrase, full)
+
+
+def test_a_center_of_something_says_too_little() -> None:
+    assert definition("Orvane", "Orvane is the county seat and commercial center of Kell County.") is None
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ def test_a_verb_is_not_taken_for_what_a_name_is() -> None:
     [
         ("Harrison is a town. It is a suburb of the nearby city of Newark.", "a suburb of", "city"),
         (
-            "Harrison is a center in the Lowry Hill neighborhood of Newark.",
-            "a center in the Lowry Hill neighborhood of",
+            "Harrison is a hotel in the Lowry Hill neighborhood of Newark.",
+            "a hotel in the Lowry Hill neighborhood of",
             "",
         ),
         ("Harrison is a port. It is twinned with the mountain town of Newark.", "with", "town"),
