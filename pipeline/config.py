@@ -36,6 +36,11 @@ class CorpusConfig(Data):
     title_field: str = "title"
     id_field: str = "id"
 
+    @property
+    def identity(self) -> str:
+        """What is digested: of a path its last part, wherever it stands. Its texts have a fingerprint of their own."""
+        return Path(self.name).name
+
 
 class AgentLimits(Data):
     """What ends one agent. Each limit has its own `Stop`."""
@@ -189,6 +194,7 @@ class RunConfig(Data):
         from pipeline.embedded import digest
 
         tree = self.model_dump(mode="json", exclude={"how", "gates", "models"})
+        tree["corpus"]["name"] = self.corpus.identity
         tree["retrieval"]["retriever"] = self.retrieval.identity
         tree["models"] = self.models.what()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names()}
@@ -254,18 +260,6 @@ def build(
         key = ".".join(str(part) for part in first["loc"])
         known = f"; known: {', '.join(_known(first['loc'][:-1]))}" if first["type"] == "extra_forbidden" else ""
         raise UsageError(f"{key or 'configuration'}: {first['msg'].removeprefix('Value error, ')}{known}") from error
-
-
-def differences(old: dict[str, Any], new: dict[str, Any], path: str = "") -> list[str]:
-    """The dotted names of the values in which two trees differ."""
-    found = []
-    for key in sorted(old.keys() | new.keys()):
-        a, b = old.get(key), new.get(key)
-        if isinstance(a, dict) and isinstance(b, dict):
-            found += differences(a, b, f"{path}{key}.")
-        elif a != b:
-            found.append(f"{path}{key}")
-    return found
 
 
 def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -40,8 +40,9 @@ class Job:
     run: Run
 
     def __init__(self, config: RunConfig, watch: Watch, folder: Path | None = None) -> None:
-        self.config, self.watch, self._given = config, watch, folder
-        self.folder = folder or config.folder()
+        # `resume` may be called from another folder than this command was.
+        self.config, self.watch, self._given = prepare.rooted(config), watch, folder
+        self.folder = folder or self.config.folder()
 
     def read(self) -> None:
         self.corpus = read(self.config, self.watch)

@@ -88,16 +88,19 @@ def resolve(
     reader = readers.for_path(path)
     fields = Fields(id=id_field, title=(title_field,), text=text_field)
     return Manifest(
-        name=slug(path.resolve()),
+        name=slug(path),
         reader=reader,
-        source=path.resolve(),
+        source=path,
         fields=Fields() if reader == "folder" else fields,
     )
 
 
 def _existing(text: str) -> Path | None:
+    """Absolute. A file's link is not followed: what it leads to may have another ending, as in the Hub's own cache."""
     try:
         path = Path(text).expanduser()
-        return path if text and path.exists() else None
+        if not text or not path.exists():
+            return None
+        return path.resolve() if path.is_dir() else path.absolute()
     except (OSError, ValueError, RuntimeError):  # too long, a NUL in it, an unknown user's home
         return None

@@ -6,6 +6,7 @@ from pipeline import registry
 from pipeline.agents.site import Site
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus, Manifest, load, resolve
+from pipeline.corpus.manifest import names
 from pipeline.errors import UsageError
 from pipeline.gates import Gates
 from pipeline.gates.licence import conflict
@@ -35,6 +36,14 @@ def check(config: RunConfig) -> Manifest:
     named = config.corpus
     fields = {"text_field": named.text_field, "title_field": named.title_field, "id_field": named.id_field}
     return resolve(named.name, **fields)
+
+
+def rooted(config: RunConfig) -> RunConfig:
+    """The same, with a corpus that is a path as it is found from any working folder. Raises as `check` does."""
+    path = check(config).path
+    if config.corpus.name in names():
+        return config
+    return config.model_copy(update={"corpus": config.corpus.model_copy(update={"name": str(path)})})
 
 
 def gates(config: RunConfig, manifest: Manifest) -> None:

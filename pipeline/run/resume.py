@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pipeline.config import RunConfig, differences
+from pipeline.config import RunConfig
 from pipeline.errors import StoreError, UsageError
 from pipeline.store.files import write_json
 from pipeline.types import Data
@@ -61,6 +61,18 @@ def resumable(folder: Path) -> RunConfig:
 def changes(kept: RunFile, config: RunConfig) -> list[str]:
     """The dotted names of what is no longer as it was."""
     return differences(kept.what, config.what())
+
+
+def differences(old: dict[str, Any], new: dict[str, Any], path: str = "") -> list[str]:
+    """The dotted names of the values in which two trees differ."""
+    found = []
+    for key in sorted(old.keys() | new.keys()):
+        a, b = old.get(key), new.get(key)
+        if isinstance(a, dict) and isinstance(b, dict):
+            found += differences(a, b, f"{path}{key}.")
+        elif a != b:
+            found.append(f"{path}{key}")
+    return found
 
 
 def refusal(folder: Path, changed: list[str]) -> UsageError:
