@@ -57,6 +57,10 @@ class Patience:
             logger.warning("%s answers again", self.name)
         self._failures = 0
 
+    def said(self, failure: Failure) -> str:
+        """With the endpoint's name, which some failures tell and others do not."""
+        return str(failure) if self.name in str(failure) else f"{self.name}: {failure}"
+
     def failed(self, failure: Failure) -> None:
         """Raises ProviderError where no more waiting makes sense."""
         if failure.kind == "fatal":
@@ -65,10 +69,10 @@ class Patience:
             self._first = time.monotonic()
         self._failures += 1
         if self._failures == self.attempts + 1:
-            logger.warning("%s: %s; asking again for up to %.0f s", self.name, failure, self._most)
+            logger.warning("%s; asking again for up to %.0f s", self.said(failure), self._most)
         silent = time.monotonic() - self._first
         if silent > self._most and self._failures >= self.attempts:
-            raise ProviderError(f"no answer for {silent:.0f} s: {failure}", then="stop") from failure
+            raise ProviderError(f"no answer for {silent:.0f} s: {self.said(failure)}", then="stop") from failure
 
 
 async def persist(once: Callable[[Slot], Awaitable[T]], limiter: Limiter, patience: Patience, *, tokens: int) -> T:
@@ -99,7 +103,8 @@ async def persist(once: Callable[[Slot], Awaitable[T]], limiter: Limiter, patien
                 await asyncio.sleep(pause(number, failures[-1].after))
     if all(failure.kind == "inside" for failure in failures) and patience.answers > answers:
         raise failures[-1]
-    raise ProviderError(f"{failures[-1]}, {patience.attempts} times in a row", then="requeue") from failures[-1]
+    line = f"{patience.said(failures[-1])}, {patience.attempts} times in a row"
+    raise ProviderError(line, then="requeue") from failures[-1]
 
 
 def pause(number: int, after: float | None) -> float:

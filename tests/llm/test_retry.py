@@ -96,7 +96,22 @@ async def test_without_an_answer_for_too_long_the_run_stops() -> None:
             break
     assert ended[0] == "requeue"
     assert ended[-1] == "stop"
-    assert "no answer for 0 s: down" in str(caught.value)
+    assert "no answer for 0 s: there: down" in str(caught.value)
+
+
+@pytest.mark.parametrize("failure", ["the connection broke", "there answered 503"])
+async def test_an_outage_names_its_endpoint_once(failure: str, caplog: pytest.LogCaptureFixture) -> None:
+    limits = Limits(attempts=2, patience_seconds=0.05)
+    patience = Patience("there", limits)
+    lines = []
+    for wait in (0, 0.1, 0):
+        with pytest.raises(ProviderError) as caught:
+            await ask(Endpoint(*[Failure(failure)] * 2), limits, patience)
+        lines.append(str(caught.value))
+        await asyncio.sleep(wait)
+    lines += [record.getMessage() for record in caplog.records]
+    for said in ("2 times in a row", "no answer for", "asking again"):
+        assert [line.count("there") for line in lines if said in line][:1] == [1]
 
 
 async def test_one_answer_renews_the_patience() -> None:
