@@ -63,7 +63,7 @@ Preset = Annotated[
 ]
 Config = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.")]
 Sets = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="Any setting. Repeatable.")]
-Out = Annotated[Path | None, typer.Option(help="Where runs are kept.  [outputs]")]
+Out = Annotated[Path | None, typer.Option(file_okay=False, help="Where runs are kept.  [outputs]")]
 Against = Annotated[
     list[Path] | None,
     typer.Option(metavar="FILE", help="Benchmark questions (.jsonl, .txt) that no pair may be like. Repeatable."),

@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from pipeline.errors import StoreError
+from pipeline.errors import StoreError, UsageError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _passed: Counter[str] = Counter()
@@ -36,12 +36,14 @@ def crash_point(name: str) -> None:
 
 @contextmanager
 def clear_errors(path: Path) -> Iterator[None]:
-    """Turn an OSError of the body into a StoreError of one line that says what to do."""
+    """Turn an OSError of the body into an error of one line that says what to do: a StoreError, or the user's own."""
     try:
         yield
     except OSError as error:
         if error.errno in _FULL:
             raise StoreError(f"disk full while writing {path}; free some space and repeat the command") from error
+        if isinstance(error, NotADirectoryError):
+            raise UsageError(f"cannot write {path}: a part of it is a file; name another --out") from error
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
 
 

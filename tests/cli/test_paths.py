@@ -19,6 +19,19 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("command", ["generate tiny", "search tiny bridge", "inspect latest", "doctor"])
+def test_a_file_is_no_place_for_runs(digsite: Digsite, here: Path, command: str) -> None:
+    said = digsite(*command.split(), "--out", "mine.jsonl")
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize("where", [("--out", "mine.jsonl/runs"), ("--set", "how.out=mine.jsonl")])
+def test_nor_is_a_path_through_one(digsite: Digsite, here: Path, where: tuple[str, str]) -> None:
+    said = digsite("generate", "tiny", *SMALL, *where)
+    assert (said.code, said.out) == (2, "")
+    assert "name another --out" in said.err.splitlines()[-1]
+
+
 def test_a_run_over_a_relative_path_goes_on_from_another_folder(
     digsite: Digsite, here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
