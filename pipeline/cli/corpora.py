@@ -121,6 +121,7 @@ def measure(settings: RunConfig, file: Questions, limit: Limit = None, json: opt
     heads = "group", "questions", "EM", "F1", "solved", "least steps", "steps", "passages", "all gold", "one search"
     tell.show(tell.table(*heads, rows=rows))
     tell.say(f"model {found.model}, k = {found.k}; 'one search' is the recall of one search for as many passages")
+    tell.note(found.model)
 
 
 def _percent(value: float | None) -> str:

@@ -216,7 +216,9 @@ def test_measure_scores_a_solver_on_questions_with_answers(digsite: Digsite, tmp
     file.write_text('{"question": "Who designed the Kessel Bridge?", "answer": "Marta Kessel"}\n')
     said = digsite("measure", "tiny", file, "--retriever", "bm25", "--rollouts", "2", "--json")
     assert said.json["figures"][0]["rollouts"] == 2
-    assert "EM" in digsite("measure", "tiny", file, "--retriever", "bm25", "--rollouts", "1").out
+    said = digsite("measure", "tiny", file, "--retriever", "bm25", "--rollouts", "1")
+    assert "EM" in said.out
+    assert "figures of the loop, not of the data" in said.err
 
 
 def test_corpus_lists_and_counts(digsite: Digsite) -> None:
