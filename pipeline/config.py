@@ -202,6 +202,10 @@ class RunConfig(Data):
             tree["embedded_code"] = digest()
         return tree
 
+    def shown(self) -> dict[str, Any]:
+        """`what`, for a card or report that lists the prompts apart: it holds no path, address or key."""
+        return {name: value for name, value in self.what().items() if name != "prompts"}
+
     def seeds_at_work(self) -> int:
         """How many seeds are dug at once: somewhat more than the endpoints take calls, since a seed has one call under
         way at most times, and none while it searches."""

@@ -55,7 +55,7 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         money_heads=money.HEADS,
         contents=contents,
         config=config,
-        what=json.dumps(config.model_dump(mode="json", exclude={"how", "gates"}), indent=2),
+        what=json.dumps(config.shown(), indent=2),
         gates=gates.described(config.gates),
         gate_settings=json.dumps(config.gates.shown(), indent=2),
         prompts={name: prompts.load(name).digest for name in prompts.names()},

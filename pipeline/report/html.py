@@ -5,6 +5,7 @@ ours ends in `.j2`), no value becomes an address, and the page's own policy forb
 """
 
 import difflib
+import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -46,6 +47,7 @@ def page(records: Iterable[Record], config: RunConfig, outside: Outside = Outsid
         opposed=opposition.rows(),
         diversity=variety.row(),
         config=config,
+        settings=json.dumps({**config.shown(), "gates": config.gates.shown()}, indent=2),
         prompts={name: prompts.load(name).digest for name in prompts.names()},
         accepted=accepted,
         grown=next((it for one in accepted if (it := grown(one.record))), None),

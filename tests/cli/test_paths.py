@@ -19,6 +19,19 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def test_no_path_or_address_goes_out_with_the_data(digsite: Digsite, here: Path, tmp_path: Path) -> None:
+    benchmark = here / "known.txt"
+    benchmark.write_text("Who designed the lighthouse?\n")
+    where = ("--out", tmp_path / "out", "--set", 'models.default.base_url="http://secret-host:1/v1"')
+    made = digsite("generate", here / "mine.jsonl", *SMALL, "--seeds", "4", "--against", benchmark, *where, "--json")
+    passed_on = [path for path in Path(made.json["dataset"]).rglob("*") if path.is_file()]
+    for path in (Path(made.json["report"]), *passed_on):
+        assert str(tmp_path).encode() not in path.read_bytes(), path
+        assert b"secret-host" not in path.read_bytes(), path
+    for name in ("report.html", "dataset/README.md"):
+        assert "known.txt" in (Path(made.json["run"]) / name).read_text()
+
+
 @pytest.mark.parametrize("command", ["generate tiny", "search tiny bridge", "inspect latest", "doctor"])
 def test_a_file_is_no_place_for_runs(digsite: Digsite, here: Path, command: str) -> None:
     said = digsite(*command.split(), "--out", "mine.jsonl")
