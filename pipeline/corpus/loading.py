@@ -122,7 +122,7 @@ def load(manifest: Manifest) -> Corpus:
     if manifest.sha256 and checksum(path) != manifest.sha256:
         raise CorpusError(f"{path}: its sha256 is not the manifest's; fetch it again, or correct the manifest")
     tally = _Tally(manifest)
-    for row in readers.load(manifest.reader).read(path, manifest.limits):
+    for row in readers.rows(manifest.reader, path, manifest.limits):
         tally.add(row)
         if tally.counts["read"] > manifest.limits.docs:
             raise CorpusError(f"{path}: more than {manifest.limits.docs} documents; raise limits.docs in its manifest")

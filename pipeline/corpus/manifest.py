@@ -82,8 +82,7 @@ def resolve(
         raise CorpusError(f"{name_or_path!r}: no such file or folder; known corpora: {', '.join(names())}")
     if path is None:
         raise UsageError(
-            f"no corpus '{name_or_path}'; known: {', '.join(names())}; or give the path of a .jsonl, .jsonl.gz, "
-            ".jsonl.zst, .jsonl.xz or .parquet file, or of a folder of .txt or .md files"
+            f"no corpus '{name_or_path}'; known: {', '.join(names())}; or give the path of {readers.TAKEN}"
         )
     reader = readers.for_path(path)
     fields = Fields(id=id_field, title=(title_field,), text=text_field)

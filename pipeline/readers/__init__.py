@@ -4,10 +4,19 @@ A reader module has `SUFFIXES` (the file names that it reads; a folder has none)
 """
 
 import importlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.errors import CorpusError
-from pipeline.readers.base import Reader
+from pipeline.readers.base import Limits, Reader, Row, files
+from pipeline.readers.folder import ENDINGS
+
+TAKEN = (
+    "a .jsonl or .ndjson file (also .gz, .zst, .xz), a .parquet file, a folder of one of these kinds, or a folder of "
+    ".txt and .md files"
+)
+"""What a corpus can be, in words."""
+_ASIDE = ("readme", "license", "licence", "notice")
 
 
 def names() -> list[str]:
@@ -24,11 +33,34 @@ def load(name: str) -> Reader:
 
 
 def for_path(path: Path) -> str:
-    """The name of the reader that reads `path`."""
-    if path.is_dir():
-        return "folder"
-    for name in names():
-        if path.name.lower().endswith(load(name).SUFFIXES):
-            return name
-    endings = sorted({suffix for name in names() for suffix in load(name).SUFFIXES})
-    raise CorpusError(f"{path}: no reader for it; give a {', '.join(endings)} file, or a folder of text files")
+    """The name of the reader that reads `path`. Raises CorpusError, with what can be read, where there is none."""
+    suffixes = {name: load(name).SUFFIXES for name in names()}
+    if not path.is_dir():
+        found = [name for name in suffixes if path.name.lower().endswith(suffixes[name])]
+        if not found:
+            raise CorpusError(f"{path}: no reader for it; give {TAKEN}")
+        return found[0]
+    found = [name for name in suffixes if files(path, suffixes[name])]
+    # Beside the shards of a data set lies its card.
+    texts = [file for file in files(path, ENDINGS) if not found or file.stem.lower() not in _ASIDE]
+    if len(found) + bool(texts) > 1:
+        raise CorpusError(f"{path}: holds files of several kinds; give {TAKEN}")
+    return found[0] if found else "folder"
+
+
+def rows(name: str, path: Path, limits: Limits) -> Iterator[Row]:
+    """All rows of `path`; those of a folder of shards file by file. Links to shards are followed, since the Hub's cache
+    is made of them.
+    """
+    reader, characters = load(name), 0
+    if not (reader.SUFFIXES and path.is_dir()):
+        yield from reader.read(path, limits)
+        return
+    for file in files(path, reader.SUFFIXES):
+        shard = file.relative_to(path).as_posix()
+        for row in reader.read(file, limits):
+            # A reader minds its own file alone.
+            characters += sum(len(value) for value in row.values.values() if isinstance(value, str))
+            if characters > limits.bytes:
+                raise CorpusError(f"{path}: more than {limits.bytes} bytes; raise limits.bytes in its manifest")
+            yield row._replace(place=f"{shard}, {row.place}", key=f"{shard}:{row.key}")

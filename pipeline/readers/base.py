@@ -3,12 +3,14 @@
 A row that cannot be read is still a row, with its error: the corpus counts it and decides when there are too many.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from pydantic import Field
 
+from pipeline.errors import CorpusError
 from pipeline.types import Data
 
 
@@ -36,3 +38,13 @@ class Reader(Protocol):
     def read(self, path: Path, limits: Limits) -> Iterator[Row]:
         """All rows of `path`, in order. Raises CorpusError where nothing more can be read."""
         ...
+
+
+def files(folder: Path, endings: tuple[str, ...]) -> list[Path]:
+    """The files of a folder, at any depth, with one of the endings, in the order of their names."""
+
+    def fail(error: OSError) -> None:
+        raise CorpusError(f"{folder}: cannot be listed ({error})") from error
+
+    found = (Path(place) / name for place, _, names in os.walk(folder, onerror=fail) for name in names)
+    return sorted(path for path in found if path.name.lower().endswith(endings))

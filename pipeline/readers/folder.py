@@ -3,25 +3,23 @@
 The title is the first Markdown heading, else the file's stem. Symbolic links are not followed out of the folder.
 """
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.errors import CorpusError
-from pipeline.readers.base import Limits, Row
+from pipeline.readers.base import Limits, Row, files
 
 SUFFIXES: tuple[str, ...] = ()
-_ENDINGS = (".txt", ".md")
+ENDINGS = (".txt", ".md")
 _HEADING = re.compile(r"\A\s*#{1,6}[ \t]+(\S.*)\n")
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     root, total = path.resolve(), 0
-    files = sorted(_files(path))
-    if not files:
-        raise CorpusError(f"{path}: it is empty of .txt and .md files; .jsonl and .parquet files are named one by one")
-    for file in files:
+    if not (texts := files(path, ENDINGS)):
+        raise CorpusError(f"{path}: it is empty of .txt, .md, .jsonl and .parquet files")
+    for file in texts:
         name = file.relative_to(path).as_posix()
         if not file.resolve().is_relative_to(root):
             yield Row(name, name, {}, "a link that leads out of the folder")
@@ -37,11 +35,3 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         heading = _HEADING.match(text) if file.suffix.lower() == ".md" else None
         title = heading.group(1).rstrip("# ") if heading else file.stem.replace("_", " ")
         yield Row(name, name, {"id": name, "title": title, "text": text[heading.end() :] if heading else text})
-
-
-def _files(path: Path) -> Iterator[Path]:
-    def fail(error: OSError) -> None:
-        raise CorpusError(f"{path}: cannot be listed ({error})") from error
-
-    for folder, _, names in os.walk(path, onerror=fail):
-        yield from (Path(folder) / name for name in names if name.lower().endswith(_ENDINGS))

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pipeline.errors import CorpusError
 from pipeline.readers.base import Limits, Row
 
-SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.xz")
+SUFFIXES = tuple(kind + packed for kind in (".jsonl", ".ndjson") for packed in ("", ".gz", ".zst", ".xz"))
 _CHUNK = 1 << 20
 _MAX_LINE = 32 << 20
 _MAX_RATIO = 200
@@ -63,8 +63,8 @@ def _lines(path: Path, limits: Limits) -> Iterator[bytes | None]:
 
 def _chunks(path: Path, limits: Limits) -> Iterator[bytes]:
     total, first = 0, True
-    size = path.stat().st_size
     try:
+        size = path.stat().st_size
         with _opened(path) as stream:
             while chunk := stream.read(_CHUNK):
                 total += len(chunk)

@@ -38,7 +38,7 @@ def test_a_missing_file_is_named(path: str) -> None:
 def test_a_file_of_another_kind_is_answered_with_the_kinds_that_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.touch()
-    with pytest.raises(CorpusError, match=r"\.jsonl, .*\.parquet file, or a folder"):
+    with pytest.raises(CorpusError, match=r"give a \.jsonl .*\.parquet file, a folder"):
         manifest.resolve(str(path))
 
 

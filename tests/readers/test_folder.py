@@ -63,6 +63,6 @@ def test_a_folder_beyond_the_limit_or_without_texts_is_refused(path: Path, tmp_p
 
 
 def test_a_folder_of_other_files_is_not_called_empty_without_saying_of_what(tmp_path: Path) -> None:
-    (tmp_path / "0.parquet").touch()
-    with pytest.raises(CorpusError, match=r"empty of \.txt and \.md files; \.jsonl and \.parquet files are named"):
+    (tmp_path / "0.csv").touch()
+    with pytest.raises(CorpusError, match=r"empty of \.txt, \.md, \.jsonl and \.parquet files"):
         list(folder.read(tmp_path, Limits()))

@@ -16,12 +16,13 @@ from pipeline.errors import CorpusError
 from pipeline.readers import jsonl
 from pipeline.readers.base import Limits, Row
 
-PACKERS: dict[str, Callable[[bytes], bytes]] = {
-    ".jsonl": bytes,
-    ".jsonl.gz": gzip.compress,
-    ".jsonl.zst": zstandard.compress,
-    ".jsonl.xz": lzma.compress,
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".zst": zstandard.compress,
+    ".xz": lzma.compress,
 }
+PACKERS = {f"{kind}{packed}": packer for kind in (".jsonl", ".ndjson") for packed, packer in PACKED.items()}
 LINES = b'{"id": 1, "text": "one"}\n\n  \n{"id": 2, "text": "two"}\n{"id": 3'
 
 
