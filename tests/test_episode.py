@@ -11,8 +11,8 @@ from pipeline import config, prompts
 from pipeline.agents.site import Site
 from pipeline.episode import dig
 from pipeline.llm.base import Request
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.types import AnswerType, Cause, Label, Lineage, Message, Passage, Record, Seed, Status, ToolCall
+from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
 FILM = passage("film", "Lantern Bay", "It is a silent drama. It was directed by Ada Holm.")

@@ -8,9 +8,9 @@ import pytest
 from pipeline import config
 from pipeline.errors import UsageError
 from pipeline.llm.base import Request
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.measure import Question, f1, measure, read
 from pipeline.types import Message, ToolCall
+from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
 SHELF = Shelf(

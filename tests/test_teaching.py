@@ -9,9 +9,9 @@ from pipeline import config, prompts
 from pipeline.agents.site import Site
 from pipeline.config import TeacherConfig
 from pipeline.llm.base import Request
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.teaching import kept, lessons
 from pipeline.types import Check, Distractor, Draft, Kind, Lesson, Message, Opposition, Outcome, synthetic
+from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 from tests.test_episode import FILM, HOLM, LINEAGE, TOWN, call, proposal
 

@@ -10,8 +10,8 @@ from pipeline import config, prompts
 from pipeline.adversary.checks import CHECKS, Case, differs, similarity
 from pipeline.agents.site import Site
 from pipeline.llm.base import Request
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.types import AnswerType, Distractor, Draft, Hop, Kind, Message, Passage
+from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 from tests.test_episode import LINEAGE
 

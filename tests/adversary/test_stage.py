@@ -12,9 +12,9 @@ from pipeline.adversary import oppose
 from pipeline.agents.site import Site
 from pipeline.episode import one
 from pipeline.llm.base import Request
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.types import Draft, Kind, Message, Opposition, Usage, sha256, synthetic
 from tests.adversary.test_checks import DRAFT, SHELF, SOUND, reader
+from tests.scripted import ScriptedLLM
 from tests.test_episode import LINEAGE, Cast, call
 from tests.test_episode import run as dug
 

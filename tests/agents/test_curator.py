@@ -14,8 +14,8 @@ from pipeline.agents.curator import grow, new_titles
 from pipeline.agents.site import Site
 from pipeline.corpus.seeds import side
 from pipeline.llm.base import Request
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.types import AnswerType, Call, Message, Passage, Seed, Tree, sha256
+from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 from tests.test_episode import LINEAGE, call
 

@@ -11,9 +11,9 @@ from pipeline.config import build
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import Request
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.llm.settings import Models
 from tests.audit.test_readings import DRAFT
+from tests.scripted import ScriptedLLM
 from tests.test_episode import LINEAGE, SHELF
 
 YES, NO = '{"reason": "the same", "correct": true}', '{"reason": "another", "correct": false}'

@@ -11,9 +11,9 @@ from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import AgentLimits
 from pipeline.llm.base import Completion, Finish, Request
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.llm.settings import ModelConfig
 from pipeline.types import Message, Stop, ToolCall, Trajectory, Usage
+from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
 FILM = passage("f", "Lantern Bay", "It was directed by Ada Holm.")

@@ -17,11 +17,11 @@ from pipeline.errors import FormatError
 from pipeline.llm import reply
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.retry import Failure
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.llm.settings import ModelConfig
 from pipeline.strategies.base import to_draft
 from pipeline.types import Data, Message, Stop, Usage
 from tests.hostile import HOSTILE
+from tests.scripted import ScriptedLLM
 from tests.test_episode import FILM, HOLM, SHELF, TOWN, proposal
 
 PROPOSAL = proposal()

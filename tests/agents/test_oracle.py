@@ -10,8 +10,8 @@ from pipeline.config import build
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
-from pipeline.llm.scripted import ScriptedLLM
 from tests.hostile import HOSTILE
+from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 from tests.test_episode import FILM, HOLM, LINEAGE, TOWN
 

@@ -5,9 +5,9 @@ import pytest
 from pipeline.agents.probe import Finding, probe
 from pipeline.errors import ProviderError
 from pipeline.llm.base import Completion, Finish, Request
-from pipeline.llm.scripted import Output, ScriptedLLM
 from pipeline.llm.settings import ModelConfig
 from pipeline.types import Message, ToolCall, Usage
+from tests.scripted import Output, ScriptedLLM
 
 YES = '{"correct": true, "reason": "same"}'
 

@@ -13,10 +13,10 @@ from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import AgentLimits, RunConfig
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import RetrievalError
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.llm.settings import ModelConfig
 from pipeline.retrieval.bm25 import Bm25Retriever
 from pipeline.types import Message, Stop, ToolCall, Usage
+from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
 FILM = passage("f", "Lantern Bay", "It was directed by Ada Holm.")

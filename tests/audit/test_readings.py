@@ -12,8 +12,8 @@ from pipeline.config import build
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Request
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Message
+from tests.scripted import ScriptedLLM
 from tests.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 
 ALL = tuple(CHECKS)

@@ -5,7 +5,6 @@ import pytest
 from pipeline import prompts
 from pipeline.audit.readings import Read
 from pipeline.audit.rivals import rivals
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.types import (
     Call,
     Cause,
@@ -17,6 +16,7 @@ from pipeline.types import (
     Verdict,
 )  # fmt: skip
 from tests.audit.test_readings import DRAFT, site
+from tests.scripted import ScriptedLLM
 from tests.test_episode import HOLM, TOWN
 
 FITS, FITS_NOT = '{"reason": "all stated", "fits": true}', '{"reason": "not stated", "fits": false}'

@@ -14,11 +14,11 @@ from pipeline.distractors import base
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.retrieval.lucene import LuceneRetriever
 from pipeline.text import contains
 from pipeline.types import AnswerType, Draft, Hop, Kind, Message
 from tests.hostile import HOSTILE
+from tests.scripted import ScriptedLLM
 from tests.test_episode import LINEAGE
 
 KINDS = registry.names("distractors")

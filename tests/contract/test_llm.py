@@ -19,12 +19,12 @@ from pipeline.llm.ledger import Counted, Spent
 from pipeline.llm.llama import LlamaModel
 from pipeline.llm.openai import OpenAIModel
 from pipeline.llm.routed import Routed
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.llm.settings import Limits, ModelConfig
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Usage
 from tests.chaos.faulty_server import FaultyServer
 from tests.contract.enrolment import plugins
+from tests.scripted import ScriptedLLM
 
 REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
 USAGE = Usage(calls=1, prompt_tokens=7, completion_tokens=5)

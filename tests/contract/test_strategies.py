@@ -17,12 +17,12 @@ from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
 from pipeline.corpus.seeds import side
 from pipeline.embedded.model import EmbeddedModel
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.retrieval.bm25 import Bm25Retriever
 from pipeline.strategies.base import Proposal
 from pipeline.text import normalise
 from pipeline.types import Cause, Feedback, Label, Message, Round, Seed
 from tests.rules.test_embedded_eyes import lineage, seeds
+from tests.scripted import ScriptedLLM
 
 SEEDS = 8
 TOO_EASY = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message="solved in 1 step", hops=(0,))

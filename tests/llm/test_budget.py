@@ -10,9 +10,9 @@ from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent, counting, enter
 from pipeline.llm.limiter import Limiter, Slot
 from pipeline.llm.retry import Failure, Patience, persist
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.llm.settings import Limits
 from pipeline.types import Message, Usage
+from tests.scripted import ScriptedLLM
 
 REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
 USAGE = Usage(calls=1, prompt_tokens=80, completion_tokens=20)

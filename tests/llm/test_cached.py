@@ -11,9 +11,9 @@ from pipeline.errors import ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request, Sampling, Schema
 from pipeline.llm.cached import Cached
 from pipeline.llm.ledger import Counted, counting
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Usage
+from tests.scripted import ScriptedLLM
 
 ASK = Request(model="m", messages=(Message(role="user", content="Who?"),), tools=(SEARCH, ANSWER))
 

@@ -9,13 +9,13 @@ from pipeline.agents.site import Site
 from pipeline.config import RunConfig, build
 from pipeline.errors import ProviderError, UsageError
 from pipeline.llm.base import Completion, Request
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.llm.settings import ModelConfig
 from pipeline.run import attempts
 from pipeline.run.remeasure import FIRST, Remeasuring, identity, pool, recast, remeasure
 from pipeline.store.remeasured import Remeasured
 from pipeline.types import Record, Status
 from pipeline.views.base import correct, taken
+from tests.scripted import ScriptedLLM
 from tests.test_episode import CHECKS, LINEAGE, SHELF, Cast, run
 
 STRONG = ModelConfig.model_validate({"provider": "openai", "model": "strong"})

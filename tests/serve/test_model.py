@@ -7,10 +7,10 @@ import pytest
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.embedded import digest
 from pipeline.llm.base import Completion, Finish, Request
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.llm.wire import body, wire_seed
 from pipeline.serve.model import endpoints
 from pipeline.types import Message, Usage
+from tests.scripted import ScriptedLLM
 from tests.serve.conftest import Ask
 
 SOLVE = Request(model="embedded", messages=(Message(role="user", content="Who built it?"),), tools=SOLVER_TOOLS)

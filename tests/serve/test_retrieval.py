@@ -10,11 +10,11 @@ from pipeline.agents.loop import Agent, Desk, converse
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
 from pipeline.llm.base import Completion, Finish
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.llm.settings import ModelConfig
 from pipeline.retrieval.lucene import LuceneRetriever
 from pipeline.serve.retrieval import MOST_PASSAGES, Served, endpoints
 from pipeline.types import Message, ToolCall, Usage
+from tests.scripted import ScriptedLLM
 from tests.serve.conftest import Ask
 from tests.shelf import passage
 

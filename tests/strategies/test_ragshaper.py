@@ -11,10 +11,10 @@ from pipeline.agents.site import Site
 from pipeline.agents.tools import ExploreArguments
 from pipeline.errors import FormatError
 from pipeline.llm.base import Request
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.strategies import ragshaper
 from pipeline.strategies.base import Proposal
 from pipeline.types import Draft, Feedback, Label, Message, Record, Round, Status
+from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf
 from tests.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, proposal, seeded
 

@@ -12,10 +12,10 @@ from pipeline.agents.site import Site
 from pipeline.corpus.seeds import side
 from pipeline.errors import FormatError
 from pipeline.llm.base import Request
-from pipeline.llm.scripted import ScriptedLLM
 from pipeline.strategies import sage
 from pipeline.strategies.base import Proposal, to_draft
 from pipeline.types import Feedback, Label, Round
+from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 from tests.test_episode import FILM, HOLM, LINEAGE, QUESTION, TOWN, Cast, call, proposal, run, seeded
 
