@@ -3,15 +3,16 @@
 `POST /retrieve` is Search-R1's contract, which verl's search tool speaks too: `{queries, topk, return_scores}` gives
 `{result: [[{document: {id, contents}, score}]]}`. The title stands in quotes on the first line of `contents`, as in its
 corpora; without scores the documents stand bare. `POST /call` carries out one call of a tool of the environment and
-answers with the tool message, byte for byte as the data set's own rollouts were answered. Both take a `question_id`:
-then that question's overlay lies over the index. `GET /environment` says what is served, `GET /health` that it is.
+answers with the tool message, byte for byte as the data set's own rollouts were answered. What a model got
+wrong is answered by the tool, as in a rollout; what a client got wrong is a 400. Both take a `question_id`: then that
+question's overlay lies over the index. `GET /environment` says what is served, `GET /health` that it is.
 """
 
+import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-import orjson
 from pydantic import Field
 
 from pipeline.agents.environment import Environment
@@ -57,9 +58,9 @@ class Query(Data):
 class Asked(Data):
     """One tool call of a trajectory. `shown` and `calls` say what came before it: the server remembers nothing."""
 
-    name: str = Field(max_length=200)
-    arguments: str | dict[str, Any]
-    """A JSON object, or its text."""
+    name: str
+    arguments: Any
+    """As the model has given them, parsed or as text: what is no object is its mistake, and the tool's to answer."""
     shown: tuple[_Id, ...] = Field((), max_length=10_000)
     """The ids, as they were shown, of the passages that the trajectory has seen: only these can be opened."""
     calls: int = Field(0, ge=0, le=10_000)
@@ -166,5 +167,5 @@ def _scored(hit: Hit) -> dict[str, Any]:
     return {"document": search_r1(hit.passage), "score": hit.score}
 
 
-def _text(arguments: str | dict[str, Any]) -> str:
-    return arguments if isinstance(arguments, str) else orjson.dumps(arguments).decode()
+def _text(arguments: Any) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)

@@ -1,6 +1,7 @@
 """What is served is what is found in process: by Search-R1's contract, and as the tools of the environment."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -123,6 +124,24 @@ def test_a_question_sees_its_own_overlay_and_no_other(ask: Ask, served: Served) 
     look = {"name": "open", "arguments": {"passage_id": own.shown_id}, "shown": [own.shown_id]}
     assert "1 May 1940" in post(ask, over, "/call", **look, question_id="q1").json()["content"]
     assert post(ask, over, "/call", **look, question_id="q2").json()["content"].startswith("Error: No search")
+
+
+@pytest.mark.parametrize("arguments", [["x"], None, 7, True, {"query": 10**30}, {"query": ["x"]}, {}])
+def test_what_a_model_gets_wrong_is_answered_by_the_tool(ask: Ask, served: Served, arguments: Any) -> None:
+    answers = [
+        post(ask, served, "/call", name="search", arguments=given) for given in (arguments, json.dumps(arguments))
+    ]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[0].json() == answers[1].json()
+    assert answers[0].json()["content"].startswith("Error: ")
+    assert post(ask, served, "/call", name="x" * 300, arguments={}).json()["content"].startswith("Error: There is no")
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"name": "search"}, {"name": 7, "arguments": {}}, {"name": "search", "arguments": {}, "shown": "p"}]
+)
+def test_what_a_client_gets_wrong_is_refused(ask: Ask, served: Served, body: dict[str, Any]) -> None:
+    assert line(post(ask, served, "/call", **body))
 
 
 TURNS = (
