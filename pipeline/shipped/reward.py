@@ -7,8 +7,8 @@ verifiers  taskset.py beside this file calls `score`
 
 The answer is that of the last call of the tool `answer`; else what stands between the last pair of <answer> tags
 after the prompt; else there is none. Normalisation is SQuAD's (lower case, no punctuation, no articles), accents are
-folded, and points and signs of numbers count: 17.3 is not 173. Other spellings of dates and numbers are among the
-gold answers already.
+folded, and points and signs of numbers count, their groups do not: 17.3 is not 173, and 1 000 is 1,000. Other
+spellings of dates and numbers are among the gold answers already.
 """
 
 import json
@@ -16,8 +16,8 @@ import re
 import unicodedata
 from typing import Any
 
-_NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:,\d+)*(?:\.\d+)?(?!\w)")
-_GROUPED = re.compile(r"-?\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d+)?")
+_NUMBER = re.compile(r"(?<![\w.])[-−]?(?:\d{1,3}(?: \d{3})+|\d+(?:,\d+)*)(?:\.\d+)?(?!\w)")
+_GROUPED = re.compile(r"-?\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?: \d{3})+)(?:\.\d+)?")
 
 
 def normalise(text: str) -> str:
@@ -27,7 +27,8 @@ def normalise(text: str) -> str:
     place = 0
     for number in _NUMBER.finditer(text):
         value = number.group().replace("−", "-")
-        kept += [_plain(text[place : number.start()]), value.replace(",", "") if _GROUPED.fullmatch(value) else value]
+        value = re.sub("[, ]", "", value) if _GROUPED.fullmatch(value) else value
+        kept += [_plain(text[place : number.start()]), value]
         place = number.end()
     words = " ".join([*kept, _plain(text[place:])]).split()
     return " ".join(word for word in words if word not in ("a", "an", "the"))
@@ -40,27 +41,32 @@ def _plain(text: str) -> str:
 
 def score(answer: str | None, golds: list[str]) -> float:
     """1.0 if the answer is one of the gold answers, else 0.0."""
-    said = normalise(answer or "")
+    said = normalise(answer) if isinstance(answer, str) else ""
     return float(bool(said) and said in {normalise(gold) for gold in golds})
 
 
-def final_answer(response: str | list[dict[str, Any]]) -> str | None:
-    """The answer that a response gives: generated text, or messages as chat templates take them."""
+def final_answer(response: Any) -> str | None:
+    """The answer that a response gives: generated text, or messages as chat templates take them. Anything else gives
+    none, since a scorer that raises ends the training."""
     if isinstance(response, str):
         called = [_argument(call) for call in _between(response, "tool_call")]
         tagged = _between(response, "answer")
         return next((c for c in reversed(called) if c is not None), None) or (tagged[-1].strip() if tagged else None)
-    for message in reversed(response):
-        if message.get("role") != "assistant":
+    for message in reversed(_list(response)):
+        if not isinstance(message, dict) or message.get("role") != "assistant":
             continue
-        for call in reversed(message.get("tool_calls") or []):
-            found = _argument(call.get("function", call))
+        for call in reversed(_list(message.get("tool_calls"))):
+            found = _argument(call.get("function", call) if isinstance(call, dict) else call)
             if found is not None:
                 return found
         found = final_answer(str(message.get("content") or ""))
         if found is not None:
             return found
     return None
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else []
 
 
 def _between(text: str, tag: str) -> list[str]:

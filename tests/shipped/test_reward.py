@@ -19,7 +19,8 @@ def called(answer: object, name: str = "answer") -> dict[str, object]:
     ("said", "gold"),
     [
         ("The Ouse.", "ouse"), ("O'Neill", "ONeill"), ("Åke Björk", "ake bjork"), ("1,234", "1234"), ("-5 °C", "-5 C"),
-        ("12,34,567.5", "1234567.5"),
+        ("12,34,567.5", "1234567.5"), ("1 000 000", "1,000,000"), ("1\u2009000\u202f000.5 km", "1000000.5 km"),
+        ("12\u00a0345 people", "12345 people"), ("-5 200", "-5,200"), ("May 5 1990", "may 5 1990"),
         ("−5", "-5"), ("17.3 %", "17.3%"), ("1969", "1969"), ("true", "True"), ("ＡＢ", "ab"), ("大阪", "大阪"),
     ],
 )  # fmt: skip
@@ -32,6 +33,7 @@ def test_equal_in_other_writing(said, gold):
     [
         ("17.3", "173"), ("5", "-5"), ("", ""), ("the", "a"), ("1e5", "100000"), ("null", ""), (None, "None"),
         ("!", "?"), ("3,5", "35"), ("1,2", "12"), ("19,90", "1990"),
+        ("19 90", "1990"), ("1 00", "100"), ("5 1990", "51990"), ("1 000", "1.000"), (7, "7"),
     ],
 )  # fmt: skip
 def test_unequal(said, gold):
@@ -58,6 +60,12 @@ def test_unequal(said, gold):
         ("<answer>I think <answer>Ouse</answer>", "Ouse"),
         ('<tool_call>{"name": "answer", "arguments": {"answer": ' + "[" * 5000 + "}}</tool_call>", None),
         ([], None),
+        (None, None),
+        (7, None),
+        ({"role": "assistant"}, None),
+        (["<answer>x</answer>", None], None),
+        ([{"role": "assistant", "content": None, "tool_calls": "x"}], None),
+        ([{"role": "assistant", "tool_calls": ["x", None, {"function": None}, {"function": {"arguments": 5}}]}], None),
     ],
 )
 def test_the_answer_of_a_response(response, answer):
