@@ -1,6 +1,7 @@
 """The commands that make pairs: `generate`, `resume`, `preview`."""
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,7 +65,9 @@ def preview(settings: RunConfig, json: options.Json = False) -> int:
         tell.show(pages.projection(forecast(tried, settings.models, How().pairs)))
         tell.note(settings.models.names())
     if len(found) < PREVIEWED:
-        tell.say(f"digsite: {progress.tally.done} seeds gave {len(found)} of {PREVIEWED} pairs")
+        reasons = Counter(record.reason for record in tried if record.reason)
+        why = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
+        tell.say(f"digsite: {len(tried)} seeds gave {len(found)} of {PREVIEWED} pairs; not accepted: {why}")
     return 0 if len(found) == PREVIEWED else SHORT
 
 

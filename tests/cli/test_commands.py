@@ -198,6 +198,17 @@ def test_preview_prints_three_pairs_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_preview_without_pairs_says_why(digsite: Digsite, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.jsonl"
+    lone = "The {0} bridge is a stone bridge of the {0} river. It was opened on {1} May 18{1} and is {1} metres long. "
+    rows = [{"id": n, "title": f"Bridge {n}", "text": lone.format(n, n + 10) * 3} for n in range(6)]
+    mine.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    said = digsite("preview", mine, "--retriever", "bm25", "--steps", "4", "--set", "loop.rounds=0")
+    assert said.code == 3
+    assert "30 seeds gave 0 of 3 pairs; not accepted: " in said.err
+    assert said.err.strip().splitlines()[-1].endswith(" 30")
+
+
 def test_preview_shows_the_first_pairs_that_generate_makes(digsite: Digsite, out: Path) -> None:
     made = digsite("inspect", "latest", "--out", out, "--json").json["items"]
     keys = [item["key"] for item in made if item["status"] == "accepted"]
