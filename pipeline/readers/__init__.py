@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.errors import CorpusError
-from pipeline.readers.base import Limits, Reader, Row, files
+from pipeline.readers.base import Limits, Reader, Row, files, walked
 from pipeline.readers.folder import ENDINGS
 
 TAKEN = (
@@ -34,18 +34,23 @@ def load(name: str) -> Reader:
 
 def for_path(path: Path) -> str:
     """The name of the reader that reads `path`. Raises CorpusError, with what can be read, where there is none."""
-    suffixes = {name: load(name).SUFFIXES for name in names()}
+    suffixes = {name: load(name).SUFFIXES for name in names()} | {"folder": ENDINGS}
+
+    def kind(file: Path) -> str:
+        return next((name for name in suffixes if file.name.lower().endswith(suffixes[name])), "")
+
     if not path.is_dir():
-        found = [name for name in suffixes if path.name.lower().endswith(suffixes[name])]
-        if not found:
+        if (found := kind(path)) in ("", "folder"):
             raise CorpusError(f"{path}: no reader for it; give {TAKEN}")
-        return found[0]
-    found = [name for name in suffixes if files(path, suffixes[name])]
-    # Beside the shards of a data set lies its card.
-    texts = [file for file in files(path, ENDINGS) if not found or file.stem.lower() not in _ASIDE]
-    if len(found) + bool(texts) > 1:
-        raise CorpusError(f"{path}: holds files of several kinds; give {TAKEN}")
-    return found[0] if found else "folder"
+        return found
+    kinds: set[str] = set()
+    for file in walked(path):
+        # Beside the shards of a data set lies its card.
+        if file.stem.lower() not in _ASIDE:
+            kinds |= {kind(file)} - {""}
+        if len(kinds) > 1:  # at once: somebody may have named their home
+            raise CorpusError(f"{path}: holds files of several kinds; give {TAKEN}")
+    return kinds.pop() if kinds else "folder"
 
 
 def rows(name: str, path: Path, limits: Limits) -> Iterator[Row]:

@@ -40,11 +40,16 @@ class Reader(Protocol):
         ...
 
 
-def files(folder: Path, endings: tuple[str, ...]) -> list[Path]:
-    """The files of a folder, at any depth, with one of the endings, in the order of their names."""
+def walked(folder: Path) -> Iterator[Path]:
+    """All files of a folder, at any depth, in no order."""
 
     def fail(error: OSError) -> None:
         raise CorpusError(f"{folder}: cannot be listed ({error})") from error
 
-    found = (Path(place) / name for place, _, names in os.walk(folder, onerror=fail) for name in names)
-    return sorted(path for path in found if path.name.lower().endswith(endings))
+    for place, _, names in os.walk(folder, onerror=fail):
+        yield from (Path(place) / name for name in names)
+
+
+def files(folder: Path, endings: tuple[str, ...]) -> list[Path]:
+    """Those with one of the endings, in the order of their names."""
+    return sorted(path for path in walked(folder) if path.name.lower().endswith(endings))
