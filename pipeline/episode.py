@@ -139,7 +139,8 @@ async def attempts(draft: Draft, site: Site, *, target: int, whole: bool) -> Tri
 
 
 def _decided(tried: Tried, target: int, config: RunConfig) -> int | None:
-    return assess.decided(verdicts_of(tried), target, rollouts=config.loop.rollouts, screen=config.screened())
+    verdicts = [verdict for _, verdict in tried]
+    return assess.decided(verdicts, target, rollouts=config.loop.rollouts, screen=config.screened())
 
 
 async def confirm(draft: Draft, site: Site) -> Tried:
@@ -188,10 +189,6 @@ def outcome(rounds: Sequence[Round], confirmed: Tried, target: int, site: Site) 
 def is_control(seed: Seed, index: int, share: float) -> bool:
     """Is this draft one of those that run to full K whatever audit and early stop say? Drawn by hash, not by chance."""
     return int(sha256(f"control:{seed.key}:{index}")[:8], 16) < share * 2**32
-
-
-def verdicts_of(tried: Sequence[tuple[Rollout, Verdict]]) -> list[Verdict]:
-    return [verdict for _, verdict in tried]
 
 
 async def _in_time(start: Callable[[], Awaitable[T]], site: Site) -> T:

@@ -16,7 +16,6 @@ from pipeline.redact import clean
 from pipeline.report.figures import Review, Share
 from pipeline.types import Record, Status, sha256
 
-ITEMS = 100
 COLUMNS = ("number", "key", "verdict", "note", "question", "answer", "evidence", "instructions")
 INSTRUCTIONS = (
     "verdict: yes if the question is clear and the answer is the one right answer by the evidence; no if not; "
@@ -26,7 +25,7 @@ _MARKS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False
 _FORMULA = re.compile(r"^[\s\x00-\x20]*[=+\-@\t\r]")
 
 
-def sample(records: Iterable[Record], items: int = ITEMS) -> list[Record]:
+def sample(records: Iterable[Record], items: int) -> list[Record]:
     """So many of the accepted records, drawn by hash."""
     accepted = (record for record in records if record.status is Status.ACCEPTED and record.draft)
     return nsmallest(items, accepted, key=lambda record: sha256(f"review:{record.key}"))

@@ -21,7 +21,7 @@ from pipeline.types import Record, Seed, Status
 
 if TYPE_CHECKING:
     from pipeline.gates import Drop
-    from pipeline.run import Attempt, Run, RunResult
+    from pipeline.run import Attempt, Run
     from pipeline.store.journal import Head
 
 PLAIN_EVERY = 5.0
@@ -160,9 +160,6 @@ class Progress:
         line = f"{error}; seed {seed.key[:12]} is tried again in {pause:.0f} s"
         with suppress(OSError):
             self._screen.print(words(line, style="yellow"), soft_wrap=True)
-
-    def stopped(self, result: "RunResult") -> None:
-        """The closing summary says it."""
 
     def _plain(self) -> None:
         self._said = time.monotonic()

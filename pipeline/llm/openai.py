@@ -64,12 +64,6 @@ class OpenAIModel:
             self._tell(f"{self.config.model} breaks on a request that is left out ({failure})")
             return reply.refused(Finish.CONTENT_FILTER)
 
-    async def close(self) -> None:
-        """Close the connections of this event loop."""
-        line = self._lines.pop(asyncio.get_running_loop(), None)
-        if line is not None:
-            await line.close()
-
     def _line(self) -> "_Line":
         """A client belongs to one event loop: shared between two it hangs."""
         loop = asyncio.get_running_loop()
@@ -158,7 +152,6 @@ class _Line:
         self.limiter = Limiter(config.limits)
         self._config = config
         self._ssl = httpx2.create_ssl_context()
-        self._clients: list[AsyncOpenAI] = []
         self._idle: list[AsyncOpenAI] = []
 
     @contextmanager
@@ -170,12 +163,8 @@ class _Line:
         finally:
             self._idle.append(client)
 
-    async def close(self) -> None:
-        for client in self._clients:
-            await client.close()
-
     def _opened(self) -> AsyncOpenAI:
-        client = AsyncOpenAI(
+        return AsyncOpenAI(
             api_key=self._config.key() or _NO_KEY,
             base_url=self._config.base_url,
             max_retries=0,
@@ -188,8 +177,6 @@ class _Line:
                 follow_redirects=False,
             ),
         )
-        self._clients.append(client)
-        return client
 
 
 def _guessed(*messages: Message) -> int:

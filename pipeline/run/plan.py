@@ -151,7 +151,7 @@ def planned(journal: Journal, config: RunConfig, include: tuple[str, ...] = ()) 
             continue
         record = held.pop(head.key, None) or journal.read(head.key)
         yield dropped(record, drop) if drop else record
-    for record in journal.records(late):
+    for record in map(journal.read, late):
         drop = gates.admit(gates.weigh(record))
         yield dropped(record, drop) if drop else record
 

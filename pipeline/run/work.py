@@ -71,21 +71,15 @@ class Observer(Protocol):
         """The endpoint or the index failed; the seed is tried again after the pause."""
         ...
 
-    def stopped(self, result: RunResult) -> None:
-        """`execute` has ended, complete or not; batches do not tell."""
-        ...
-
 
 class Run:
     """An open run: locked, checked, its journal read. A context manager; one per folder at a time."""
 
-    def __init__(
-        self, config: RunConfig, corpus: Passages, *, folder: Path | None = None, writer: str = "main"
-    ) -> None:
+    def __init__(self, config: RunConfig, corpus: Passages, *, folder: Path | None = None) -> None:
         self.config = config
         self.folder = folder or config.folder()
         self.pauses: tuple[float, ...] = PAUSES
-        self._corpus, self._writer = corpus, writer
+        self._corpus = corpus
         self._stack = ExitStack()
         self._begun = False
 
@@ -95,7 +89,7 @@ class Run:
             stack.enter_context(locked(self.folder))
             sweep(self.folder)
             resume.begin(self.folder, self.config, self._corpus.fingerprint)
-            self.journal = Journal(self.folder / "journal", self._writer)
+            self.journal = Journal(self.folder / "journal")
             stack.callback(self.journal.close)
             self._notes = Notes(self.folder)
             stack.callback(self._notes.close)
@@ -140,11 +134,8 @@ class Run:
         them ended the work; whatever it raises, all that had finished is kept and `execute` goes on from there.
         """
         self._begin(observer)
-        try:
-            await self._guarded(self._all(dig, observer))
-        finally:
-            observer.stopped(result := self.result())
-        return result
+        await self._guarded(self._all(dig, observer))
+        return self.result()
 
     def batches(self, size: int = 32) -> Iterator[tuple[str, ...]]:
         """The keys that are owed next, again and again until the plan is complete: run each batch before the next."""

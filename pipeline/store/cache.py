@@ -58,10 +58,6 @@ class Cache:
         crash_point("after_cache")
         return value if added else self.get(digest) or value
 
-    def __len__(self) -> int:
-        with self._errors():
-            return int(self._db.execute("SELECT count(*) FROM answers").fetchone()[0])
-
     def close(self) -> None:
         with self._lock:
             self._db.close()

@@ -8,7 +8,6 @@ or damaged is no line: its seed is owed again.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,11 +81,6 @@ class Journal:
         with entry.path.open("rb") as file:
             file.seek(entry.offset)
             return _record(file.readline(), entry.path)
-
-    def records(self, keys: Iterable[str] | None = None) -> Iterator[Record]:
-        """The records of those keys, in that order, one at a time in memory; by default all, in the plan's order."""
-        for key in [head.key for head in self.heads()] if keys is None else keys:
-            yield self.read(key)
 
     def close(self) -> None:
         if self._appender is not None:

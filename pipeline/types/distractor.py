@@ -132,14 +132,6 @@ class Opposition(Data):
             "solver": [rollout.trajectory.usage for rollout in (*self.plain, *self.opposed)],
         }
 
-    @property
-    def solve_rates(self) -> tuple[float, float] | None:
-        """Without and with the overlay; none where nothing was tried."""
-        if not self.plain_verdicts:
-            return None
-        plain, opposed = (sum(v.correct for v in of) / len(of) for of in (self.plain_verdicts, self.opposed_verdicts))
-        return plain, opposed
-
 
 def synthetic(passage_id: str) -> bool:
     """Is it a distractor's, and of no corpus?"""

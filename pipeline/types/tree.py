@@ -1,10 +1,8 @@
 """What a curator explored from one seed: RAGShaper's information tree (arXiv 2601.08699, §3.1)."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 from pipeline.types.data import Data
-from pipeline.types.distractor import Distractor
 from pipeline.types.rollout import Usage
 
 
@@ -49,10 +47,9 @@ class Tree(Data):
         """The passages on a path, each once, in order."""
         return tuple(dict.fromkeys(i for node in self.path(leaf) for i in node.passage_ids))
 
-    def score(self, leaf: int, distractors: Sequence[Distractor] = ()) -> int:
-        """The documents on a path, distractors included (RAGShaper's path selection).
+    def score(self, leaf: int) -> int:
+        """The documents on a path (RAGShaper's path selection).
 
         A passage counts once: BM25 always fills its k, so that counting it again would only measure the depth.
         """
-        held = self.passages(leaf)
-        return len(held) + sum(distractor.source_id in held for distractor in distractors)
+        return len(self.passages(leaf))

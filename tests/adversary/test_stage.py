@@ -66,7 +66,8 @@ def test_without_kinds_nothing_is_done() -> None:
 def test_the_same_fresh_samples_are_tried_without_and_with_the_overlay() -> None:
     made = opposed("distractors.rollouts=6", "loop.rollouts=4")
     assert [r.sample for r in made.plain] == [r.sample for r in made.opposed] == [8, 9, 10, 11, 12, 13]
-    assert made.solve_rates == (1.0, 0.5)
+    assert [v.correct for v in made.plain_verdicts] == [True] * 6
+    assert sum(v.correct for v in made.opposed_verdicts) == 3
     assert not any(synthetic(i) for r in made.plain for c in r.trajectory.calls for i in c.passage_ids)
     ids = {d.id for d in made.used}
     for rollout in made.opposed:
@@ -125,7 +126,7 @@ def test_a_writer_that_gives_nothing_is_counted(content: str) -> None:
     assert Counter(made.unwritten) == tried + Counter(
         {Kind.DOPPELGANGER: 2 + 1 + 1, Kind.SUBJECTIVE_FALLACY: 2 + 1 + 1}
     )
-    assert made.solve_rates is None
+    assert not made.plain_verdicts
 
 
 def test_the_last_hop_is_lied_about_first_and_an_earlier_one_where_it_cannot_be() -> None:

@@ -36,7 +36,7 @@ async def measured(seed: Seed, ground: Ground) -> Measured | None:
     if draft is None or len(draft.hops) != 1:
         return None
     k = ground.config.loop.rollouts
-    verdicts = episode.verdicts_of([await episode.one(draft, sample, ground.site) for sample in range(k)])
+    verdicts = [(await episode.one(draft, sample, ground.site))[1] for sample in range(k)]
     steps = [verdict.steps for verdict in verdicts if verdict.correct]
     return Measured(seed, draft, min(steps, default=None), steps, k)
 

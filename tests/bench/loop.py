@@ -96,7 +96,7 @@ async def holds(record: Record, site: Site) -> tuple[bool, int]:
     assert record.draft is not None
     tried = await episode.confirm(record.draft, site)
     calls = sum(rollout.trajectory.usage.calls + verdict.usage.calls for rollout, verdict in tried)
-    return assess.label(episode.verdicts_of(tried), record.seed.target_steps) is Label.CANDIDATE, calls
+    return assess.label([verdict for _, verdict in tried], record.seed.target_steps) is Label.CANDIDATE, calls
 
 
 def pairs(ended: Sequence[Ended]) -> float:

@@ -44,7 +44,6 @@ async def ask(script: Script, request: Request = REQUEST, **limits: Any) -> tupl
     async with FaultyServer(script=script) as server:
         model = client(server, **limits)
         completion = await model.complete(request)
-        await model.close()
         return completion, server
 
 
@@ -242,7 +241,6 @@ async def test_connections_are_kept_as_many_as_calls_and_no_more() -> None:
     async with FaultyServer(script=lambda number, body: Reply(cut=-1) if number in broken else GOOD) as server:
         model = client(server, concurrency=4)
         await asyncio.gather(*(model.complete(REQUEST.model_copy(update={"sample": n})) for n in range(40)))
-        await model.close()
     assert len(server.asked) == 40 + len(broken)
     assert 4 <= server.connections <= 4 + len(broken)
 

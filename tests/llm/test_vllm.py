@@ -81,9 +81,7 @@ def config(url: str, tmp_path: Path) -> RunConfig:
 async def asked(config: RunConfig, **more: object) -> list[Completion]:
     model = OpenAIModel(config.models.default, 0)
     messages = (Message(role="user", content="Who wrote Selandor?"),)
-    found = [await model.complete(ask(messages, sample=sample, **more)) for sample in range(SAMPLES)]
-    await model.close()
-    return found
+    return [await model.complete(ask(messages, sample=sample, **more)) for sample in range(SAMPLES)]
 
 
 async def test_tool_calls_are_read(config: RunConfig) -> None:
@@ -116,14 +114,12 @@ async def test_limits_are_kept_and_an_overflow_is_an_answer_of_its_own(config: R
     assert short.usage.completion_tokens <= 7
     long = await model.complete(ask((Message(role="user", content="word " * 40_000),)))
     assert long.finish is Finish.CONTEXT
-    await model.close()
 
 
 async def test_a_prefix_that_was_read_before_is_told_as_cached(config: RunConfig) -> None:
     model = OpenAIModel(config.models.default, 0)
     messages = (Message(role="user", content="The lighthouse was lit in 1874. " * 60),)
     first, again = [await model.complete(ask(messages, sample=sample)) for sample in range(2)]
-    await model.close()
     print(first.usage, again.usage)
     assert again.usage.cached_tokens > again.usage.prompt_tokens / 2
 

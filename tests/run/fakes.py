@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pipeline.config import RunConfig, build
 from pipeline.gates import Drop
-from pipeline.run import Attempt, Run, RunResult
+from pipeline.run import Attempt, Run
 from pipeline.store.journal import Head
 from pipeline.types import Lineage, Passage, Record, Seed, Status, sha256
 
@@ -69,7 +69,6 @@ class Watch:
         self.attempts: list[Attempt] = []
         self.drops: list[tuple[str, str]] = []
         self.troubles: list[str] = []
-        self.results: list[RunResult] = []
 
     def started(self, run: Run) -> None:
         self.begun += 1
@@ -83,6 +82,3 @@ class Watch:
 
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
         self.troubles.append(str(error))
-
-    def stopped(self, result: RunResult) -> None:
-        self.results.append(result)

@@ -18,13 +18,18 @@ def digest(number: int) -> bytes:
     return sha256(str(number).encode()).digest()
 
 
+def kept(path: Path) -> int:
+    """How many answers the file holds."""
+    return int(sqlite3.connect(path).execute("SELECT count(*) FROM answers").fetchone()[0])
+
+
 def test_the_first_answer_stands_for_everyone(tmp_path: Path) -> None:
     one, two = Cache(tmp_path / "c.sqlite"), Cache(tmp_path / "c.sqlite")
     assert one.get(digest(1)) is None
     assert one.put(digest(1), b'"first"') == b'"first"'
     assert two.put(digest(1), b'"second"') == b'"first"'
     assert two.get(digest(1)) == b'"first"'
-    assert len(two) == 1
+    assert kept(tmp_path / "c.sqlite") == 1
 
 
 def test_an_answer_survives_the_kill_of_its_process(tmp_path: Path) -> None:
@@ -54,7 +59,7 @@ def test_eight_threads_open_and_fill_one_file_together(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert not failures
-    assert len(Cache(tmp_path / "c.sqlite")) == 100
+    assert kept(tmp_path / "c.sqlite") == 100
 
 
 @pytest.mark.parametrize("content", [b"\x93junk" * 4000, b"SQLite format 3\0" + b"\xff" * 9000], ids=["junk", "header"])

@@ -23,7 +23,7 @@ def written(folder: Path, make: Make, numbers: range, writer: str = "main") -> P
 def test_what_is_read_is_what_was_written(tmp_path: Path, make: Make) -> None:
     written(tmp_path, make, range(20))
     journal = Journal(tmp_path)
-    assert list(journal.records()) == [make(n) for n in range(20)]
+    assert [journal.read(head.key) for head in journal.heads()] == [make(n) for n in range(20)]
     assert [head.order for head in journal.heads()] == [f"{n:04}" for n in range(20)]
     assert journal.heads()[3].reason == "below_target"
     assert journal.heads()[3].target_steps == 1
@@ -109,7 +109,8 @@ def test_reading_changes_nothing(tmp_path: Path, make: Make) -> None:
     path = written(tmp_path, make, range(3))
     torn = path.read_bytes()[:-5]
     path.write_bytes(torn)
-    list(Journal(tmp_path).records())
+    journal = Journal(tmp_path)
+    assert [journal.read(key).key for key in journal.entries] == list(journal.entries)
     assert path.read_bytes() == torn
     assert not (tmp_path / "nowhere").exists()
     assert not Journal(tmp_path / "nowhere").entries
