@@ -23,8 +23,8 @@ SHORT = 3
 
 
 class _Asked:
-    pairs: options.Pairs
-    seeds: options.Seeds
+    pairs: Annotated[int | None, typer.Option(min=1, help="Accepted pairs wanted.  [30]")]
+    seeds: Annotated[int | None, typer.Option(min=1, help="Run exactly so many seeds, whatever they yield.")]
     against: options.Against
 
 

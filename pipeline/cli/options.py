@@ -31,35 +31,15 @@ class Way(NamedTuple):
 
 
 MODELS = "embedded|openai:NAME|gguf:FILE"
-Pairs = Annotated[int | None, typer.Option(min=1, help="Accepted pairs wanted.  [30]")]
-Steps = Annotated[str | None, typer.Option(metavar="S|A-B", help="Target: searches that a pair needs at least.  [2-4]")]
-Seed = Annotated[int | None, typer.Option(min=0, help="Another seed, another data set.  [0]")]
-Seeds = Annotated[int | None, typer.Option(min=1, help="Run exactly so many seeds, whatever they yield.")]
-MaxSeeds = Annotated[int | None, typer.Option(min=1, help="Give up after so many seeds (exit 3).  [10 a pair]")]
-Model = Annotated[
-    str | None,
-    typer.Option(metavar=MODELS, help="Model of all roles that have none of their own.  [embedded]"),
-]
 BaseUrl = Annotated[
     str | None,
     typer.Option(metavar="URL", help="Where an OpenAI-compatible model is served: http://localhost:8000/v1."),
 ]
-BudgetTokens = Annotated[int | None, typer.Option(min=1, help="Stop (exit 3) when so many tokens are paid for.")]
-BudgetMoney = Annotated[
-    float | None, typer.Option(help="Stop (exit 3) when so much is spent; needs models.default.prices.")
-]
-BudgetSeconds = Annotated[float | None, typer.Option(help="Stop (exit 3) after so many seconds.")]
 Engine = Annotated[
     str | None,
     typer.Option(
         "--retriever", help="lucene, bm25 (no Java; small corpora), or a server: http://host/retrieve#NAME.  [lucene]"
     ),
-]
-Strategy = Annotated[
-    str | None, typer.Option(help="sage: from a passage by searching; ragshaper: from an information tree.  [sage]")
-]
-Preset = Annotated[
-    str | None, typer.Option(help="default; sage: the paper's own loop; ragshaper: the paper's own tree.")
 ]
 Config = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.")]
 Sets = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="Any setting. Repeatable.")]
@@ -71,7 +51,6 @@ Against = Annotated[
 TextField = Annotated[str | None, typer.Option(help="Field of the text, for a CORPUS that is a path.  [text]")]
 TitleField = Annotated[str | None, typer.Option(help="Field of the title.  [title]")]
 IdField = Annotated[str | None, typer.Option(help="Field of the id.  [id]")]
-Concurrency = Annotated[int | None, typer.Option(min=1, help="Seeds at work at once.  [enough to keep models busy]")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, everything else on stderr.")]
 Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="A known name, or the path of a file or folder.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or wiki/latest, wiki, latest, its digest.")]
@@ -80,17 +59,26 @@ Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or wiki
 class What:
     """What a run makes, beside `Models` and `Fields`."""
 
-    steps: Steps
-    seed: Seed
+    steps: Annotated[
+        str | None, typer.Option(metavar="S|A-B", help="Target: searches that a pair needs at least.  [2-4]")
+    ]
+    seed: Annotated[int | None, typer.Option(min=0, help="Another seed, another data set.  [0]")]
     retriever: Engine
-    strategy: Strategy
-    preset: Preset
+    strategy: Annotated[
+        str | None, typer.Option(help="sage: from a passage by searching; ragshaper: from an information tree.  [sage]")
+    ]
+    preset: Annotated[
+        str | None, typer.Option(help="default; sage: the paper's own loop; ragshaper: the paper's own tree.")
+    ]
 
 
 class Models:
     """By which models, and all that has no option of its own."""
 
-    model: Model
+    model: Annotated[
+        str | None,
+        typer.Option(metavar=MODELS, help="Model of all roles that have none of their own.  [embedded]"),
+    ]
     base_url: BaseUrl
     config: Config
     sets: Sets
@@ -108,11 +96,13 @@ class How:
     """Where a run is kept, and what may end it."""
 
     out: Out
-    max_seeds: MaxSeeds
-    concurrency: Concurrency
-    budget_tokens: BudgetTokens
-    budget_money: BudgetMoney
-    budget_seconds: BudgetSeconds
+    max_seeds: Annotated[int | None, typer.Option(min=1, help="Give up after so many seeds (exit 3).  [10 a pair]")]
+    concurrency: Annotated[int | None, typer.Option(min=1, help="Seeds at work at once.  [enough to keep models busy]")]
+    budget_tokens: Annotated[int | None, typer.Option(min=1, help="Stop (exit 3) when so many tokens are paid for.")]
+    budget_money: Annotated[
+        float | None, typer.Option(help="Stop (exit 3) when so much is spent; needs models.default.prices.")
+    ]
+    budget_seconds: Annotated[float | None, typer.Option(help="Stop (exit 3) after so many seconds.")]
 
 
 KEYS = {
