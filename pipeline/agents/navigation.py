@@ -16,17 +16,17 @@ from collections.abc import Sequence
 
 from pipeline.config import TeacherConfig
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.passages import contents
+from pipeline.retrieval.overlay import Overlay, ranked
 from pipeline.text import words
 from pipeline.types import Hit, Passage, sha256
 
 
-class Navigation:
-    """A retriever for one rollout: it remembers what it was asked. `key` sets its chance."""
+class Navigation(Overlay):
+    """An overlay for one rollout: it remembers what it was asked. `key` sets its chance."""
 
     def __init__(self, retriever: Retriever, distractors: Sequence[Passage], rule: TeacherConfig, key: str) -> None:
-        self._retriever, self._rule, self._key = retriever, rule, key
-        self._distractors = {passage.id: passage for passage in distractors}
+        super().__init__(retriever, distractors)
+        self._rule, self._key = rule, key
         self._asked: list[str] = []
         self._met = False
         """Did the last search bring a distractor?"""
@@ -38,7 +38,7 @@ class Navigation:
         forced = first or (not self._met and chance.random() < self._rule.injected_again)
         # One of the index at least: a question nobody could answer would teach nothing.
         wanted = min(self._rule.injected, k - 1) if forced else 0
-        distractors = await self._best(query, wanted) if wanted > 0 else []
+        distractors = ranked(await self.found(query))[:wanted] if wanted > 0 else []
         self._met = bool(distractors)
         hits = await self._retriever.search(query, k - len(distractors)) + distractors
         if distractors:
@@ -47,19 +47,3 @@ class Navigation:
 
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         return [await self.search(query, k) for query in queries]
-
-    async def get(self, passage_id: str) -> Passage | None:
-        return self._distractors.get(passage_id) or await self._retriever.get(passage_id)
-
-    async def document(self, document_id: str) -> list[Passage]:
-        own = [passage for passage in self._distractors.values() if passage.document_id == document_id]
-        return own or await self._retriever.document(document_id)
-
-    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        return await self._retriever.score(query, texts)
-
-    async def _best(self, query: str, wanted: int) -> list[Hit]:
-        passages = list(self._distractors.values())
-        scores = await self._retriever.score(query, [contents(passage) for passage in passages]) if passages else []
-        hits = [Hit(passage=p, score=score) for p, score in zip(passages, scores, strict=True) if score > 0]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))[:wanted]

@@ -19,11 +19,17 @@ class Overlay:
         self._own = {passage.id: passage for passage in passages}
 
     async def search(self, query: str, k: int) -> list[Hit]:
-        return await self._merged(query, await self._retriever.search(query, k), k)
+        return ranked(await self._retriever.search(query, k) + await self.found(query))[: max(0, k)]
 
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         found = await self._retriever.search_many(queries, k)
-        return [await self._merged(query, hits, k) for query, hits in zip(queries, found, strict=True)]
+        return [ranked(hits + await self.found(query))[: max(0, k)] for query, hits in zip(queries, found, strict=True)]
+
+    async def found(self, query: str) -> list[Hit]:
+        """The own passages that share a word with the query."""
+        own = list(self._own.values())
+        scores = await self._retriever.score(query, [contents(passage) for passage in own]) if own else []
+        return [Hit(passage=p, score=score) for p, score in zip(own, scores, strict=True) if score > 0]
 
     async def get(self, passage_id: str) -> Passage | None:
         return self._own.get(passage_id) or await self._retriever.get(passage_id)
@@ -35,8 +41,6 @@ class Overlay:
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         return await self._retriever.score(query, texts)
 
-    async def _merged(self, query: str, hits: list[Hit], k: int) -> list[Hit]:
-        own = list(self._own.values())
-        scores = await self._retriever.score(query, [contents(passage) for passage in own]) if own else []
-        hits = hits + [Hit(passage=p, score=score) for p, score in zip(own, scores, strict=True) if score > 0]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))[: max(0, k)]
+
+def ranked(hits: list[Hit]) -> list[Hit]:
+    return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))
