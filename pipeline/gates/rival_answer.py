@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pipeline.audit.uniqueness import rival
 from pipeline.embedded.observed import Seen, seen
 from pipeline.gates.base import Settings, Weight
-from pipeline.types import Draft, Record, sha256
+from pipeline.types import Draft, Record, shown_id
 
 
 def weigh(draft: Draft, record: Record, settings: Settings) -> list[Weight]:
-    other = rival(draft, "p" + sha256(draft.hops[-1].passage_id)[:12], _shown(record))
+    other = rival(draft, shown_id(draft.hops[-1].passage_id), _shown(record))
     return [Weight(drop=f"'{other.title}' gives another answer to its last step")] if other else []
 
 

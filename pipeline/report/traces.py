@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pipeline.embedded.observed import seen
+from pipeline.embedded.observed import Seen, seen
 from pipeline.process import Process, process
-from pipeline.types import Draft, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, sha256
+from pipeline.types import Draft, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, shown_id
 
 SNIPPET = 220
 
@@ -52,17 +52,11 @@ class Part(NamedTuple):
     attempts: tuple[Attempt, ...]
 
 
-class Passage(NamedTuple):
-    id: str
-    title: str
-    text: str
-
-
 class Item(NamedTuple):
     record: Record
     parts: tuple[Part, ...]
     confirmation: tuple[Attempt, ...]
-    passages: tuple[Passage, ...]
+    passages: tuple[Seen, ...]
     """All that any agent saw, once each, by title."""
     answers: tuple[str, ...]
     """The spellings of the answer, to mark in texts."""
@@ -160,7 +154,7 @@ def _attempts(rollouts: Sequence[Rollout], verdicts: Sequence[Verdict], draft: D
 
 
 def _results(observation: str, draft: Draft | None) -> tuple[Result, ...]:
-    homes = [_shown(hop.passage_id) for hop in draft.hops] if draft else []
+    homes = [shown_id(hop.passage_id) for hop in draft.hops] if draft else []
     answer = draft.answer if draft else ""
     return tuple(
         Result(
@@ -173,14 +167,9 @@ def _results(observation: str, draft: Draft | None) -> tuple[Result, ...]:
     )
 
 
-def _shown(passage_id: str) -> str:
-    """As `types.Passage.shown_id`, for a hop, which holds the id alone."""
-    return "p" + sha256(passage_id)[:12]
-
-
-def _passages(trajectories: Sequence[Trajectory]) -> tuple[Passage, ...]:
+def _passages(trajectories: Sequence[Trajectory]) -> tuple[Seen, ...]:
     observations = (m.content for t in trajectories for m in t.messages if m.role == "tool")
-    found = {passage.id: Passage(*passage) for text in observations for passage in seen(text)}
+    found = {passage.id: passage for text in observations for passage in seen(text)}
     return tuple(sorted(found.values(), key=lambda passage: (passage.title, passage.id)))
 
 

@@ -6,7 +6,7 @@ outside the promise that the same configuration, corpus, cache and seed give the
 """
 
 from pipeline.types.assessment import Assessment, Remeasurement
-from pipeline.types.corpus import Document, Hit, Passage
+from pipeline.types.corpus import Document, Hit, Passage, shown_id
 from pipeline.types.data import Data, Lean, sha256
 from pipeline.types.distractor import Check, Distractor, Kind, Opposition, synthetic
 from pipeline.types.fork import Branch, Fork
@@ -59,5 +59,6 @@ __all__ = [
     "Verdict",
     "correct",
     "sha256",
+    "shown_id",
     "synthetic",
 ]

@@ -35,8 +35,12 @@ class Passage(Data):
 
     @property
     def shown_id(self) -> str:
-        """The id that agents see: opaque and of one shape, so that it tells nothing of corpus or origin."""
-        return "p" + sha256(self.id)[:12]
+        return shown_id(self.id)
+
+
+def shown_id(passage_id: str) -> str:
+    """The id of a passage that agents see: opaque and of one shape, so that it tells nothing of corpus or origin."""
+    return "p" + sha256(passage_id)[:12]
 
 
 class Hit(Data):
