@@ -12,11 +12,12 @@ from pipeline.adversary.sorts import is_person, may_live
 from pipeline.agents.judge import rule
 from pipeline.agents.oracle import oracle
 from pipeline.agents.site import Site
+from pipeline.audit import evidence
 from pipeline.distractors import base
 from pipeline.errors import FormatError
 from pipeline.retrieval.overlay import Overlay
 from pipeline.text import contains, dates, normalise, numbers, words
-from pipeline.types import Check, Distractor, Draft, Passage, Usage
+from pipeline.types import Check, Distractor, Draft, Usage
 
 TRUTH_DEPTH = 50
 """Passages in which a claim is looked for."""
@@ -139,7 +140,7 @@ async def untrue(d: Distractor, case: Case) -> str:
 
 async def readable(d: Distractor, case: Case) -> str:
     """A reader with the evidence and the distractor in hand still answers right."""
-    gold = await evidence(case.draft, case.site)
+    gold = await evidence.passages(case.draft, case.site.retriever)
     try:
         reading = await oracle(case.draft.question, [d.passage, *gold], case.site)
         case.reader += reading.usage
@@ -149,12 +150,6 @@ async def readable(d: Distractor, case: Case) -> str:
     case.judge += ruling.usage
     case.second += ruling.second
     return "" if ruling.right else f"with the evidence beside it the reader answers '{reading.answer}'"
-
-
-async def evidence(draft: Draft, site: Site) -> list[Passage]:
-    """The passages of all hops, each once, in order."""
-    found = [await site.retriever.get(passage_id) for passage_id in dict.fromkeys(h.passage_id for h in draft.hops)]
-    return [passage for passage in found if passage]
 
 
 CHECKS: dict[str, Callable[[Distractor, Case], Awaitable[str]]] = {

@@ -9,3 +9,8 @@ Evidence = tuple[Passage | None, ...]
 
 async def gather(draft: Draft, retriever: Retriever) -> Evidence:
     return tuple([await retriever.get(hop.passage_id) for hop in draft.hops])
+
+
+async def passages(draft: Draft, retriever: Retriever) -> list[Passage]:
+    """Those that the corpus has, each once, in the order of the hops."""
+    return list({passage.id: passage for passage in await gather(draft, retriever) if passage is not None}.values())

@@ -11,10 +11,10 @@ from functools import partial
 from pipeline.agents.judge import rule
 from pipeline.agents.oracle import Reading, oracle, recall, skim, trace
 from pipeline.agents.site import Site
-from pipeline.audit.evidence import gather
+from pipeline.audit import evidence
 from pipeline.errors import FormatError
 from pipeline.text import contains, words
-from pipeline.types import AnswerType, Cause, Data, Draft, Finding, Passage, Probe, Usage
+from pipeline.types import AnswerType, Cause, Data, Draft, Finding, Probe, Usage
 
 
 class Read(Data):
@@ -74,7 +74,7 @@ async def naive_rag(draft: Draft, target: int, site: Site) -> Read:
 
 async def with_evidence(draft: Draft, target: int, site: Site) -> Read:
     """Never answered by one who was given all its passages. Then each hop is read alone, to name the bad one."""
-    passages = await _passages(draft, site)
+    passages = await evidence.passages(draft, site.retriever)
     answer = partial(oracle, draft.question, passages, site)
     probe = await _probe("oracle", draft, site, answer, site.config.checks.oracle_tries, until_right=True)
     said = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
@@ -89,7 +89,7 @@ async def with_evidence(draft: Draft, target: int, site: Site) -> Read:
 
 async def _hop_by_hop(draft: Draft, site: Site) -> list[Probe]:
     """Each hop's own question over its own passage, where there are several hops."""
-    passages = [passage for passage in await gather(draft, site.retriever) if passage is not None]
+    passages = [passage for passage in await evidence.gather(draft, site.retriever) if passage is not None]
     if not 1 < len(draft.hops) == len(passages):
         return []
     questions = [hop.sub_question for hop in draft.hops]
@@ -112,7 +112,7 @@ async def leave_one_out(draft: Draft, target: int, site: Site) -> Read:
     Decoys stand in its place: what a search for the last hop finds beside the evidence. Without them the answer could
     be told by what is left over.
     """
-    passages = await _passages(draft, site)
+    passages = await evidence.passages(draft, site.retriever)
     cited, k = {hop.passage_id for hop in draft.hops}, site.config.retrieval.k
     hits = await site.retriever.search(draft.hops[-1].sub_question, k + len(cited))
     decoys = [hit.passage for hit in hits if hit.passage.id not in cited][:k]
@@ -136,12 +136,6 @@ CHECKS: dict[str, Check] = {
     "oracle": with_evidence,
     "leave_one_out": leave_one_out,
 }
-
-
-async def _passages(draft: Draft, site: Site) -> list[Passage]:
-    """The evidence in the order of the hops, each passage once."""
-    evidence = await gather(draft, site.retriever)
-    return list({passage.id: passage for passage in evidence if passage is not None}.values())
 
 
 async def _probe(
