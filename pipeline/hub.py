@@ -4,7 +4,6 @@ One commit, so that nobody ever loads the shards of one run with the card of ano
 there and that this one does not have go in the same commit: `load_dataset` reads every file that fits the pattern.
 """
 
-import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pipeline.config import RunConfig
+from pipeline.corpus.loading import checksum
 from pipeline.errors import HubError, UsageError
 from pipeline.export import Manifest
 from pipeline.types import Data
@@ -51,7 +51,7 @@ def parcel(folder: Path, config: RunConfig, repo: str, *, private: bool) -> Parc
         raise UsageError(f"{folder} holds no finished data set; write it with digsite export") from error
     for shard in manifest.shards:
         path = folder / shard.path
-        if not path.is_file() or _sha256(path) != shard.sha256:
+        if not path.is_file() or checksum(path) != shard.sha256:
             raise UsageError(f"{path} is not as it was exported; write the data set anew with digsite export")
     if not manifest.shards:
         raise UsageError("the data set has no row to push: no pair was accepted")
@@ -94,8 +94,3 @@ def _told(error: Exception) -> str:
     }
     known = status.get(getattr(response, "status_code", 0))
     return known or " ".join(str(error).split())[:300] or type(error).__name__
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

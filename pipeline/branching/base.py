@@ -41,10 +41,6 @@ class Turn(NamedTuple):
     message: Message
 
 
-def names() -> list[str]:
-    return registry.names("branching")
-
-
 def load(name: str) -> Method:
     """The method of that name; UsageError names the known ones."""
     return cast(Method, registry.load("branching", name))

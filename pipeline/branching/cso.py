@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipeline.assess import shows
+from pipeline.assess import observations, shows
 from pipeline.branching.base import Attempt, State, Turn, attempts, first, forks, idle, signature, turns
 from pipeline.types import Branch, Draft, Fork, Message, Record
 
@@ -49,14 +49,12 @@ def _suspects(draft: Draft, attempt: Attempt) -> Iterator[Turn]:
     made = turns(trajectory)
     if not made:
         return
-    texts = {message.tool_call_id: message.content for message in trajectory.messages if message.tool_call_id}
-    found = [
-        number
-        for number, turn in enumerate(made)
-        for call in trajectory.calls
-        if call.id in {asked.id for asked in turn.message.tool_calls}
-        and any(shows(draft, hop, call.passage_ids, texts[call.id]) for hop in range(len(draft.hops)))
-    ]
+    telling = {
+        call.id
+        for call, text in observations(attempt.rollout)
+        if any(shows(draft, hop, call.passage_ids, text) for hop in range(len(draft.hops)))
+    }
+    found = [n for n, turn in enumerate(made) if telling & {call.id for call in turn.message.tool_calls}]
     stuck = max(found, default=-1) + 1
     yield from made[stuck : stuck + 1]
     yield made[-1]

@@ -1,6 +1,7 @@
 """A few pairs without a run: no journal, no folder, nothing left behind."""
 
 import asyncio
+from pathlib import Path
 
 from pipeline.cli import stages
 from pipeline.cli.progress import Progress
@@ -22,7 +23,7 @@ def trial(config: RunConfig, progress: Progress) -> list[Record]:
     corpus = stages.read(config, progress)
     with scratch() as folder:
         built = not index.problem(corpus, ANALYSER, config.how.out)
-        how = config.how if built else config.how.model_copy(update={"out": folder})
+        how = config.how if built else config.how.model_copy(update={"out": Path(folder)})
         return asyncio.run(_dug(config.model_copy(update={"how": how}), corpus, progress))
 
 

@@ -7,7 +7,6 @@ stands for those of its passages that the server's text holds. Text that is not 
 
 import asyncio
 import os
-import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,14 +19,13 @@ from pydantic import TypeAdapter, ValidationError
 from pipeline.corpus.loading import Corpus
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.llm.deadline import held
+from pipeline.llm.retry import pause
 from pipeline.redact import clean
 from pipeline.retrieval.passages import Passages, query_text
 from pipeline.retrieval.settings import TOKEN_ENV, RetrievalConfig
 from pipeline.types import Hit, Passage
 
 ATTEMPTS = 6
-BASE, CAP = 0.5, 8.0
-"""Seconds: a wait is drawn from all of [0, BASE * 2^n], up to CAP (full jitter)."""
 _TIMEOUT = httpx2.Timeout(60.0, connect=5.0)
 _MOST_QUERIES, _MOST_HITS = 256, 1000
 """Of one request."""
@@ -107,7 +105,7 @@ class HttpRetriever(Passages):
                 except (_Passing, httpx2.HTTPError) as error:
                     if attempt == ATTEMPTS - 1:
                         raise self._failed(error) from error
-                    await asyncio.sleep(random.uniform(0, min(CAP, BASE * 2**attempt)))
+                    await asyncio.sleep(pause(attempt, None))
                 else:
                     clock.used = time.monotonic() - began
                     return hits

@@ -41,11 +41,7 @@ def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
     Raises UsageError, naming each change, where configuration, prompts, model, code or corpus are not as they were.
     """
     if (folder / NAME).exists():
-        changed = changes(read(folder), config)
-        if read(folder).corpus_fingerprint != fingerprint:
-            changed.append("corpus (its texts)")
-        if changed:
-            raise refusal(folder, changed)
+        _refuse_another(folder, read(folder), config, fingerprint)
     file = RunFile(config=config, what=config.what(), digest=config.digest(), corpus_fingerprint=fingerprint)
     write_json(folder / NAME, file.model_dump(mode="json"))
 
@@ -53,14 +49,19 @@ def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
 def resumable(folder: Path) -> RunConfig:
     """The configuration that the run in `folder` goes on with. Raises UsageError where it cannot: see `begin`."""
     kept = read(folder)
-    if changed := changes(kept, kept.config):
-        raise refusal(folder, changed)
+    _refuse_another(folder, kept, kept.config, kept.corpus_fingerprint)
     return kept.config
 
 
-def changes(kept: RunFile, config: RunConfig) -> list[str]:
-    """The dotted names of what is no longer as it was."""
-    return differences(kept.what, config.what())
+def _refuse_another(folder: Path, kept: RunFile, config: RunConfig, fingerprint: str) -> None:
+    changed = differences(kept.what, config.what())
+    if kept.corpus_fingerprint != fingerprint:
+        changed.append("corpus (its texts)")
+    if changed:
+        raise UsageError(
+            f"{folder} was made with another {', '.join(changed)}; put that back to go on with it, "
+            "or start a new run with `digsite generate` in another --out"
+        )
 
 
 def differences(old: dict[str, Any], new: dict[str, Any], path: str = "") -> list[str]:
@@ -73,10 +74,3 @@ def differences(old: dict[str, Any], new: dict[str, Any], path: str = "") -> lis
         elif a != b:
             found.append(f"{path}{key}")
     return found
-
-
-def refusal(folder: Path, changed: list[str]) -> UsageError:
-    return UsageError(
-        f"{folder} was made with another {', '.join(changed)}; put that back to go on with it, "
-        "or start a new run with `digsite generate` in another --out"
-    )

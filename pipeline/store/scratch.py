@@ -1,13 +1,8 @@
 """A folder that is gone afterwards, for what must leave nothing behind."""
 
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from tempfile import TemporaryDirectory
 
 
-@contextmanager
-def scratch() -> Iterator[Path]:
-    """An empty folder in the system's place for such."""
-    with tempfile.TemporaryDirectory(prefix="digsite-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
+def scratch() -> TemporaryDirectory[str]:
+    """An empty folder in the system's place for such, to be entered."""
+    return TemporaryDirectory(prefix="digsite-", ignore_cleanup_errors=True)

@@ -7,6 +7,7 @@ tool_call tags; parallel calls are a list, their observations are joined as its 
 """
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 import orjson
@@ -40,7 +41,8 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     for rollout, _ in correct(record):
         system, *messages = rollout.trajectory.messages
         if fit(rollout.trajectory) and chat.dumped(messages) and not any(map(_tagged, messages)):
-            turns = [_turn(kind, group) for kind, group in _grouped(messages)]
+            # Neighbours of one role are one turn.
+            turns = [_turn(role, list(group)) for role, group in groupby(messages, key=lambda message: message.role)]
             tools = environment.offered
             spent = provenance(record, [system.content, tools, *(turn["value"] for turn in turns)])
             yield {"conversations": turns, "system": system.content, "tools": tools, **spent}
@@ -50,17 +52,6 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
 def _tagged(message: Message) -> bool:
     """Has a model written one of the marks that the formatter looks for?"""
     return message.role == "assistant" and any(tag in message.content + message.reasoning for tag in _TAGS)
-
-
-def _grouped(messages: list[Message]) -> list[tuple[str, list[Message]]]:
-    """Neighbours of one role, together."""
-    groups: list[tuple[str, list[Message]]] = []
-    for message in messages:
-        if groups and groups[-1][0] == message.role:
-            groups[-1][1].append(message)
-        else:
-            groups.append((message.role, [message]))
-    return groups
 
 
 def _turn(role: str, group: list[Message]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipeline import registry
 from pipeline.branching import base
 from tests.forks import branched
 from tests.records import accepted, batch, no_draft
@@ -9,13 +10,13 @@ from tests.records import accepted, batch, no_draft
 RECORDS = [*batch(), branched(), no_draft()]
 
 
-@pytest.fixture(params=base.names())
+@pytest.fixture(params=registry.names("branching"))
 def method(request):
     return base.load(request.param)
 
 
 def test_the_folder_holds_the_promised_methods():
-    assert set(base.names()) >= {"cso", "eef", "pivot"}
+    assert set(registry.names("branching")) >= {"cso", "eef", "pivot"}
 
 
 def test_docstring_names_the_method_and_its_paper(method):

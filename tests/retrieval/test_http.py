@@ -13,6 +13,7 @@ import pytest
 from pipeline.config import build
 from pipeline.corpus import Corpus
 from pipeline.errors import RetrievalError, UsageError
+from pipeline.llm import retry
 from pipeline.retrieval import http
 from pipeline.retrieval.http import HttpRetriever
 from pipeline.types import Hit
@@ -113,7 +114,7 @@ def test_nobody_at_the_address_is_told_at_once(tiny: Corpus) -> None:
 def test_trouble_is_waited_out_within_bounds(
     tiny: Corpus, monkeypatch: pytest.MonkeyPatch, failures: int, good: bool
 ) -> None:
-    monkeypatch.setattr(http, "BASE", 0.001)
+    monkeypatch.setattr(retry, "BASE", 0.001)
     seen: list[Any] = []
     healthy = result((BRIDGE, text(tiny, BRIDGE), 1.0))
     with server(lambda body: (500, b"") if 1 < len(seen) <= failures + 1 else healthy(body), seen) as url:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import episode
+from pipeline import episode, registry
 from pipeline.agents.site import Site
 from pipeline.branching import base, cso
 from pipeline.config import build
@@ -72,7 +72,7 @@ def lines(folder: Path) -> set[bytes]:
     return {line for path in (folder / FOLDER).glob("*.jsonl") for line in path.read_bytes().splitlines()}
 
 
-@pytest.mark.parametrize("method", base.names())
+@pytest.mark.parametrize("method", registry.names("branching"))
 def test_every_state_of_every_accepted_record_is_asked_about(tmp_path, site, records, method):
     done = run(tmp_path, site, records, method)
     wanted = [(r.key, s) for r in records if r.status is Status.ACCEPTED for s in base.load(method).states(r)]
