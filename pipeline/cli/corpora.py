@@ -104,6 +104,7 @@ class _Measured:
 def measure(settings: RunConfig, file: Questions, limit: Limit = None, json: options.Json = False) -> None:
     """How good the solver is on questions with known answers: the check of what difficulty is measured with."""
     from pipeline import measure as measuring
+    from pipeline.report.figures import percent, short
     from pipeline.run import prepare
 
     questions = measuring.read(file)[:limit]
@@ -114,22 +115,14 @@ def measure(settings: RunConfig, file: Questions, limit: Limit = None, json: opt
         tell.json(found.model_dump(mode="json"))
         return
     rows = [
-        (f.group, f.questions, _percent(f.exact), _percent(f.f1), _percent(f.solved), _number(f.least_steps),
-         _number(f.steps), _number(f.seen), _percent(f.recall), _percent(f.baseline))
+        (f.group, f.questions, percent(f.exact, 1), percent(f.f1, 1), percent(f.solved, 1), short(f.least_steps, 1),
+         short(f.steps, 1), short(f.seen, 1), percent(f.recall, 1), percent(f.baseline, 1))
         for f in found.figures
     ]  # fmt: skip
     heads = "group", "questions", "EM", "F1", "solved", "least steps", "steps", "passages", "all gold", "one search"
     tell.show(tell.table(*heads, rows=rows))
     tell.say(f"model {found.model}, k = {found.k}; 'one search' is the recall of one search for as many passages")
     tell.note(found.model)
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1%}"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
 
 
 def doctor(  # noqa: PLR0913, PLR0917 - options of the user

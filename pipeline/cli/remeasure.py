@@ -24,6 +24,7 @@ def remeasure(
 ) -> None:
     """Try the pairs of a run with another solver, those that were beyond its own too; by default [models.policy]."""
     from pipeline.cli import publish
+    from pipeline.report.figures import percent
     from pipeline.run import Run, prepare
     from pipeline.run.remeasure import recast
     from pipeline.run.remeasure import remeasure as measured
@@ -38,11 +39,10 @@ def remeasure(
     if json:
         tell.json({"model": config.models.names(), "run": str(folder), **found.model_dump()})
         return
-    rate = "–" if found.solve_rate is None else f"{found.solve_rate:.0%}"
     rows = [
         ("questions", found.questions),
         ("solved", found.solved),
-        ("mean solve rate", rate),
+        ("mean solve rate", percent(found.solve_rate)),
         ("opened", found.opened),
     ]
     tell.show(tell.table(found.solver, "", rows=rows))

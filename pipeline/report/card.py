@@ -18,7 +18,7 @@ from pipeline.config import RunConfig
 from pipeline.gates.licence import share_alike
 from pipeline.redact import clean
 from pipeline.report import money
-from pipeline.report.figures import Figures
+from pipeline.report.figures import Figures, percent, short
 from pipeline.types import Data, Draft
 
 # What the Hub knows by that name; any other licence is declared as `other` and named beside it.
@@ -123,14 +123,10 @@ def _ascii(text: str) -> str:
     )
 
 
-def _mean(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
-
-
 _JINJA.filters |= {
     "fence": fence,
     "code": code,
-    "mean": _mean,
-    "percent": "{:.0%}".format,
+    "short": short,
+    "percent": percent,
     "number": "{:,}".format,
 }

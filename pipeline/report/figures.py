@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.report.signatures import Signature
-from pipeline.types import Call, Data, Distractor, Lineage, Outcome, Usage
+from pipeline.types import Data, Lineage, Usage
 
 _Z = 1.959964
 
@@ -48,6 +48,15 @@ def counted(counts: Mapping[str, int]) -> tuple[Count, ...]:
     return tuple(Count(name=name, count=n) for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
+def short(amount: float | None, digits: int = 0) -> str:
+    """For a person; a dash where there is nothing to tell."""
+    return "–" if amount is None else f"{amount:,.{digits}f}"
+
+
+def percent(share: float | None, digits: int = 0) -> str:
+    return "–" if share is None else f"{share:.{digits}%}"
+
+
 class Target(Data):
     """All seeds of one wanted number of steps. The measured figures are those of fresh rollouts."""
 
@@ -60,23 +69,6 @@ class Target(Data):
     mean_difficulty: float | None
     """Of the accepted pairs, as the solve rate."""
     mean_solve_rate: float | None
-
-
-class Stage(Data):
-    """All drafts of one round, by what became of them: `drafts` is the sum of those after `none`."""
-
-    index: int
-    drafts: int
-    none: int
-    unsound: int
-    too_easy: int
-    unsolved: int
-    candidates: int
-    """Hard enough, but not accepted: fresh rollouts did not confirm them."""
-    accepted: int
-    """Those that a gate dropped afterwards too."""
-    mean_steps: float | None
-    """Mean over the drafts of the least steps of their correct rollouts."""
 
 
 class Review(Data):
@@ -114,51 +106,6 @@ class Controls(Data):
     """Of the controls that the early stop had cut, those for which full K names another cause."""
     rollouts_saved: float | None
     """Mean rollouts per such control that the early stop would not have run."""
-
-
-class Diversity(Data):
-    """Of the accepted pairs. Entropies are in bits."""
-
-    pairs: int
-    families: tuple[Count, ...]
-    answer_types: tuple[Count, ...]
-    relations: tuple[Count, ...]
-    openings: tuple[Count, ...]
-    answers: tuple[Count, ...]
-    passages: tuple[Count, ...]
-    relation_entropy: float
-    answer_type_entropy: float
-
-
-class Example(Data):
-    """One rollout that met a distractor."""
-
-    question: str
-    answer: str
-    distractor: Distractor
-    calls: tuple[Call, ...]
-    step: int
-    """The step (from 1) that first brought it."""
-    said: str
-    outcome: Outcome
-
-
-class Opposed(Data):
-    """Distractors of one kind, and the paired rollouts of the pairs whose overlay held one."""
-
-    kind: str
-    written: int
-    used: int
-    rejected: tuple[Count, ...]
-    """By the check that failed."""
-    met: Share
-    """Of the rollouts with the overlay."""
-    misled: Share
-    """Of those that met one."""
-    plain: Share
-    opposed: Share
-    """Correct rollouts without and with the overlay."""
-    example: Example | None
 
 
 class Figures(Data):

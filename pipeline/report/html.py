@@ -19,12 +19,12 @@ from pipeline import prompts
 from pipeline.config import RunConfig
 from pipeline.redact import clean
 from pipeline.report import money
-from pipeline.report.figures import Outside
-from pipeline.report.opposed import Opposition
+from pipeline.report.figures import Outside, counted, percent, short
+from pipeline.report.opposed import Opposition, rate
 from pipeline.report.rounds import Rounds
 from pipeline.report.tally import Tally
 from pipeline.report.traces import Item, grown, item
-from pipeline.report.variety import Variety
+from pipeline.report.variety import Variety, entropy
 from pipeline.types import Record, Status
 
 SHOWN = 10
@@ -42,10 +42,10 @@ def page(records: Iterable[Record], config: RunConfig, outside: Outside = Outsid
         f=(figures := tally.figures(outside)),
         money=money.rows(figures.paid, figures.accepted),
         money_heads=money.HEADS,
-        rounds=rounds.rows(),
+        rounds=rounds.stages,
         controls=rounds.controls(),
-        opposed=opposition.rows(),
-        diversity=variety.row(),
+        opposed=opposition.kinds,
+        variety=variety,
         config=config,
         settings=json.dumps({**config.shown(), "gates": config.gates.shown()}, indent=2),
         prompts={name: prompts.load(name).digest for name in prompts.names()},
@@ -108,10 +108,6 @@ def plain(name: str) -> str:
     return name.replace("_", " ")
 
 
-def short(amount: float | None, digits: int = 0) -> str:
-    return "–" if amount is None else f"{amount:,.{digits}f}"
-
-
 def _finalize(value: Any) -> Any:
     return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
@@ -129,5 +125,8 @@ _JINJA.filters |= {
     "changed": changed,
     "plain": plain,
     "short": short,
-    "percent": "{:.0%}".format,
+    "percent": percent,
+    "counted": counted,
+    "entropy": entropy,
+    "rate": rate,
 }

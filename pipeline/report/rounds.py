@@ -3,28 +3,40 @@
 from collections import Counter, defaultdict
 
 from pipeline import assess
-from pipeline.report.figures import Controls, Share, Stage
+from pipeline.report.figures import Controls, Share
 from pipeline.types import Draft, Label, Record, Round, correct
+
+
+class Stage:
+    """All drafts of one round."""
+
+    def __init__(self) -> None:
+        self.became: Counter[str] = Counter()
+        """How many got which label, or were `accepted` (those that a gate dropped afterwards too), or are `none`:
+        nothing usable was proposed. A `candidate` is hard enough, but fresh rollouts did not confirm it."""
+        self.steps: list[int] = []
+        """Of each draft that was solved, the least of its correct rollouts."""
+
+    @property
+    def mean_steps(self) -> float | None:
+        return sum(self.steps) / len(self.steps) if self.steps else None
 
 
 class Rounds:
     """Counts one record at a time."""
 
     def __init__(self) -> None:
-        self._became: dict[int, Counter[str]] = defaultdict(Counter)
-        self._steps: dict[int, list[int]] = defaultdict(list)
+        self.stages: dict[int, Stage] = defaultdict(Stage)
         self._controls: Counter[str] = Counter()
 
     def add(self, record: Record) -> None:
         for past in record.rounds:
-            counts = self._became[past.index]
+            stage = self.stages[past.index]
+            stage.became[_became(past, record)] += 1
             if past.draft is None:
-                counts["none"] += 1
                 continue
-            counts["drafts"] += 1
-            counts[_became(past, record)] += 1
             if steps := [verdict.steps for verdict in correct(past.verdicts)]:
-                self._steps[past.index].append(min(steps))
+                stage.steps.append(min(steps))
             if past.control:
                 self._control(past, past.draft, record.seed.target_steps)
 
@@ -39,24 +51,6 @@ class Rounds:
             counts["saved"] += len(tried) - past.decided
             counts["changed"] += (early and early.cause) != (late and late.cause)
 
-    def rows(self) -> tuple[Stage, ...]:
-        """By round."""
-        return tuple(self._row(index) for index in sorted(self._became))
-
-    def _row(self, index: int) -> Stage:
-        counts, steps = self._became[index], self._steps[index]
-        return Stage(
-            index=index,
-            drafts=counts["drafts"],
-            none=counts["none"],
-            unsound=counts[Label.UNSOUND],
-            too_easy=counts[Label.TOO_EASY],
-            unsolved=counts[Label.UNSOLVED],
-            candidates=counts[Label.CANDIDATE],
-            accepted=counts["accepted"],
-            mean_steps=sum(steps) / len(steps) if steps else None,
-        )
-
     def controls(self) -> Controls:
         counts = self._controls
         return Controls(
@@ -67,6 +61,8 @@ class Rounds:
 
 
 def _became(past: Round, record: Record) -> str:
+    if past.draft is None:
+        return "none"
     # Preset sage relaxes its last round: there a draft may be accepted although it was found too easy.
     if past is record.rounds[-1] and record.confirmed:
         return "accepted"

@@ -12,13 +12,13 @@ def test_what_was_written_met_and_believed_is_counted() -> None:
     counted = Opposition()
     for record in (*batch(), taught(1), taught(2)):
         counted.add(record)
-    (row,) = counted.rows()
+    ((kind, row),) = counted.kinds.items()
     k = len(taught(1).confirmation)
-    assert (row.kind, row.written, row.used) == (Kind.DOPPELGANGER, 4, 2)
-    assert [(count.name, count.count) for count in row.rejected] == [("marked", 2)]
-    assert (row.met.part, row.met.whole) == (2, 2 * k)
-    assert (row.misled.part, row.misled.whole) == (2, 2)
-    assert row.plain.part - row.opposed.part == 2 * taught(1).confirmation_verdicts[0].correct
+    assert (kind, row.written, row.used) == (Kind.DOPPELGANGER, 4, 2)
+    assert row.reasons == {"marked": 2}
+    assert row.met == {True: 2, False: 2 * k - 2}
+    assert row.misled == {True: 2}
+    assert row.plain[True] - row.opposed[True] == 2 * taught(1).confirmation_verdicts[0].correct
     assert row.example
     assert (row.example.outcome, row.example.said, row.example.step) == (Outcome.MISLED, "1399", 1)
 
