@@ -232,14 +232,9 @@ def slug(path: Path) -> str:
     return name[:64] or "corpus"
 
 
-def build(
-    *,
-    preset: str = "default",
-    file: Path | None = None,
-    values: dict[str, Any] | None = None,
-    sets: Sequence[str] = (),
-) -> RunConfig:
-    """The configuration of preset, TOML file, `values` (a nested tree) and `a.b=c` settings, later ones winning.
+def build(*, file: Path | None = None, values: dict[str, Any] | None = None, sets: Sequence[str] = ()) -> RunConfig:
+    """The configuration of preset, TOML file, `values` (a nested tree) and `a.b=c` settings, later ones winning. The
+    last three may name the preset.
 
     Raises UsageError, one line that names the key, on anything unknown or out of range.
     """
@@ -251,7 +246,7 @@ def build(
             raise UsageError(f"cannot read {file}: {error}") from error
     for layer in (values or {}, *map(_setting, sets)):
         tree = _merged(tree, layer)
-    preset = tree.get("preset", preset)
+    preset = tree.get("preset", "default")
     if preset not in PRESETS:
         raise UsageError(f"no preset '{preset}'; known: {', '.join(PRESETS)}")
     # Each agent's limits have defaults of their own, so that one of them can be set without the others.

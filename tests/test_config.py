@@ -18,7 +18,7 @@ def test_later_settings_win(tmp_path: Path) -> None:
 
 
 def test_a_preset_is_a_base_that_settings_may_change() -> None:
-    built = config.build(preset="sage", sets=["loop.audit=true"])
+    built = config.build(values={"preset": "sage"}, sets=["loop.audit=true"])
     assert built.loop.audit
     assert not built.loop.early_stop
     assert built.loop.feedback_rollouts == "one"

@@ -104,7 +104,7 @@ def seeded(target: int = 3) -> Seed:
 
 
 def run(cast: Cast, *sets: str, target: int = 3, preset: str = "default") -> Record:
-    settings = config.build(preset=preset, sets=["retrieval.k=1", "loop.control_share=0", *sets])
+    settings = config.build(values={"preset": preset}, sets=["retrieval.k=1", "loop.control_share=0", *sets])
     site = Site(config=settings, llm=ScriptedLLM(cast), retriever=SHELF, lineage=LINEAGE)
     return asyncio.run(dig(seeded(target), site))
 

@@ -122,7 +122,7 @@ def test_what_is_kept(rule: TeacherConfig, made: Lesson, wanted: bool) -> None:
 
 
 def test_the_preset_keeps_by_the_papers_rule() -> None:
-    rule = config.build(preset="ragshaper").teacher
+    rule = config.build(values={"preset": "ragshaper"}).teacher
     assert (rule.keep, rule.f1, rule.injected, rule.injected_again, rule.resisted) == ("f1", 0.9, 2, 0.5, False)
 
 

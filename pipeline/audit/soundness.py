@@ -7,8 +7,8 @@ from pipeline.text import contains, normalise
 from pipeline.types import Cause, Draft, Finding
 
 
-def _fatal(check: str, detail: str, *hops: int, cause: Cause = Cause.GENERATOR_ERROR) -> Finding:
-    return Finding(check=check, cause=cause, fatal=True, hops=hops, detail=detail)
+def _fatal(check: str, detail: str, *hops: int) -> Finding:
+    return Finding(check=check, cause=Cause.GENERATOR_ERROR, fatal=True, hops=hops, detail=detail)
 
 
 def no_question(draft: Draft, evidence: Evidence) -> list[Finding]:

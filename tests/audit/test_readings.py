@@ -153,7 +153,7 @@ def test_all_are_on_with_a_real_reader_and_the_oracle_with_the_embedded_one_unle
     assert build(values={"models": real}).checks_run() == every
     assert build().checks_run() == ("oracle",)
     assert build(sets=["checks.run=[]"]).checks_run() == ()
-    assert build(preset="sage", values={"models": real}).checks_run() == ()
+    assert build(values={"preset": "sage", "models": real}).checks_run() == ()
     assert (
         build(values={"models": {**real, "reader": {"provider": "embedded", "model": "embedded"}}}).checks_run() == ()
     )

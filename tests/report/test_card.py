@@ -68,7 +68,7 @@ def test_it_says_where_one_model_played_several_roles():
 
 
 def test_a_preset_without_confirmation_says_so():
-    assert "This preset confirms nothing" in made(accepted(), config=build(preset="sage"))
+    assert "This preset confirms nothing" in made(accepted(), config=build(values={"preset": "sage"}))
     assert "This preset confirms nothing" not in made(accepted())
 
 

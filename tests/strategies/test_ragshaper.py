@@ -48,9 +48,8 @@ class Curated(Cast):
 
 
 def site(cast: Cast, *sets: str, preset: str = "default") -> Site:
-    settings = config.build(
-        preset=preset, sets=["strategy=ragshaper", "retrieval.k=1", "loop.control_share=0", "tree.branching=0", *sets]
-    )
+    fixed = ["strategy=ragshaper", "retrieval.k=1", "loop.control_share=0", "tree.branching=0"]
+    settings = config.build(values={"preset": preset}, sets=[*fixed, *sets])
     return Site(config=settings, llm=ScriptedLLM(cast), retriever=SHELF, lineage=LINEAGE)
 
 
@@ -171,9 +170,9 @@ def test_how_many_asks_for_a_fact() -> None:
 
 
 def test_the_preset_has_the_papers_numbers() -> None:
-    tree = config.build(preset="ragshaper").tree
+    tree = config.build(values={"preset": "ragshaper"}).tree
     assert (tree.branching, tree.branching_depth, tree.depth, tree.paths, tree.hops) == (0.5, 2, 30, 2, 3)
-    assert config.build(preset="ragshaper").strategy == "ragshaper"
+    assert config.build(values={"preset": "ragshaper"}).strategy == "ragshaper"
 
 
 def test_a_proposal_s_arguments_are_those_of_the_tool() -> None:
