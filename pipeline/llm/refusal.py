@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipeline.llm.base import Finish
 from pipeline.llm.retry import Failure, Kind
-from pipeline.llm.wire import REFUSABLE, Dialect
+from pipeline.llm.wire import Dialect
 
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|context (?:length|size|window)|maximum context|n_ctx\b"
@@ -19,17 +19,18 @@ _OVERFLOW = re.compile(
 )
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance|payment", re.IGNORECASE)
 _FILTER = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
-_ALIASES = {
-    "tools": r"tool-call-parser|enable-auto-tool-choice|support (?:tools|tool use|function calling)|\btools\b",
-    "tool_choice": "tool_choice",
-    "response_format": r"response_format|json_schema|structured output",
+REFUSABLE = {
+    "parallel_tool_calls": r"parallel_tool_calls",
     "max_completion_tokens": r"max_completion_tokens|max_tokens",
+    "response_format": r"response_format|json_schema|structured output",
     "temperature": r"\btemperature\b",
     "top_p": r"\btop_p\b",
     "seed": r"\bseed\b",
     "strict": r"\bstrict\b",
-    "parallel_tool_calls": r"parallel_tool_calls",
+    "tool_choice": r"tool_choice",
+    "tools": r"tool-call-parser|enable-auto-tool-choice|support (?:tools|tool use|function calling)|\btools\b",
 }
+"""What a server may refuse, and by which words it is told; more telling names first: `tool_choice` before `tools`."""
 _BUSY = (408, 409, 425, 429)
 _KINDS: dict[int, Kind] = {429: "throttled", 500: "inside"}
 
@@ -70,9 +71,9 @@ def judged(refusal: Refusal, without: Dialect, taken: Dialect = frozenset()) -> 
         return Verdict(said, Failure(said, _KINDS.get(status, "passing"), after=refusal.after))
     if _FILTER.search(text):
         return Verdict(f"{refusal.model} would not answer a request ({refusal.said})", finish=Finish.CONTENT_FILTER)
-    for name in REFUSABLE:
+    for name, told in REFUSABLE.items():
         # `auto` may be taken where the name of a tool is not.
-        if name not in without and (name not in taken or name == "tool_choice") and re.search(_ALIASES[name], text):
+        if name not in without and (name not in taken or name == "tool_choice") and re.search(told, text):
             return Verdict(refusal.said, lacks=name)
     said = f"{refusal.endpoint} takes no request of ours ({status}: {refusal.said})"
     if taken:

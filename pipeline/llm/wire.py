@@ -13,18 +13,6 @@ from pipeline.llm.base import Request, Schema, Tool
 from pipeline.types import Message, ToolCall, sha256
 
 _UNSTRICT = ("title", "default", "description", "maxLength", "minLength", "pattern", "format")
-REFUSABLE = (
-    "parallel_tool_calls",
-    "max_completion_tokens",
-    "response_format",
-    "temperature",
-    "top_p",
-    "seed",
-    "strict",
-    "tool_choice",
-    "tools",
-)
-"""What a server may refuse, more telling names first: `tool_choice` before `tools`."""
 Dialect = frozenset[str]
 
 

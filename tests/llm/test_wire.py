@@ -8,7 +8,8 @@ import pytest
 from pipeline.agents.judge import VERDICT
 from pipeline.agents.tools import GENERATOR_TOOLS, SOLVER_TOOLS
 from pipeline.llm.base import Request
-from pipeline.llm.wire import REFUSABLE, body, strictly, wire_seed
+from pipeline.llm.refusal import REFUSABLE
+from pipeline.llm.wire import body, strictly, wire_seed
 from pipeline.types import Message, ToolCall
 
 ASKED = (Message(role="system", content="Be good."), Message(role="user", content="Who?"))
