@@ -54,7 +54,8 @@ def read(text: str, known: Iterable[str]) -> Review:
     keys, seen = set(known), Counter[str]()
     marks: list[bool | None] = []
     try:
-        rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), dialect=_dialect(text)))
+        filled = io.StringIO(text.removeprefix("\ufeff"), newline="")
+        rows = list(csv.DictReader(filled, delimiter=_delimiter(text)))
     except csv.Error as error:
         raise UsageError(f"the sheet cannot be read: {error}") from error
     if not rows or not {"key", "verdict"} <= set(rows[0]):
@@ -75,14 +76,10 @@ def read(text: str, known: Iterable[str]) -> Review:
     )
 
 
-def _dialect(text: str) -> type[csv.Dialect]:
+def _delimiter(text: str) -> str:
     """Spreadsheets of some countries part cells by semicolons."""
-    head = text.removeprefix("\ufeff").splitlines()[0] if text.strip() else ""
-
-    class Found(csv.excel):
-        delimiter = ";" if head.count(";") > head.count(",") else ","
-
-    return Found
+    head = next(iter(text.splitlines()), "")
+    return ";" if head.count(";") > head.count(",") else ","
 
 
 def _cell(text: str) -> str:

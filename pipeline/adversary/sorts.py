@@ -62,8 +62,7 @@ _DOERS = {
 
 def sort(text: str) -> str:
     """The noun phrase of "... is a <phrase>" in the first sentence, or nothing."""
-    parts = sentences(text)
-    found = _IS_A.search(_ASIDE.sub("", text[parts[0].start : parts[0].end])) if parts else None
+    found = _IS_A.search(_ASIDE.sub("", _first(text)))
     return found.group(1).lower() if found else ""
 
 
@@ -101,18 +100,22 @@ def is_person(text: str) -> bool:
 
 def is_dated(text: str) -> bool:
     """Does the opening tell when its subject was born, or lived? Then it surely is a person."""
-    parts = sentences(text)
-    first = text[parts[0].start : parts[0].end][:240] if parts else ""
+    first = _first(text)[:240]
     return is_person(text) and bool(_BORN.search(first) or _LIFE.search(_IS.split(first, maxsplit=1)[0]))
 
 
 def is_dead(text: str) -> bool:
     """Does the text give a year of death, tell of a death, or a birth too long ago?"""
-    parts = sentences(text)
-    first = text[parts[0].start : parts[0].end][:240] if parts else ""
+    first = _first(text)[:240]
     head = _IS.split(first, maxsplit=1)[0]
     if _LIFE.search(head) or any(not told["name"] or told["name"] in head for told in _DIED.finditer(text)):
         return True
     born = _BORN.search(first)
     year = _YEAR.search(first, born.end()) if born else None
     return year is not None and int(year.group()) <= _OLDEST
+
+
+def _first(text: str) -> str:
+    """The first sentence."""
+    parts = sentences(text)
+    return text[parts[0].start : parts[0].end] if parts else ""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import orjson
 
-from pipeline.agents.loop import Agent, Desk, carry_out, converse
+from pipeline.agents.loop import Agent, Desk, carry_out, converse, identity
 from pipeline.agents.parse import parse
 from pipeline.agents.site import Site
 from pipeline.agents.tools import EXPLORE, OPEN, SEARCH, ExploreArguments, shown
@@ -125,7 +125,7 @@ class _Growth:
             raise FormatError("The query holds no word.")
         if asked.tool == "open" and asked.argument not in desk.passages:
             raise FormatError(f"The path holds no passage '{asked.argument[:40]}'.")
-        if asked.tool != "leave" and _identity(asked, desk) in self.tried:
+        if asked.tool != "leave" and identity(asked.tool, asked.argument, desk) in self.tried:
             raise FormatError("This action was tried before; take another one.")
 
     async def _taken(self, asked: ExploreArguments, held: list[Passage]) -> tuple[Call, list[Passage]]:
@@ -138,18 +138,11 @@ class _Growth:
 
     def _note(self, asked: ExploreArguments, held: list[Passage], outcome: str) -> None:
         told = {"tool": asked.tool, "argument": asked.argument, "outcome": outcome}
-        self.tried[_identity(asked, _desk(held))] = told
+        self.tried[identity(asked.tool, asked.argument, _desk(held))] = told
 
 
 def _desk(held: Iterable[Passage]) -> Desk:
     return Desk(passages={passage.shown_id: passage for passage in held})
-
-
-def _identity(asked: ExploreArguments, desk: Desk) -> tuple[str, str]:
-    """What makes two actions the same: the words of a query, the document of an opened passage."""
-    if asked.tool == "search":
-        return asked.tool, " ".join(words(asked.argument))
-    return asked.tool, desk.passages[asked.argument].document_id
 
 
 def new_titles(call: Call, found: Iterable[Passage], held: Iterable[Passage]) -> tuple[str, ...]:

@@ -166,14 +166,13 @@ async def _look(box: Toolbox, desk: Desk, call: ToolCall) -> str:
         if not words(argument):
             raise FormatError("The query holds no word.")
         passages = [hit.passage for hit in await box.retriever.search(argument, box.k)]
-        same = " ".join(words(argument))
     else:
         argument = parse(OpenArguments, call.arguments).passage_id.strip()
         if argument not in desk.passages:
             raise FormatError(f"No search has returned a passage '{argument[:40]}'.")
         passages = _window(await box.retriever.document(desk.passages[argument].document_id), desk.passages[argument])
-        same = desk.passages[argument].document_id
-    repeat = any(earlier.tool == call.name and _identity(earlier, desk) == same for earlier in desk.calls)
+    same = identity(call.name, argument, desk)
+    repeat = any(identity(earlier.tool, earlier.argument, desk) == same for earlier in desk.calls)
     desk.passages |= {passage.shown_id: passage for passage in passages}
     ids = tuple(passage.id for passage in passages)
     made: dict[str, Any] = {"tool": call.name, "argument": argument, "passage_ids": ids, "repeat": repeat}
@@ -188,6 +187,6 @@ def _window(passages: list[Passage], opened: Passage) -> list[Passage]:
     return passages[start : start + OPENED]
 
 
-def _identity(call: Call, desk: Desk) -> str:
-    """What makes two calls of one tool the same: the words of a query, the document of an opened passage."""
-    return " ".join(words(call.argument)) if call.tool == "search" else desk.passages[call.argument].document_id
+def identity(tool: str, argument: str, desk: Desk) -> tuple[str, str]:
+    """What makes two calls the same: the words of a query, the document of an opened passage."""
+    return tool, " ".join(words(argument)) if tool == "search" else desk.passages[argument].document_id

@@ -6,28 +6,17 @@ subject may have many pages, so here one is looked for by what is asked of it.
 """
 
 from collections.abc import Iterable
-from typing import Protocol
 
 from pipeline.assess import holds
+from pipeline.embedded.observed import Seen
 from pipeline.retrieval.base import Retriever
 from pipeline.text import contains, dates, normalise, numbers, sentences, words
-from pipeline.types import AnswerType, Cause, Draft, Finding
+from pipeline.types import AnswerType, Cause, Draft, Finding, Passage
 
 LEAST = 2
 """Words that the quote must say beside its answer; with one, any sentence about the subject would say as much."""
 SHARE = 0.8
 FILLERS = frozenset("a an the of in on at by to for from with as that which who it its he she his her was is".split())
-
-
-class Named(Protocol):
-    """A passage, as it is stored or as an agent saw it."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def text(self) -> str: ...
 
 
 async def another_answer(draft: Draft, retriever: Retriever, k: int) -> list[Finding]:
@@ -44,8 +33,8 @@ async def another_answer(draft: Draft, retriever: Retriever, k: int) -> list[Fin
     return [Finding(check="another_answer", cause=Cause.AMBIGUOUS, fatal=True, hops=hops, detail=detail)]
 
 
-def rival(draft: Draft, own: str, passages: Iterable[Named]) -> Named | None:
-    """The first passage that answers the last step otherwise, that of the id `own` apart."""
+def rival(draft: Draft, own: str, passages: Iterable[Passage | Seen]) -> Passage | Seen | None:
+    """The first passage, stored or as an agent saw it, that answers the last step otherwise, that of `own` apart."""
     said, subject = _said(draft), _subject(draft)
     for passage in passages if said else ():
         if passage.id != own and holds(f"{passage.title} {passage.text}", subject):

@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 
-from pipeline.cli.tell import screen, table, words
+from pipeline.cli.tell import Screen, table, words
 from pipeline.types import Record, Seed, Status
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Progress:
 
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
-        self._screen = screen(error=True)
+        self._screen = Screen(error=True)
         self._said = 0.0
         self._known: set[str] = set()
         live = self._screen.is_terminal and not self._screen.is_dumb_terminal

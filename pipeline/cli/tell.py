@@ -53,18 +53,14 @@ def _drain(stream: TextIO) -> None:
     os.close(nowhere)
 
 
-def screen(*, error: bool = False) -> Screen:
-    return Screen(error=error)
-
-
 def say(line: str, *, style: str = "") -> None:
     """One line on stderr, never wrapped, so that a script can read it."""
-    screen(error=True).print(words(line, style=style), soft_wrap=True)
+    Screen(error=True).print(words(line, style=style), soft_wrap=True)
 
 
 def show(*parts: RenderableType) -> None:
     """Onto stdout."""
-    screen().print(*parts, sep="\n")
+    Screen(error=False).print(*parts, sep="\n")
 
 
 def words(text: object, *, style: str = "") -> Text:
@@ -91,7 +87,7 @@ def table(*heads: str, rows: Iterable[Iterable[object]]) -> Table:
 def note(model: str) -> None:
     """Say whose figures were just shown, where that matters; on stderr, since a script reads the model's name."""
     if "embedded" in model.split(" + "):
-        screen(error=True).print(words(LOOP, style="dim"), soft_wrap=True)
+        say(LOOP, style="dim")
 
 
 def lines(values: Iterable[Any]) -> None:

@@ -41,12 +41,6 @@ class Aim(Data):
     rivals: tuple[Passage, ...] = ()
     """Passages on other things of the answer's sort: their titles are wrong answers that sound right."""
 
-    def passage(self) -> dict[str, str]:
-        return {"title": self.source.title, "text": self.source.text}
-
-    def others(self) -> list[dict[str, str]]:
-        return [{"title": rival.title, "text": rival.text} for rival in self.rivals]
-
 
 class Writing(Data):
     """What one try gave; nothing where the model had nothing to say or could not be read."""
@@ -85,11 +79,11 @@ async def write(kind: str, aim: Aim, site: Site, sample: int) -> Writing:
         f"distractor/{kind}",
         kind=kind,
         query=aim.query,
-        passage=aim.passage(),
+        passage=aim.source.model_dump(include={"title", "text"}),
         quote=aim.quote,
         asked=aim.asked,
         answer=aim.answer,
-        rivals=aim.others(),
+        rivals=[rival.model_dump(include={"title", "text"}) for rival in aim.rivals],
     )
     output, usage = await structured(
         site.llm, site.config.models.of("writer"), messages, WRITE, WriteOutput, sample=sample

@@ -5,9 +5,10 @@ who may search, revises them.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pipeline.agents.curator import grow, steps
-from pipeline.agents.loop import Agent, Desk, converse
+from pipeline.agents.loop import Desk, converse
 from pipeline.agents.site import Site
 from pipeline.agents.tools import COMPOSE, COMPOSER_TOOLS, ComposeArguments, shown
 from pipeline.errors import FormatError
@@ -62,18 +63,11 @@ async def _composed(seed: Seed, site: Site, tree: Tree, leaf: int) -> Proposal:
             keeps_to_the_rules(draft, settings.hops)
         return draft
 
-    agent = Agent(
-        llm=site.llm,
-        model=site.config.models.of("generator"),
-        tools=COMPOSER_TOOLS if settings.composer_searches else (COMPOSE,),
-        limits=site.config.generator.model_copy(update={"searches": settings.composer_searches}),
-        retriever=retriever,
-        k=site.config.retrieval.k,
-        accept=accept,
-    )
+    tools = COMPOSER_TOOLS if settings.composer_searches else (COMPOSE,)
+    composer = replace(sage.agent(seed, site, tools, settings.composer_searches), accept=accept)
     desk = Desk(passages={passage.shown_id: passage for passage in passages.values()})
     async with deadline(site.config.how.rollout_seconds):
-        trajectory = await converse(agent, messages, sample=seed.draw, desk=desk)
+        trajectory = await converse(composer, messages, sample=seed.draw, desk=desk)
     draft = to_draft(trajectory.final, desk, ComposeArguments) if trajectory.final else None
     return Proposal(
         trajectory=trajectory, draft=draft, tree=tree.model_copy(update={"composed": leaf if draft else None})

@@ -24,7 +24,7 @@ async def propose(seed: Seed, site: Site) -> Proposal:
         search_budget=site.config.generator.searches,
     )
     desk = Desk(passages={seed.passage.shown_id: seed.passage})
-    return await _run(_agent(seed, site, GENERATOR_TOOLS, site.config.generator.searches), messages, desk, seed.draw)
+    return await _run(agent(seed, site, GENERATOR_TOOLS, site.config.generator.searches), messages, desk, seed.draw)
 
 
 async def revise(seed: Seed, site: Site, rounds: Sequence[Round], feedback: Feedback) -> Proposal:
@@ -57,11 +57,12 @@ async def revise(seed: Seed, site: Site, rounds: Sequence[Round], feedback: Feed
             raise FormatError("The question must differ from the draft and from the earlier ones.")
         return draft
 
-    agent = replace(_agent(seed, site, tools, searches), accept=accept)
-    return await _run(agent, messages, desk, seed.draw)
+    reviser = replace(agent(seed, site, tools, searches), accept=accept)
+    return await _run(reviser, messages, desk, seed.draw)
 
 
-def _agent(seed: Seed, site: Site, tools: tuple[Tool, ...], searches: int) -> Agent:
+def agent(seed: Seed, site: Site, tools: tuple[Tool, ...], searches: int) -> Agent:
+    """Who proposes or revises: it searches the side of its seed alone."""
     return Agent(
         llm=site.llm,
         model=site.config.models.of("refiner" if tools[-1] is REVISE else "generator"),
