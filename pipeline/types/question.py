@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Literal
 
 from pipeline.types.corpus import Passage
-from pipeline.types.data import Data
+from pipeline.types.data import Data, Lean, lean
 from pipeline.types.distractor import Kind
 
 
@@ -14,7 +14,8 @@ class AnswerType(StrEnum):
     NUMBER = "number"
 
 
-class Hop(Data):
+@lean
+class Hop(Lean):
     """One link of the evidence chain. `quote` is a verbatim slice of the passage's text and holds the answer."""
 
     sub_question: str
@@ -53,7 +54,8 @@ class Draft(Data):
     negative_aspect: tuple[NegativeAspect, ...] = ()
 
 
-class Seed(Data):
+@lean
+class Seed(Lean):
     """One planned attempt. `key` is the identity of its journal line."""
 
     key: str

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from pipeline.types.assessment import Assessment
-from pipeline.types.data import Data
+from pipeline.types.data import Data, Lean, lean
 from pipeline.types.distractor import Opposition
 from pipeline.types.fork import Fork
 from pipeline.types.lesson import Lesson
@@ -82,7 +82,8 @@ class Feedback(Data):
     hops: tuple[int, ...] = ()
 
 
-class Round(Data):
+@lean
+class Round(Lean):
     """One draft and all that was found out about it. Round 0 is the generator's, later ones the refiner's."""
 
     index: int
@@ -120,7 +121,8 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-class Lineage(Data):
+@lean
+class Lineage(Lean):
     """Where a record comes from."""
 
     run: str
