@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-from pipeline.assess import found
 from pipeline.text import normalise
 from pipeline.types import Data, Draft, Record, Rollout, Stop, Verdict
 
@@ -56,16 +55,15 @@ class Process(Data):
 
 def process(draft: Draft, rollout: Rollout, verdict: Verdict) -> Process:
     """The fields of one rollout of `draft`."""
-    at = found_at(draft, rollout, verdict)
     return Process(
         sample=rollout.sample,
         hit_step=verdict.hit_step,
-        found_at=at,
+        found_at=verdict.found_at,
         steps=verdict.steps,
         useful_steps=useful_steps(rollout),
-        hit_rate=hit_rate(at),
-        deviation=abs(verdict.steps - len(at)),
-        efficiency=efficiency(at, verdict),
+        hit_rate=hit_rate(verdict.found_at),
+        deviation=abs(verdict.steps - len(verdict.found_at)),
+        efficiency=efficiency(verdict),
         failure=failure(draft, rollout, verdict),
     )
 
@@ -79,17 +77,13 @@ def measured(record: Record) -> Iterator[tuple[Draft, Rollout, Verdict]]:
             yield last.draft, rollout, verdict
 
 
-def found_at(draft: Draft, rollout: Rollout, verdict: Verdict) -> tuple[int | None, ...]:
-    """For each hop the step that first brought its evidence, read again only for a journal without it."""
-    return verdict.found_at or found(draft, rollout)
-
-
 def hit_rate(at: tuple[int | None, ...]) -> float:
     """Of the hops, by where they were `found_at`, those whose evidence was seen."""
     return (len(at) - at.count(None)) / len(at)
 
 
-def efficiency(at: tuple[int | None, ...], verdict: Verdict) -> float:
+def efficiency(verdict: Verdict) -> float:
+    at = verdict.found_at
     return 2 * (len(at) - at.count(None)) / (len(at) + verdict.calls)
 
 
@@ -127,4 +121,4 @@ def failure(draft: Draft, rollout: Rollout, verdict: Verdict) -> Failure | None:
         return Failure.UNSUPPORTED
     if normalise(rollout.answer) in {normalise(hop.answer) for hop in draft.hops[:-1]}:
         return Failure.PREMATURE
-    return Failure.MISSED_EVIDENCE if None in found_at(draft, rollout, verdict) else Failure.MISREAD
+    return Failure.MISSED_EVIDENCE if None in verdict.found_at else Failure.MISREAD

@@ -29,7 +29,7 @@ def _branch(record: Record, w: World, state: tuple[int, int], n: int, style: Sty
         update={"messages": (*before.messages[: state[1]], *after.messages[state[1] :])}
     )
     made = made.model_copy(update={"trajectory": spliced})
-    return Branch(rollout=made, verdict=records.verdict(w, made))
+    return Branch(rollout=made, verdict=records.verdict(w, made, record.draft))
 
 
 def _source(record: Record, sample: int) -> Rollout:

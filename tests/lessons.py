@@ -5,6 +5,7 @@ from typing import Literal
 
 import orjson
 
+from pipeline import assess
 from pipeline.agents.tools import render
 from pipeline.encounters import encounters
 from pipeline.types import (
@@ -59,7 +60,7 @@ def lesson(draft: Draft, w: World, searches: Searches, answer: str, sample: int 
     made, right = played(draft.question, searches, answer, sample), answer == draft.answer
     verdict = Verdict(
         sample=sample, right=right, supported=right, method="exact", steps=made.trajectory.steps,
-        calls=len(made.trajectory.calls), hit_step=None,
+        calls=len(made.trajectory.calls), hit_step=None, found_at=assess.found(draft, made),
     )  # fmt: skip
     met = encounters(draft, [lie(w)], made, correct=right)
     return Lesson(rollout=made, verdict=verdict, f1=float(right), encounters=met, kept=right)

@@ -137,14 +137,14 @@ def rollout(w: World, d: Draft, sample: int, style: Style = "right") -> Rollout:
     return Rollout(sample=sample, trajectory=trajectory(opening, searches, final, stop), answer=answer)
 
 
-def verdict(w: World, r: Rollout, d: Draft | None = None) -> Verdict:  # without `d` as in journals of old
+def verdict(w: World, r: Rollout, d: Draft) -> Verdict:
     calls = [call for call in r.trajectory.calls if not call.repeat]
     hit = next((i for i, call in enumerate(calls, 1) if w.town.id in call.passage_ids), None)
     right = r.answer not in ("", w.wrong)
     return Verdict(
         sample=r.sample, right=right, supported=hit is not None, method="exact" if r.answer else "none",
         usage=Usage(calls=1, prompt_tokens=150, completion_tokens=5) if r.answer and r.answer != w.year else Usage(),
-        steps=len(calls), calls=len(r.trajectory.calls), hit_step=hit, found_at=assess.found(d, r) if d else (),
+        steps=len(calls), calls=len(r.trajectory.calls), hit_step=hit, found_at=assess.found(d, r),
     )  # fmt: skip
 
 

@@ -89,7 +89,16 @@ def test_other_evidence_that_names_subject_and_answer_supports_too() -> None:
 
 def verdicts(steps: list[int | None]) -> list[Verdict]:
     return [
-        Verdict(sample=n, right=s is not None, supported=True, method="exact", steps=s or 9, calls=9, hit_step=None)
+        Verdict(
+            sample=n,
+            right=s is not None,
+            supported=True,
+            method="exact",
+            steps=s or 9,
+            calls=9,
+            hit_step=None,
+            found_at=(),
+        )
         for n, s in enumerate(steps)
     ]
 

@@ -16,7 +16,7 @@ DRAFT = draft(W)
 
 def fields(style):
     r = rollout(W, DRAFT, 0, style)
-    return process.process(DRAFT, r, verdict(W, r))
+    return process.process(DRAFT, r, verdict(W, r, DRAFT))
 
 
 def searching(*found, answer=W.year):
@@ -50,7 +50,7 @@ def test_a_shortcut_deviates_and_misses_a_hop():
 def test_a_step_that_brings_nothing_new_is_not_useful():
     r = searching([W.bridge], [W.bridge], [], [W.engineer, W.bridge])
     assert r.trajectory.steps == 4
-    assert process.process(DRAFT, r, verdict(W, r)).useful_steps == 2
+    assert process.process(DRAFT, r, verdict(W, r, DRAFT)).useful_steps == 2
 
 
 def test_another_passage_that_says_the_same_counts_as_the_evidence():
@@ -70,18 +70,18 @@ def test_another_passage_that_says_the_same_counts_as_the_evidence():
 )
 def test_a_wrong_answer_has_a_computed_cause(answer, found, cause):
     r = searching(found, answer=answer)
-    wrong = verdict(W, r).model_copy(update={"right": False})
+    wrong = verdict(W, r, DRAFT).model_copy(update={"right": False})
     assert process.failure(DRAFT, r, wrong) is cause
 
 
 def test_right_without_evidence_and_no_answer_are_failures_of_their_own():
     r = searching([W.noise[0]])
-    assert process.failure(DRAFT, r, verdict(W, r)) is Failure.UNSUPPORTED
+    assert process.failure(DRAFT, r, verdict(W, r, DRAFT)) is Failure.UNSUPPORTED
     silent = rollout(W, DRAFT, 0, "silent")
-    assert process.failure(DRAFT, silent, verdict(W, silent)) is Failure.OUT_OF_BUDGET
+    assert process.failure(DRAFT, silent, verdict(W, silent, DRAFT)) is Failure.OUT_OF_BUDGET
     stopped = silent.trajectory.model_copy(update={"stop": Stop.FORMAT_ERRORS})
     silent = silent.model_copy(update={"trajectory": stopped})
-    assert process.failure(DRAFT, silent, verdict(W, silent)) is Failure.FORMAT
+    assert process.failure(DRAFT, silent, verdict(W, silent, DRAFT)) is Failure.FORMAT
 
 
 def test_of_a_record_the_rollouts_count_that_difficulty_rests_on():

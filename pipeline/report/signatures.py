@@ -3,10 +3,9 @@ retrievals per solve, the step of the first hit, and whether prior knowledge alo
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
 
-from pipeline.process import found_at, hit_rate, measured
-from pipeline.types import Data, Record
+from pipeline.process import hit_rate
+from pipeline.types import Data, Record, correct
 
 
 class Signature(Data):
@@ -14,52 +13,53 @@ class Signature(Data):
 
     side: str
     solves: int
-    retrievals_per_solve: float | None
+    retrievals_per_solve: float
     first_hit: float | None
-    hit_rate: float | None
+    hit_rate: float
     """Mean share of the hops whose evidence such a rollout saw."""
     prior_knowledge: float | None = None
     """Share of the questions that a try of the closed-book check knew; None where nobody tried."""
+
+
+class _Sums:
+    """Of one side."""
+
+    def __init__(self) -> None:
+        self.solves = self.steps = self.hits = self.hit_steps = self.probed = self.known = 0
+        self.hit_rates = 0.0
 
 
 class Signatures:
     """Counts one accepted record at a time."""
 
     def __init__(self) -> None:
-        self._steps: dict[str, list[int]] = defaultdict(list)
-        self._hits: dict[str, list[int]] = defaultdict(list)
-        self._rates: dict[str, list[float]] = defaultdict(list)
-        self._known: dict[str, list[bool]] = defaultdict(list)
+        self._sides: dict[str, _Sums] = defaultdict(_Sums)
 
     def add(self, record: Record) -> None:
-        side, last = record.seed.side, record.last
+        sums, last = self._sides[record.seed.side], record.last
         closed = [p.right for p in last.probes if p.check == "closed_book"] if last else []
         if closed:
-            self._known[side].append(any(closed))
-        steps, hits, rates = self._steps[side], self._hits[side], self._rates[side]
-        for draft, rollout, verdict in measured(record):
-            if verdict.correct:
-                at = found_at(draft, rollout, verdict)
-                steps.append(verdict.steps)
-                rates.append(hit_rate(at))
-                if verdict.hit_step is not None:
-                    hits.append(verdict.hit_step)
+            sums.probed += 1
+            sums.known += any(closed)
+        for verdict in correct(record.measured):
+            sums.solves += 1
+            sums.steps += verdict.steps
+            sums.hit_rates += hit_rate(verdict.found_at)
+            if verdict.hit_step is not None:
+                sums.hits += 1
+                sums.hit_steps += verdict.hit_step
 
     def rows(self) -> tuple[Signature, ...]:
         """The side to train on first."""
-        sides = [side for side, steps in self._steps.items() if steps]
         return tuple(
             Signature(
                 side=side,
-                solves=len(self._steps[side]),
-                retrievals_per_solve=_mean(self._steps[side]),
-                first_hit=_mean(self._hits[side]),
-                hit_rate=_mean(self._rates[side]),
-                prior_knowledge=_mean(self._known[side]),
+                solves=sums.solves,
+                retrievals_per_solve=sums.steps / sums.solves,
+                first_hit=sums.hit_steps / sums.hits if sums.hits else None,
+                hit_rate=sums.hit_rates / sums.solves,
+                prior_knowledge=sums.known / sums.probed if sums.probed else None,
             )
-            for side in sorted(sides, key=lambda side: side != "train")
+            for side, sums in sorted(self._sides.items(), key=lambda item: item[0] != "train")
+            if sums.solves
         )
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None

@@ -135,8 +135,8 @@ class Verdict(Lean):
     calls: int
     hit_step: int | None
     """The step (from 1) at which the answer first shows in an observation."""
-    found_at: tuple[int | None, ...] = ()
-    """For each hop the step that first brought its evidence; empty in journals that are older than this field."""
+    found_at: tuple[int | None, ...]
+    """For each hop the step that first brought its evidence."""
     usage: Usage = Usage()
     """What the judges took."""
     second: Usage = Usage()

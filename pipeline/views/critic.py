@@ -16,7 +16,7 @@ import pyarrow as pa
 from pipeline import chat
 from pipeline.agents.environment import Environment
 from pipeline.plan import checklist
-from pipeline.process import found_at, process, summary
+from pipeline.process import process, summary
 from pipeline.types import Record
 from pipeline.views.base import PROVENANCE, attempts, correct, provenance
 
@@ -34,7 +34,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     draft = record.draft
     if draft is None:
         return
-    reference = next((found_at(draft, *attempt) for attempt in correct(record)), (None,) * len(draft.hops))
+    reference = next((verdict.found_at for _, verdict in correct(record)), (None,) * len(draft.hops))
     items = orjson.dumps(checklist(draft, reference)).decode()
     for rollout, verdict in attempts(record):
         went, texts = process(draft, rollout, verdict), chat.dumped(rollout.trajectory.messages)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pipeline import chat
 from pipeline.agents.environment import Environment
 from pipeline.cleaning import fit, weight
-from pipeline.process import efficiency, found_at, hit_rate, useful_steps
+from pipeline.process import efficiency, hit_rate, useful_steps
 from pipeline.types import Record, Rollout, Verdict
 from pipeline.views.base import PROVENANCE, correct, provenance, shipped_file, under
 
@@ -60,7 +60,6 @@ def _row(record: Record, environment: Environment, rollout: Rollout, verdict: Ve
     if not texts:
         return None
     learnt = [message.role == "assistant" for message in messages]
-    at = found_at(draft, rollout, verdict)
     return {
         "messages": texts,
         "tools": environment.offered,
@@ -69,7 +68,7 @@ def _row(record: Record, environment: Environment, rollout: Rollout, verdict: Ve
         "steps": verdict.steps,
         "hit_step": verdict.hit_step,
         "useful_steps": useful_steps(rollout),
-        "hit_rate": hit_rate(at),
-        "efficiency": efficiency(at, verdict),
+        "hit_rate": hit_rate(verdict.found_at),
+        "efficiency": efficiency(verdict),
         **provenance(record, [*texts, environment.offered]),
     }

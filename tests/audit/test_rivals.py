@@ -30,7 +30,7 @@ def tried(*answers: str) -> list[tuple[Rollout, Verdict]]:
         trajectory = Trajectory(messages=(), calls=tuple(read), stop=Stop.ANSWERED)
         right = answer == DRAFT.answer
         verdict = Verdict(
-            sample=n, right=right, supported=True, method="exact", steps=n + 1, calls=n + 1, hit_step=None
+            sample=n, right=right, supported=True, method="exact", steps=n + 1, calls=n + 1, hit_step=None, found_at=()
         )
         pairs.append((Rollout(sample=n, trajectory=trajectory, answer=answer), verdict))
     return pairs

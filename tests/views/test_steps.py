@@ -45,7 +45,7 @@ def test_alternatives_are_what_other_solved_rollouts_did_with_the_same_hops_know
         update={"trajectory": trajectory(base.trajectory.messages[:2], other, ("answer", {"answer": W.year}))}
     )
     record = confirmed(accepted(1), W, [])
-    record = record.model_copy(update={"confirmation": (made,), "confirmation_verdicts": (verdict(W, made),)})
+    record = record.model_copy(update={"confirmation": (made,), "confirmation_verdicts": (verdict(W, made, d),)})
     first, second, *_ = rows(record)
     assert first["alternatives"] == ['search {"query":"the bridge over the river"}']
     assert first["likeness"] == [SequenceMatcher(None, first["alternatives"][0], first["target_action"]).ratio()]
