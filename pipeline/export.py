@@ -78,7 +78,7 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manife
                     shelf.add(name, record.seed.side, view.SCHEMA, view.rows(record, site))
         manifest = Manifest(
             run=tally.lineage.run if tally.lineage else "",
-            records=tally.status.total(),
+            records=tally.ends.total(),
             include=chosen.include,
             views=tuple(views),
             shards=tuple(shelf.close()),

@@ -4,8 +4,9 @@ An export counts every record, so that all that the page alone shows is counted 
 `Variety`).
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
 from pipeline.llm.ledger import Spent
 from pipeline.report.figures import Cost, Count, Figures, Outside, Share, Target, counted
@@ -26,76 +27,66 @@ ROLES = {
 """The roles of a record's usage, and how the ledger calls what they do."""
 _NOTHING = Outside()
 STAGES = ("drafted", "audited", "solved", "candidate", "confirmed", "accepted")
+_CONFIRMED = STAGES.index("confirmed")
+T = TypeVar("T")
+
+
+class End(NamedTuple):
+    """How a record ended. Equal ones are counted together, so that a run of any length has few."""
+
+    target: int
+    status: Status
+    reason: str
+    reached: tuple[bool, ...]
+    """Of `STAGES`, in their order: the furthest that any of its drafts reached, and all before it."""
+    fresh: bool
+    """Did fresh rollouts measure it again?"""
+    difficulty: int | None
+    right: int
+    """Correct rollouts of the `whole` that difficulty rests on."""
+    whole: int
+
+    @property
+    def accepted(self) -> bool:
+        return self.status is Status.ACCEPTED
+
+    @property
+    def measured(self) -> bool:
+        """Does its difficulty count: was it confirmed, accepted or below target?"""
+        return self.difficulty is not None and (self.accepted or self.fresh)
 
 
 class Tally:
     """Counts records; `figures` may be asked for at any time."""
 
     def __init__(self) -> None:
-        self.status: Counter[str] = Counter()
-        self.reasons: Counter[str] = Counter()
-        self.reached: Counter[tuple[bool, ...]] = Counter()
-        """By which of `STAGES`, in their order, a record reached."""
-        self.by_target: dict[int, Counter[str]] = defaultdict(Counter)
-        self.measured: dict[int, Counter[int]] = defaultdict(Counter)
-        self.of_accepted: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        """By target: difficulty, correct rollouts, all rollouts."""
-        self.candidates = 0
-        """Those that fresh rollouts measured again, and how many of them these confirmed."""
-        self.confirmed = 0
+        self.ends: Counter[End] = Counter()
         self.usages = {role: UsageCounter() for role in ROLES}
         self.signatures = Signatures()
         self.lineage: Lineage | None = None
 
     def add(self, record: Record) -> None:
-        accepted = record.status is Status.ACCEPTED
         self.lineage = self.lineage or record.lineage
-        self.status[record.status] += 1
-        if not accepted:
-            self.reasons[record.reason] += 1
+        self.ends[_end(record)] += 1
         record.count_usage(self.usages)
-        self._stages(record, accepted=accepted)
-        self._target(record, accepted=accepted)
-        if accepted and record.draft:
+        if record.status is Status.ACCEPTED:
             self.signatures.add(record)
 
-    def _stages(self, record: Record, *, accepted: bool) -> None:
-        """Each record counts for the furthest stage that any of its drafts reached, and all before it."""
-        drafted = [past for past in record.rounds if past.draft]
-        sound = [past for past in drafted if not past.unsound]
-        solved = any(correct(past.verdicts) for past in sound)
-        confirmed, fresh = record.confirmed, bool(record.confirmation_verdicts)
-        self.reached[bool(drafted), bool(sound), solved, confirmed or fresh, confirmed, accepted] += 1
-        if fresh:
-            self.candidates += 1
-            self.confirmed += confirmed
-
-    def _target(self, record: Record, *, accepted: bool) -> None:
-        target, verdicts = record.seed.target_steps, record.measured
-        counts = self.by_target[target]
-        counts["planned"] += 1
-        counts["accepted" if accepted else record.reason] += 1
-        steps = [verdict.steps for verdict in correct(verdicts)]
-        if steps and (accepted or record.confirmation_verdicts):
-            difficulty = min(steps)
-            self.measured[target][difficulty] += 1
-            if accepted:
-                self.of_accepted[target].append((difficulty, len(steps), len(verdicts)))
-
     def figures(self, outside: Outside = _NOTHING) -> Figures:
-        planned = self.status.total()
+        ends = self.ends
+        planned, status, fresh = ends.total(), _by(ends, lambda end: end.status), _where(ends, lambda end: end.fresh)
         return Figures(
             planned=planned,
-            accepted=self.status[Status.ACCEPTED],
-            rejected=self.status[Status.REJECTED],
-            failed=self.status[Status.FAILED],
+            accepted=status[Status.ACCEPTED],
+            rejected=status[Status.REJECTED],
+            failed=status[Status.FAILED],
             dropped=counted(outside.dropped),
-            reasons=counted(self.reasons),
-            funnel=(Count(name="planned", count=planned), *self._funnel()),
-            targets=tuple(self._target_row(steps) for steps in sorted(self.by_target)),
-            solve_rates=self._solve_rates(),
+            reasons=counted(_by(_where(ends, lambda end: not end.accepted), lambda end: end.reason)),
+            funnel=(Count(name="planned", count=planned), *_funnel(ends)),
+            targets=tuple(_target(steps, ends) for steps in sorted({end.target for end in ends})),
+            solve_rates=_solve_rates(ends),
             signatures=self.signatures.rows(),
-            confirmed=Share(part=self.confirmed, whole=self.candidates),
+            confirmed=Share(part=_where(fresh, lambda end: end.reached[_CONFIRMED]).total(), whole=fresh.total()),
             review=outside.review,
             costs=tuple(
                 Cost(role=role, usage=usage, spent=_spent(outside, ROLES[role]))
@@ -106,28 +97,6 @@ class Tally:
             lineage=self.lineage,
         )
 
-    def _funnel(self) -> Iterator[Count]:
-        for place, name in enumerate(STAGES):
-            yield Count(name=name, count=sum([n for reached, n in self.reached.items() if reached[place]]))
-
-    def _target_row(self, steps: int) -> Target:
-        counts, accepted = self.by_target[steps], self.of_accepted[steps]
-        return Target(
-            steps=steps,
-            planned=counts["planned"],
-            accepted=counts["accepted"],
-            below_target=counts["below_target"],
-            difficulty=tuple(Count(name=str(value), count=n) for value, n in sorted(self.measured[steps].items())),
-            mean_difficulty=_mean([difficulty for difficulty, _, _ in accepted]),
-            mean_solve_rate=_mean([right / whole for _, right, whole in accepted]),
-        )
-
-    def _solve_rates(self) -> tuple[Count, ...]:
-        """Lowest first."""
-        found = Counter((right, whole) for rows in self.of_accepted.values() for _, right, whole in rows)
-        rates = [(right / whole, f"{right}/{whole}", count) for (right, whole), count in found.items()]
-        return tuple(Count(name=name, count=count) for _, name, count in sorted(rates))
-
 
 def tally(records: Iterable[Record]) -> Tally:
     made = Tally()
@@ -136,8 +105,67 @@ def tally(records: Iterable[Record]) -> Tally:
     return made
 
 
-def _mean(values: list[int] | list[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def _end(record: Record) -> End:
+    measured, fresh, confirmed = record.measured, bool(record.confirmation_verdicts), record.confirmed
+    steps = [verdict.steps for verdict in correct(measured)]
+    drafted = sound = solved = False
+    for past in record.rounds:
+        if past.draft:
+            drafted = True
+            if not past.unsound:
+                sound, solved = True, solved or bool(correct(past.verdicts))
+    return End(
+        target=record.seed.target_steps,
+        status=record.status,
+        reason=record.reason,
+        reached=(drafted, sound, solved, confirmed or fresh, confirmed, record.status is Status.ACCEPTED),
+        fresh=fresh,
+        difficulty=min(steps, default=None),
+        right=len(steps),
+        whole=len(measured),
+    )
+
+
+def _where(ends: Counter[End], holds: Callable[[End], bool]) -> Counter[End]:
+    return Counter({end: n for end, n in ends.items() if holds(end)})
+
+
+def _by(ends: Counter[End], what: Callable[[End], T]) -> Counter[T]:
+    counts: Counter[T] = Counter()
+    for end, n in ends.items():
+        counts[what(end)] += n
+    return counts
+
+
+def _mean(ends: Counter[End], value: Callable[[End], float]) -> float | None:
+    return sum(value(end) * n for end, n in ends.items()) / ends.total() if ends else None
+
+
+def _funnel(ends: Counter[End]) -> Iterator[Count]:
+    for place, name in enumerate(STAGES):
+        yield Count(name=name, count=sum([n for end, n in ends.items() if end.reached[place]]))
+
+
+def _target(steps: int, ends: Counter[End]) -> Target:
+    here = _where(ends, lambda end: end.target == steps)
+    measured = _where(here, lambda end: end.measured)
+    accepted, difficulty = _where(measured, lambda end: end.accepted), _by(measured, lambda end: end.difficulty or 0)
+    return Target(
+        steps=steps,
+        planned=here.total(),
+        accepted=_where(here, lambda end: end.accepted).total(),
+        below_target=_where(here, lambda end: end.reason == "below_target").total(),
+        difficulty=tuple(Count(name=str(value), count=n) for value, n in sorted(difficulty.items())),
+        mean_difficulty=_mean(accepted, lambda end: end.difficulty or 0),
+        mean_solve_rate=_mean(accepted, lambda end: end.right / end.whole),
+    )
+
+
+def _solve_rates(ends: Counter[End]) -> tuple[Count, ...]:
+    """Of the accepted pairs, lowest first."""
+    found = _by(_where(ends, lambda end: end.accepted and end.measured), lambda end: (end.right, end.whole))
+    rates = [(right / whole, f"{right}/{whole}", count) for (right, whole), count in found.items()]
+    return tuple(Count(name=name, count=count) for _, name, count in sorted(rates))
 
 
 def _spent(outside: Outside, names: tuple[str, ...]) -> Spent:
