@@ -10,7 +10,7 @@ from pipeline.text import Token
 _ENDS_NOUN = frozenset("shot set based starring featuring produced directed aired held located".split())
 _MISTAGGED = frozenset("console record match show film hit cover remake display".split())
 _NEVER_HEADS = frozenset("acre mile km metre meter foot former th st nd rd seat then late retired double".split())
-_SAYS_LITTLE_ALONE = frozenset("center centre".split())
+_SAYS_LITTLE_ALONE = frozenset("center centre area body place site location official coast".split())
 """"The commercial center of the county": a city, as it happens."""
 _LIKE_ADJECTIVES = frozenset(
     "retired computer-animated animated unincorporated listed planned abandoned fox-affiliated".split()
@@ -51,12 +51,14 @@ def noun_end(tokens: tuple[Token, ...], start: int) -> int:
     head = 0
     for i in range(start, len(tokens)):
         token, after = tokens[i], tokens[i + 1] if i + 1 < len(tokens) else None
+        after_tag = after.tag if after else ""
         county_seat = token.text == "seat" and i > start and tokens[i - 1].text == "county"
         if token.text.lower() in _NEVER_HEADS and not county_seat:
             continue
         if head and token.text in _ENDS_NOUN:
             break
         known = token.text.islower() and lexicon.kind(token.text) != lexicon.OTHER
+        known = known and not (token.tag == after_tag == "JJ")  # "a major international airport"
         if token.tag.startswith("NN") or token.text in _MISTAGGED or (known and token.tag in ("VBG", "JJ", "VB")):
             head = i + 1
             if known and lexicon.kind(token.text) == lexicon.PERSON and after and not after.tag.startswith("NN"):
@@ -115,6 +117,9 @@ def _noun(tokens: tuple[Token, ...], text: str, determiner: str) -> Noun | None:
         if text[: tokens[first - 1].start].rstrip()[-1:] in ("-", "'", "’", "&"):
             break  # "room" of "1,117-room", "roll" of "rock 'n' roll band"
         first -= 1
-    if head in _SAYS_LITTLE_ALONE and first == len(tokens) - 1:
-        return None
+    if first == len(tokens) - 1:
+        if head in _SAYS_LITTLE_ALONE:
+            return None
+        if head == "capital":
+            return Noun("city", "capital city", "capital city", lexicon.PLACE, determiner)
     return Noun(head, phrase(tokens[first:], text), phrase(tokens, text), lexicon.kind(head), determiner)

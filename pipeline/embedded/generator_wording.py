@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
+from pipeline.embedded.agent_noun import agent_noun
 from pipeline.embedded.compose import (
     Thing,
     agreeing,
@@ -16,9 +17,11 @@ from pipeline.embedded.compose import (
     name,
     nested,
     restatement,
+    said,
     start,
     statement,
 )
+from pipeline.embedded.fact import Fact
 from pipeline.embedded.generator_bridge import clue
 from pipeline.embedded.generator_chain import Chain, Final, clued
 from pipeline.embedded.generator_graph import Edge, Graph, Stated
@@ -45,19 +48,28 @@ def question(graph: Graph, chain: Chain, rng: random.Random, style: Style) -> st
     )
     chain = _agreeing(graph, chain)
     *before, last = chain.edges
-    said, inner = "", anchor
-    if last.back:
-        said = _statements(graph, chain, plain, pronoun, style, upto_pivot=True) + " "
+    told, inner = "", anchor
+    maker = _maker(graph, last)
+    if last.back and not maker:
+        told = _statements(graph, chain, plain, pronoun, style, upto_pivot=True) + " "
         inner = f"{pronoun} {last.pivot}"
     elif before:
-        said = _statements(graph, chain._replace(edges=tuple(before)), plain, pronoun, style) + " "
+        told = _statements(graph, chain._replace(edges=tuple(before)), plain, pronoun, style) + " "
         inner = refer([graph.nodes[title] for title in chain.titles[:-1]], pronoun)
-    subject = _nested(graph, last, inner, style)
+    if maker:
+        inner = f"the {maker} of {inner}"
+    subject = inner if maker and not last.back else _nested(graph, last, inner, style)
     asked = start(ask(subject, chain.final, pick)) if subject else ""
     if subject and not _stutters(asked) and not _heavy(subject, asked):
-        return said + asked
-    said = _statements(graph, chain, plain, pronoun, style)
-    return f"{said} {start(ask(refer([graph.nodes[t] for t in chain.titles], pronoun), chain.final, pick))}"
+        return told + asked
+    told = _statements(graph, chain, plain, pronoun, style)
+    return f"{told} {start(ask(refer([graph.nodes[t] for t in chain.titles], pronoun), chain.final, pick))}"
+
+
+def _maker(graph: Graph, edge: Edge) -> str:
+    """ "director", where the edge leads to or over the director of its source."""
+    to = edge.pivot.split()[-1] if edge.back else graph.nodes[edge.target].noun.head
+    return agent_noun(edge.stated.fact, graph.nodes[edge.source].noun, to)
 
 
 def _nested(graph: Graph, edge: Edge, inner: str, style: Style) -> str:
@@ -105,26 +117,51 @@ def _statements(
     upto_pivot: bool = False,
 ) -> str:
     """Right-branching sentences that lead from the start to the chain's last thing."""
-    things = [graph.nodes[title] for title in chain.titles]
-    breaks = _breaks(chain)
-    said = start(statement(anchor, chain.edges[0].stated.fact))
-    for place, edge in enumerate(chain.edges):
+    things, edges, breaks = [graph.nodes[title] for title in chain.titles], chain.edges, _breaks(chain)
+    maker = _led_by(graph, chain, 0)
+    told = start(_opening(anchor, edges[0].stated.fact, maker))
+    for place, edge in enumerate(edges):
         thing = things[place + 1]
+        following = edges[place + 1].stated.fact if place + 1 < len(edges) else None
+        if maker and not edge.back and following:
+            told, maker = f"{told} {said(following)}", ""
+            continue
         telling = clue(graph, edge.target) if clued(edge) else ""
-        if upto_pivot and place == len(chain.edges) - 1:
-            return f"{said} {article(edge.pivot)}."
+        if upto_pivot and following is None:
+            return f"{told} {article(edge.pivot)}."
         if edge.turn:
-            said += f" {article(edge.pivot)} {edge.turn.before}"
-        tail = f" {edge.turn.after}" if edge.turn and edge.turn.after else ""
-        following = chain.edges[place + 1].stated.fact if place + 1 < len(chain.edges) else None
+            told += f" {_goes_on(edge)}" if maker else f" {article(edge.pivot)} {edge.turn.before}"
+        maker, tail = "", f" {edge.turn.after}" if edge.turn and edge.turn.after else ""
         noun = telling or article(thing.noun.full if style.full else thing.noun.phrase)
         if following is None:
-            said += f" {noun}{tail}."
+            told += f" {noun}{tail}."
         elif place in breaks or tail:
-            said += f" {noun}{tail}. {start(restatement(refer(things[: place + 2], pronoun), following))}"
+            maker = _led_by(graph, chain, place + 1)
+            again = refer(things[: place + 2], pronoun)
+            told += f" {noun}{tail}. {start(_opening(again, following, maker, known=True))}"
         else:
-            said += f" {described(thing, following, telling or (noun if style.full else ''))}"
-    return said
+            told += f" {described(thing, following, telling or (noun if style.full else ''))}"
+    return told
+
+
+def _opening(subject: str, fact: Fact, maker: str, *, known: bool = False) -> str:
+    """What a sentence begins with, up to the next thing or, of a maker, up to the verb."""
+    if maker:
+        return f"the {maker} of {subject}"
+    return restatement(subject, fact) if known else statement(subject, fact)
+
+
+def _led_by(graph: Graph, chain: Chain, place: int) -> str:
+    """The noun of who made the source of that edge, where a sentence can have that one as its subject."""
+    edge, following = chain.edges[place], chain.edges[place + 1 : place + 2]
+    goes_on = bool(_goes_on(edge)) if edge.turn else not clued(edge) and any(not e.stated.fact.of for e in following)
+    return _maker(graph, edge) if goes_on else ""
+
+
+def _goes_on(edge: Edge) -> str:
+    """ "who also directed" without its pronoun; nothing where that is not its subject ("in which ... is based")."""
+    pronoun, _, rest = edge.turn.before.partition(" ") if edge.turn else ("", "", "")
+    return rest if pronoun in ("who", "that") else ""
 
 
 def refer(things: list[Thing], pronoun: str) -> str:

@@ -70,6 +70,8 @@ def told(title: str, text: str) -> dict[tuple[str, str, str], str]:
             "football club",
         ),
         ("Orvane", "Orvane is the county seat of Kell County.", "county seat", "county seat"),
+        ("Orvane", "Orvane is the capital of Kell County.", "capital city", "capital city"),
+        ("Orvane", "Orvane is a major international airport in Kell.", "airport", "major international airport"),
         ("Orvane Mall", "Orvane Mall is a shopping center in Kell County.", "shopping center", "shopping center"),
     ],
 )
@@ -79,8 +81,22 @@ def test_the_noun_of_the_opening(title: str, text: str, phrase: str, full: str) 
     assert (noun.phrase, noun.full) == (phrase, full)
 
 
-def test_a_center_of_something_says_too_little() -> None:
-    assert definition("Orvane", "Orvane is the county seat and commercial center of Kell County.") is None
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Orvane is the county seat and commercial center of Kell County.",
+        "Orvane is a large area in Kell County.",
+        "Orvane is a statutory body of Kell County.",
+        "Ada Orvane is an American jazz and rhythm & blues trumpeter.",
+    ],
+)
+def test_a_noun_that_tells_next_to_nothing_is_none(text: str) -> None:
+    assert definition("Orvane", text) is None
+
+
+def test_mostly_here_and_partly_there_is_no_link() -> None:
+    town = "Orvane is a district. It is mainly in the town of Kell with a small part in the borough of Merrick."
+    assert not [fact for fact in read("Orvane", town) if "with" in fact.middle]
 
 
 @pytest.mark.parametrize(

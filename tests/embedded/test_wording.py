@@ -74,7 +74,7 @@ DIRECTOR = (
 
 def test_a_long_description_is_told_before_it_is_asked_about() -> None:
     short = asked(graph(FILM, DIRECTOR), 2, "date")
-    assert short.endswith("the film director who directed the drama film Grey Hill move to Ostrava?")
+    assert short.endswith("did the director of the drama film Grey Hill move to Ostrava?")
     name = "The Grey Hill Above the Old Town and the Long Road to It"
     long = asked(graph((name, FILM[1].replace("Grey Hill", name)), DIRECTOR), 2, "date")
     first, second = long.split(". ")
