@@ -45,6 +45,7 @@ class Revision:
     def __init__(self, inputs: dict[str, Any], request: Request, budget: int) -> None:
         self.draft, self.feedback = inputs["draft"], inputs["feedback"]
         self.said = [_core(draft["question"]) for draft in [self.draft, *inputs["earlier"]]]
+        self.failed = [_homes(draft) for draft in inputs["earlier"]]
         self.easy = self.feedback["label"] == "too_easy"
         self.unread = self.feedback["cause"] in _NOT_UNDERSTOOD and not self.feedback["hops"]
         """Nobody made sense of it, and no hop in particular is to blame."""
@@ -102,17 +103,20 @@ class Revision:
         return [] if self.turns else self.walk.next_queries(_AT_ONCE)
 
     def arguments(self) -> dict[str, object]:
-        """The first option that no draft has said yet; nothing where only what failed could be said again."""
+        """The first option that no draft has said yet; nothing where only what failed could be said again. Passages
+        that an earlier draft failed with come last."""
         if self.draft["family"] == "cloze":
             return self._other_gap()
         if self.entries:
             others = (draft.arguments() for draft in self.entries.open(self.steps))
             return next(filter(self._differs, others), nothing(self.draft["answer_type"]))
-        for make in self._options():
-            for arguments in make():
-                if self._differs(arguments):
+        again = None
+        for arguments in (arguments for make in self._options() for arguments in make()):
+            if self._differs(arguments):
+                if _homes(arguments) not in self.failed:
                     return arguments
-        return nothing(self.draft["answer_type"])
+                again = again or arguments
+        return again or nothing(self.draft["answer_type"])
 
     def _other_gap(self) -> dict[str, object]:
         """Another statement about the same subject, from the passage that had the gap."""
@@ -185,6 +189,10 @@ class Revision:
         fact = stated.fact
         link = fact.kind == "link" and fact.form == "reduced" and not fact.shared and not fact.named
         return link and stated.object not in used and stated.object.lower() not in lexicon.HUBS
+
+
+def _homes(draft: dict[str, Any]) -> list[str]:
+    return [hop["passage_id"] for hop in draft["hops"]]
 
 
 def _core(question: str) -> list[str]:

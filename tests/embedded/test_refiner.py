@@ -104,3 +104,11 @@ def test_it_searches_where_it_may() -> None:
 def test_it_is_a_function_of_its_inputs() -> None:
     first = request(draft(), "too_easy", "co_located")
     assert converse(revise, first, (REVISE,), 0) == converse(revise, first, (REVISE,), 0)
+
+
+def test_passages_that_an_earlier_draft_failed_with_come_last() -> None:
+    made = draft()
+    first, _ = converse(revise, request(made, "unsolved", "ambiguous"), (REVISE,), 0)
+    failed = first.model_dump() | {"question": "Another wording of the same chain?"}
+    second, _ = converse(revise, request(made, "unsolved", "ambiguous", earlier=[failed]), (REVISE,), 0)
+    assert [hop.passage_id for hop in second.hops] != [hop.passage_id for hop in first.hops]
