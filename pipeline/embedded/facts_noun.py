@@ -92,7 +92,7 @@ def _participle_before_noun(token: Token, after: Token | None) -> bool:
     return (
         token.tag in ("VBN", "VBD")
         and after is not None
-        and (after.tag in ("NN", "JJ") or token.text in _LIKE_ADJECTIVES)
+        and (after.tag in ("NN", "JJ") or token.text in _LIKE_ADJECTIVES or (after.tag == "NNS" and "-" in token.text))
     )
 
 

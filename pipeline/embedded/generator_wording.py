@@ -49,7 +49,8 @@ def question(graph: Graph, chain: Chain, rng: random.Random, style: Style) -> st
     chain = _agreeing(graph, chain)
     *before, last = chain.edges
     told, inner = "", anchor
-    maker = _maker(graph, last)
+    # Over the maker of what was told before, "the film directed by the director of that film" is too much at once.
+    maker = "" if last.back and before else _maker(graph, last)
     if last.back and not maker:
         told = _statements(graph, chain, plain, pronoun, style, upto_pivot=True) + " "
         inner = f"{pronoun} {last.pivot}"

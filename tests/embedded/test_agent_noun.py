@@ -85,3 +85,9 @@ def test_within_a_sentence_it_stays_a_clause() -> None:
     told = asked(bridged(LAST, LONG, GREY, CITY), "date", "Last Days", "Long Road", "Grey Hill", "Merrick")
     assert told.startswith("The writer of ")
     assert "Last Days also wrote a 2009 comedy film that was directed by a director who also directed a 2004 " in told
+
+
+def test_over_the_maker_of_what_was_told_before_a_question_says_that_first() -> None:
+    told = asked(bridged(LAST, LONG, GREY), "entity", "Last Days", "Long Road", "Grey Hill")
+    assert "a 2009 comedy film that was directed by a director. " in told
+    assert told.endswith(("film directed by that director?", "film directed by this director?"))

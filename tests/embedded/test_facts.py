@@ -71,6 +71,7 @@ def told(title: str, text: str) -> dict[tuple[str, str, str], str]:
         ),
         ("Orvane", "Orvane is the county seat of Kell County.", "county seat", "county seat"),
         ("Orvane", "Orvane is the capital of Kell County.", "capital city", "capital city"),
+        ("Orvane", "Orvane is a video game-styled sports game.", "game", "video game-styled sports game"),
         ("Orvane", "Orvane is a major international airport in Kell.", "airport", "major international airport"),
         ("Orvane Mall", "Orvane Mall is a shopping center in Kell County.", "shopping center", "shopping center"),
     ],
@@ -88,6 +89,7 @@ def test_the_noun_of_the_opening(title: str, text: str, phrase: str, full: str) 
         "Orvane is a large area in Kell County.",
         "Orvane is a statutory body of Kell County.",
         "Ada Orvane is an American jazz and rhythm & blues trumpeter.",
+        "Orvane is a top-level American soccer and futsal body.",
     ],
 )
 def test_a_noun_that_tells_next_to_nothing_is_none(text: str) -> None:
