@@ -227,7 +227,7 @@ def inverse(fact: Fact, noun: Noun, kind: str, *, also: bool) -> Turn | None:
     if fact.form == "definition":
         if fact.middle.endswith(" by") and noun.head in _MADE and maker:
             return Turn(f"{who} {too}{_MADE[noun.head]}")
-        return _placed(fact) if noun.kind != lexicon.PERSON else None
+        return _placed(fact, kind) if noun.kind != lexicon.PERSON else None
     if fact.verb.main in ("star", "feature") and not fact.verb.auxiliary and not fact.middle and kind == lexicon.PERSON:
         return Turn(f"{who} {too}starred in")
     if fact.middle == "by" and fact.verb.passive:
@@ -248,18 +248,19 @@ def sited(fact: Fact) -> bool:
     return preposition in ("in", "at", "near") and lexicon.kind(nouns[-1]) in where
 
 
-def _placed(fact: Fact) -> Turn | None:
-    """ "is a football club in" → "in which ... is located"."""
+def _placed(fact: Fact, kind: str) -> Turn | None:
+    """ "is a football club in" → "in which ... is located"; "is the birthplace of" a singer → "whose birthplace is"."""
     determiner, *words = fact.middle.split()
     if plays_in(fact):
         return Turn("in which", "play" if fact.verb.auxiliary == "are" else "plays")
     if words[-1] in ("in", "at", "near") and determiner in ("a", "an"):
         return Turn(f"{words[-1]} which", f"{fact.verb.auxiliary} located") if sited(fact) else None
-    return (
-        Turn("of which", f"{fact.verb.auxiliary} {' '.join([determiner, *words[:-1]])}")
-        if words[-1] == "of" and len(words) < 5 and determiner == "the"
-        else None
-    )
+    if words[-1] != "of" or len(words) > 4 or determiner != "the":
+        return None
+    what = " ".join(words[:-1])
+    if kind == lexicon.PERSON:
+        return Turn(f"whose {what} {fact.verb.auxiliary}")
+    return Turn("of which", f"{fact.verb.auxiliary} the {what}")
 
 
 def _piped(fact: Fact, kind: str) -> Turn | None:

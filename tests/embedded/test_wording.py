@@ -65,6 +65,16 @@ def test_a_plural_name_takes_a_plural_verb_and_a_description_does_not() -> None:
     assert agreeing(games, solo) == games
 
 
+def test_a_birthplace_is_someones() -> None:
+    town = next(f for f in read("Bristol", "Bristol is the birthplace of Ada Holm.") if f.kind == "link")
+    noun = thing("Bristol", "Bristol is a town.").noun
+    singer, school = inverse(town, noun, "person", also=False), inverse(town, noun, "group", also=False)
+    assert singer is not None
+    assert school is not None
+    assert (singer.before, singer.after) == ("whose birthplace is", "")
+    assert (school.before, school.after) == ("of which", "is the birthplace")
+
+
 FILM = ("Grey Hill", "Grey Hill is a 2004 Canadian drama film directed by Mira Tollund.")
 DIRECTOR = (
     "Mira Tollund",
