@@ -183,7 +183,7 @@ _PREPOSITIONS = frozenset(
 )
 
 
-_SAYS_MORE = re.compile(r"\d|\b(?:that|which|who)\b")
+_SAYS_MORE = re.compile(r"\d|\b(?:that|which|who|again)\b")
 _AGAIN = frozenset("again there once twice early late".split())
 _NO_EVENT = frozenset("occur happen take appear be lose beat defeat meet face visit tie".split())
 """What happens often, or is no event: no day or year of it is the only one."""

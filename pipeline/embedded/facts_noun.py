@@ -12,6 +12,8 @@ _MISTAGGED = frozenset("console record match show film hit cover remake display"
 _NEVER_HEADS = frozenset("acre mile km metre meter foot former th st nd rd seat then late retired double".split())
 _SAYS_LITTLE_ALONE = frozenset("center centre area body place site location official coast".split())
 """"The commercial center of the county": a city, as it happens."""
+_TELLS_WHICH = frozenset("martial local".split())
+"""Adjectives without which a noun means something else: a martial artist, a local government area."""
 _LIKE_ADJECTIVES = frozenset(
     "retired computer-animated animated unincorporated listed planned abandoned fox-affiliated".split()
 )
@@ -96,8 +98,12 @@ def _participle_before_noun(token: Token, after: Token | None) -> bool:
     )
 
 
-def _compounds(word: str) -> bool:
-    return word.islower() and word not in _NEVER_HEADS and word.isascii()
+def _belongs(token: Token, head: str) -> bool:
+    """Is it a part of the noun before that head? The language of a "Hindi language film" is not."""
+    if token.text == "language" and lexicon.kind(head) == lexicon.WORK:
+        return False
+    common = token.tag == "NN" and token.text.islower() and token.text.isascii()
+    return token.text in _TELLS_WHICH or (common and token.text not in _NEVER_HEADS)
 
 
 def _noun(tokens: tuple[Token, ...], text: str, determiner: str) -> Noun | None:
@@ -113,7 +119,7 @@ def _noun(tokens: tuple[Token, ...], text: str, determiner: str) -> Noun | None:
     ):
         return None
     first = len(tokens) - 1
-    while first and len(tokens) - first < 4 and tokens[first - 1].tag == "NN" and _compounds(tokens[first - 1].text):
+    while first and len(tokens) - first < 4 and _belongs(tokens[first - 1], head):
         if text[: tokens[first - 1].start].rstrip()[-1:] in ("-", "'", "’", "&"):
             break  # "room" of "1,117-room", "roll" of "rock 'n' roll band"
         first -= 1

@@ -12,7 +12,7 @@ from pipeline.embedded.facts_name import title_at
 from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.generator_bridge import clue, clue_relation, dated
 from pipeline.embedded.generator_graph import Edge, Graph, Stated, readings, tells
-from pipeline.text import Span, contains, dates, normalise, sentences
+from pipeline.text import Span, contains, dates, normalise, sentences, words
 
 
 class Final(NamedTuple):
@@ -213,7 +213,7 @@ def sound(graph: Graph, chain: Chain) -> bool:
     last = len(homes) - 1
     if any(tells(homes[i], answers[j]) for i in range(last) for j in {i + 1, last}):
         return False
-    if any(contains(chain.start, answer) or contains(answer, plain(chain.start)) for answer in answers):
+    if any(_told_by(chain.start, answer) or contains(answer, plain(chain.start)) for answer in answers):
         return False
     if any(clued(edge) for edge in chain.edges[-1:]):
         told = clue_relation(graph, chain.titles[-1])
@@ -221,6 +221,12 @@ def sound(graph: Graph, chain: Chain) -> bool:
         if chain.final.stated.fact.relation == told or (year and str(year[0].year) in clue(graph, chain.titles[-1])):
             return False
     return not any(contains(edge.stated.fact.middle, answer) for edge in chain.edges for answer in answers)
+
+
+def _told_by(start: str, answer: str) -> bool:
+    """Kingston upon Thames tells the River Thames, the Iowa State Cyclones their university."""
+    names = {word for word in words(answer.split(", ")[0]) if lexicon.kind(word) == lexicon.OTHER and len(word) > 3}
+    return contains(start, answer) or (bool(names) and names <= set(words(start)))
 
 
 _VAGUE = frozenset("area region group place location site body official community capital head coast".split())

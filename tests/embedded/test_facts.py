@@ -71,6 +71,14 @@ def told(title: str, text: str) -> dict[tuple[str, str, str], str]:
         ),
         ("Orvane", "Orvane is the county seat of Kell County.", "county seat", "county seat"),
         ("Orvane", "Orvane is the capital of Kell County.", "capital city", "capital city"),
+        (
+            "Ada Orvane",
+            "Ada Orvane is an American mixed martial artist.",
+            "martial artist",
+            "American mixed martial artist",
+        ),
+        ("Orvane", "Orvane is a local government area in Kell.", "local government area", "local government area"),
+        ("Orvane", "Orvane is a 1978 Indian Hindi language film.", "film", "1978 Indian Hindi language film"),
         ("Orvane", "Orvane is a video game-styled sports game.", "game", "video game-styled sports game"),
         ("Orvane", "Orvane is a major international airport in Kell.", "airport", "major international airport"),
         ("Orvane Mall", "Orvane Mall is a shopping center in Kell County.", "shopping center", "shopping center"),
@@ -94,6 +102,11 @@ def test_the_noun_of_the_opening(title: str, text: str, phrase: str, full: str) 
 )
 def test_a_noun_that_tells_next_to_nothing_is_none(text: str) -> None:
     assert definition("Orvane", text) is None
+
+
+def test_what_happened_again_has_no_one_date() -> None:
+    facts = read("Orvane", "Orvane is a company. It was revived yet again in 2018. It was sold to Kell in 2019.")
+    assert [fact.relation for fact in facts if fact.kind == "date"] == ["sell date"]
 
 
 def test_mostly_here_and_partly_there_is_no_link() -> None:

@@ -233,3 +233,12 @@ def test_a_name_has_the_article_that_its_own_opening_gives_it(text: str, the: bo
 def test_what_a_thing_is_goes_by_its_opening_whichever_passage_was_read_first() -> None:
     later, opening = "The Combers were the first team to win twice.", "The Kell Combers are a hockey club in Orvane."
     assert graph(("Kell Combers", later), ("Kell Combers", opening)).nodes["Kell Combers"].noun.phrase == "hockey club"
+
+
+@pytest.mark.parametrize(("start", "told"), [("Kingston upon Thames", False), ("Kingston", True)])
+def test_a_start_whose_name_tells_what_lies_behind_it_is_none(start: str, told: bool) -> None:
+    made = graph(
+        (start, f"{start} is a town. It is situated on the River Thames."),
+        ("River Thames", "The River Thames is a river in England. It contains 80 islands. It was dammed in 1771."),
+    )
+    assert bool([chain for chain in chains(made, 2, "date") if chain.start == start]) is told
