@@ -9,7 +9,7 @@ import pytest
 
 from pipeline import corpus
 from pipeline.corpus import Corpus
-from pipeline.errors import RetrievalError, StoreError
+from pipeline.errors import RetrievalError, UsageError
 from pipeline.retrieval import index
 from pipeline.retrieval.lucene import ANALYSER, LuceneRetriever
 
@@ -84,7 +84,7 @@ def test_a_build_that_fails_leaves_nothing(tmp_path: Path, tiny: Corpus) -> None
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, tiny: Corpus) -> None:
     (tmp_path / "indexes").write_text("a file is in the way")
-    with pytest.raises(StoreError, match="cannot write") as caught:
+    with pytest.raises(UsageError, match="cannot write") as caught:
         LuceneRetriever(tiny, tmp_path)
     assert "\n" not in str(caught.value)
 
