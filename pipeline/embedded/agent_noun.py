@@ -21,7 +21,7 @@ def agent_noun(fact: Fact, made: Noun, maker: str) -> str:
     `maker` is the head of the noun that is known of them.
     """
     kind = lexicon.kind(maker)
-    if fact.named or fact.shared:
+    if fact.shared:
         return ""
     if fact.of:
         return "screenwriter" if fact.of == "screenplay" and fact.middle == "by" and kind == lexicon.PERSON else ""

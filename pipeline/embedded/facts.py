@@ -165,7 +165,7 @@ def _broken(clause: Clause, middle: str) -> bool:
     last = middle.split()[-1] if middle else ""
     if clause.verb.main == "be" and middle and tagged(middle)[0].tag == "NNS":
         return True  # "They are members of", which would be asked of one
-    if clause.verb.main == "be" and clause.form == "clause" and " with " in middle:
+    if clause.verb.main == "be" and clause.form == "clause" and "with" in middle.split():
         return True  # "is mainly in the borough of Haringey with a small part in"
     if bare or clause.verb.main == "go" or (not middle and clause.verb.main in _WITH_NO_OBJECT):
         return True

@@ -40,6 +40,8 @@ def test_who_wrote_a_novel_is_its_author() -> None:
     by, written, *_ = (fact for fact in read("Grey Hill", text) if fact.kind == "link")
     novel = thing("Grey Hill", text)
     assert agent_noun(by, novel.noun, "writer") == agent_noun(written, novel.noun, "writer") == "author"
+    film = "Grey Hill is a film by Ada Holm."
+    assert agent_noun(read("Grey Hill", film)[0], thing("Grey Hill", film).noun, "writer") == ""
     house = thing("Grey Hill", "Grey Hill is a house.")
     designed = [
         fact for fact in read("Grey Hill", "Grey Hill is a house. It was designed by Ada Holm.") if fact.kind == "link"
@@ -91,3 +93,24 @@ def test_over_the_maker_of_what_was_told_before_a_question_says_that_first() -> 
     told = asked(bridged(LAST, LONG, GREY), "entity", "Last Days", "Long Road", "Grey Hill")
     assert "a 2009 comedy film that was directed by a director. " in told
     assert told.endswith(("film directed by that director?", "film directed by this director?"))
+
+
+def test_what_is_known_of_a_maker_follows_as_the_predicate() -> None:
+    tollund = ("Mira Tollund", "Mira Tollund is a film director. She was born in Merrick.")
+    film = ("Grey Hill", "Grey Hill is a 2004 drama film directed by Mira Tollund.")
+    city = ("Merrick", "Merrick is a city located in Kell County.")
+    county = ("Kell County", "Kell County is a county. It was founded in 1846.")
+    titles = ("Grey Hill", "Mira Tollund", "Merrick", "Kell County")
+    told = asked(graph(film, tollund, city, county), "date", *titles)
+    assert told.startswith("The director of ")
+    assert "Grey Hill was born in a city located in a county. In " in told
+
+
+def test_a_later_sentence_begins_with_the_maker_too() -> None:
+    last = ("Last Days", "Last Days is a 1999 crime film. It was released by Harbour Pictures.")
+    produced = (
+        "Long Road",
+        "Long Road is a 2009 comedy film. It was produced for Harbour Pictures. " + LONG[1].split(". ")[1],
+    )
+    told = asked(bridged(last, produced, GREY, CITY), "date", "Last Days", "Long Road", "Grey Hill", "Merrick")
+    assert ". The director of that comedy film also directed" in told.replace("this", "that")

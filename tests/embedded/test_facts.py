@@ -110,8 +110,9 @@ def test_what_happened_again_has_no_one_date() -> None:
 
 
 def test_mostly_here_and_partly_there_is_no_link() -> None:
-    town = "Orvane is a district. It is mainly in the town of Kell with a small part in the borough of Merrick."
-    assert not [fact for fact in read("Orvane", town) if "with" in fact.middle]
+    text = "It is mainly in the London Borough of Haringey with a small part in the London Borough of Barnet."
+    links = [fact.middle for fact in read("Orvane", f"Orvane is a district. {text}") if fact.kind == "link"]
+    assert links == ["in"]
 
 
 @pytest.mark.parametrize(
