@@ -137,7 +137,7 @@ async def test_a_third_of_all_answers_broken_changes_no_record(
     monkeypatch.setattr(retry, "BASE", 0.05)
     async with FaultyServer(rate=0.3, seed=chance) as server:
         assert await _dug(ground.seeds, site(server, ground, tmp_path)) == ground.records
-    # How many calls there are, and so how many faults, is the plan's chance, which any change of the generator draws anew.
+    # How many calls there are, and so how many faults, depends on the plan, which the generator's digest draws.
     assert sum(server.counts[fault] for fault in FAULTS) >= 5
 
 
