@@ -3,9 +3,10 @@
 Rules: TRL 1.16 "Dataset formats" (`messages` and `tools`; it takes the columns as `datasets` gives them) and verl's
 MultiTurnSFTDataset, which reads through pandas and needs the class in `verl_sft.py` beside the shards.
 The solver's is the shortest correct one whose answer was supported, ended on its own, repeated no call and broke no
-format. It ends on the call of `answer`. The teacher's (`agent`) are those that the run keeps, from among distractors;
-their system prompt is the environment's, as their pupil will have it. `loss` says of each message whether to learn it:
-the assistant's, no prompt and no observation. `weight` is DR-Venus's turn-aware resampling: how often to show the row.
+format. It ends on the call of `answer`. The teacher's (`agent`) are those that the run keeps, from among distractors,
+each once; their system prompt is the environment's, as their pupil will have it. `loss` says of each message whether to
+learn it: the assistant's, no prompt and no observation. `weight` is DR-Venus's turn-aware resampling: how often to show
+the row.
 """
 
 from collections.abc import Iterator
@@ -41,12 +42,16 @@ BESIDE = {"verl_sft.py": shipped_file("verl_sft.py")}
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     solved = (_row(record, environment, rollout, verdict) for rollout, verdict in correct(record))
+    shown = []
     if shortest := next((row for row in solved if row), None):
         shortest.update(agent="solver", resisted=None)
+        shown.append(shortest["messages"])
         yield shortest
     for lesson in record.lessons:
         row = _row(record, environment, lesson.rollout, lesson.verdict) if lesson.kept else None
-        if row:
+        # What a cold teacher does over and over is one trajectory: as several rows it would weigh as much as several.
+        if row and row["messages"] not in shown:
+            shown.append(row["messages"])
             row.update(agent="teacher", resisted=lesson.resisted if lesson.encounters else None)
             yield row
 

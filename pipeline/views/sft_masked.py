@@ -42,8 +42,12 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
         why = {"label": "solved", "solved": None, "tried": None, "source": rollout.sample}
         for turn in turns(rollout.trajectory):
             yield from row(rollout.trajectory.messages, turn.prefix, why)
+    learnt = set()
     for found in spliced(record):
         for judged in found.turns:
-            if judged.trained:
+            state = found.trajectory.messages[: judged.turn.prefix + 1]
+            # Failed rollouts that begin alike share their first turns: each is to be learnt once.
+            if judged.trained and state not in learnt:
+                learnt.add(state)
                 counts = {"solved": judged.solved, "tried": judged.tried, "source": found.fork.source}
                 yield from row(found.trajectory.messages, judged.turn.prefix, {"label": judged.label, **counts})

@@ -97,6 +97,14 @@ def test_a_lesson_that_is_not_kept_or_not_fit_is_no_row():
     assert len(rows(record.model_copy(update={"lessons": (unfit,)}))) == 1
 
 
+def test_the_same_trajectory_is_one_row_however_often_it_was_walked():
+    record = taught()
+    again = tuple(lesson.model_copy(update={"rollout": lesson.rollout}) for lesson in record.lessons)
+    assert rows(record.model_copy(update={"lessons": (*record.lessons, *again)})) == rows(record)
+    solver = record.lessons[0].model_copy(update={"rollout": record.confirmation[0], "kept": True})
+    assert len(rows(record.model_copy(update={"lessons": (solver,)}))) == 1
+
+
 def test_loss_falls_on_what_the_assistant_says_alone():
     for row in rows(taught()):
         roles = [orjson.loads(message)["role"] for message in row["messages"]]

@@ -48,6 +48,17 @@ def test_of_a_failed_rollout_only_what_leads_to_a_solvable_state_is_trained():
     assert {row["source"] for row in found} == {1}
 
 
+def test_failed_rollouts_that_begin_alike_share_their_rows():
+    record = branched()
+    same = {rollout.sample for rollout in record.confirmation if rollout.trajectory == _failed(record).trajectory}
+    again = [f.model_copy(update={"source": min(same)}) for f in record.forks if f.method == "eef"]
+    assert rows(record.model_copy(update={"forks": (*record.forks, *again)})) == rows(record)
+
+
+def _failed(record):
+    return next(rollout for rollout in record.last.rollouts if rollout.sample == 1)
+
+
 def test_a_record_without_a_fit_rollout_has_no_row():
     w = world(1)
     record = accepted(1).model_copy(update={"rounds": (round_(w, draft(w), 0, ["wrong", "repeats"]),)})
