@@ -22,6 +22,7 @@ from pipeline.types import Draft, Record
 SHIPPED = Path(__file__).resolve().parents[2] / "corpora" / "benchmarks"
 GRAM = 13
 _KINDS = (".hashes", ".jsonl", ".txt")
+_ANSWERS = ("answer", "answers", "golden_answers", "answer_aliases")
 
 
 def ready(settings: Settings) -> None:
@@ -64,7 +65,8 @@ def _marks(path: Path) -> Iterator[str]:
     if path.suffix not in _KINDS:
         raise UsageError(f"{path}: a list of questions ends in {', '.join(_KINDS)}")
     try:
-        lines = path.read_text().splitlines()
+        # Not `splitlines`: text may hold U+2028, at which no line of JSON ends.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
     for number, line in enumerate(lines, 1):
@@ -84,9 +86,13 @@ def _of_row(line: str, place: str) -> Iterator[str]:
         raise UsageError(f"{place}: not JSON: {error}") from error
     if not isinstance(row, dict) or not isinstance(row.get("question"), str):
         raise UsageError(f"{place}: it has no 'question'")
-    answers = row.get("answers") or row.get("golden_answers") or [row.get("answer", "")]
-    answers = [*(answers if isinstance(answers, list) else [answers]), *row.get("answer_aliases", [])]
-    yield from marks(row["question"], map(str, answers), map(str, row.get("supporting_titles", [])))
+    answers = [text for name in _ANSWERS for text in _texts(row.get(name))]
+    yield from marks(row["question"], answers, _texts(row.get("supporting_titles")))
+
+
+def _texts(value: Any) -> list[str]:
+    """A field that holds one text, several, or nothing."""
+    return [str(one) for one in (value if isinstance(value, list) else [value]) if one is not None]
 
 
 def _hashed(kind: str, text: str) -> str:

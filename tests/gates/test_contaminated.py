@@ -48,6 +48,20 @@ def test_the_answer_with_a_supporting_title(tmp_path: Path) -> None:
     assert judged([having(0, answer="no")], listed(tmp_path, {**row, "answers": "no"})) == [""]
 
 
+def test_fields_may_be_one_text_or_empty(tmp_path: Path) -> None:
+    w = world(0)
+    row = {"question": "Anything?", "answer": w.year, "answer_aliases": None, "supporting_titles": w.town.title}
+    assert judged([accepted(0)], listed(tmp_path, row)) == ["contaminated"]
+    unknown = {**row, "answer": None}
+    assert judged([accepted(0), having(0, answer="None")], listed(tmp_path, unknown)) == ["", ""]
+
+
+def test_a_line_ends_at_its_end_alone_and_a_byte_order_mark_is_none_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "saved.jsonl"
+    path.write_text(f'\ufeff{{"question": "a\u2028b\x85c"}}\r\n{{"question": "{LONG}"}}\r\n', newline="")
+    assert judged([having(0, question=LONG)], only("contaminated", against=(path,))) == ["contaminated"]
+
+
 def test_text_files_and_folders_are_lists_too(tmp_path: Path) -> None:
     (tmp_path / "plain.txt").write_text(f"# a note\nWhat is it?\n{LONG}\n")
     for path in (tmp_path, tmp_path / "plain.txt"):
