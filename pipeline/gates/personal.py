@@ -57,6 +57,8 @@ def _cards(text: str) -> Iterator[str]:
 
 
 def _observed(record: Record) -> Iterator[str]:
-    last = record.last
-    for rollout in (*record.confirmation, *(last.rollouts if last else ())):
+    last, opposition = record.last, record.opposition
+    taught = [lesson.rollout for lesson in record.lessons]
+    opposed = opposition.opposed if opposition else ()
+    for rollout in (*record.confirmation, *(last.rollouts if last else ()), *taught, *opposed):
         yield "\n".join(message.content for message in rollout.trajectory.messages if message.role == "tool")

@@ -2,7 +2,9 @@
 
 import pytest
 
+from pipeline.types import Record
 from tests.gates.test_gates import having, judged, only
+from tests.lessons import taught
 from tests.records import accepted
 
 KEY = "sk-" + "a1B2" * 8
@@ -49,4 +51,16 @@ def test_passages_are_looked_at_for_addresses_and_keys_alone() -> None:
         return type(accepted()).model_validate(tree)
 
     found = [observed(KEY), observed("a@b.example"), observed("call +44 20 7946 0958")]
+    assert judged(found, only("personal")) == ["personal", "personal", ""]
+
+
+def test_the_teacher_s_passages_and_those_of_the_overlay_are_looked_at_too() -> None:
+    def observed(*path: str | int) -> Record:
+        tree = place = taught().model_dump(mode="json")
+        for step in path:
+            place = place[step]
+        next(m for m in place["trajectory"]["messages"] if m["role"] == "tool")["content"] += KEY
+        return Record.model_validate(tree)
+
+    found = [observed("lessons", 0, "rollout"), observed("opposition", "opposed", 0), taught()]
     assert judged(found, only("personal")) == ["personal", "personal", ""]
