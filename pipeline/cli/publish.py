@@ -26,8 +26,8 @@ def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> I
     """The records of the plan, in its order, those with a reason that `include` names last, each with its forks and
     with what other solvers made of it.
     """
-    found = planned(Journal(folder / "journal"), config, include)
-    return Remeasured(folder).joined(Branches(folder).joined(found))
+    found = planned(Journal(folder / "journal"), config, include, Remeasured(folder).joined)
+    return Branches(folder).joined(found)
 
 
 def dataset(folder: Path, config: RunConfig, *, views: tuple[str, ...] = (), include: tuple[str, ...] = ()) -> Manifest:

@@ -106,7 +106,9 @@ def tally(records: Iterable[Record]) -> Tally:
 
 
 def _end(record: Record) -> End:
-    measured, fresh, confirmed = record.measured, bool(record.confirmation_verdicts), record.confirmed
+    measured, confirmed = record.measured, record.confirmed
+    # What `remeasure` opened was measured by another solver and was no candidate of the run.
+    fresh = bool(record.confirmation_verdicts) and record.reason != "beyond_solver"
     steps = [verdict.steps for verdict in correct(measured)]
     drafted = sound = solved = False
     for past in record.rounds:

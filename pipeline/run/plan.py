@@ -133,26 +133,35 @@ def prefix(heads: Iterable[Head], how: How, judge: Judge) -> Iterator[tuple[Head
         yield head, drop
 
 
-def planned(journal: Journal, config: RunConfig, include: tuple[str, ...] = ()) -> Iterator[Record]:
-    """The records of the plan so far, in its order, one at a time in memory.
+def planned(
+    journal: Journal,
+    config: RunConfig,
+    include: tuple[str, ...] = (),
+    joined: Callable[[Record], Record] = lambda record: record,
+) -> Iterator[Record]:
+    """The records of the plan so far, in its order, one at a time in memory; `joined` adds what was found out later.
 
     What the gates dropped is rejected, with `gate:` and the gate as its reason. Rejected records whose reason `include`
     names come last, since they too must pass the gates, and must not take the place of a pair.
     """
     gates, held, late = Gates(config.gates), dict[str, Record](), list[str]()
 
+    def read(key: str) -> Record:
+        return joined(journal.read(key))
+
     def judge(head: Head) -> Drop | None:
-        held[head.key] = record = journal.read(head.key)
+        held[head.key] = record = read(head.key)
         return gates.admit(gates.weigh(record))
 
     for head, drop in prefix(journal.heads(), config.how, judge):
         if head.reason in include:
             late.append(head.key)
             continue
-        record = held.pop(head.key, None) or journal.read(head.key)
+        record = held.pop(head.key, None) or read(head.key)
         yield dropped(record, drop) if drop else record
-    for record in map(journal.read, late):
-        drop = gates.admit(gates.weigh(record))
+    for record in map(read, late):
+        # What nothing has measured is in no view, and must keep nothing else out of one.
+        drop = gates.admit(gates.weigh(record)) if record.confirmation_verdicts else None
         yield dropped(record, drop) if drop else record
 
 

@@ -1,6 +1,6 @@
 """What other solvers made of a run's questions, beside its journal: one line each, joined to the records on reading."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from pipeline.store.sealed import Sealed
@@ -28,11 +28,10 @@ class Remeasured(Sealed[Remeasurement]):
         """Those of one record, in the order of their names."""
         return [self.read(name, key) for name in sorted(self._places.get(key, {}))]
 
-    def joined(self, records: Iterable[Record]) -> Iterator[Record]:
-        """The records with what was found out about them later."""
-        for record in records:
-            found = self.of(record.key)
-            yield reopened(record, found) if found else record
+    def joined(self, record: Record) -> Record:
+        """The record with what was found out about it later."""
+        found = self.of(record.key)
+        return reopened(record, found) if found else record
 
 
 def reopened(record: Record, found: Iterable[Remeasurement]) -> Record:

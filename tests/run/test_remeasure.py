@@ -8,10 +8,13 @@ import pytest
 from pipeline.agents.site import Site
 from pipeline.config import RunConfig, build
 from pipeline.errors import ProviderError, UsageError
+from pipeline.gates import Settings
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.settings import ModelConfig
-from pipeline.run import attempts
+from pipeline.report.tally import tally
+from pipeline.run import attempts, planned
 from pipeline.run.remeasure import FIRST, Remeasuring, identity, pool, recast, remeasure
+from pipeline.store.journal import Journal
 from pipeline.store.remeasured import Remeasured
 from pipeline.types import Record, Status
 from pipeline.views.base import correct, taken
@@ -49,7 +52,7 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
     assert (found.solver, found.questions, found.solved, found.solve_rate, found.opened) == ("strong", 2, 2, 1.0, 1)
     assert {request.model for request in llm.requests} == {"strong"}
     assert {request.sample for request in llm.requests} == set(range(FIRST, FIRST + 4))
-    opened, accepted, broken = Remeasured(tmp_path).joined([BEYOND, ACCEPTED, BROKEN])
+    opened, accepted, broken = map(Remeasured(tmp_path).joined, (BEYOND, ACCEPTED, BROKEN))
     assert [(a.solver, a.k, a.rollouts, a.solve_rate, a.least_steps) for a in opened.assessments] == [
         ("embedded", 1, 2, 0.0, None),
         ("strong", 1, 4, 1.0, 3),
@@ -66,9 +69,38 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
 @pytest.mark.parametrize("steps", [2, 0])
 def test_one_that_finds_a_shortcut_or_nothing_opens_nothing(tmp_path: Path, steps: int) -> None:
     assert tried(tmp_path, able(steps=steps), BEYOND).opened == 0
-    (record,) = Remeasured(tmp_path).joined([BEYOND])
+    record = Remeasured(tmp_path).joined(BEYOND)
     assert not taken(record, ("beyond_solver",))
     assert record.assessments[-1].least_steps == (steps or None)
+
+
+def exported(folder: Path, gates: Settings, *records: Record) -> list[str]:
+    """Why each record is or is not in a data set that includes `beyond_solver`: empty where it is."""
+    journal = Journal(folder / "journal")
+    for order, record in enumerate(records):
+        journal.append(record, f"{order:03}")
+    chosen = config().model_copy(update={"gates": gates})
+    include = ("beyond_solver",)
+    found = planned(journal, chosen, include, Remeasured(folder).joined)
+    return ["" if taken(record, include) else record.reason for record in found]
+
+
+@pytest.mark.parametrize(("window", "reason"), [((0.5, 1.0), ""), ((0.0, 0.5), "gate:solve_rate")])
+def test_gates_weigh_what_the_other_solver_measured(tmp_path: Path, window: tuple[float, float], reason: str) -> None:
+    tried(tmp_path, able(), BEYOND)
+    assert exported(tmp_path, Settings(solve_rate=window), BEYOND) == [reason]
+
+
+def test_what_stays_closed_keeps_nothing_out(tmp_path: Path) -> None:
+    twin = BEYOND.model_copy(update={"key": "12" * 32})
+    tried(tmp_path, able(), twin)
+    assert exported(tmp_path, Settings(), BEYOND, twin) == ["beyond_solver", ""]
+
+
+def test_what_was_opened_later_is_no_candidate_of_the_run(tmp_path: Path) -> None:
+    tried(tmp_path, able(), BEYOND)
+    before, after = (tally([r]).figures() for r in (BEYOND, Remeasured(tmp_path).joined(BEYOND)))
+    assert (after.funnel, after.confirmed, after.targets) == (before.funnel, before.confirmed, before.targets)
 
 
 def test_asked_again_it_asks_nobody_and_another_way_of_asking_is_another_file(tmp_path: Path) -> None:
@@ -77,7 +109,7 @@ def test_asked_again_it_asks_nobody_and_another_way_of_asking_is_another_file(tm
     warm = STRONG.model_copy(update={"sampling": STRONG.sampling.model_copy(update={"temperature": 0.3})})
     tried(tmp_path, able(), solver=warm)
     assert len(list((tmp_path / "remeasured").glob("strong-*.jsonl"))) == 2
-    (record,) = Remeasured(tmp_path).joined([ACCEPTED])
+    record = Remeasured(tmp_path).joined(ACCEPTED)
     assert len(record.assessments) == 3
 
 
