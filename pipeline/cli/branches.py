@@ -33,7 +33,7 @@ def branch(
         if not json:
             tell.say(f"asking about the states of {opened.result().accepted} accepted pairs, {calls} calls at most")
         done = asyncio.run(campaign.run(opened.kept(), calls, _told))
-        publish.dataset(folder, config)
+        publish.again(folder, config, every=True)
     if json:
         tell.json({"model": config.models.names(), "run": str(folder), **done.model_dump()})
         return

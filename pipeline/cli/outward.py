@@ -47,7 +47,7 @@ def review(
         raise UsageError(f"cannot read {read}: {error}; save it as CSV in UTF-8") from error
     found = reviews.read(text, known)
     write_json(folder / publish.REVIEW, found.model_dump(mode="json"))
-    publish.dataset(folder, config)
+    publish.again(folder, config)
     publish.report(folder, config)
     if json:
         tell.json({**found.model_dump(), "value": found.precision.value, "interval": found.precision.interval})

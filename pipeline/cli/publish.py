@@ -4,13 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
+from pydantic import ValidationError
 
+from pipeline import prompts
 from pipeline.config import RunConfig
 from pipeline.corpus import manifest
+from pipeline.errors import UsageError
 from pipeline.export import Manifest, Selection, export
 from pipeline.report.figures import Outside, Review
 from pipeline.report.html import page
-from pipeline.run import planned
+from pipeline.run import planned, read
 from pipeline.run.attempts import spent
 from pipeline.store.branches import Branches
 from pipeline.store.files import atomic_write
@@ -31,11 +34,29 @@ def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> I
 
 
 def dataset(folder: Path, config: RunConfig, *, views: tuple[str, ...] = (), include: tuple[str, ...] = ()) -> Manifest:
-    """Write `dataset/`; no view named means all of them."""
+    """Write `dataset/`; no view named means all of them.
+
+    Raises UsageError where its environment would not be the one of its rollouts.
+    """
+    asked = prompts.load("solver/answer").digest
+    if read(folder).what["prompts"].get("solver/answer") != asked:
+        raise UsageError(f"{folder} was made with another prompt solver/answer; put that back to export it")
     name = config.corpus.name
     said = manifest.read(name).model_dump(include={"redistribute", "language"}) if name in manifest.names() else {}
     chosen = Selection(config=config, views=views, include=include, outside=outside(folder), **said)
     return export(records(folder, config, include), folder / "dataset", chosen)
+
+
+def again(folder: Path, config: RunConfig, *, every: bool = False) -> None:
+    """Write `dataset/` anew since the run has more to tell, as it was chosen before: with what `include` took, and with
+    the same views unless all may have new rows.
+    """
+    try:
+        before = Manifest.model_validate_json((folder / "dataset" / "manifest.json").read_bytes())
+    except (FileNotFoundError, ValidationError):
+        dataset(folder, config)
+        return
+    dataset(folder, config, views=() if every else before.views, include=before.include)
 
 
 def report(folder: Path, config: RunConfig) -> Path:

@@ -35,7 +35,7 @@ def remeasure(
     corpus, site = ground(folder, config)
     with Run(own, corpus, folder=folder) as opened:
         found = asyncio.run(measured(opened.kept(), site, folder, lambda ended: tell.say(f"{ended} questions")))
-        publish.dataset(folder, own)
+        publish.again(folder, own)
     if json:
         tell.json({"model": config.models.names(), "run": str(folder), **found.model_dump()})
         return

@@ -1,13 +1,15 @@
-"""Commands about a run that is there: `inspect`, `export`, `report`. They read its journal and change nothing in it."""
+"""Commands about a run that is there: `inspect`, `export`, `report`. They read its journal and change nothing in it;
+`export` keeps the gates that it is given."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pipeline.cli import options, tell
 from pipeline.cli.locate import run_folder, spelled
-from pipeline.config import RunConfig
+from pipeline.config import RunConfig, build
 from pipeline.errors import UsageError
 from pipeline.gates import Drop
 from pipeline.store.journal import Head, Journal
@@ -24,9 +26,13 @@ Include = Annotated[
     list[str] | None,
     typer.Option(
         "--include",
-        metavar="REASON",
+        metavar="A,B",
         help="below_target, beyond_solver (solved in `remeasure`), or always_solved (in rl_* too).",
     ),
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="GATES.B=C", help="Another limit of a gate, kept for the run. Repeatable."),
 ]
 List = Annotated[bool, typer.Option("--list", help="The names of all views, and nothing else.")]
 
@@ -101,6 +107,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     view: View = None,
     include: Include = None,
     against: options.Against = None,
+    sets: Sets = None,
     every: List = False,
     out: options.Out = None,
     json: options.Json = False,
@@ -114,20 +121,35 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     if run is None:
         raise UsageError("which run? 'digsite export latest', or --list for the names of the views")
     from pipeline.cli import publish
-    from pipeline.run import read
 
     folder = run_folder(run, out)
-    views = tuple(name for names in view or () for name in names.split(",") if name)
-    config = read(folder).config
-    if against:
-        gates = config.gates.model_copy(update={"against": (*config.gates.against, *against)})
-        config = config.model_copy(update={"gates": gates})
-    manifest = publish.dataset(folder, config, views=views, include=tuple(include or ()))
+    config = _gated(folder, against or [], sets or [])
+    manifest = publish.dataset(folder, config, views=_parts(view), include=_parts(include))
     if json:
         tell.json(manifest.model_dump(mode="json"))
         return
     rows = [(name, split, count) for name, splits in manifest.rows().items() for split, count in splits.items()]
     tell.show(tell.table("view", "split", "rows", rows=rows), tell.words(folder / "dataset"))
+
+
+def _parts(given: list[str] | None) -> tuple[str, ...]:
+    """`a,b` and repeated options alike."""
+    return tuple(part.strip() for text in given or () for part in text.split(",") if part.strip())
+
+
+def _gated(folder: Path, against: list[Path], sets: list[str]) -> RunConfig:
+    """The run's configuration, with other gates where some are named: then they are the run's from now on, or the next
+    `review` would write what was just dropped back into the data set."""
+    from pipeline.run import read, regate
+
+    config = read(folder).config
+    if not against and not sets:
+        return config
+    if wrong := next((one for one in sets if not one.strip().startswith("gates.")), None):
+        raise UsageError(f"export can set gates alone, such as gates.solve_rate=[0.2,0.8], not '{wrong}'")
+    gates = build(values={"gates": config.gates.model_dump(mode="json")}, sets=sets).gates
+    lists = dict.fromkeys((*gates.against, *map(Path, options.against(against))))
+    return regate(folder, gates.model_copy(update={"against": tuple(lists)}))
 
 
 def report(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:

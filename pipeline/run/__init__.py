@@ -2,7 +2,7 @@
 
 from pipeline.run.attempts import Attempt
 from pipeline.run.plan import planned, verdicts
-from pipeline.run.resume import RunFile, read, resumable
+from pipeline.run.resume import RunFile, read, regate, resumable
 from pipeline.run.work import Observer, Run, RunResult
 
-__all__ = ["Attempt", "Observer", "Run", "RunFile", "RunResult", "planned", "read", "resumable", "verdicts"]
+__all__ = ["Attempt", "Observer", "Run", "RunFile", "RunResult", "planned", "read", "regate", "resumable", "verdicts"]

@@ -7,14 +7,17 @@ from pydantic import ValidationError
 
 from pipeline.config import RunConfig
 from pipeline.errors import StoreError, UsageError
+from pipeline.gates import Gates, Settings
 from pipeline.store.files import write_json
+from pipeline.store.lock import locked
 from pipeline.types import Data
 
 NAME = "run.json"
 
 
 class RunFile(Data):
-    """`run.json`: written before the first seed, and again with the new `how` by every command that goes on."""
+    """`run.json`: written before the first seed, and again with the new `how` by every command that goes on, and with
+    new gates by an export that names some."""
 
     config: RunConfig
     what: dict[str, Any]
@@ -44,6 +47,19 @@ def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
         _refuse_another(folder, read(folder), config, fingerprint)
     file = RunFile(config=config, what=config.what(), digest=config.digest(), corpus_fingerprint=fingerprint)
     write_json(folder / NAME, file.model_dump(mode="json"))
+
+
+def regate(folder: Path, gates: Settings) -> RunConfig:
+    """Keep other gates in the run's file: what reads it from now on, the report too, sees the pairs they let through.
+
+    Raises UsageError where one cannot work with them, StoreError where another process works on the run.
+    """
+    Gates(gates)
+    with locked(folder):
+        kept = read(folder)
+        config = kept.config.model_copy(update={"gates": gates})
+        write_json(folder / NAME, kept.model_copy(update={"config": config}).model_dump(mode="json"))
+    return config
 
 
 def resumable(folder: Path) -> RunConfig:
