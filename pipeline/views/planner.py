@@ -16,6 +16,7 @@ from pipeline.plan import step
 from pipeline.types import Record
 from pipeline.views.base import PROVENANCE, provenance
 
+HOLDS = "ids"
 SCHEMA = pa.schema(
     [
         ("question", pa.string()),
