@@ -45,54 +45,6 @@ def test_the_same_command_with_more_goes_on_in_the_same_folder(digsite: Digsite,
     assert after[:8] == before
 
 
-def test_gates_of_an_export_are_the_run_s_from_then_on(digsite: Digsite, out: Path, tmp_path: Path) -> None:
-    shutil.copytree(out, tmp_path / "out", symlinks=True)
-    where = ("tiny", "--out", tmp_path / "out")
-    asked = digsite("inspect", *where, "--item", _accepted(digsite, where), "--json").json["rounds"][-1]["draft"]
-    (tmp_path / "bench.jsonl").write_bytes(orjson.dumps({"question": asked["question"]}))
-    view = ("--view", "qa, sft", "--include", "below_target,beyond_solver")
-    assert digsite("export", *where, "--against", tmp_path / "bench.jsonl", *view).code == 0
-    sheet = digsite("review", *where, "--json").json["sheet"]
-    filled = Path(sheet).read_text().replace(",,,", ",yes,,")
-    (tmp_path / "marked.csv").write_text(filled)
-    assert digsite("review", *where, "--read", tmp_path / "marked.csv").code == 0
-    dataset = tmp_path / "out/tiny/latest/dataset"
-    manifest = orjson.loads((dataset / "manifest.json").read_bytes())
-    assert (manifest["views"], manifest["include"]) == (["qa", "sft"], ["below_target", "beyond_solver"])
-    for page in (dataset / "README.md", dataset.parent / "report.html"):
-        assert "gate:contaminated" in page.read_text()
-    assert any("contaminated" in item["reason"] for item in digsite("inspect", *where, "--json").json["items"])
-
-
-def _accepted(digsite: Digsite, where: tuple[str | Path, ...]) -> str:
-    items = digsite("inspect", *where, "--json").json["items"]
-    return str(next(item["key"] for item in items if item["status"] == "accepted" and not item["reason"]))
-
-
-def test_limits_of_gates_can_be_set_for_a_run_that_is_there(digsite: Digsite, out: Path, tmp_path: Path) -> None:
-    shutil.copytree(out, tmp_path / "out", symlinks=True)
-    where = ("tiny", "--out", tmp_path / "out")
-    before = digsite("export", *where, "--json").json
-    assert digsite("export", *where, "--set", "gates.quotas.strategy={sage=0.0}").code == 0
-    assert "gate:quota" in (tmp_path / "out/tiny/latest/dataset/README.md").read_text()
-    assert digsite("export", *where, "--set", "gates.quotas.strategy={sage=1.0}", "--json").json == before
-    for wrong, told in (("loop.rounds=1", "can set gates alone"), ("gates.answer=1", "known: against, answers")):
-        said = digsite("export", *where, "--set", wrong)
-        assert (said.code, said.err.count("\n")) == (2, 1)
-        assert told in said.err
-
-
-def test_an_export_tells_no_other_prompt_than_its_rollouts_had(digsite: Digsite, out: Path, tmp_path: Path) -> None:
-    shutil.copytree(out, tmp_path / "out", symlinks=True)
-    file = tmp_path / "out/tiny/latest/run.json"
-    kept = orjson.loads(file.read_bytes())
-    kept["what"]["prompts"]["solver/answer"] = "0" * 64
-    file.write_bytes(orjson.dumps(kept))
-    said = digsite("export", "tiny", "--out", tmp_path / "out")
-    assert (said.code, said.err.count("\n")) == (2, 1)
-    assert "another prompt solver/answer" in said.err
-
-
 def test_too_few_pairs_are_exit_3_and_exported_all_the_same(digsite: Digsite, tmp_path: Path) -> None:
     said = digsite("generate", "tiny", *SMALL, "--pairs", "50", "--max-seeds", "4", "--out", tmp_path)
     assert said.code == 3
