@@ -34,7 +34,7 @@ class Opposed:
     def __init__(self) -> None:
         self.written = self.used = 0
         self.reasons: Counter[str] = Counter()
-        """Of the rejected, the check that failed."""
+        """Of the rejected, the check that failed; `unwritten` where a try of the writer gave nothing to check."""
         self.met: Counter[bool] = Counter()
         """Of the rollouts with the overlay, whether they met one."""
         self.misled: Counter[bool] = Counter()
@@ -82,6 +82,8 @@ class Opposition:
             kind = self.kinds[distractor.kind]
             kind.written += 1
             kind.reasons.update([distractor.reason] if distractor.reason else [])
+        for name in opposition.unwritten:
+            self.kinds[name].reasons["unwritten"] += 1
         for name in {distractor.kind for distractor in opposition.used}:
             mine = [distractor for distractor in opposition.used if distractor.kind == name]
             self.kinds[name].tried(record.draft, opposition, mine)

@@ -12,15 +12,26 @@ def test_what_was_written_met_and_believed_is_counted() -> None:
     counted = Opposition()
     for record in (*batch(), taught(1), taught(2)):
         counted.add(record)
-    ((kind, row),) = counted.kinds.items()
-    k = len(taught(1).confirmation)
-    assert (kind, row.written, row.used) == (Kind.DOPPELGANGER, 4, 2)
+    assert {kind: row.written for kind, row in counted.kinds.items()} == {Kind.DOPPELGANGER: 4, Kind.FALSE_SHORTCUT: 0}
+    row, k = counted.kinds[Kind.DOPPELGANGER], len(taught(1).confirmation)
+    assert row.used == 2
     assert row.reasons == {"marked": 2}
     assert row.met == {True: 2, False: 2 * k - 2}
     assert row.misled == {True: 2}
     assert row.plain[True] - row.opposed[True] == 2 * taught(1).confirmation_verdicts[0].correct
     assert row.example
     assert (row.example.outcome, row.example.said, row.example.step) == (Outcome.MISLED, "1399", 1)
+
+
+def test_a_kind_of_which_nothing_was_written_is_counted_too() -> None:
+    record, counted = taught(1), Opposition()
+    assert record.opposition
+    silent = record.opposition.model_copy(update={"unwritten": ("old_name", "old_name", Kind.DOPPELGANGER)})
+    counted.add(record.model_copy(update={"opposition": silent}))
+    row = counted.kinds["old_name"]
+    assert (row.written, row.used, row.reasons, row.example) == (0, 0, {"unwritten": 2}, None)
+    assert counted.kinds[Kind.DOPPELGANGER].reasons == {"marked": 1, "unwritten": 1}
+    assert "unwritten 2" in page([record.model_copy(update={"opposition": silent})], RunConfig())
 
 
 def test_the_page_shows_it_only_where_there_is_something_to_show() -> None:
