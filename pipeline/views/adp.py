@@ -1,4 +1,4 @@
-"""`adp`: the rollouts of `sft` as trajectories of the Agent Data Protocol, schema version 1.5.0.
+"""`adp`: the solver's rollouts of `sft` as trajectories of the Agent Data Protocol, schema version 1.5.0.
 
 Rules: neulab/agent-data-protocol (arXiv 2510.24702), `schema/`: the columns are exactly a `Trajectory`'s, so that a
 row as `datasets` gives it is one. Calls and their results carry the same id, each once; the call of `answer`, which

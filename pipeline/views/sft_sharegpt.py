@@ -7,7 +7,7 @@ tool_call tags; parallel calls are a list, their observations are joined as its 
 """
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import chain, groupby, repeat
 from typing import Any
 
 import orjson
@@ -16,12 +16,12 @@ import pyarrow as pa
 from pipeline import chat
 from pipeline.agents.environment import Environment
 from pipeline.cleaning import fit
-from pipeline.types import Message, Record
+from pipeline.types import Message, Record, Rollout
 from pipeline.views.base import PROVENANCE, correct, provenance
 
 TURN = pa.struct([("from", pa.string()), ("value", pa.string())])
 SCHEMA = pa.schema(
-    [("conversations", pa.list_(TURN)), ("system", pa.string()), ("tools", pa.string()), *PROVENANCE],
+    [("conversations", pa.list_(TURN)), *((name, pa.string()) for name in ("system", "tools", "agent")), *PROVENANCE],
 )
 _COLUMNS = {"messages": "conversations", "system": "system", "tools": "tools"}
 _TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
@@ -38,15 +38,22 @@ BESIDE = {"dataset_info.json": orjson.dumps({"digsite": _entry("train"), "digsit
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    for rollout, _ in correct(record):
-        system, *messages = rollout.trajectory.messages
-        if fit(rollout.trajectory) and chat.dumped(messages) and not any(map(_tagged, messages)):
-            # Neighbours of one role are one turn.
-            turns = [_turn(role, list(group)) for role, group in groupby(messages, key=lambda message: message.role)]
-            tools = environment.offered
-            spent = provenance(record, [system.content, tools, *(turn["value"] for turn in turns)])
-            yield {"conversations": turns, "system": system.content, "tools": tools, **spent}
-            return
+    solved = (turns for rollout, _ in correct(record) if (turns := _turns(rollout)))
+    taught = (_turns(lesson.rollout) for lesson in record.lessons if lesson.kept)
+    system, tools, shown = environment.system, environment.offered, []
+    for agent, turns in chain(zip(("solver",), solved, strict=False), zip(repeat("teacher"), taught, strict=False)):
+        if turns and turns not in shown:
+            shown.append(turns)
+            spent = provenance(record, [system, tools, *(turn["value"] for turn in turns)])
+            yield {"conversations": turns, "system": system, "tools": tools, "agent": agent, **spent}
+
+
+def _turns(rollout: Rollout) -> list[dict[str, str]] | None:
+    """What follows the system prompt, neighbours of one role as one turn; none where it is not to be learnt or read."""
+    messages = rollout.trajectory.messages[1:]
+    if not fit(rollout.trajectory) or not chat.dumped(messages) or any(map(_tagged, messages)):
+        return None
+    return [_turn(role, list(group)) for role, group in groupby(messages, key=lambda message: message.role)]
 
 
 def _tagged(message: Message) -> bool:

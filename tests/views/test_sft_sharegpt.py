@@ -6,7 +6,9 @@ import pytest
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
 from pipeline.types import ToolCall
+from pipeline.views import sft
 from pipeline.views import sft_sharegpt as view
+from tests.lessons import taught
 from tests.records import accepted
 
 ENVIRONMENT = environment(RunConfig())
@@ -35,6 +37,16 @@ def test_turns_alternate_and_are_even():
     (row,) = rows(accepted(1))
     kinds = [turn["from"] for turn in row["conversations"]]
     assert kinds == ["human", "function_call", *["observation", "function_call"] * 3]
+
+
+def test_its_rollouts_are_those_of_sft_the_teacher_s_too():
+    record = taught()
+    twice = record.model_copy(update={"lessons": (*record.lessons, *record.lessons)})
+    ours, theirs = rows(twice), list(sft.rows(twice, ENVIRONMENT))
+    assert [row["agent"] for row in ours] == [row["agent"] for row in theirs] == ["solver", "teacher", "teacher"]
+    assert {row["system"] for row in ours} == {ENVIRONMENT.system}
+    dropped = tuple(lesson.model_copy(update={"kept": False}) for lesson in record.lessons)
+    assert len(rows(record.model_copy(update={"lessons": dropped}))) == 1
 
 
 def test_calls_read_as_the_formatter_reads_them():
