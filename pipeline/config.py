@@ -20,6 +20,7 @@ from pipeline.llm.settings import Models
 from pipeline.presets import PRESETS, unhurried
 from pipeline.retrieval.settings import RetrievalConfig
 from pipeline.types import AnswerType, Data, sha256
+from pipeline.types.distractor import Kind
 from pipeline.types.distractor import Settings as DistractorSettings
 
 MOST_SEEDS = 4096
@@ -197,10 +198,15 @@ class RunConfig(Data):
         tree["corpus"]["name"] = self.corpus.identity
         tree["retrieval"]["retriever"] = self.retrieval.identity
         tree["models"] = self.models.what()
-        tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names()}
+        tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if self._may_ask(name)}
         if any(model.embedded for model in self.models.all()):
             tree["embedded_code"] = digest()
         return tree
+
+    def _may_ask(self, prompt: str) -> bool:
+        """Not that of a kind of distractor beyond the shipped ones that is not asked for: to add one changes no run."""
+        kind = prompt.removeprefix("distractor/")
+        return kind == prompt or kind in (*Kind, *self.distractors.kinds)
 
     def shown(self) -> dict[str, Any]:
         """`what`, for a card or report that lists the prompts apart: it holds no path, address or key."""

@@ -36,12 +36,15 @@ def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> I
 def dataset(folder: Path, config: RunConfig, *, views: tuple[str, ...] = (), include: tuple[str, ...] = ()) -> Manifest:
     """Write `dataset/`; no view named means all of them.
 
-    Raises UsageError where its environment would not be the one of its rollouts.
+    Raises UsageError where its environment would not be the one of its rollouts, and where the manifest is gone that
+    says how much of the corpus may be passed on.
     """
     asked = prompts.load("solver/answer").digest
     if read(folder).what["prompts"].get("solver/answer") != asked:
         raise UsageError(f"{folder} was made with another prompt solver/answer; put that back to export it")
     name = config.corpus.name
+    if name not in manifest.names() and not Path(name).is_absolute():
+        raise UsageError(f"corpora/{name}.toml, which says what of '{name}' may be passed on, is not here; put it back")
     said = manifest.read(name).model_dump(include={"redistribute", "language"}) if name in manifest.names() else {}
     chosen = Selection(config=config, views=views, include=include, outside=outside(folder), **said)
     return export(records(folder, config, include), folder / "dataset", chosen)

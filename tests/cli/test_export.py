@@ -6,6 +6,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from pipeline.corpus import manifest
 from tests.cli.conftest import Digsite
 
 
@@ -58,3 +59,12 @@ def test_an_export_tells_no_other_prompt_than_its_rollouts_had(digsite: Digsite,
     said = digsite("export", "tiny", "--out", run)
     assert (said.code, said.err.count("\n")) == (2, 1)
     assert "another prompt solver/answer" in said.err
+
+
+def test_nothing_is_passed_on_without_the_manifest_that_may_forbid_it(
+    digsite: Digsite, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifest, "ROOT", run)
+    said = digsite("export", "tiny", "--out", run)
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "corpora/tiny.toml" in said.err

@@ -1,6 +1,7 @@
 """A run goes on with what it was begun with, or not at all; and the refusal names each change."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import orjson
 import pytest
 
 from pipeline import embedded, prompts
-from pipeline.config import How, RunConfig
+from pipeline.config import How, RunConfig, build
 from pipeline.errors import StoreError, UsageError
 from pipeline.llm.settings import Limits, ModelConfig, Models, Prices
 from pipeline.run import Run, read, resumable
@@ -113,18 +114,29 @@ def test_another_corpus_is_refused(begun: Path, tmp_path: Path) -> None:
         pass
 
 
-def test_another_prompt_is_refused_by_name(begun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def own_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the prompts, which is read instead of them."""
     shutil.copytree(prompts.ROOT, tmp_path / "prompts")
-    name = prompts.names()[0]
-    with (tmp_path / "prompts" / f"{name}.md").open("a") as file:
-        file.write("\nBe brief.\n")
     monkeypatch.setattr(prompts, "ROOT", tmp_path / "prompts")
     prompts.load.cache_clear()
-    try:
-        with pytest.raises(UsageError, match=f"prompts.{name}"):
-            resumable(begun)
-    finally:
-        prompts.load.cache_clear()
+    yield tmp_path / "prompts"
+    prompts.load.cache_clear()
+
+
+def test_another_prompt_is_refused_by_name(begun: Path, own_prompts: Path) -> None:
+    name = prompts.names()[0]
+    with (own_prompts / f"{name}.md").open("a") as file:
+        file.write("\nBe brief.\n")
+    with pytest.raises(UsageError, match=f"prompts.{name}"):
+        resumable(begun)
+
+
+def test_a_new_kind_of_distractor_is_no_change_of_a_run_without_it(begun: Path, own_prompts: Path) -> None:
+    shutil.copy(own_prompts / "distractor/doppelganger.md", own_prompts / "distractor/old_name.md")
+    assert resumable(begun)
+    asked = build(sets=['distractors.kinds=["old_name"]']).what()["prompts"]
+    assert set(asked) - set(RunConfig().what()["prompts"]) == {"distractor/old_name"}
 
 
 def test_other_code_of_the_embedded_model_is_refused(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
