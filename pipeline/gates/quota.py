@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pipeline.errors import UsageError
 from pipeline.gates.base import Settings, Weight
-from pipeline.types import Draft, Record
+from pipeline.types import AnswerType, Draft, Record
 
 TRAITS: dict[str, Callable[[Draft, Record], object]] = {
     "target": lambda draft, record: record.seed.target_steps,
@@ -21,9 +21,12 @@ TRAITS: dict[str, Callable[[Draft, Record], object]] = {
 
 
 def ready(settings: Settings) -> None:
-    for trait in settings.quotas:
+    for trait, shares in settings.quotas.items():
         if trait not in TRAITS:
             raise UsageError(f"gates.quotas: no trait '{trait}'; known: {', '.join(TRAITS)}")
+        # A name that no pair can have would limit nothing, without a word.
+        if trait == "answer_type" and (wrong := set(shares) - {*AnswerType, "*"}):
+            raise UsageError(f"gates.quotas.answer_type: no '{min(wrong)}'; known: {', '.join(AnswerType)}")
 
 
 def weigh(draft: Draft, record: Record, settings: Settings) -> list[Weight]:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from pipeline.errors import UsageError
+from pipeline.gates import Gates
 from tests.gates.test_gates import judged, only
 from tests.records import accepted, cloze
 
@@ -29,3 +31,16 @@ def test_the_window_of_solve_rates_holds_its_ends() -> None:
     assert accepted().solve_rate == 0.75
     for window, drop in {(0.0, 1.0): "", (0.75, 0.75): "", (0.0, 0.5): "solve_rate", (0.8, 1.0): "solve_rate"}.items():
         assert judged([accepted()], only("solve_rate", solve_rate=window)) == [drop]
+
+
+@pytest.mark.parametrize(
+    ("gate", "settings", "told"),
+    [
+        ("solve_rate", {"solve_rate": (0.9, 0.1)}, "the least comes first"),
+        ("quota", {"quotas": {"answer_type": {"dates": 0.1}}}, "no 'dates'; known: entity, date, number"),
+        ("quota", {"quotas": {"colour": {"red": 0.1}}}, "no trait 'colour'"),
+    ],
+)
+def test_limits_that_could_not_be_meant_are_a_mistake(gate: str, settings: dict[str, object], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        Gates(only(gate, **settings))
