@@ -1,10 +1,10 @@
-"""`critic`: every rollout with what it did, what came of it and why; to train verifiers, and judges by checklists.
+"""`critic`: rollouts with what they did, what came of it and why; to train verifiers, and judges by checklists.
 
 Rules: DeepVerifier (arXiv 2601.15808): a trajectory as steps with their sources, the predicted answer and whether it is
 right, with a kind of failure; `taxonomy` has its 13 kinds and is null where no model judged, `failure` is computed.
 CM2 (arXiv 2602.12268): a checklist of yes-or-no items anchored in a reference rollout, with dependences and weights.
 Its items are those of the evidence chain, one for each hop and one for the answer; `passed` says which of them this
-rollout meets, by passage and by name, without a model.
+rollout meets, by passage and by name, without a model. Rollouts that are the same word for word are one row.
 """
 
 from collections.abc import Iterator
@@ -36,9 +36,11 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
         return
     reference = next((verdict.found_at for _, verdict in correct(record)), (None,) * len(draft.hops))
     items = orjson.dumps(checklist(draft, reference)).decode()
+    seen = set()
     for rollout, verdict in attempts(record):
         went, texts = process(draft, rollout, verdict), chat.dumped(rollout.trajectory.messages)
-        if texts:
+        if texts and tuple(texts) not in seen:
+            seen.add(tuple(texts))
             yield {
                 "task": draft.question,
                 "messages": texts,
