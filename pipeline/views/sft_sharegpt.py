@@ -7,7 +7,7 @@ tool_call tags; parallel calls are a list, their observations are joined as its 
 """
 
 from collections.abc import Iterator
-from itertools import chain, groupby, repeat
+from itertools import groupby, islice
 from typing import Any
 
 import orjson
@@ -20,9 +20,9 @@ from pipeline.types import Message, Record, Rollout
 from pipeline.views.base import PROVENANCE, correct, provenance
 
 TURN = pa.struct([("from", pa.string()), ("value", pa.string())])
-SCHEMA = pa.schema(
-    [("conversations", pa.list_(TURN)), *((name, pa.string()) for name in ("system", "tools", "agent")), *PROVENANCE],
-)
+TEXT = pa.string()
+SCHEMA = pa.schema([("conversations", pa.list_(TURN)), ("system", TEXT), ("tools", TEXT), ("agent", TEXT),
+                    ("resisted", pa.bool_()), *PROVENANCE])  # fmt: skip
 _COLUMNS = {"messages": "conversations", "system": "system", "tools": "tools"}
 _TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
 
@@ -38,14 +38,19 @@ BESIDE = {"dataset_info.json": orjson.dumps({"digsite": _entry("train"), "digsit
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    solved = (turns for rollout, _ in correct(record) if (turns := _turns(rollout)))
-    taught = (_turns(lesson.rollout) for lesson in record.lessons if lesson.kept)
+    solved = (("solver", None, _turns(rollout)) for rollout, _ in correct(record))
+    taught = [
+        ("teacher", lesson.resisted if lesson.encounters else None, _turns(lesson.rollout))
+        for lesson in record.lessons
+        if lesson.kept
+    ]
     system, tools, shown = environment.system, environment.offered, []
-    for agent, turns in chain(zip(("solver",), solved, strict=False), zip(repeat("teacher"), taught, strict=False)):
+    for agent, resisted, turns in (*islice((one for one in solved if one[2]), 1), *taught):
         if turns and turns not in shown:
             shown.append(turns)
+            of = {"agent": agent, "resisted": resisted}
             spent = provenance(record, [system, tools, *(turn["value"] for turn in turns)])
-            yield {"conversations": turns, "system": system, "tools": tools, "agent": agent, **spent}
+            yield {"conversations": turns, "system": system, "tools": tools, **of, **spent}
 
 
 def _turns(rollout: Rollout) -> list[dict[str, str]] | None:

@@ -43,7 +43,9 @@ def test_its_rollouts_are_those_of_sft_the_teacher_s_too():
     record = taught()
     twice = record.model_copy(update={"lessons": (*record.lessons, *record.lessons)})
     ours, theirs = rows(twice), list(sft.rows(twice, ENVIRONMENT))
-    assert [row["agent"] for row in ours] == [row["agent"] for row in theirs] == ["solver", "teacher", "teacher"]
+    assert [row["agent"] for row in ours] == ["solver", "teacher", "teacher"]
+    for name in ("agent", "resisted"):
+        assert [row[name] for row in ours] == [row[name] for row in theirs]
     assert {row["system"] for row in ours} == {ENVIRONMENT.system}
     dropped = tuple(lesson.model_copy(update={"kept": False}) for lesson in record.lessons)
     assert len(rows(record.model_copy(update={"lessons": dropped}))) == 1
