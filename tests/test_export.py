@@ -115,6 +115,7 @@ def test_small_shards_are_numbered_and_none_is_empty(tmp_path):
 
 def test_many_shards_load_as_one(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.store.shards.GROUP_ROWS", 2)
+    monkeypatch.setattr("pipeline.store.shards.FIRST_ROWS", 2)
     manifest = export([accepted(n) for n in range(9)], tmp_path / "ds", CHOSEN.model_copy(update={"shard_bytes": 1}))
     names = [shard.path for shard in manifest.shards if shard.view == "sft"]
     assert names == [f"sft/train-{i:05d}-of-00005.parquet" for i in range(5)]

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -20,8 +19,9 @@ from pipeline.types import Data
 # Readers choke on large nested row groups ("Nested data conversions not implemented for chunked array outputs").
 GROUP_ROWS = 500
 GROUP_BYTES = 4 << 20
+FIRST_ROWS = 16
+"""Of a first group, when nothing is known of how large rows are."""
 SHARD_BYTES = 128 << 20
-Weigher = Callable[[Any], int]
 
 
 class Shard(Data):
@@ -38,9 +38,9 @@ class Shard(Data):
 
 def table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
     """The rows under the schema; JSON comes as text."""
-    # `from_pylist` builds no extension types.
+    # As one struct, which Arrow reads row by row without a list for each column; it builds no extension types.
     plain = pa.schema([field.with_type(_storage(field.type)) for field in schema])
-    made = pa.Table.from_pylist(rows, schema=plain)
+    made = pa.Table.from_struct_array(pa.array(rows, type=pa.struct(plain)))
     return made if plain == schema else made.cast(schema)
 
 
@@ -48,37 +48,6 @@ def _storage(kind: pa.DataType) -> pa.DataType:
     if isinstance(kind, pa.BaseExtensionType):
         return kind.storage_type
     return pa.list_(_storage(kind.value_type)) if pa.types.is_list(kind) else kind
-
-
-def weigher(schema: pa.Schema) -> Weigher:
-    """What tells about how many bytes a row has: those of its letters, and eight for any other column.
-
-    It goes by the schema, since to ask every value what it is takes as long as to write it. What is nested is weighed
-    as JSON, which is quicker still.
-    """
-    fixed = 8 * len(schema)
-    texts = [field.name for field in schema if _is_text(field.type)]
-    lists = [field.name for field in schema if pa.types.is_list(field.type) and _is_text(field.type.value_type)]
-    nested = [field.name for field in schema if pa.types.is_nested(field.type) and field.name not in lists]
-
-    def weigh(row: dict[str, Any]) -> int:
-        total = fixed
-        for name in texts:
-            if text := row[name]:
-                total += len(text)
-        for name in lists:
-            if several := row[name]:
-                total += sum(map(len, several))
-        for name in nested:
-            if value := row[name]:
-                total += len(orjson.dumps(value))
-        return total
-
-    return weigh
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(_storage(kind)))
 
 
 class Press:
@@ -127,7 +96,8 @@ class Shelf:
         for row in rows:
             if series is None:
                 home = self.folder / view
-                series = self.series[view, split] = Series(home, split, schema, self.shard_bytes, self.press)
+                series = Series(home, split, schema, self.shard_bytes, self.press, FIRST_ROWS)
+                self.series[view, split] = series
             series.add(row)
 
     def close(self) -> list[Shard]:
@@ -149,21 +119,16 @@ class Series:
     shard_bytes: int
     press: Press
     """It alone writes, so that `rows`, `writer` and `written` are its own until it has been waited for."""
-    weigh: Weigher = field(init=False)
+    most: int
+    """Rows that the next group is to have."""
     group: list[dict[str, Any]] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     writer: pq.ParquetWriter | None = None
-    held: int = 0
-    """About the bytes in `group`."""
     written: int = 0
-
-    def __post_init__(self) -> None:
-        self.weigh = weigher(self.schema)
 
     def add(self, row: dict[str, Any]) -> None:
         self.group.append(row)
-        self.held += self.weigh(row)
-        if len(self.group) >= GROUP_ROWS or self.held >= GROUP_BYTES:
+        if len(self.group) >= self.most:
             self.flush()
 
     def flush(self) -> None:
@@ -171,18 +136,23 @@ class Series:
         if self.group:
             # One conversion a group: Arrow's own cost for a call is that of many rows.
             made = table(self.group, self.schema)
-            self.group, self.held = [], 0
+            # As many as would have filled this one: to weigh every row takes as long as to convert it.
+            self.most = min(GROUP_ROWS, max(1, GROUP_BYTES * made.num_rows // made.get_total_buffer_size()))
+            self.group = []
             self.press.put(self.write, made)
 
     def write(self, made: pa.Table) -> None:
-        """The row group; the shard ends where it is large enough. Its size is that before compression."""
+        """One row group, or several where rows were larger than those before; the shard ends where it is large enough.
+        Sizes are those before compression.
+        """
         if self.writer is None:
             self.folder.mkdir(exist_ok=True)
             self.writer = pq.ParquetWriter(self.part(len(self.rows)), self.schema, compression="zstd")
             self.rows.append(0)
-        self.writer.write_table(made, row_group_size=made.num_rows)
+        groups = max(1, made.get_total_buffer_size() // GROUP_BYTES)
+        self.writer.write_table(made, row_group_size=-(-made.num_rows // groups))
         self.rows[-1] += made.num_rows
-        self.written += made.nbytes
+        self.written += made.get_total_buffer_size()
         if self.written >= self.shard_bytes:
             self.end()
 

@@ -35,6 +35,7 @@ def shards(tmp_path_factory):
     """One row a shard: whatever a reader infers from the first, the next one breaks."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.store.shards.GROUP_ROWS", 1)
+        patch.setattr("pipeline.store.shards.FIRST_ROWS", 1)
         bare = RECORDS[0].rounds[-1]
         draft = bare.draft.model_copy(update={"answer_aliases": ()})
         first = RECORDS[0].model_copy(update={"rounds": (bare.model_copy(update={"draft": draft}),)})

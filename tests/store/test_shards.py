@@ -24,6 +24,7 @@ GROUP = 5
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(shards, "GROUP_ROWS", GROUP)
+    monkeypatch.setattr(shards, "FIRST_ROWS", GROUP)
     yield
     assert at_work() == []
 
@@ -76,6 +77,21 @@ def test_shards_end_where_they_are_large_enough(tmp_path: Path) -> None:
     assert [shard.rows for shard in found] == [5, 5, 5, 5, 5, 5, 5, 3]
     rows = [row for shard in found for row in pq.read_table(tmp_path / "ds" / shard.path).to_pylist()]
     assert rows == [row for n, row in enumerate(ROWS) if n % 3]
+
+
+def test_groups_have_so_many_rows_as_filled_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "GROUP_ROWS", 50)
+    monkeypatch.setattr(shards, "GROUP_BYTES", 10_000)
+    sizes = [1000] * 40 + [5000] * 20 + [1_000_000] + [10] * 120
+    with Shelf(tmp_path, 1 << 30) as shelf:
+        shelf.add("view", "train", SCHEMA, ({"n": n, "text": "x" * size} for n, size in enumerate(sizes)))
+        [shard] = shelf.close()
+    written = pq.ParquetFile(tmp_path / shard.path)
+    rows = [written.read_row_group(group).to_pylist() for group in range(written.num_row_groups)]
+    assert [row["n"] for group in rows for row in group] == list(range(len(sizes)))
+    held = [[len(row["text"]) for row in group] for group in rows]
+    assert max(sum(size for size in sizes if size < 1_000_000) for sizes in held) <= 3 * 10_000
+    assert max(map(len, held)) == 50, "small rows fill groups again"
 
 
 @pytest.mark.parametrize("good", range(12))
