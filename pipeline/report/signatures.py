@@ -3,9 +3,10 @@ retrievals per solve, the step of the first hit, and whether prior knowledge alo
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 from pipeline.process import hit_rate
-from pipeline.types import Data, Record, correct
+from pipeline.types import Data, Record, Verdict
 
 
 class Signature(Data):
@@ -35,13 +36,14 @@ class Signatures:
     def __init__(self) -> None:
         self._sides: dict[str, _Sums] = defaultdict(_Sums)
 
-    def add(self, record: Record) -> None:
+    def add(self, record: Record, right: Iterable[Verdict]) -> None:
+        """`right` are its correct verdicts, of those that difficulty rests on."""
         sums, last = self._sides[record.seed.side], record.last
         closed = [p.right for p in last.probes if p.check == "closed_book"] if last else []
         if closed:
             sums.probed += 1
             sums.known += any(closed)
-        for verdict in correct(record.measured):
+        for verdict in right:
             sums.solves += 1
             sums.steps += verdict.steps
             sums.hit_rates += hit_rate(verdict.found_at)

@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 from pipeline.llm.ledger import Spent
 from pipeline.report.figures import Cost, Count, Figures, Outside, Share, Target, counted
 from pipeline.report.signatures import Signatures
-from pipeline.types import Lineage, Record, Status, correct
-from pipeline.types.rollout import UsageCounter
+from pipeline.types import Lineage, Record, Status, Verdict, correct
+from pipeline.types.rollout import UsageCounter, least_steps
 
 ROLES = {
     "curator": ("explore",),
@@ -67,10 +67,12 @@ class Tally:
 
     def add(self, record: Record) -> None:
         self.lineage = self.lineage or record.lineage
-        self.ends[_end(record)] += 1
+        # What difficulty rests on, for both.
+        right = correct(record.measured)
+        self.ends[_end(record, right)] += 1
         record.count_usage(self.usages)
         if record.status is Status.ACCEPTED:
-            self.signatures.add(record)
+            self.signatures.add(record, right)
 
     def figures(self, outside: Outside = _NOTHING) -> Figures:
         ends = self.ends
@@ -105,27 +107,19 @@ def tally(records: Iterable[Record]) -> Tally:
     return made
 
 
-def _end(record: Record) -> End:
-    measured, confirmed = record.measured, record.confirmed
+def _end(record: Record, right: list[Verdict]) -> End:
+    status, confirmed = record.status, record.confirmed
     # What `remeasure` opened was measured by another solver and was no candidate of the run.
     fresh = bool(record.confirmation_verdicts) and record.reason != "beyond_solver"
-    steps = [verdict.steps for verdict in correct(measured)]
     drafted = sound = solved = False
     for past in record.rounds:
         if past.draft:
             drafted = True
             if not past.unsound:
                 sound, solved = True, solved or bool(correct(past.verdicts))
-    return End(
-        target=record.seed.target_steps,
-        status=record.status,
-        reason=record.reason,
-        reached=(drafted, sound, solved, confirmed or fresh, confirmed, record.status is Status.ACCEPTED),
-        fresh=fresh,
-        difficulty=min(steps, default=None),
-        right=len(steps),
-        whole=len(measured),
-    )
+    reached = (drafted, sound, solved, confirmed or fresh, confirmed, status is Status.ACCEPTED)
+    whole, least = len(record.measured), least_steps(right)
+    return End(record.seed.target_steps, status, record.reason, reached, fresh, least, len(right), whole)
 
 
 def _where(ends: Counter[End], holds: Callable[[End], bool]) -> Counter[End]:

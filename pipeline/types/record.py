@@ -9,7 +9,7 @@ from pipeline.types.distractor import Opposition
 from pipeline.types.fork import Fork
 from pipeline.types.lesson import Lesson
 from pipeline.types.question import Draft, Seed
-from pipeline.types.rollout import Rollout, Trajectory, Usage, UsageCounter, Verdict, correct
+from pipeline.types.rollout import Rollout, Trajectory, Usage, UsageCounter, Verdict, correct, least_steps
 from pipeline.types.tree import Tree
 
 _ROLES = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer")
@@ -172,21 +172,21 @@ class Record(Data):
     def count_usage(self, roles: Mapping[str, UsageCounter]) -> None:
         """Add to each role's counter all that it used, over all rounds and the confirmation; calls count whether or not
         a cache answered."""
-        solver, judge = roles["solver"], roles["judge"]
-        solver.add([rollout.trajectory.usage for rollout in self.confirmation])
-        judge.add([verdict.usage for verdict in self.confirmation_verdicts])
-        if lessons := self.lessons:
-            roles["teacher"].add([lesson.rollout.trajectory.usage for lesson in lessons])
-            judge.add([lesson.verdict.usage for lesson in lessons])
+        rollouts, verdicts = self.confirmation, self.confirmation_verdicts
         for past in self.rounds:
+            rollouts += past.rollouts
+            verdicts += past.verdicts
+            roles["refiner" if past.index else "generator"].add([past.agent.usage])
             if past.tree:
                 roles["curator"].add([past.tree.usage])
-            roles["refiner" if past.index else "generator"].add([past.agent.usage])
-            solver.add([rollout.trajectory.usage for rollout in past.rollouts])
-            judge.add([verdict.usage for verdict in past.verdicts])
             if probes := past.probes:
                 roles["reader"].add([probe.usage for probe in probes])
-                judge.add([probe.judged for probe in probes])
+                roles["judge"].add([probe.judged for probe in probes])
+        if lessons := self.lessons:
+            roles["teacher"].add([lesson.rollout.trajectory.usage for lesson in lessons])
+            verdicts += tuple([lesson.verdict for lesson in lessons])
+        roles["solver"].add([rollout.trajectory.usage for rollout in rollouts])
+        roles["judge"].add([verdict.usage for verdict in verdicts])
         for role, usages in self.opposition.usages.items() if self.opposition else ():
             roles[role].add(usages)
 
@@ -235,8 +235,8 @@ class Record(Data):
     def hardness(self) -> tuple[int | None, float | None]:
         """Difficulty and solve rate, at the price of one."""
         measured = self.measured
-        steps = [verdict.steps for verdict in correct(measured)]
-        return min(steps) if steps else None, len(steps) / len(measured) if measured else None
+        right = correct(measured)
+        return least_steps(right), len(right) / len(measured) if measured else None
 
     @property
     def difficulty(self) -> int | None:

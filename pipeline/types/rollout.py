@@ -53,14 +53,20 @@ class UsageCounter:
         self.calls = self.prompt_tokens = self.completion_tokens = self.cached_tokens = self.reasoning_tokens = 0
 
     def add(self, usages: Iterable[Usage]) -> None:
+        calls = prompt = completion = cached = reasoning = 0
         for used in usages:
             # Most verdicts took no judge, and what made no call took no tokens.
-            if calls := used.calls:
-                self.calls += calls
-                self.prompt_tokens += used.prompt_tokens
-                self.completion_tokens += used.completion_tokens
-                self.cached_tokens += used.cached_tokens
-                self.reasoning_tokens += used.reasoning_tokens
+            if used.calls:
+                calls += used.calls
+                prompt += used.prompt_tokens
+                completion += used.completion_tokens
+                cached += used.cached_tokens
+                reasoning += used.reasoning_tokens
+        self.calls += calls
+        self.prompt_tokens += prompt
+        self.completion_tokens += completion
+        self.cached_tokens += cached
+        self.reasoning_tokens += reasoning
 
     def sum(self) -> Usage:
         return Usage(**vars(self))
@@ -151,3 +157,12 @@ def correct(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """The correct ones, in their order."""
     # Not by the property, which takes twice as long: an export asks this of every record many times.
     return [verdict for verdict in verdicts if verdict.right and verdict.supported]
+
+
+def least_steps(right: Iterable[Verdict]) -> int | None:
+    """Of the correct ones; none where there is none."""
+    least = None
+    for verdict in right:
+        if least is None or verdict.steps < least:
+            least = verdict.steps
+    return least

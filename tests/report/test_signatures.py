@@ -4,14 +4,14 @@ from pipeline.config import RunConfig
 from pipeline.report.card import Contents, card
 from pipeline.report.signatures import Signatures
 from pipeline.report.tally import tally
-from pipeline.types import Probe
+from pipeline.types import Probe, correct
 from tests.records import accepted, below_target, rejected
 
 
 def test_means_are_over_the_correct_fresh_rollouts_of_each_side():
     counted = Signatures()
-    counted.add(accepted(1))
-    counted.add(accepted(2, side="eval"))
+    counted.add(first := accepted(1), correct(first.measured))
+    counted.add(second := accepted(2, side="eval"), correct(second.measured))
     train, held = counted.rows()
     assert (train.side, held.side) == ("train", "eval")
     assert train.solves == 3
@@ -30,7 +30,7 @@ def test_what_was_known_by_heart_is_a_share_of_the_questions_that_were_probed():
 
     counted = Signatures()
     for record in (probed(1, 0), probed(2, 1), probed(3, 0), probed(4, 0), accepted(5)):
-        counted.add(record)
+        counted.add(record, correct(record.measured))
     assert counted.rows()[0].prior_knowledge == 0.25
 
 
