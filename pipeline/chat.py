@@ -46,7 +46,7 @@ def tokens(texts: Iterable[str]) -> int:
 
     It is there to sort and to warn; a trainer's limit is checked with its own tokenizer.
     """
-    return -(-sum([len(text) if text.isascii() else len(text.encode()) for text in texts]) // 3)
+    return -(-len("".join(texts).encode()) // 3)
 
 
 def arguments(call: ToolCall) -> dict[str, Any]:
@@ -62,10 +62,10 @@ def _message(message: Message) -> dict[str, Any]:
     if message.reasoning:
         tree["reasoning_content"] = message.reasoning
     if message.tool_calls:
-        tree["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments(call)}}
-            for call in message.tool_calls
-        ]
+        calls = tree["tool_calls"] = []
+        for call in message.tool_calls:
+            function = {"name": call.name, "arguments": arguments(call)}
+            calls.append({"id": call.id, "type": "function", "function": function})
     if message.tool_call_id:
         tree["tool_call_id"] = message.tool_call_id
     if message.name:

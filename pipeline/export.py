@@ -72,10 +72,10 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manife
             tally.add(record)
             if not base.taken(record, chosen.include):
                 continue
-            example = example or record.draft
+            example, side = example or record.draft, record.seed.side
             for name, view in views.items():
                 if not name.startswith("rl_") or base.teaches(record, chosen.include):
-                    shelf.add(name, record.seed.side, view.SCHEMA, view.rows(record, site))
+                    shelf.add(name, side, view.SCHEMA, view.rows(record, site))
         manifest = Manifest(
             run=tally.lineage.run if tally.lineage else "",
             records=tally.ends.total(),

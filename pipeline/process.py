@@ -91,9 +91,9 @@ def useful_steps(rollout: Rollout) -> int:
     seen: set[str] = set()
     useful = 0
     for call in rollout.trajectory.calls:
-        shown = call.passage_ids
-        useful += not call.repeat and not seen.issuperset(shown)
-        seen.update(shown)
+        known = len(seen)
+        seen.update(call.passage_ids)
+        useful += len(seen) > known and not call.repeat
     return useful
 
 

@@ -126,11 +126,17 @@ def attempts(record: Record) -> list[Attempt]:
     return [Attempt(rollout, verdict) for rollout, verdict in _tried(record)]
 
 
-def correct(record: Record) -> Iterator[Attempt]:
+def correct(record: Record) -> Iterator[tuple[Rollout, Verdict]]:
     """The correct ones, shortest first."""
-    found = [(rollout, verdict) for rollout, verdict in _tried(record) if verdict.right and verdict.supported]
+    found: list[tuple[int, int, int, int, Rollout, Verdict]] = []
+    for rollout, verdict in _tried(record):
+        if verdict.right and verdict.supported:
+            # The place parts equal ones.
+            found.append((verdict.steps, verdict.calls, verdict.sample, len(found), rollout, verdict))
+    found.sort()
     # One at a time, since most views want the first alone.
-    return map(Attempt._make, sorted(found, key=_length))
+    for *_, rollout, verdict in found:
+        yield rollout, verdict
 
 
 def _tried(record: Record) -> Iterable[tuple[Rollout, Verdict]]:
@@ -139,11 +145,6 @@ def _tried(record: Record) -> Iterable[tuple[Rollout, Verdict]]:
         return ()
     rollouts, verdicts = record.confirmation + last.rollouts, record.confirmation_verdicts + last.verdicts
     return zip(rollouts, verdicts, strict=True)
-
-
-def _length(tried: tuple[Rollout, Verdict]) -> tuple[int, int, int]:
-    verdict = tried[1]
-    return verdict.steps, verdict.calls, verdict.sample
 
 
 def under(environment: Environment, messages: Sequence[Message]) -> list[str] | None:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.agents.environment import Environment
-from pipeline.types import Hop, Record, correct
+from pipeline.types import Draft, Record, correct
 from pipeline.views.base import trainable
 
 HOP = pa.struct(
@@ -85,7 +85,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
         "strategy": lineage.strategy,
         "preset": lineage.preset,
         "model": lineage.model,
-        "hops": [_hop(hop) for hop in draft.hops],
+        "hops": _hops(draft),
         "family": draft.family,
         "corpus": lineage.corpus,
         "corpus_fingerprint": lineage.corpus_fingerprint,
@@ -95,11 +95,14 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     }
 
 
-def _hop(hop: Hop) -> dict[str, str]:
-    return {
-        "sub_question": hop.sub_question,
-        "answer": hop.answer,
-        "passage_id": hop.passage_id,
-        "title": hop.title,
-        "quote": hop.quote,
-    }
+def _hops(draft: Draft) -> list[dict[str, str]]:
+    return [
+        {
+            "sub_question": hop.sub_question,
+            "answer": hop.answer,
+            "passage_id": hop.passage_id,
+            "title": hop.title,
+            "quote": hop.quote,
+        }
+        for hop in draft.hops
+    ]

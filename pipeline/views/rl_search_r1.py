@@ -60,7 +60,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     texts = (question, *golds)
     if any(_TAG.search(text) for text in texts) or score(prompt, golds):
         return
-    if not any(score(f"{prompt}<answer> {attempt.rollout.answer} </answer>", golds) for attempt in correct(record)):
+    if not any(score(f"{prompt}<answer> {rollout.answer} </answer>", golds) for rollout, _ in correct(record)):
         return
     yield {
         "question": question,

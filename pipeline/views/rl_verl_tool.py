@@ -65,7 +65,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     golds = [gold for gold in spellings(record.draft) if normalise(gold)]
     if any(_TAG.search(text) for text in (question, *golds)):
         return
-    if not any(score(f"<answer> {attempt.rollout.answer} </answer>", golds) for attempt in correct(record)):
+    if not any(score(f"<answer> {rollout.answer} </answer>", golds) for rollout, _ in correct(record)):
         return
     truth, create = {"target": golds}, {"question": question, "data_source": DATA_SOURCE}
     yield {

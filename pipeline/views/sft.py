@@ -18,7 +18,7 @@ from pipeline import chat
 from pipeline.agents.environment import Environment
 from pipeline.cleaning import fit, weight
 from pipeline.process import efficiency, hit_rate, useful_steps
-from pipeline.types import Record, Rollout, Verdict
+from pipeline.types import Lesson, Record, Rollout, Verdict
 from pipeline.views.base import PROVENANCE, correct, provenance, shipped_file, under
 
 SCHEMA = pa.schema(
@@ -41,24 +41,24 @@ BESIDE = {"verl_sft.py": shipped_file("verl_sft.py")}
 
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    solved = (_row(record, environment, rollout, verdict) for rollout, verdict in correct(record))
     shown = []
-    if shortest := next((row for row in solved if row), None):
-        shortest.update(agent="solver", resisted=None)
-        shown.append(shortest["messages"])
-        yield shortest
+    for rollout, verdict in correct(record):
+        if row := _row(record, environment, rollout, verdict):
+            shown.append(row["messages"])
+            yield row
+            break
     for lesson in record.lessons:
-        row = _row(record, environment, lesson.rollout, lesson.verdict) if lesson.kept else None
+        row = _row(record, environment, lesson.rollout, lesson.verdict, lesson) if lesson.kept else None
         # What a cold teacher does over and over is one trajectory: as several rows it would weigh as much as several.
         if row and row["messages"] not in shown:
             shown.append(row["messages"])
-            row.update(agent="teacher", resisted=lesson.resisted if lesson.encounters else None)
             yield row
 
 
-def _row(record: Record, environment: Environment, rollout: Rollout, verdict: Verdict) -> dict[str, Any] | None:
-    draft = record.draft
-    if not draft or not fit(rollout.trajectory):
+def _row(
+    record: Record, environment: Environment, rollout: Rollout, verdict: Verdict, lesson: Lesson | None = None
+) -> dict[str, Any] | None:
+    if not fit(rollout.trajectory):
         return None
     messages = rollout.trajectory.messages
     texts = under(environment, messages)
@@ -69,6 +69,8 @@ def _row(record: Record, environment: Environment, rollout: Rollout, verdict: Ve
         "messages": texts,
         "tools": environment.offered,
         "loss": learnt,
+        "agent": "teacher" if lesson else "solver",
+        "resisted": lesson.resisted if lesson and lesson.encounters else None,
         "weight": weight(sum(learnt)),
         "steps": verdict.steps,
         "hit_step": verdict.hit_step,

@@ -38,7 +38,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
         if texts := chat.dumped(messages[: prefix + 1]):
             yield {**why, **completion(record, texts, environment.offered)}
 
-    for rollout, _ in [found for found in correct(record) if fit(found.rollout.trajectory)][:1]:
+    for rollout, _ in [found for found in correct(record) if fit(found[0].trajectory)][:1]:
         why = {"label": "solved", "solved": None, "tried": None, "source": rollout.sample}
         for turn in turns(rollout.trajectory):
             yield from row(rollout.trajectory.messages, turn.prefix, why)

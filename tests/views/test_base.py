@@ -17,10 +17,11 @@ def test_below_target_is_taken_when_asked_for_and_measured():
 
 
 def test_correct_rollouts_come_shortest_first():
-    attempts = list(base.correct(below_target()))
-    assert [a.verdict.steps for a in attempts] == sorted(a.verdict.steps for a in attempts)
-    assert attempts[0].verdict.steps == 1
-    assert all(a.verdict.correct and a.rollout.sample == a.verdict.sample for a in attempts)
+    found = list(base.correct(below_target()))
+    steps = [verdict.steps for _, verdict in found]
+    assert steps == sorted(steps)
+    assert steps[0] == 1
+    assert all(verdict.correct and rollout.sample == verdict.sample for rollout, verdict in found)
 
 
 def test_an_unknown_view_is_answered_with_the_known_ones():
