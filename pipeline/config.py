@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import orjson
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator
 
 from pipeline import prompts
 from pipeline.errors import UsageError
@@ -171,12 +171,16 @@ class RunConfig(Data):
     """Which of the accepted pairs count. Not digested: gates stand behind the journal and change nothing in it."""
     how: How = How()
 
-    @model_validator(mode="after")
-    def _steps_ordered(self) -> "RunConfig":
-        low, high = self.steps
+    @field_validator("steps", mode="before")
+    @classmethod
+    def _range(cls, given: Any) -> tuple[int, int]:
+        """`3`, `"2-5"` or `[2, 5]`."""
+        text = "-".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
+        match = re.fullmatch(r"(\d{1,3})(?:-(\d{1,3}))?", text.strip())
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 1 <= low <= high <= 20:
-            raise ValueError(f"steps must be N or A-B with 1 <= A <= B <= 20, not {low}-{high}")
-        return self
+            raise ValueError(f"takes N or A-B between 1 and 20, such as 3 or 2-4, not '{text}'")
+        return low, high
 
     def checks_run(self) -> tuple[str, ...]:
         if self.checks.run is not None:
@@ -247,7 +251,7 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
     tree = {}
     if file is not None:
         try:
-            tree = tomllib.loads(file.read_text())
+            tree = tomllib.loads(file.read_text(encoding="utf-8-sig"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise UsageError(f"cannot read {file}: {error}") from error
     for layer in (values or {}, *map(_setting, sets)):

@@ -31,6 +31,8 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
         (["loop.rounds=99"], "loop.rounds"),
         (["steps=[3, 2]"], "steps"),
         (["steps=[0, 0]"], "steps"),
+        (["steps=3-2"], "such as 3 or 2-4"),
+        (["steps=true"], "such as 3 or 2-4"),
         (["how.pairs=0"], "how.pairs"),
         (["nonsense"], "name=value"),
         (["preset=nope"], "default, sage, ragshaper"),
@@ -41,6 +43,16 @@ def test_a_bad_setting_is_one_line_that_names_it(sets: list[str], named: str) ->
         config.build(sets=sets)
     assert named in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("said", ["3", "3-3", '"3-3"', "[3, 3]"])
+def test_steps_may_be_set_as_on_the_command_line(said: str) -> None:
+    assert config.build(sets=[f"steps={said}"]).steps == (3, 3)
+
+
+def test_a_file_may_begin_with_the_mark_of_windows(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_bytes(b"\xef\xbb\xbfseed = 3\r\n[loop]\r\nrounds = 1\r\n")
+    assert config.build(file=tmp_path / "run.toml").seed == 3
 
 
 def test_an_unreadable_file_is_one_line(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 A flag that is not given says nothing, so that the TOML file and the preset keep their word.
 """
 
-import re
 from collections.abc import Callable
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -170,15 +169,6 @@ def settings(
     return build(file=file, values=tree, sets=sets or [])
 
 
-def steps(text: str) -> tuple[int, int]:
-    """`3` or `2-5` as a range."""
-    match = re.fullmatch(r"(\d{1,3})(?:-(\d{1,3}))?", text.strip())
-    low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-    if not 1 <= low <= high <= 20:
-        raise UsageError(f"--steps takes N or A-B between 1 and 20, such as 3 or 2-4, not '{text}'")
-    return low, high
-
-
 def model(text: str) -> dict[str, str]:
     """`embedded`, or `openai:NAME` for every server that speaks OpenAI's protocol."""
     provider, _, name = text.strip().partition(":")
@@ -194,7 +184,7 @@ def against(paths: list[Path]) -> list[str]:
     return [str(path.expanduser().resolve()) for path in paths]
 
 
-_READ: dict[str, Callable[[Any], Any]] = {"steps": steps, "model": model, "against": against}
+_READ: dict[str, Callable[[Any], Any]] = {"model": model, "against": against}
 
 
 def _put(tree: dict[str, Any], key: str, value: Any) -> None:

@@ -39,13 +39,13 @@ def test_every_flag_has_a_key_of_the_configuration() -> None:
 
 @pytest.mark.parametrize("text", ["0", "2-0", "5-2", "", "x", "-3", "2-", "1-21", "2.5", "2-3-4"])
 def test_steps_that_cannot_be_are_refused_with_an_example(text: str) -> None:
-    with pytest.raises(UsageError, match=r"--steps takes .* such as 3 or 2-4"):
-        options.steps(text)
+    with pytest.raises(UsageError, match="steps: takes .* such as 3 or 2-4"):
+        options.settings({"steps": text})
 
 
 @pytest.mark.parametrize(("text", "steps"), [("3", (3, 3)), ("2-5", (2, 5)), ("20", (20, 20))])
 def test_steps(text: str, steps: tuple[int, int]) -> None:
-    assert options.steps(text) == steps
+    assert options.settings({"steps": text}).steps == steps
 
 
 def test_a_model_at_an_address() -> None:
