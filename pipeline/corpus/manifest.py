@@ -57,7 +57,7 @@ def read(name: str) -> Manifest:
     """The manifest of a known corpus. Raises CorpusError, naming the key, where it is not as it should be."""
     path = ROOT / f"{name}.toml"
     try:
-        manifest = Manifest.model_validate(tomllib.loads(path.read_text()))
+        manifest = Manifest.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CorpusError(f"cannot read the manifest {path}: {error}") from error
     except ValidationError as error:
@@ -73,9 +73,12 @@ def resolve(
 ) -> Manifest:
     """The manifest of a known name, or one made for a file or folder, with an unknown licence.
 
-    The field names apply to paths only: a manifest has its own.
+    The field names apply to paths only. Raises UsageError where they are given for a manifest, which has its own.
     """
+    fields = Fields(id=id_field, title=(title_field,), text=text_field)
     if _NAME.fullmatch(name_or_path) and name_or_path in names():
+        if fields != Fields():
+            raise UsageError(f"the manifest of '{name_or_path}' names its fields: leave --text-field and the like out")
         return read(name_or_path)
     path = _existing(name_or_path)
     if path is None and re.search(r"[/.~]", name_or_path):
@@ -85,7 +88,6 @@ def resolve(
             f"no corpus '{name_or_path}'; known: {', '.join(names())}; or give the path of {readers.TAKEN}"
         )
     reader = readers.for_path(path)
-    fields = Fields(id=id_field, title=(title_field,), text=text_field)
     return Manifest(
         name=slug(path),
         reader=reader,

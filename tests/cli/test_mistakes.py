@@ -13,6 +13,7 @@ MISTAKES = {
     "generate tiny --pairs 0": "'--pairs'",
     "generate tiny --steps 0": "such as 3 or 2-4",
     "generate tiny --steps 4-2": "such as 3 or 2-4",
+    "corpus stats tiny --text-field body": "leave --text-field and the like out",
     "generate tiny --preset nosuch": "known: default, sage",
     "generate tiny --retriever nosuch": "known: bm25, lucene",
     "generate tiny --model nosuch": "known: embedded",
