@@ -5,6 +5,7 @@ passages: a solver that finds no more than that adds nothing by searching in ste
 """
 
 import asyncio
+from codecs import BOM_UTF8
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -93,7 +94,7 @@ def read(path: Path) -> tuple[Question, ...]:
     """The questions of a JSONL file. Raises UsageError, naming the line, where one has no question or answer."""
     found = []
     try:
-        lines = path.read_bytes().splitlines()
+        lines = path.read_bytes().removeprefix(BOM_UTF8).splitlines()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     for number, line in enumerate(lines, 1):

@@ -87,6 +87,11 @@ def test_reads_lines_and_names_a_bad_one(tmp_path) -> None:
         read(file)
 
 
+def test_a_file_may_begin_with_the_mark_of_windows(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_bytes(b'\xef\xbb\xbf{"question": "Who?", "answer": "I"}\r\n')
+    assert read(tmp_path / "q.jsonl") == (Question(question="Who?", answer="I"),)
+
+
 def test_a_field_of_the_wrong_type_is_named(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_bytes(orjson.dumps({"question": "q", "answer": "a", "hops": "two"}))
     with pytest.raises(UsageError, match="line 1: its 'hops' is missing or of the wrong type"):

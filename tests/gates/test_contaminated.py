@@ -68,6 +68,16 @@ def test_text_files_and_folders_are_lists_too(tmp_path: Path) -> None:
         assert judged([having(0, question=LONG)], only("contaminated", against=(path,))) == ["contaminated"]
 
 
+@pytest.mark.parametrize(
+    ("name", "row"), [("plain.txt", "{}"), ("rows.jsonl", '{{"question": "{}", "note": "a\u2028b"}}')]
+)
+def test_marks_of_windows_and_odd_line_separators_hide_no_question(tmp_path: Path, name: str, row: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"\xef\xbb\xbf" + row.format("In what year?").encode() + b"\r\n")
+    asked = having(0, question="In what year?")
+    assert judged([asked], only("contaminated", against=(path,))) == ["contaminated"]
+
+
 def test_the_shipped_lists_hold_hashes_alone_and_say_whose_they_are() -> None:
     files = sorted(SHIPPED.glob("*.hashes"))
     assert {file.stem for file in files} == {"2wiki_train500", "hotpotqa_train100", "musique_train100"}
