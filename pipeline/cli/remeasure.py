@@ -8,7 +8,7 @@ import typer
 from pipeline.cli import options, tell
 from pipeline.cli.locate import ground, reopened, spelled
 from pipeline.errors import UsageError
-from pipeline.llm.settings import ModelConfig
+from pipeline.llm.settings import ModelConfig, inherited
 
 Solver = Annotated[
     str | None, typer.Option(metavar=options.MODELS, help="The solver to try.  [the run's models.policy]")
@@ -60,4 +60,4 @@ def _solver(policy: ModelConfig | None, before: ModelConfig, model: str | None, 
         return policy
     said = options.model(model)
     address = {"base_url": base_url} if base_url else {}
-    return ModelConfig.model_validate({**before.model_dump(), **said, **address})
+    return ModelConfig.model_validate(inherited(before.model_dump(exclude_defaults=True), {**said, **address}))

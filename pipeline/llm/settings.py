@@ -122,6 +122,17 @@ class ModelConfig(Data):
         return self.prices.of(usage) if self.prices else None
 
 
+def inherited(base: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a model: what `role` leaves out is the base's, but for what is another model's alone: its prices,
+    and at another provider its name and its weights too."""
+    kept = dict(base)
+    if role.get("model", base.get("model")) != base.get("model"):
+        kept.pop("prices", None)
+    if role.get("provider", base.get("provider", "embedded")) != base.get("provider", "embedded"):
+        kept = {key: value for key, value in kept.items() if key not in {"model", "file", "prices"}}
+    return {**kept, **role}
+
+
 class Models(Data):
     """The model of every role; a role that is left out is played by the default's, and so is every key left out."""
 
@@ -144,7 +155,7 @@ class Models(Data):
     def _filled(cls, tree: Any) -> Any:
         if not isinstance(tree, dict) or not isinstance(base := tree.get("default", {}), dict):
             return tree
-        return {name: {**base, **role} if isinstance(role, dict) else role for name, role in tree.items()}
+        return {name: inherited(base, role) if isinstance(role, dict) else role for name, role in tree.items()}
 
     @model_validator(mode="after")
     def _one_address(self) -> "Models":

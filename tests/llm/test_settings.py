@@ -10,6 +10,7 @@ from pipeline.llm.settings import ROLES, ModelConfig, Prices
 from pipeline.run import prepare
 from pipeline.types import Usage
 
+TINY = Path(__file__).parent / "tiny-tool-caller.gguf"
 FILE = """
 [models.default]
 provider = "openai"
@@ -45,6 +46,17 @@ def test_a_role_takes_from_the_default_what_it_leaves_out(mixed: config.RunConfi
         "judge": "large", "reader": "embedded", "policy": "small", "writer": "small",
     }  # fmt: skip
     assert config.RunConfig.model_validate(mixed.model_dump()) == mixed
+
+
+def test_prices_names_and_weights_are_of_one_model_alone(mixed: config.RunConfig) -> None:
+    usage = Usage(calls=1, prompt_tokens=1000)
+    assert mixed.models.of("judge").cost(usage) is None
+    assert mixed.models.of("generator").cost(usage) is not None
+    values = {"default": {"provider": "openai", "model": "small"}, "solver": {"provider": "embedded"}}
+    weights = {"provider": "gguf", "file": str(TINY)}
+    models = config.build(values={"models": {**values, "judge": weights}}).models
+    assert models.of("solver").embedded
+    assert models.of("judge").model.startswith("tiny-tool-caller@")
 
 
 def test_only_the_roles_that_differ_are_digested(mixed: config.RunConfig) -> None:
