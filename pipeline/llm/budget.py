@@ -34,7 +34,7 @@ class Budget:
         if self._money is not None and self.paid >= self._money:
             raise _exceeded("money", f"{self.paid:.4f} of {self._money:.4f} is spent")
         if self._seconds is not None and seconds >= self._seconds:
-            raise _exceeded("seconds", f"{seconds:.0f} of {self._seconds:.0f} seconds are over")
+            raise _exceeded("seconds", f"{seconds:,.1f} of {self._seconds:,g} seconds are over")
 
     def add(self, usage: Usage, cost: float | None) -> None:
         self.used += _tokens(usage)
