@@ -108,13 +108,16 @@ def _close(result: "RunResult", config: RunConfig) -> None:
     tell.show(tell.words(f"data set  {folder / 'dataset'}"), tell.words(f"report    {folder / 'report.html'}"))
     if result.exhausted:
         gave = f"digsite: {result.planned} seeds gave {result.accepted} of {config.how.pairs} pairs"
-        tell.say(f"{gave}; for more: --max-seeds{_chainless(result)}")
+        tell.say(f"{gave}; for more: --max-seeds{_barren(result, config)}")
     run = spelled(f"{folder.parent.name}/{folder.name}", config.how.out)
     tell.show(tell.words(f"next      digsite inspect {run}"))
 
 
-def _chainless(result: "RunResult") -> str:
-    """What else may help where most seeds gave no chain that is long enough, as with tables."""
-    without = result.reasons.get("superficial", 0) + result.reasons.get("no_draft", 0)
-    few = 2 * without > result.planned
-    return "; most had no chain that long: try fewer --steps, or a --model that reads such text" if few else ""
+def _barren(result: "RunResult", config: RunConfig) -> str:
+    """What else may help where most seeds gave no question, or no chain that is long enough, as with tables."""
+    short, none = result.reasons.get("superficial", 0), result.reasons.get("no_draft", 0)
+    if 2 * (short + none) <= result.planned:
+        return ""
+    if none > short and not config.models.of("generator").embedded:
+        return "; the model asked nothing usable: see what it can do with digsite doctor --model"
+    return "; most had no chain that long: try fewer --steps, or a --model that reads such text"

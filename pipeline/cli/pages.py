@@ -57,6 +57,8 @@ def _round(played: Round, *, last: bool) -> Iterator[Text | Padding]:
     yield words(f"\nround {played.index}: {who}", style="bold")
     if played.agent is not None:
         yield from _calls(played.agent)
+        if played.draft is None:
+            yield words(f"  proposed nothing usable; ended by {played.agent.stop.replace('_', ' ')}", style="yellow")
     if played.draft is not None and not last:
         yield from _draft(played.draft)
     for finding in played.findings:

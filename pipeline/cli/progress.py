@@ -61,6 +61,10 @@ class Tally:
         self.by_status.update({Status.ACCEPTED: -1, Status.REJECTED: 1})
         self.by_target[target] -= 1
         self.reasons[reason] += 1
+        # Nor does it say how fast pairs come. Which of the accepted ones it was makes no difference to that.
+        last = next((n for n, (_, accepted) in enumerate(reversed(self._recent), 1) if accepted), 0)
+        if last:
+            self._recent[-last] = self._recent[-last][0], False
 
     def pay(self, money: float | None) -> None:
         self.cost = None if self.cost is None or money is None else self.cost + money
@@ -139,17 +143,22 @@ class Progress:
 
     def started(self, run: "Run") -> None:
         """Told again by every batch; what an earlier command left counts once."""
+        from pipeline.run.attempts import spent
+
         if not self.tally.done:
+            self.tally.pay(spent(run.folder).total.money)
             self.tally.digging = self.tally.clock()
             for record in run.kept():
                 self.tally.add(record, now=False)
                 self._known.add(record.key)
 
-    def record(self, record: Record, attempt: "Attempt") -> None:
+    def record(self, record: Record) -> None:
         self.tally.add(record)
-        self.tally.pay(attempt.spent.total.money)
         if self._live is None and time.monotonic() - self._said >= PLAIN_EVERY:
             self._plain()
+
+    def attempt(self, attempt: "Attempt") -> None:
+        self.tally.pay(attempt.spent.total.money)
 
     def gated(self, head: "Head", drop: "Drop") -> None:
         # What an earlier command left was counted as the gates see it.

@@ -3,18 +3,20 @@
 import asyncio
 from pathlib import Path
 
+from pipeline.agents.site import Site
 from pipeline.cli import stages
 from pipeline.cli.progress import Progress
 from pipeline.config import LOCAL_SEEDS, RunConfig
 from pipeline.corpus import Corpus
 from pipeline.episode import dig
 from pipeline.gates import Gates, dropped
+from pipeline.llm.ledger import counting
 from pipeline.retrieval import index
 from pipeline.retrieval.lucene import ANALYSER
 from pipeline.run import prepare
 from pipeline.run.plan import Order, bounds
 from pipeline.store.scratch import scratch
-from pipeline.types import Record, Status
+from pipeline.types import Record, Seed, Status
 
 
 def trial(config: RunConfig, progress: Progress) -> list[Record]:
@@ -36,10 +38,17 @@ async def _dug(config: RunConfig, corpus: Corpus, progress: Progress) -> list[Re
     together = min(config.seeds_at_work(), LOCAL_SEEDS)
     for start in range(0, most, together):
         seeds = [order[index].seed for index in range(start, min(start + together, most))]
-        for record in await asyncio.gather(*(dig(seed, site) for seed in seeds)):
+        for record, money in await asyncio.gather(*(_priced(seed, site) for seed in seeds)):
+            progress.tally.pay(money)
             drop = gates.admit(gates.weigh(record)) if record.status is Status.ACCEPTED else None
             found.append(dropped(record, drop) if drop else record)
             progress.tally.add(found[-1])
         if sum(record.status is Status.ACCEPTED for record in found) >= (wanted or most):
             break
     return found
+
+
+async def _priced(seed: Seed, site: Site) -> tuple[Record, float | None]:
+    """With the money that it took."""
+    with counting() as ledger:
+        return await dig(seed, site), ledger.spending.total.money

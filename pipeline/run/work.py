@@ -5,6 +5,7 @@ again after a pause and then stops the run: such a seed stays owed and is never 
 """
 
 import asyncio
+import shlex
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import ExitStack, suppress
@@ -59,8 +60,12 @@ class Observer(Protocol):
         """Told once, before the first seed; `run.kept()` are the records of earlier commands."""
         ...
 
-    def record(self, record: Record, attempt: Attempt) -> None:
+    def record(self, record: Record) -> None:
         """A seed has ended and is journalled."""
+        ...
+
+    def attempt(self, attempt: Attempt) -> None:
+        """A try at a seed is over and was paid for, whatever came of it."""
         ...
 
     def gated(self, head: Head, drop: Drop) -> None:
@@ -156,7 +161,9 @@ class Run:
 
     async def _guarded(self, work: Coroutine[None, None, None]) -> None:
         """Do the work; what ends it early says what was kept and how to go on."""
-        way_on = f"what had finished is kept in {self.folder}; go on with: digsite resume {self.folder}"
+        way_on = (
+            f"what had finished is kept in {self.folder}; go on with: digsite resume {shlex.quote(str(self.folder))}"
+        )
         task = asyncio.create_task(work)
         try:
             with cancelling(task, f"stopped by force; {way_on}") as caught, suppress(asyncio.CancelledError):
@@ -240,8 +247,8 @@ class Run:
             if record.status is Status.ACCEPTED:
                 self._gating.weigh(record)
             drops = self._frontier.end(index, self.journal.entries[record.key].head)
-            self._notes.add(attempt)
-            observer.record(record, attempt)
+            self._note(attempt, observer)
+            observer.record(record)
             for head, drop in drops:
                 observer.gated(head, drop)
         return error
@@ -254,7 +261,7 @@ class Run:
                 try:
                     record = await dig(seed)
                 except (Exception, asyncio.CancelledError) as error:
-                    self._notes.add(attempt(seed, type(error).__name__, "", ledger))
+                    self._note(attempt(seed, type(error).__name__, "", ledger), observer)
                     pause = self._pause(error, pauses)
                     if pause is None or not isinstance(error, Exception):
                         error.add_note(f"while digging seed {seed.key}")
@@ -263,6 +270,10 @@ class Run:
                 else:
                     return record, attempt(seed, record.status.value, record.reason, ledger)
             await asyncio.sleep(pause)
+
+    def _note(self, attempt: Attempt, observer: Observer) -> None:
+        self._notes.add(attempt)
+        observer.attempt(attempt)
 
     def _pause(self, error: BaseException, left: Iterator[float]) -> float | None:
         """Seconds until the seed is tried again; None where it is not."""

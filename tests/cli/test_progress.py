@@ -1,12 +1,17 @@
 """What the progress line says is true, and says "–" where nothing is known."""
 
 from itertools import count
+from pathlib import Path
 
 import pytest
 
-from pipeline.cli.progress import Tally, duration
+from pipeline.cli.progress import Progress, Tally, duration
+from pipeline.llm.ledger import Spending, Spent
+from pipeline.run import Attempt, Run
+from pipeline.run.attempts import NAME
 from pipeline.types import Record
 from tests import records
+from tests.run import fakes
 
 
 class Clock:
@@ -65,6 +70,31 @@ def test_a_changed_rate_counts_and_the_far_past_does_not() -> None:
 def test_with_a_number_of_seeds_the_time_left_counts_seeds() -> None:
     tally, _ = played("rrrr", pairs=None, seeds=10)
     assert tally.seconds_left() == pytest.approx(6)
+
+
+def test_what_a_gate_dropped_says_nothing_of_the_speed() -> None:
+    tally, _ = played("arararar")
+    tally.gated(2, "gate:duplicate")
+    assert tally.accepted == 3
+    assert tally.seconds_left() == pytest.approx(7 * 8 / 3)
+
+
+def test_what_a_broken_try_took_is_paid_too() -> None:
+    progress = Progress(Tally(pairs=1, seeds=None))
+    for ended, money in (("ProviderError", 0.25), ("accepted", 0.5)):
+        spent = Spending(by_stage={"round 0": {"propose": Spent(money=money)}})
+        progress.attempt(Attempt(key="k", ended=ended, reason="", began="", seconds=1, spent=spent))
+    assert "cost 0.75" in progress.tally.line()
+
+
+def test_what_earlier_commands_paid_counts(tmp_path: Path) -> None:
+    paid = Spending(by_stage={"round 0": {"propose": Spent(money=1.5)}})
+    earlier = Attempt(key="k", ended="BudgetExceeded", reason="", began="", seconds=1, spent=paid)
+    with Run(fakes.config(tmp_path), fakes.corpus()) as run:
+        (run.folder / NAME).write_text(earlier.model_dump_json() + "\n")
+        progress = Progress(Tally(pairs=1, seeds=None))
+        progress.started(run)
+    assert "cost 1.50" in progress.tally.line()
 
 
 def test_nothing_is_left_when_all_is_there() -> None:

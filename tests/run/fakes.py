@@ -73,8 +73,10 @@ class Watch:
     def started(self, run: Run) -> None:
         self.begun += 1
 
-    def record(self, record: Record, attempt: Attempt) -> None:
+    def record(self, record: Record) -> None:
         self.records.append(record)
+
+    def attempt(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)
 
     def gated(self, head: Head, drop: Drop) -> None:

@@ -128,6 +128,7 @@ async def test_trouble_outside_pauses_and_drops_no_seed(tmp_path: Path, kind: ty
     assert len(watch.troubles) > 20
     rows = [orjson.loads(line) for line in (result.folder / "attempts.jsonl").read_bytes().splitlines()]
     assert sum(row["ended"] == kind.__name__ for row in rows) == len(watch.troubles)
+    assert [attempt.ended for attempt in watch.attempts] == [row["ended"] for row in rows]
 
 
 async def test_lasting_trouble_stops_with_one_line_and_the_run_goes_on_later(tmp_path: Path) -> None:
@@ -141,17 +142,17 @@ async def test_lasting_trouble_stops_with_one_line_and_the_run_goes_on_later(tmp
         return record(seed)
 
     watch = Watch()
-    with Run(config(tmp_path, pairs=25), corpus(short=20)) as run:
+    out = tmp_path / "my runs"
+    with Run(config(out, pairs=25), corpus(short=20)) as run:
         run.pauses = (0.0,)
-        with pytest.raises(
-            ProviderError, match=r"the endpoint is down; what had finished is kept .* digsite resume"
-        ) as caught:
+        with pytest.raises(ProviderError, match="the endpoint is down; what had finished is kept .*") as caught:
             await run.execute(dies, watch)
         broken = run.result()
+    assert str(caught.value).endswith(f"go on with: digsite resume '{run.folder}'")
     assert "\n" not in str(caught.value)
     assert not broken.complete
     assert broken.planned == 20
-    result, records = await whole(tmp_path, pairs=25)
+    result, records = await whole(out, pairs=25)
     assert result.complete
     assert records == (await whole(tmp_path / "calm", pairs=25))[1]
 
