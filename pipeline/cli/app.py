@@ -72,7 +72,8 @@ def main(arguments: list[str] | None = None, *, through: Through | None = None) 
     # Not Python's own, which asyncio would replace by one that waits until the event loop has its turn again.
     signal.signal(signal.SIGINT, _interrupt)
     try:
-        result = app(plain, prog_name="digsite", standalone_mode=False, obj=Way(through, debug))
+        with tell.warnings():
+            result = app(plain, prog_name="digsite", standalone_mode=False, obj=Way(through, debug))
         code = result if isinstance(result, int) else 0
         if code == INTERRUPTED:
             tell.say("digsite: interrupted; what had finished is kept, and the same command goes on from there")

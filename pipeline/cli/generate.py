@@ -103,6 +103,7 @@ def _close(result: "RunResult", config: RunConfig) -> None:
         tell.show(tell.words("\nOne of them:", style="bold"), *pages.pair(example), "")
     rows = [("planned", result.planned), ("accepted", result.accepted)]
     rows += [(f"not accepted: {reason}", count) for reason, count in result.reasons.items()]
+    rows += [("beyond them, for more --pairs", result.surplus)] if result.surplus else []
     tell.show(tell.table("seeds", "", rows=rows), "")
     tell.note(config.models.names())
     tell.show(tell.words(f"data set  {folder / 'dataset'}"), tell.words(f"report    {folder / 'report.html'}"))

@@ -4,10 +4,12 @@ Corpus and model text is hostile: it is cleaned of terminal escapes and never re
 early (`digsite inspect latest | head`) the process ends quietly.
 """
 
+import logging
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TextIO
 
 import orjson
@@ -56,6 +58,27 @@ def _drain(stream: TextIO) -> None:
 def say(line: str, *, style: str = "") -> None:
     """One line on stderr, never wrapped, so that a script can read it."""
     Screen(error=True).print(words(line, style=style), soft_wrap=True)
+
+
+class _Lines(logging.Handler):
+    """What the product warns of, as lines like all others."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(OSError):
+            say(record.getMessage(), style="yellow")
+
+
+@contextmanager
+def warnings() -> Iterator[None]:
+    """Show them so, whatever Pyserini and Prefect do to Python's logging: each sets it up for itself when imported."""
+    ours, lines = logging.getLogger("pipeline"), _Lines()
+    ours.addHandler(lines)
+    ours.propagate = False
+    try:
+        yield
+    finally:
+        ours.removeHandler(lines)
+        ours.propagate = True
 
 
 def show(*parts: RenderableType) -> None:

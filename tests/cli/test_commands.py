@@ -62,6 +62,16 @@ def test_a_used_up_budget_is_exit_3_and_what_there_is_exported(digsite: Digsite,
     assert (tmp_path / "tiny/latest/report.html").is_file()
 
 
+def test_what_was_dug_beyond_the_plan_is_told(digsite: Digsite, out: Path, tmp_path: Path) -> None:
+    shutil.copytree(out / "tiny", tmp_path / "tiny", symlinks=True)
+    said = digsite("generate", "tiny", *SMALL, "--pairs", "1", "--out", tmp_path, "--no-flow")
+    planned, beyond = (
+        int(next(line for line in said.out.splitlines() if line.startswith(name)).split()[-1])
+        for name in ("planned", "beyond them, for more --pairs")
+    )
+    assert planned + beyond == 8
+
+
 def test_a_text_without_chains_is_told_what_else_helps(digsite: Digsite, tmp_path: Path) -> None:
     told = (
         "The {0} bridge is a stone bridge. It was opened on {1} May 18{1}. It is {1} metres long and carries many carts"

@@ -1,10 +1,17 @@
 """What is shown, on screens of any width."""
 
+import logging
+import sys
+
 import pytest
 from rich.console import Console
 
 from pipeline.cli import tell
+from pipeline.config import RunConfig
+from pipeline.corpus import Corpus
 from pipeline.report import money
+from pipeline.run import prepare
+from tests.cli.conftest import Digsite
 
 
 @pytest.mark.parametrize("columns", [80, 160])
@@ -24,3 +31,20 @@ def test_numbers_stand_right_and_words_left() -> None:
     with screen.capture() as shown:
         screen.print(tell.table("name", "count", rows=[("a", 1), ("bc", 1000)]))
     assert shown.get().split("\n")[1:3] == ["a         1", "bc    1,000"]
+
+
+def test_a_warning_is_a_line_like_others_whatever_a_library_makes_of_logging(
+    digsite: Digsite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = prepare.corpus
+
+    def warned(config: RunConfig) -> Corpus:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("\n%(name)s - %(message)s"))
+        monkeypatch.setattr(logging.root, "handlers", [handler])
+        logging.getLogger("pipeline.llm.retry").warning("[down] for a while")
+        return read(config)
+
+    monkeypatch.setattr(prepare, "corpus", warned)
+    assert digsite("corpus", "stats", "tiny").err.splitlines() == ["[down] for a while"]
+    assert logging.getLogger("pipeline").propagate
