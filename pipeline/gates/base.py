@@ -7,7 +7,7 @@ pairs let through so far, this one included, so that every prefix of a data set 
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Protocol
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from pipeline.types import Data, Draft, Record
 
@@ -38,6 +38,13 @@ class Settings(Data):
     any other value."""
     against: tuple[Path, ...] = ()
     """Files of benchmark questions that no pair may be like, beside the shipped ones."""
+
+    @field_validator("solve_rate")
+    @classmethod
+    def _ordered(cls, window: tuple[float, float]) -> tuple[float, float]:
+        if window[0] > window[1]:
+            raise ValueError(f"no pair lies within [{window[0]}, {window[1]}]: the least comes first")
+        return window
 
     def shown(self) -> dict[str, Any]:
         """For a card: lists by name, since where they lie is nobody's business."""
