@@ -16,7 +16,7 @@ from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.cached import Cached
 from pipeline.llm.ledger import Counted, Spent
 from pipeline.llm.routed import Routed
-from pipeline.llm.settings import ModelConfig
+from pipeline.llm.settings import ROLES, ModelConfig
 from pipeline.retrieval.opening import check as check_retriever
 from pipeline.retrieval.opening import open_retriever
 from pipeline.run.attempts import spent
@@ -82,7 +82,7 @@ def model(config: RunConfig) -> LLM:
 
 def check_models(config: RunConfig) -> None:
     """Raises UsageError where a model cannot be asked as it is configured."""
-    for one in config.models.all():
+    for role, one in zip(("default", *ROLES), config.models.all(), strict=True):
         if one.provider == "embedded":
             continue
         if one.provider == "gguf":
@@ -91,7 +91,7 @@ def check_models(config: RunConfig) -> None:
         if not one.key() and one.base_url == ModelConfig().base_url:
             raise UsageError(f"{one.base_url} wants a key: put it into the environment variable {one.api_key_env}")
         if config.how.budget_money is not None and one.prices is None:
-            raise UsageError(f"a budget of money needs models.default.prices; those of '{one.model}' are not known")
+            raise UsageError(f"a budget of money needs the prices of '{one.model}': set models.{role}.prices")
 
 
 def _budget(config: RunConfig) -> Budget:

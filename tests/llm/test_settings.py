@@ -114,3 +114,6 @@ def test_the_public_endpoint_wants_a_key_and_a_money_budget_wants_prices(monkeyp
     local = {**model, "base_url": "http://localhost:1/v1"}
     with pytest.raises(UsageError, match=r"models\.default\.prices"):
         prepare.check(config.build(values={"models": {"default": local}, "how": {"budget_money": 1}}))
+    models = {"default": {**local, "prices": {"prompt": 1, "completion": 1}}, "judge": {"model": "large"}}
+    with pytest.raises(UsageError, match=r"prices of 'large': set models\.judge\.prices"):
+        prepare.check(config.build(values={"models": models, "how": {"budget_money": 1}}))
