@@ -6,11 +6,10 @@ It stands here because the product does not know its flows. Prefect is imported 
 
 import asyncio
 import os
+import signal
 from typing import TYPE_CHECKING, NoReturn
 
 from flows.server import Server
-from pipeline.cli import main as command_line
-from pipeline.store.files import write_json
 
 if TYPE_CHECKING:
     from pipeline.cli.stages import Job
@@ -18,6 +17,10 @@ if TYPE_CHECKING:
 
 
 def main() -> NoReturn:
+    # A Ctrl-C while the imports go on, which take a second, ends us without a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from pipeline.cli import main as command_line
+
     command_line(through=through)
 
 
@@ -29,6 +32,8 @@ def through(job: "Job", *, debug: bool) -> "RunResult":
     # Every error comes up to the command line, which says it once; Prefect would show its traceback twice before.
     for name in ("PREFECT_LOGGING_LEVEL", "PREFECT_LOGGING_INTERNAL_LEVEL"):
         os.environ.setdefault(name, "INFO" if debug else "CRITICAL")
+    from pipeline.store.files import write_json
+
     home = job.config.how.out / ".prefect"
     settings = home / "configs" / f"{job.config.digest()[:12]}.json"
     write_json(settings, job.config.model_dump(mode="json"))

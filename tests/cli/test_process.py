@@ -114,6 +114,23 @@ def test_a_screen_that_lacks_a_letter_shows_its_code(out: Path) -> None:
     assert r"\u201c" in said.stdout
 
 
+def test_a_signal_before_anything_has_begun_shows_no_traceback() -> None:
+    code = """
+import os, signal, sys
+
+class Impatient:
+    def find_spec(self, name, path, target=None):
+        if name == "pipeline.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Impatient())
+from flows.main import main
+main()
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stderr) == (-signal.SIGINT, "")
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_it_in_time_and_resume_goes_on(tmp_path: Path, number: signal.Signals, code: int) -> None:
     process = subprocess.Popen(
