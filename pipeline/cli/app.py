@@ -79,6 +79,9 @@ def main(arguments: list[str] | None = None, *, through: Through | None = None) 
             tell.say("digsite: interrupted; what had finished is kept, and the same command goes on from there")
     except (DigsiteError, typer.TyperException) as error:
         code = _failed(_line(error), error.exit_code, debug=debug)
+    except OSError as error:  # the machine's trouble, such as a full disk under `> file`
+        code = _failed(f"{_line(error)}; put that right and repeat the command", 1, debug=debug)
+        tell.give_up()
     except Exception as error:
         line = f"{type(error).__name__}: {_line(error)} (run it with --debug to see where; please report it)"
         code = _failed(line, 1, debug=debug)

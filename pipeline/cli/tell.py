@@ -43,6 +43,14 @@ class Screen(Console):
         self.quiet = True
 
 
+def give_up() -> None:
+    """Drop what stdout holds, if it takes no more."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drain(sys.stdout)
+
+
 def _end_unread() -> NoReturn:
     _drain(sys.stdout)
     raise SystemExit(1)

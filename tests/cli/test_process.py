@@ -105,6 +105,15 @@ def test_a_stream_that_was_closed_from_the_start_is_no_error(out: Path, closed: 
     assert "AttributeError" not in said.stderr
 
 
+@pytest.mark.parametrize("json", [[], ["--json"]])
+def test_an_output_for_which_there_is_no_space_is_one_line(out: Path, json: list[str]) -> None:
+    command = [*DIGSITE, "inspect", "latest", "--out", str(out), *json]
+    with Path("/dev/full").open("w") as full:
+        said = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=BUFFERED)
+    assert said.returncode == 1
+    assert said.stderr == "digsite: [Errno 28] No space left on device; put that right and repeat the command\n"
+
+
 def test_a_screen_that_lacks_a_letter_shows_its_code(out: Path) -> None:
     listed = [*DIGSITE, "inspect", "latest", "--out", str(out)]
     items = orjson.loads(subprocess.run([*listed, "--json"], capture_output=True, check=True).stdout)["items"]
