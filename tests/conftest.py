@@ -3,10 +3,15 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.retrieval.lucene import LuceneRetriever
+
+# A clock says nothing of the code: on a busy machine any example is slow.
+settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("no clock")
 
 
 @pytest.fixture(scope="session")

@@ -81,7 +81,7 @@ def test_about_half_of_the_first_levels_branch() -> None:
 
 
 @given(depth=st.integers(1, 7), branching=st.floats(0, 1), levels=st.integers(0, 3), key=st.integers(), seed=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_whatever_the_curator_does_the_tree_keeps_its_rules(
     depth: int, branching: float, levels: int, key: int, seed: st.DataObject
 ) -> None:

@@ -39,7 +39,7 @@ def ranked(query: str, passages: Sequence[Passage]) -> list[str]:
     queries=QUERIES, k=st.integers(2, 8), injected=st.integers(1, 4), again=st.floats(0, 1), key=st.text(max_size=4),
     lies=st.integers(0, 4),
 )  # fmt: skip
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_written_rule(queries: list[list[str]], k: int, injected: int, again: float, key: str, lies: int) -> None:
     asked, own = [" ".join(query) for query in queries], LIES[:lies]
     rule = TeacherConfig(injected=injected, injected_again=again)

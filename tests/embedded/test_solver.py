@@ -132,7 +132,7 @@ def test_broken_arguments_of_an_earlier_turn_are_no_search() -> None:
     assert said.tool_calls[0].name == "search"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(max_size=120), st.sampled_from(["auto", "answer"]))
 def test_any_text_gets_a_well_formed_call(text: str, choice: str) -> None:
     seen = Message(role="tool", content=render(SHELF.passages.values()), tool_call_id="call_0", name="search")
@@ -149,7 +149,7 @@ WORDS = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(WORDS.split()), max_size=25).map(" ".join))
 def test_any_order_of_question_words_gets_a_call(text: str) -> None:
     assert embedded.solve(request(asked(text))).tool_calls[0].name in ("search", "answer")

@@ -49,7 +49,7 @@ async def test_success_grows_it_again_up_to_the_limit() -> None:
     assert limiter.concurrency == 64
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.booleans(), max_size=300), st.integers(1, 50))
 def test_it_never_leaves_its_bounds(events: list[bool], most: int) -> None:
     async def run() -> None:

@@ -153,7 +153,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(JSON, JSON, JSON)
 def test_no_shape_breaks_it(message: Any, reason: Any, usage: Any) -> None:
     try:
