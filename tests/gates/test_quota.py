@@ -36,7 +36,6 @@ def test_the_window_of_solve_rates_holds_its_ends() -> None:
 @pytest.mark.parametrize(
     ("gate", "settings", "told"),
     [
-        ("solve_rate", {"solve_rate": (0.9, 0.1)}, "the least comes first"),
         ("quota", {"quotas": {"answer_type": {"dates": 0.1}}}, "no 'dates'; known: entity, date, number"),
         ("quota", {"quotas": {"colour": {"red": 0.1}}}, "no trait 'colour'"),
     ],
