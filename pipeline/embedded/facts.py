@@ -12,7 +12,7 @@ from pipeline.embedded import lexicon
 from pipeline.embedded.fact import Fact
 from pipeline.embedded.facts_clause import Clause, Element, clauses
 from pipeline.embedded.facts_person import life, one_of_a_career
-from pipeline.embedded.facts_subject import Noun, Sentence, phrase, split, subject
+from pipeline.embedded.facts_subject import Noun, Sentence, finite, phrase, split, subject
 from pipeline.embedded.facts_value import Measured, counted, population, told
 from pipeline.text import MONTHS, Date, Span, Token, dates, tagged
 
@@ -36,7 +36,8 @@ def facts(title: str, text: str, noun: Noun) -> tuple[Fact, ...]:
         for part in _parts(sentence):
             whom = subject(part, text, title, noun, opening=place == 0 and part is sentence)
             if whom.end:
-                told_of = [fact for clause in clauses(part, whom.end) for fact in _facts(part, text, clause)]
+                mended = part._replace(tokens=finite(part.tokens, whom.end))
+                told_of = [fact for clause in clauses(mended, whom.end) for fact in _facts(mended, text, clause)]
                 found += [fact._replace(of=whom.of) for fact in told_of if not _OUTSIDE.search(whom.of)]
         loose = population(text, sentence.span, noun) + told(text, sentence.span, noun)
         found += [_measured(measured, "clause", sentence) for measured in loose]
@@ -68,9 +69,11 @@ def _parts(sentence: Sentence) -> list[Sentence]:
     for i in range(1, len(tokens) - 2):
         before, word = tokens[i - 1], tokens[i].text
         joined = before.text in ("and", "but", ";") and word in _STARTS[:4]
-        led = before.text == "," and starts == [0] and tokens[0].tag in ("IN", "RB", "VBN", "VBG")
+        first = before.text == "," and starts == [0]
+        led = first and tokens[0].tag in ("IN", "RB", "VBN", "VBG")
+        described = first and tokens[0].tag == "DT" and word in _STARTS[:4]
         after_year = before.tag == "CD" and word in _STARTS[:4]
-        if joined or after_year or (led and (word in (*_STARTS, "the", "this") or tokens[i].tag == "NNP")):
+        if joined or after_year or described or (led and (word in (*_STARTS, "the", "this") or tokens[i].tag == "NNP")):
             starts.append(i)
     return [_part(sentence, a, b) for a, b in zip(starts, [*starts[1:], len(tokens)], strict=True)]
 
@@ -103,7 +106,7 @@ def _fact(sentence: Sentence, text: str, clause: Clause, index: int, element: El
     if date and (date.span.start > noun[0].start or noun[0].text == "The"):
         date = None
     middle = _middle(tokens, text, clause, index, upto=element.noun)
-    if middle is None or _broken(clause, middle[0]):
+    if middle is None or noun[-1].text == "The" or _broken(clause, middle[0]):
         return None
     if date:
         return _date_fact(sentence, clause, middle[0], date, noun)
@@ -224,8 +227,10 @@ _THE_TOWN_OF = re.compile(r"\b(in|at|near|to|from|by|on|for|of|with) the (?:[a-z
 """"near the town of Oxford": the noun tells what Oxford is."""
 
 
-_TWO_TIES = re.compile(r"^an? [\w ,-]+ (?:in|of),? and (?=the )")
-""""a city in and the county seat of": one of both will do."""
+_TWO_TIES = re.compile(
+    r"^an? [\w ,-]+ (?:in|of),? and (?=the )|^(?:an?|the) [\w ,-]+ and (?=the (?:\w+ ){0,2}(?:seat|capital) of$)"
+)
+""""a city in and the county seat of", "a city and the county seat of": one of both will do."""
 _TWO_THINGS = re.compile(r" and (?:the|an?) ")
 """"a statutory officer and the head of"."""
 _NO_TIE = re.compile(r"\bknown (?:by|to|from)$|\bcredited\b")
@@ -247,7 +252,7 @@ def _link(sentence: Sentence, clause: Clause, middle: str, span: Span, hint: str
         middle = _TWO_TIES.sub("", middle)
         if _TWO_THINGS.search(middle):
             return None
-        if preposition not in ("by", "in", "of", "from", "on", "for", "at", "near", "between", "to"):
+        if preposition not in ("by", "in", "of", "from", "on", "for", "at", "near", "between", "to", "along", "over"):
             return None
         relation = f"{middle.split()[-2]} {preposition}"
     else:

@@ -7,6 +7,7 @@ voice and tense, so that a question made of it stays English.
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
+from pipeline.embedded.facts_name import one_place
 from pipeline.embedded.facts_noun import noun_end
 from pipeline.embedded.facts_subject import Sentence, is_name
 from pipeline.text import Token
@@ -258,12 +259,11 @@ def _list(tokens: tuple[Token, ...], found: list[Element]) -> int:
             break
         items.append(Element(first.start, after, end, name, listed=True))
         at = end
-    joined = any(tokens[i.noun - 1].text in ("and", "or", "&") for i in items)
-    if joined or len(items) > 1:
+    before, names = tokens[first.start : first.noun], [tokens[i.noun : i.end] for i in items]
+    if any(tokens[i.noun - 1].text in ("and", "or", "&") for i in items) or not one_place(before, names):
         found[-1:] = [first._replace(listed=True), *(i._replace(deep=first.deep) for i in items)]
         return at
-    # "Frisco, Texas": a comma with one name after it is a region.
-    return items[0].end if items else first.end
+    return items[-1].end if items else first.end
 
 
 def _noun_phrase(tokens: tuple[Token, ...], start: int) -> tuple[int, int]:

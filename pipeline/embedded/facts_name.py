@@ -2,7 +2,9 @@
 
 import re
 
+from pipeline.embedded import lexicon
 from pipeline.embedded.facts_subject import plain
+from pipeline.text import Token
 
 _WORD = r"(?:[A-Z]\.)+|(?:St|Jr|Sr|Mt|Dr|Ft)\.|[A-Z0-9][^\W_]*(?:['’\-][^\W_]+)*"
 _NAME = re.compile(
@@ -32,6 +34,23 @@ def names(text: str, start: int) -> list[str]:
     region = _REGION.match(text, start + len(parts[0]))
     readings = [parts[0] + region.group()] if region else []
     return list(dict.fromkeys([*readings, *parts]))
+
+
+_WHERE = ("in", "at", "near", "from", "of", "to", "outside")
+
+
+def one_place(before: tuple[Token, ...], after: list[tuple[Token, ...]]) -> bool:
+    """Do the names after another tell only where that lies: one alone ("Frisco, Texas"), or several that end in a
+    region ("in Walton, Liverpool, England"), as no list of films does? `before` holds the preposition."""
+    if len(after) < 2:
+        return True
+    if len(after) > 3 or not any(token.text in _WHERE for token in before):
+        return False
+    last = after[-1]
+    return " ".join(t.text for t in last).lower() in _REGIONS or lexicon.kind(last[-1].text) == lexicon.PLACE
+
+
+_REGIONS = lexicon.HUBS | {"usa", "u.s.", "uk"}
 
 
 def title_at(text: str, start: int, title: str) -> int:

@@ -42,8 +42,8 @@ _IN_A_CAREER = frozenset(
 _POSTS = re.compile(
     r"\b(?:coach|member|player|manager|captain|professor|president|director|editor|teacher|assistant)\b"
 )
-_NEVER_ONE = ("win", "receive", "include", "award", "star", "feature", "co-star")
-"""Of these one is named and others are meant, whatever has them: prizes, parts, stars."""
+_NEVER_ONE = ("win", "receive", "include", "award", "star", "feature", "co-star", "border", "host")
+"""Of these one is named and others are meant, whatever has them: prizes, parts, stars, neighbours."""
 
 
 def one_of_a_career(fact: Fact, noun: Noun) -> bool:

@@ -13,7 +13,7 @@ BE = ("is", "was", "are", "were")
 _NAMING = frozenset(
     "also or commonly formerly known officially nicknamed better usually often sometimes abbreviated née born".split()
 )
-_STARS = ("stars", "features", "serves", "comprises", "contains")
+_STARS = ("stars", "features", "serves", "comprises", "contains", "borders", "hosts", "houses", "flows")
 """Verbs that the tagger takes for nouns after a noun."""
 _OWN = {"person": ("his", "her"), "group": ("its", "their")}
 
@@ -77,7 +77,36 @@ def phrase(tokens: tuple[Token, ...], text: str) -> str:
 
 
 def is_name(token: Token) -> bool:
-    return token.text[0].isupper() and token.tag.startswith(("NN", "JJ", "FW", "CD", "VB"))
+    return token.text[0].isupper() and token.tag.startswith(("NN", "JJ", "FW", "CD", "VB", "MD"))
+
+
+_ALONE = frozenset(
+    """serve graduate perform merge debut premiere compete collaborate appear retire emigrate enrol enroll attend
+    represent campaign""".split()
+)
+"""These have no passive, or seldom one."""
+_NAMING_VERBS = ("called", "named", "titled", "entitled", "dubbed", "nicknamed", "based", "located")
+
+
+def finite(tokens: tuple[Token, ...], end: int) -> tuple[Token, ...]:
+    """The tokens with the verb of the subject, which ends there, tagged as one. The tagger goes by the word alone:
+    "directed" is a participle to it, "borders" are several, and they "compete" as if one wanted to."""
+    at = next((i for i in range(end, len(tokens)) if tokens[i].tag != "RB"), len(tokens))
+    if at + 1 >= len(tokens) or not tokens[at].text.islower():
+        return tokens
+    verb, before, after = tokens[at], tokens[0].text.lower(), tokens[at + 1]
+    pronoun = end == 1 and before in ("he", "she", "it", "they")
+    governs = after.tag in ("DT", "PRP$", "NNP", "NNPS") and verb.text not in _NAMING_VERBS
+    if verb.tag == "VBN" and verb.text.endswith("ed"):
+        active = pronoun or governs or lexicon.base(verb.text) in _ALONE
+        tag = "VBD" if active else "VBN"
+    elif verb.tag == "NNS" and (verb.text in _STARS or (pronoun and governs)):
+        tag = "VBZ"
+    elif verb.tag == "VB" and before == "they":
+        tag = "VBP"
+    else:
+        return tokens
+    return (*tokens[:at], verb._replace(tag=tag), *tokens[at + 1 :])
 
 
 def subject(sentence: Sentence, text: str, title: str, noun: Noun | None, *, opening: bool = False) -> Subject:
@@ -143,6 +172,9 @@ def _described(tokens: tuple[Token, ...], noun: Noun | None) -> int:
     return 0
 
 
+_GOES_ON = ("POS", "NNP", "NN", "NNS")
+
+
 def _named(tokens: tuple[Token, ...], text: str, title: str, noun: Noun | None, opening: bool) -> int:
     name = plain(title).lower()
     start = int(tokens[0].text == "The" and not name.startswith("the "))
@@ -157,7 +189,8 @@ def _named(tokens: tuple[Token, ...], text: str, title: str, noun: Noun | None, 
         return 0
     while opening and end < len(tokens) and (is_name(tokens[end]) or tokens[end].text in ("of", "&")):
         end += 1
-    if end < len(tokens) and (tokens[end].tag in ("POS", "NNP", "NN", "NNS") or tokens[end].text in ("'", "'s", "-")):
+    after = tokens[end] if end < len(tokens) else None
+    if after and after.text not in _STARS and (after.tag in _GOES_ON or after.text in ("'", "'s", "-")):
         return 0
     return end
 
