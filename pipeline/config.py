@@ -217,8 +217,7 @@ class RunConfig(Data):
         return {name: value for name, value in self.what().items() if name != "prompts"}
 
     def seeds_at_work(self) -> int:
-        """How many seeds are dug at once: somewhat more than the endpoints take calls, since a seed has one call under
-        way at most times, and none while it searches."""
+        """How many seeds are dug at once: somewhat more than the endpoints take calls, since some only search."""
         if self.how.concurrency is not None:
             return self.how.concurrency
         asked = {model.model: model.limits.concurrency for model in self.models.all() if model.provider != "embedded"}

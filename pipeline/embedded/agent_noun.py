@@ -12,6 +12,7 @@ _PEOPLE = {
     "directed and co-written": "director", "co-written and directed": "director",
 }  # fmt: skip
 _GROUPS = {"developed": "developer", "published": "publisher", "distributed": "distributor"}
+_OF_A_SONG = {"with lyrics by": "lyricist", "with music by": "composer"}
 _WRITTEN = frozenset("novel book play poem trilogy story novella memoir autobiography biography musical essay".split())
 
 
@@ -28,6 +29,8 @@ def agent_noun(fact: Fact, made: Noun, maker: str) -> str:
     if fact.form == "definition":
         by = fact.middle.endswith(f" {made.head} by") and made.head in _WRITTEN
         return "author" if by and kind == lexicon.PERSON else ""
+    if fact.verb.rest == "written" and fact.middle in _OF_A_SONG and kind == lexicon.PERSON:
+        return _OF_A_SONG[fact.middle]
     if fact.middle != "by" or not fact.verb.passive:
         return ""
     if kind == lexicon.GROUP:

@@ -12,8 +12,8 @@ _MISTAGGED = frozenset("console record match show film hit cover remake display"
 _NEVER_HEADS = frozenset("acre mile km metre meter foot former th st nd rd seat then late retired double".split())
 _SAYS_LITTLE_ALONE = frozenset("center centre area body place site location official coast".split())
 """"The commercial center of the county": a city, as it happens."""
-_TELLS_WHICH = frozenset("martial local".split())
-"""Adjectives without which a noun means something else: a martial artist, a local government area."""
+_TELLS_WHICH = frozenset("martial local metropolitan".split())
+"""Adjectives without which a noun means something else, or nothing: a martial artist, a metropolitan area."""
 _LIKE_ADJECTIVES = frozenset(
     "retired computer-animated animated unincorporated listed planned abandoned fox-affiliated".split()
 )

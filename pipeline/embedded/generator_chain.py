@@ -174,6 +174,8 @@ def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     name = next((reading for reading in readings(stated) if "," not in reading), "")
     if not name or not title_at(stated.passage.text, fact.object.start, name):
         return []
+    if "'s " in name and lexicon.PLACE in (fact.form == "definition" and lexicon.PLACE, _object_kind(fact)):
+        return []  # "Northern California's Santa Clara County" is told, not named
     if fact.form == "definition":
         person = graph.nodes[title].noun.kind == lexicon.PERSON
         placed = indefinite and sited(fact) and not plays_in(fact)

@@ -87,8 +87,10 @@ def _nested(graph: Graph, edge: Edge, inner: str, style: Style) -> str:
 
 
 def _stutters(text: str) -> bool:
-    """ "... is located located?", "... is based located?"""
+    """ "is located located", "is based located", "is located is located on"."""
     words = text.lower().strip("?").split()
+    if any(words[i : i + 2] == words[i + 2 : i + 4] for i in range(len(words) - 3)):
+        return True
     return any(one == other or (one.endswith("ed") and other.endswith("ed")) for one, other in pairwise(words))
 
 

@@ -100,7 +100,7 @@ SAME = tuple(
 VAGUE = frozenset(
     """name term list type kind form part one member version word concept phrase surname way thing set number series-of
     people american r d e first second third end subject level list-of title class
-    example result process use method system status position role head jazz soccer""".split()
+    example result selection process use method system status position role head jazz soccer""".split()
 )
 """Heads that do not tell what the subject is."""
 

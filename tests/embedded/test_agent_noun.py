@@ -26,6 +26,9 @@ from tests.embedded.test_wording import graph, thing
         ("It was inspired by Ada Holm.", "actor", ""),
         ("Its score was composed by Ada Holm.", "composer", ""),
         ("Its screenplay was written by Ada Holm.", "writer", "screenwriter"),
+        ("It was written with lyrics by Ada Holm.", "lyricist", "lyricist"),
+        ("It was written with music by Ada Holm.", "musician", "composer"),
+        ("It was written with lyrics by Ada Holm.", "company", ""),
         ("It stars Ada Holm.", "actor", ""),
     ],
 )

@@ -81,6 +81,7 @@ def told(title: str, text: str) -> dict[tuple[str, str, str], str]:
         ("Orvane", "Orvane is a 1978 Indian Hindi language film.", "film", "1978 Indian Hindi language film"),
         ("Orvane", "Orvane is a video game-styled sports game.", "game", "video game-styled sports game"),
         ("Orvane", "Orvane is a major international airport in Kell.", "airport", "major international airport"),
+        ("Orvane", "Orvane is a metropolitan area in Kell.", "metropolitan area", "metropolitan area"),
         ("Orvane Mall", "Orvane Mall is a shopping center in Kell County.", "shopping center", "shopping center"),
     ],
 )
@@ -95,6 +96,7 @@ def test_the_noun_of_the_opening(title: str, text: str, phrase: str, full: str) 
     [
         "Orvane is the county seat and commercial center of Kell County.",
         "Orvane is a large area in Kell County.",
+        "Orvane is the Kell Board's selection of films.",
         "Orvane is a statutory body of Kell County.",
         "Ada Orvane is an American jazz and rhythm & blues trumpeter.",
         "Orvane is a top-level American soccer and futsal body.",

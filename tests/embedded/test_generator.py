@@ -199,6 +199,12 @@ def test_junk_ends_in_a_proposal(text: str) -> None:
             "number",
             ["9,450"],
         ),
+        (
+            "Port Saxe",
+            "Port Saxe is a town located in North Ostra's Kell County. It was named for the novel Ada's Hill.",
+            "entity",
+            ["Ada's Hill"],
+        ),
     ],
 )
 def test_only_a_fact_that_stands_alone_is_asked_for(title: str, text: str, kind: str, asked: list[str]) -> None:

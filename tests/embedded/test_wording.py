@@ -204,6 +204,13 @@ def test_two_participles_do_not_meet() -> None:
     assert said.startswith(("Carter Works is based in a town. ", "The foundry Carter Works is based in a town. "))
 
 
+def test_what_is_located_is_not_located_at_once() -> None:
+    island = ("Ono Island", "Ono Island is an island in Tarn County.")
+    county = ("Tarn County", "Tarn County is a county in the north. It is located on the eastern side of Mobile Bay.")
+    said = asked(graph(island, county, ("Mobile Bay", "Mobile Bay is an inlet in the north.")), 2, "entity")
+    assert said == "Ono Island is an island in a county. This county is located on the eastern side of which inlet?"
+
+
 def test_a_question_about_a_team_agrees_with_its_name() -> None:
     team = ("Dallas Rangers", "The Dallas Rangers are a football team. The team plays its games in Merrick.")
     town = ("Merrick", "Merrick is a town in the north. It was founded in 1823. It was moved in 1841.")
