@@ -195,6 +195,9 @@ def ask_number(subject: str, fact: Fact) -> str:
         return f"At what age did {subject} die?"
     if sort == "count":
         part = after.startswith(" of ")
+        if fact.verb.passive and fact.middle.split()[-1:] == ["by"]:
+            doing = inverted(subject, fact, fact.middle.removesuffix("by").strip())
+            return f"By how many {fact.tail}{after * part} {doing}{after * (not part)}?"
         return f"How many {fact.tail}{after * part} {inverted(subject, fact)}{after * (not part)}?"
     return f"How {sort} {be} {subject}?"
 

@@ -225,6 +225,8 @@ def _hint(before: tuple[Token, ...]) -> str | None:
 
 _THE_TOWN_OF = re.compile(r"\b(in|at|near|to|from|by|on|for|of|with) the (?:[a-z]+ ){0,2}([a-z]+) of$")
 """"near the town of Oxford": the noun tells what Oxford is."""
+_PARTS = frozenset("center centre capital seat coast site campus location port beach market square".split())
+""""in the center of Silicon Valley": it tells what is there."""
 
 
 _TWO_TIES = re.compile(
@@ -240,7 +242,7 @@ _NO_TIE = re.compile(r"\bknown (?:by|to|from)$|\bcredited\b")
 def _link(sentence: Sentence, clause: Clause, middle: str, span: Span, hint: str) -> Fact | None:
     preposition = middle.split()[-1] if middle.split() else ""
     town = _THE_TOWN_OF.search(middle)
-    if town and lexicon.kind(town.group(2)) in (lexicon.PLACE, lexicon.GROUP):
+    if town and town.group(2) not in _PARTS and lexicon.kind(town.group(2)) in (lexicon.PLACE, lexicon.GROUP):
         middle, hint, preposition = middle[: town.end(1)], town.group(2), town.group(1)
     elif town and clause.form == "definition" and town.group(1) == "of":
         return None  # "a parish of the hundred of"

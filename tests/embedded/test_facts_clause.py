@@ -108,5 +108,13 @@ def test_a_bridge_over_and_a_station_along_say_where_they_are() -> None:
         assert [fact.middle for fact in facts(text.split(" is")[0], text, noun)] == [said]
 
 
+def test_what_a_place_has_is_not_what_it_is() -> None:
+    for part, hint in (("town", "town"), ("center", "")):
+        text = f"Orvane Lake is a lake. It is located in the {part} of Kell."
+        noun = definition("Orvane Lake", text)
+        assert noun is not None
+        assert [fact.hint for fact in facts("Orvane Lake", text, noun)] == [hint]
+
+
 def test_an_article_alone_is_nobody() -> None:
     assert ("formed", "") not in links(SALE, "She formed the double act The Right Size.")

@@ -53,6 +53,13 @@ def test_a_part_is_told_beside_its_count() -> None:
     assert ask_number("she", count) == "How many episodes of the series did she appear in?"
 
 
+def test_what_was_done_by_so_many_is_asked_by_how_many() -> None:
+    count = read("Kell Division", "Kell Division is a football league. It is contested by twelve clubs.")[-1]
+    assert ask_number("it", count) == "By how many clubs is it contested?"
+    count = read("Grey Hill", "Grey Hill is an album. It was supported by five singles of the band.")[-1]
+    assert ask_number("it", count) == "By how many singles of the band was it supported?"
+
+
 def test_a_plural_name_takes_a_plural_verb_and_a_description_does_not() -> None:
     text = "The Dallas Rangers are a football team in the Northern League. The team plays its games in Dallas."
     team, (plays, games) = thing("Dallas Rangers", text), [f for f in read("Dallas Rangers", text) if f.kind == "link"]
