@@ -12,8 +12,8 @@ _MISTAGGED = frozenset("console record match show film hit cover remake display"
 _NEVER_HEADS = frozenset("acre mile km metre meter foot former th st nd rd seat then late retired double".split())
 _SAYS_LITTLE_ALONE = frozenset("center centre area body place site location official coast".split())
 """"The commercial center of the county": a city, as it happens."""
-_TELLS_WHICH = frozenset("martial local metropolitan".split())
-"""Adjectives without which a noun means something else, or nothing: a martial artist, a metropolitan area."""
+_TELLS_WHICH = frozenset("martial local".split())
+"""Adjectives without which a noun means something else: a martial artist, a local government area."""
 _LIKE_ADJECTIVES = frozenset(
     "retired computer-animated animated unincorporated listed planned abandoned fox-affiliated".split()
 )
@@ -102,6 +102,8 @@ def _belongs(token: Token, head: str) -> bool:
     """Is it a part of the noun before that head? The language of a "Hindi language film" is not."""
     if token.text == "language" and lexicon.kind(head) == lexicon.WORK:
         return False
+    if token.text == "metropolitan":
+        return head == "area"
     common = token.tag == "NN" and token.text.islower() and token.text.isascii()
     return token.text in _TELLS_WHICH or (common and token.text not in _NEVER_HEADS)
 

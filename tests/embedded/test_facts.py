@@ -82,6 +82,7 @@ def told(title: str, text: str) -> dict[tuple[str, str, str], str]:
         ("Orvane", "Orvane is a video game-styled sports game.", "game", "video game-styled sports game"),
         ("Orvane", "Orvane is a major international airport in Kell.", "airport", "major international airport"),
         ("Orvane", "Orvane is a metropolitan area in Kell.", "metropolitan area", "metropolitan area"),
+        ("Orvane", "Orvane is a metropolitan borough in Kell.", "borough", "metropolitan borough"),
         ("Orvane Mall", "Orvane Mall is a shopping center in Kell County.", "shopping center", "shopping center"),
     ],
 )
