@@ -131,7 +131,7 @@ def _java() -> str:
 
 def _memory() -> str:
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
-    if _CGROUP.exists() and (limit := _CGROUP.read_text().strip()).isdigit():
+    if _CGROUP.exists() and (limit := _CGROUP.read_text(encoding="utf-8").strip()).isdigit():
         total = min(total, int(limit) / _GIB)
     if total < _MEMORY:
         raise _Missing(f"{total:.1f} GiB", f"use a machine with {_MEMORY:.0f} GiB, or '--retriever bm25'")

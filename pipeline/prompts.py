@@ -27,7 +27,7 @@ class Prompt:
     """One prompt file. `inputs` are the names it declares; `digest` covers the whole file."""
 
     def __init__(self, name: str) -> None:
-        source = (ROOT / f"{name}.md").read_text()
+        source = (ROOT / f"{name}.md").read_text(encoding="utf-8")
         _, front, body = source.split("+++\n", 2)
         self.name = name
         self.digest = sha256(source)

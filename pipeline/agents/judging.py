@@ -48,7 +48,7 @@ class Score(Data):
 @lru_cache
 def near_misses() -> tuple[Marked, ...]:
     found = []
-    for line in FILE.read_text().splitlines():
+    for line in FILE.read_text(encoding="utf-8").splitlines():
         row = _Row.model_validate_json(line)
         told = row.model_dump(include=set(Case.model_fields))
         for right, responses in ((True, row.right), (False, row.wrong)):

@@ -73,7 +73,7 @@ def withheld(view: View, redistribute: str) -> bool:
 
 def shipped_file(name: str) -> str:
     """The text of a file of `pipeline.shipped`."""
-    return (Path(shipped.__file__).parent / name).read_text()
+    return (Path(shipped.__file__).parent / name).read_text(encoding="utf-8")
 
 
 def taken(record: Record, include: tuple[str, ...] = ()) -> bool:

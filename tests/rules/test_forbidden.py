@@ -92,6 +92,19 @@ def prints(source: Source) -> list[str]:
     return [source.at(node, "prints; only pipeline/cli does") for node in bad]
 
 
+def encodings(source: Source) -> list[str]:
+    """Text that is read as the machine happens to write it: digests and prompts would differ between two. What the
+    frozen solver reads is itself, for its own name alone."""
+    if source.path == "pipeline/embedded/solver.py":
+        return []
+    bad = [
+        n
+        for n in ast.walk(source.tree)
+        if isinstance(n, ast.Call) and called(n).endswith("read_text") and not n.keywords
+    ]
+    return [source.at(node, 'reads text without encoding="utf-8"') for node in bad]
+
+
 def models(source: Source) -> list[str]:
     """Every model is a `Data` or `Lean` of `types` and leaves its rules alone: frozen, nothing unknown, no NaN."""
     if source.path == "pipeline/types/data.py":
@@ -110,7 +123,7 @@ def models(source: Source) -> list[str]:
     return found
 
 
-RULES = (modules, calls, swallowed, wide_open, prints, models)
+RULES = (modules, calls, swallowed, wide_open, prints, encodings, models)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -166,6 +179,8 @@ PLANTED = [
     (wide_open, "HOST = 'http://0.0.0.0:80'"),
     (wide_open, "listener.bind(('', 8000))"),
     (prints, "print(passage.text)"),
+    (encodings, "Path('a').read_text()"),
+    (encodings, "(ROOT / name).read_text().splitlines()"),
     (models, "class A(BaseModel):\n    x: int"),
     (models, "class A(pydantic.BaseModel):\n    x: int"),
     (models, "class A(Data):\n    model_config = ConfigDict(frozen=False)"),
@@ -189,6 +204,7 @@ def test_a_planted_misdeed_is_caught(rule, text: str) -> None:
         "'''Servers never bind 0.0.0.0.'''",
         "VERSION = '10.0.0.0'",
         "np.load(path, allow_pickle=False)",
+        "Path('a').read_text(encoding='utf-8')",
         "class A(Data):\n    x: int",
         "@lean\nclass A(Lean):\n    x: int",
     ],
