@@ -123,7 +123,7 @@ def agreeing(fact: Fact, thing: Thing) -> Fact:
     return fact._replace(verb=verb, middle=re.sub(r"\bits\b", "their", fact.middle))
 
 
-_MANY = frozenset("team franchise band group duo trio side".split())
+_MANY = frozenset("team club franchise band group duo trio side".split())
 
 
 def inverted(subject: str, fact: Fact, middle: str | None = None) -> str:

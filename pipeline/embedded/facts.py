@@ -12,7 +12,7 @@ from pipeline.embedded import lexicon
 from pipeline.embedded.fact import Fact
 from pipeline.embedded.facts_clause import Clause, Element, clauses
 from pipeline.embedded.facts_person import life, one_of_a_career
-from pipeline.embedded.facts_subject import Noun, Sentence, finite, phrase, split, subject
+from pipeline.embedded.facts_subject import Noun, Sentence, finite, is_name, phrase, split, subject
 from pipeline.embedded.facts_value import Measured, counted, population, told
 from pipeline.text import MONTHS, Date, Span, Token, dates, tagged
 
@@ -32,10 +32,13 @@ _EXAMPLES = re.compile(r"\b(in|on|for|with|by|of|like) (?:[a-z\-]+ ){1,6}(?:such
 def facts(title: str, text: str, noun: Noun) -> tuple[Fact, ...]:
     """All facts of one passage about the subject of its document."""
     found: list[Fact] = []
+    another = False
     for place, sentence in enumerate(split(text)):
+        another = another and _starts_with_pronoun(sentence)
         for part in _parts(sentence):
             whom = subject(part, text, title, noun, opening=place == 0 and part is sentence)
-            if whom.end:
+            another = another or (part is sentence and not whom.end and _introduces(sentence))
+            if whom.end and not another:
                 mended = part._replace(tokens=finite(part.tokens, whom.end))
                 told_of = [fact for clause in clauses(mended, whom.end) for fact in _facts(mended, text, clause)]
                 found += [fact._replace(of=whom.of) for fact in told_of if not _OUTSIDE.search(whom.of)]
@@ -59,6 +62,17 @@ def facts(title: str, text: str, noun: Noun) -> tuple[Fact, ...]:
     )
 
 
+def _starts_with_pronoun(sentence: Sentence) -> bool:
+    return bool(sentence.tokens) and sentence.tokens[0].text.lower() in _STARTS[:4]
+
+
+def _introduces(sentence: Sentence) -> bool:
+    """Does it say what another thing is, or where? Then "it" in the next one is that: a road's post office."""
+    run = next((i for i, token in enumerate(sentence.tokens) if not (is_name(token) or token.tag in _IN_NAMES)), 0)
+    return run > 1 and sentence.tokens[run].text in ("is", "was", ",")
+
+
+_IN_NAMES = ("DT", "NN")
 _STARTS = ("he", "she", "it", "they", "its", "his", "her", "their")
 
 
@@ -235,8 +249,8 @@ _TWO_TIES = re.compile(
 """"a city in and the county seat of", "a city and the county seat of": one of both will do."""
 _TWO_THINGS = re.compile(r" and (?:the|an?) ")
 """"a statutory officer and the head of"."""
-_NO_TIE = re.compile(r"\bknown (?:by|to|from)$|\bcredited\b")
-""""best known by", "credited to": no person would tell one thing from another so."""
+_NO_TIE = re.compile(r"\bknown (?:by|to|from)$|\bcredited\b|\bacross(?: .* from)?$")
+""""best known by", "credited to": no person would tell one thing from another so; what is across is so from a third."""
 
 
 def _link(sentence: Sentence, clause: Clause, middle: str, span: Span, hint: str) -> Fact | None:

@@ -36,8 +36,12 @@ _POPULATION = re.compile(
     r"\bpopulation (?:was|is|of|stood at)\b(?: about| approximately| around| over| nearly| estimated at)? "
     r"(\d{1,3}(?:,\d{3})+|\d{3,4})(?![\d.,]*\d|%)"
 )
-_CENSUS = re.compile(r"(?:the )?(\d{4}) (?:[A-Z][\w.]* ){0,3}[Cc]ensus(?! Bureau)")
-_AS_OF = re.compile(r"\b(?:as of|in|by) (?:[A-Z][a-z]+ )?((?:1[89]|20)\d\d)\b", re.IGNORECASE)
+_CENSUS = re.compile(r"(?:the )?(\d{4}) (?:[A-Z][\w.]* ){0,3}[Cc]ensus(?! Bureau| estimate)")
+_BEFORE = re.compile(
+    r"\b(?:from|since|over|than|compared (?:to|with)) (?:that of )?(?:the )?(?:1[89]|20)\d\d\b(?: [Cc]ensus)?"
+)
+""""an increase of 3 percent from the 2000 census": the figure is of another year."""
+_AS_OF = re.compile(r"\b(?:as of|in|by) (?:the )?(?:[A-Z][a-z]+ )?((?:1[89]|20)\d\d)\b", re.IGNORECASE)
 _AGE = re.compile(r"\b(?:died|was killed)\b[^.;]*?\b(?:at (?:the )?age (?:of )?|aged )(\d{2,3})\b")
 _SEATS = re.compile(r"\b(\d{1,3}(?:,\d{3})+|\d{3,6})[- ]seat\b")
 _SIZE = re.compile(
@@ -209,6 +213,7 @@ def population(text: str, span: Span, noun: Noun) -> list[Measured]:
 
 def _when(sentence: str) -> str:
     """ "at the 2010 census", "in 2018"; nothing where no year is told, or several."""
+    sentence = _BEFORE.sub("", sentence)
     if census := _CENSUS.search(sentence):
         return f"at the {census.group(1)} census"
     years = set(re.findall(r"\b(?:1[89]|20)\d\d\b", sentence))

@@ -167,6 +167,8 @@ def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     indefinite = fact.form == "definition" and fact.middle.startswith(("a ", "an "))
     if indefinite and not sited(fact) and not fact.middle.endswith(" by"):
         return []  # "the university that ... is a university with campuses in which city?"
+    if fact.verb.main == "know":
+        return []  # "in which episode is this actor known for his work?"
     edge = next((e for e in graph.outward.get(title, ()) if e.stated is stated and not e.back), None)
     if edge:
         noun = graph.nodes[edge.target].noun
@@ -179,10 +181,20 @@ def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     if fact.form == "definition":
         person = graph.nodes[title].noun.kind == lexicon.PERSON
         placed = indefinite and sited(fact) and not plays_in(fact)
-        return [Final(stated, "entity", name, "", lexicon.PLACE)] if placed and not person else []
-    sort = fact.hint if fact.hint and lexicon.kind(fact.hint) != lexicon.OTHER else ""
+        return [Final(stated, "entity", name, _sort_in(name), lexicon.PLACE)] if placed and not person else []
     kind = _object_kind(fact)
+    sort = fact.hint if fact.hint and lexicon.kind(fact.hint) != lexicon.OTHER else ""
+    sort = sort or (_sort_in(name) if kind == lexicon.PLACE else "")
     return [Final(stated, "entity", name, sort, kind)] if (sort or kind) and len(fact.middle.split()) <= 4 else []
+
+
+def _sort_in(name: str) -> str:
+    """ "county" of Westchester County: else a city is located in its state as well."""
+    *named, last = name.lower().split()
+    return last if named and last in _DIVISIONS else ""
+
+
+_DIVISIONS = frozenset("county parish borough township district province prefecture region".split())
 
 
 def _object_kind(fact: Fact) -> str:

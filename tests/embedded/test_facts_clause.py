@@ -116,5 +116,24 @@ def test_what_a_place_has_is_not_what_it_is() -> None:
         assert [fact.hint for fact in facts("Orvane Lake", text, noun)] == [hint]
 
 
+def test_it_is_what_the_sentence_before_introduced() -> None:
+    road = "Kell Road is a road."
+    for before, known in (
+        ("The Kell Road Post Office is located there.", False),
+        ("Kell Road Post Office, one of the oldest, is located there.", False),
+        ("It is long.", True),
+        ("The road is long.", True),
+        ("In 1990, trees were planted.", True),
+    ):
+        text = f"{road} {before} It was established by Ada Holm."
+        noun = definition("Kell Road", text)
+        assert noun is not None
+        assert bool([fact for fact in facts("Kell Road", text, noun) if fact.kind == "link"]) == known
+
+
+def test_what_is_across_is_so_from_a_third() -> None:
+    assert links(LAKE, "It is directly across the Kell River from Orvane.") == {}
+
+
 def test_an_article_alone_is_nobody() -> None:
     assert ("formed", "") not in links(SALE, "She formed the double act The Right Size.")

@@ -79,6 +79,8 @@ def test_a_team_plays_in_its_league() -> None:
         ("As of the 2010 census, the population was 95,535.", "at the 2010 census"),
         ("As of 2018, the estimated population was 996,945.", "in 2018"),
         ("In 2012 its population was 431,272, up from 410,000 in 1998.", ""),
+        ("In 2010, the population was 47,723, an increase of 3 percent from the 2000 census.", "in 2010"),
+        ("The population was 996,945 in the 2018 census estimate.", "in 2018"),
         ("As of the 2018 Census Bureau estimate, the population was 996,945.", "in 2018"),
     ],
 )

@@ -212,6 +212,12 @@ def test_only_a_fact_that_stands_alone_is_asked_for(title: str, text: str, kind:
     assert [final.answer for final in finals(graph, title, kind)] == asked
 
 
+def test_a_division_is_asked_for_as_one() -> None:
+    for place, sort in (("Kell County", "county"), ("Kell", "")):
+        graph = build([Seen("p", "Port Saxe", f"Port Saxe is a town in {place}. It is known for the novel Kell.")], {})
+        assert [(final.answer, final.sort) for final in finals(graph, "Port Saxe", "entity")] == [(place, sort)]
+
+
 def test_a_person_is_told_from_others_by_the_day_of_birth_or_not_at_all() -> None:
     told = "Ann Lee ({}) is an American golfer. She played for Hill University."
     graph = build([Seen("p", "Ann Lee", told.format("born April 15, 1974"))], {})

@@ -224,6 +224,12 @@ def test_a_question_about_a_team_agrees_with_its_name() -> None:
     assert "Rangers play their games" in asked(graph(team, town), 2, "date")
 
 
+def test_so_does_one_about_a_club() -> None:
+    club = ("Merrick Eels", "The Merrick Eels are a football club. The club plays at Tarn Stadium.")
+    ground = ("Tarn Stadium", "Tarn Stadium is a stadium in the north. It was founded in 1823. It was moved in 1841.")
+    assert "Eels play" in asked(graph(club, ground), 2, "date")
+
+
 def test_of_two_dates_in_a_bracket_the_other_is_asked_for_last() -> None:
     film = ("Grey Hill", "Grey Hill is a 2004 Canadian drama film starring Ada Holm.")
     actor = ("Ada Holm", "Ada Holm (4 May 1920 – 9 July 1999) was a Canadian actor. She moved to Ostrava in 1982.")
