@@ -201,22 +201,26 @@ async def test_an_outage_that_lasts_stops_the_run_and_can_be_resumed(
     assert all(body not in server.asked[:20] for body in server.asked[asked:])
 
 
-@pytest.mark.parametrize(("name", "first", "second"), [("tokens", 30_000, 10**9), ("money", 0.02, 1000.0)])
+@pytest.mark.parametrize("name", ["tokens", "money"])
 async def test_a_budget_stops_within_the_calls_in_flight_and_a_higher_one_goes_on(
-    ground: Ground, tmp_path: Path, name: str, first: float, second: float
+    ground: Ground, tmp_path: Path, name: str
 ) -> None:
+    """A third of what the whole run takes: how much that is goes by the plan, which any change of code draws anew."""
+    async with FaultyServer() as other:
+        rich = wired(other, tmp_path / "rich", seeds=5)
+        _, straight = await run(rich, ground)
+    whole = attempts.spent(rich.folder()).total
+    first = {"tokens": (whole.paid.prompt_tokens + whole.paid.completion_tokens) // 3, "money": (whole.money or 0) / 3}
     async with FaultyServer() as server:
-        config = wired(server, tmp_path / "thrifty", seeds=5, **{f"budget_{name}": first})
+        config = wired(server, tmp_path / "thrifty", seeds=5, **{f"budget_{name}": first[name]})
         with pytest.raises(BudgetExceeded, match=rf"the budget is used up.*--budget-{name}; what had finished is kept"):
             await run(config, ground)
         paid = len(server.asked)
         with pytest.raises(BudgetExceeded):
             await run(config, ground)
         assert len(server.asked) == paid
-        how = config.how.model_copy(update={f"budget_{name}": second})
+        how = config.how.model_copy(update={f"budget_{name}": 10 * first[name]})
         _, records = await run(config.model_copy(update={"how": how}), ground)
-    async with FaultyServer() as other:
-        _, straight = await run(wired(other, tmp_path / "rich", seeds=5), ground)
     assert records == straight
     assert paid < len(server.asked) <= len(other.asked) + 1
-    assert paid > 8
+    assert paid > 1
