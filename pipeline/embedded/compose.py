@@ -80,7 +80,7 @@ def owned(owner: str, what: str) -> str:
         return owner
     if len(owner.split()) > 4 and owner.startswith("the "):
         return f"the {what} of {owner}"
-    return f"{owner}' {what}" if owner.endswith("s") else f"{owner}'s {what}"
+    return f"{owner}' {what}" if owner.endswith("s") and not owner.endswith("ess") else f"{owner}'s {what}"
 
 
 def described(thing: Thing, fact: Fact, clue: str = "") -> str:
@@ -112,7 +112,7 @@ def ask_date(subject: str, fact: Fact, pick: int) -> str:
 def agreeing(fact: Fact, thing: Thing) -> Fact:
     """Of a team by its plural name: "the Dallas Cowboys are based"; a description of it stays singular."""
     title, verb = plain(thing.title), fact.verb
-    if thing.noun.head not in _MANY or not _plural(title) or fact.of or fact.middle == "by":
+    if thing.noun.head not in _MANY or not _plural(title) or fact.of:
         return fact
     first, _, more = verb.auxiliary.partition(" ")
     auxiliary = f"{ {'is': 'are', 'was': 'were', 'has': 'have'}.get(first, first) } {more}".strip()

@@ -68,5 +68,9 @@ _CLOSES = re.compile(
 )
 
 
+_OWNED_TOO = re.compile(r" (?:and|or)(?: [A-Z][\w.-]*){1,4}['’]s? ")
+""""based on Mel Brooks and Buck Henry's series" is not based on him."""
+
+
 def _closes(rest: str) -> bool:
-    return bool(_CLOSES.match(rest))
+    return bool(_CLOSES.match(rest)) and not _OWNED_TOO.match(rest)

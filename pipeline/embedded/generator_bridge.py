@@ -100,6 +100,8 @@ def _pivot(graph: Graph, reading: str, stated: Stated, back: Stated) -> str:
     last = reading.split(", ")[0].split()[-1].lower()
     if last in _NAMED_ALIKE:
         return ""
+    if lexicon.kind(last) == lexicon.PLACE and any(one.fact.middle.endswith("for") for one in (stated, back)):
+        return "club"  # who plays for Manchester City plays for no city
     if last in _BY_NAME or lexicon.kind(last) in (lexicon.PLACE, lexicon.GROUP):
         return _BY_NAME.get(last, last)
     for one in (back, stated):
@@ -112,7 +114,10 @@ def _pivot(graph: Graph, reading: str, stated: Stated, back: Stated) -> str:
 
 
 def clue(graph: Graph, title: str) -> str:
-    """A description by year, of a person by the day of birth, that tells it from others of one list; or nothing."""
+    """A description by year, of a person by that of birth, that tells it from others of one list; or nothing.
+
+    A day of birth tells better, but one search finds who was born on it: no other hop is needed then.
+    """
     noun = graph.nodes[title].noun
     if noun.kind == lexicon.WORK and re.match(r"(?:1[89]|20)\d\d ", noun.full):
         return f"{lexicon.article(noun.full)} {noun.full}"
@@ -123,8 +128,8 @@ def clue(graph: Graph, title: str) -> str:
         if date is None or fact.of:
             continue
         if noun.kind == lexicon.PERSON:
-            if fact.relation == "born date" and date.day and not stated.object[:4].isdigit():
-                return f"{said} born on {stated.object}"
+            if fact.relation == "born date":
+                return f"{said} born in {date.year}"
         elif noun.kind == lexicon.WORK and fact.verb.main == "release":
             return f"a {date.year} {noun.phrase}"
         elif fact.verb.main in _FOUNDED and fact.verb.passive and not fact.middle:

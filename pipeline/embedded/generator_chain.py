@@ -135,10 +135,15 @@ _MORE = {
 }
 
 
+_OF_ANOTHER = re.compile(r"\b(?:since|when|while|until|before|after)\b")
+
+
 def _one_of_many(stated: Stated) -> bool:
     """Is it only the first of what the sentence counts or dates ("in 2006, 2018 and 2019", "14 schools and colleges"),
-    or the year of a figure?"""
+    or the year of a figure, or of what else happened ("the first one built since that one opened in 1960")?"""
     fact, text = stated.fact, stated.passage.text
+    if _OF_ANOTHER.search(fact.middle):
+        return True
     return bool(_MORE[fact.kind].match(text, fact.object.end)) or (fact.kind == "date" and fact.verb.main == "have")
 
 
@@ -167,8 +172,8 @@ def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     indefinite = fact.form == "definition" and fact.middle.startswith(("a ", "an "))
     if indefinite and not sited(fact) and not fact.middle.endswith(" by"):
         return []  # "the university that ... is a university with campuses in which city?"
-    if fact.verb.main == "know":
-        return []  # "in which episode is this actor known for his work?"
+    if fact.verb.main in ("know", "include"):
+        return []  # "in which episode is this actor known for his work?", "his films include which film?"
     edge = next((e for e in graph.outward.get(title, ()) if e.stated is stated and not e.back), None)
     if edge:
         noun = graph.nodes[edge.target].noun
@@ -176,13 +181,13 @@ def _entity(graph: Graph, title: str, stated: Stated) -> list[Final]:
     name = next((reading for reading in readings(stated) if "," not in reading), "")
     if not name or not title_at(stated.passage.text, fact.object.start, name):
         return []
-    if "'s " in name and lexicon.PLACE in (fact.form == "definition" and lexicon.PLACE, _object_kind(fact)):
+    kind = lexicon.PLACE if fact.form == "definition" else _object_kind(fact)
+    if "'s " in name and kind == lexicon.PLACE:
         return []  # "Northern California's Santa Clara County" is told, not named
     if fact.form == "definition":
         person = graph.nodes[title].noun.kind == lexicon.PERSON
         placed = indefinite and sited(fact) and not plays_in(fact)
         return [Final(stated, "entity", name, _sort_in(name), lexicon.PLACE)] if placed and not person else []
-    kind = _object_kind(fact)
     sort = fact.hint if fact.hint and lexicon.kind(fact.hint) != lexicon.OTHER else ""
     sort = sort or (_sort_in(name) if kind == lexicon.PLACE else "")
     return [Final(stated, "entity", name, sort, kind)] if (sort or kind) and len(fact.middle.split()) <= 4 else []
@@ -243,7 +248,7 @@ def _told_by(start: str, answer: str) -> bool:
     return contains(start, answer) or (bool(names) and names <= set(words(start)))
 
 
-_VAGUE = frozenset("area region group place location site body official community capital head coast".split())
+_VAGUE = frozenset("area region group hall place location site body official community capital head coast".split())
 """Nouns that tell next to nothing of what lies between."""
 _OFTEN_ASKED = {"direct by": 4.0} | dict.fromkeys(
     ("born date", "population of", "write by", "found date", "establish date"), 2.5

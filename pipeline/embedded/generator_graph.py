@@ -161,6 +161,10 @@ def fits(fact: Fact, target: Thing, exact: bool) -> bool:
         if lexicon.kind(fact.hint) not in (kind, lexicon.OTHER):
             return False
         exact = exact or lexicon.same_thing(fact.hint, target.noun.head)
+    if words[-2:] == [target.noun.head, "of"]:
+        return False  # "in the English county of a county"
+    if fact.verb.main == "nominate" and kind == lexicon.WORK:
+        return False  # for her part in it, not for it
     if not words and kind == lexicon.PERSON and fact.verb.main not in _TO_PEOPLE:
         return False
     if fact.verb.main in _MADE and target.noun.head in _ATHLETES and not fact.hint:

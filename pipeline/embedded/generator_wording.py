@@ -46,7 +46,8 @@ def question(graph: Graph, chain: Chain, rng: random.Random, style: Style) -> st
     plain = style.anchor or name(
         graph.nodes[chain.start], typed=typed and chain.edges[0].stated.fact.form != "definition"
     )
-    chain = _agreeing(graph, chain)
+    if graph.nodes[chain.start].noun.head not in plain.lower().split():
+        chain = _agreeing(graph, chain)
     *before, last = chain.edges
     told, inner = "", anchor
     # Over the maker of what was told before, "the film directed by the director of that film" is too much at once.
@@ -82,7 +83,9 @@ def _nested(graph: Graph, edge: Edge, inner: str, style: Style) -> str:
         return nested(inner, edge.stated.fact, source, told, target.noun.kind)
     fact = edge.back.fact
     if fact.form == "reduced" and fact.verb.passive and not fact.of:
-        return f"the {told} {fact.verb.rest} {fact.middle} {inner}"
+        # "the band founded in 2007 by that actor"
+        verb = "" if f" {fact.verb.rest} in " in told else f"{fact.verb.rest} "
+        return f"the {told} {verb}{fact.middle} {inner}"
     return f"the {described(target, fact, told)} {inner}"
 
 

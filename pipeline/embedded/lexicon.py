@@ -166,6 +166,8 @@ def base(verb: str) -> str:
     verb = verb.lower()
     if verb in _BASE:
         return _BASE[verb]
+    if verb.startswith("co-"):
+        return f"co-{base(verb.removeprefix('co-'))}"
     if verb in ("has", "does", "goes", "is", "are", "were"):
         return {"has": "have", "does": "do", "goes": "go"}.get(verb, "be")
     if verb.endswith(_NO_E) and verb[:-2] in _lexicon():

@@ -8,7 +8,6 @@ import pytest
 
 from pipeline.agents.tools import GENERATOR_TOOLS, ProposeArguments, render
 from pipeline.embedded.generator import propose
-from pipeline.embedded.generator_bridge import clue
 from pipeline.embedded.generator_chain import finals
 from pipeline.embedded.generator_graph import build
 from pipeline.embedded.observed import Seen
@@ -216,10 +215,3 @@ def test_a_division_is_asked_for_as_one() -> None:
     for place, sort in (("Kell County", "county"), ("Kell", "")):
         graph = build([Seen("p", "Port Saxe", f"Port Saxe is a town in {place}. It is known for the novel Kell.")], {})
         assert [(final.answer, final.sort) for final in finals(graph, "Port Saxe", "entity")] == [(place, sort)]
-
-
-def test_a_person_is_told_from_others_by_the_day_of_birth_or_not_at_all() -> None:
-    told = "Ann Lee ({}) is an American golfer. She played for Hill University."
-    graph = build([Seen("p", "Ann Lee", told.format("born April 15, 1974"))], {})
-    assert clue(graph, "Ann Lee") == "a golfer born on April 15, 1974"
-    assert clue(build([Seen("p", "Ann Lee", told.format("born April 1974"))], {}), "Ann Lee") == ""
