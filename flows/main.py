@@ -27,8 +27,10 @@ def main() -> NoReturn:
 def through(job: "Job", *, debug: bool) -> "RunResult":
     """Run a job as a Prefect flow, on the user's server where PREFECT_API_URL names one, else on one of our own.
 
+    The corpus is read before: most mistakes show there, and nobody should wait for a server to be told of one.
     The settings go through a file, beside what Prefect keeps: it stores the parameters of a flow, and they may be long.
     """
+    job.read()
     # Every error comes up to the command line, which says it once; Prefect would show its traceback twice before.
     for name in ("PREFECT_LOGGING_LEVEL", "PREFECT_LOGGING_INTERNAL_LEVEL"):
         os.environ.setdefault(name, "INFO" if debug else "CRITICAL")

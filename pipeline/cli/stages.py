@@ -12,7 +12,7 @@ from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
 from pipeline.episode import dig
 from pipeline.errors import BudgetExceeded
-from pipeline.run import Observer, Run, RunResult, prepare
+from pipeline.run import Observer, Run, RunResult, askable, prepare, unchanged
 
 
 class Watch(Observer, Protocol):
@@ -22,10 +22,11 @@ class Watch(Observer, Protocol):
 
 
 def read(config: RunConfig, watch: Watch) -> Corpus:
-    """The corpus, with a word on what was left out of it. Raises where nothing of it could be passed on."""
+    """The corpus, with a word on what was left out of it. Raises where no pair could be made or passed on."""
     watch.stage("reading the corpus")
     corpus = prepare.corpus(config)
     prepare.gates(config, corpus.manifest)
+    askable(corpus)
     if missing := corpus.counts.left_out:
         kept, whole = corpus.counts.kept, corpus.counts.read
         tell.say(f"{corpus.manifest.name}: {kept:,} of {whole:,} documents; left out: {missing}")
@@ -45,7 +46,11 @@ class Job:
         self.folder = folder or self.config.folder()
 
     def read(self) -> None:
-        self.corpus = read(self.config, self.watch)
+        """Once: who starts a server for the rest reads the corpus before, and the stage has nothing left to do."""
+        if not hasattr(self, "corpus"):
+            self.corpus = read(self.config, self.watch)
+            # The run would refuse other texts too, but only once they are indexed.
+            unchanged(self.folder, self.config, self.corpus.fingerprint)
 
     def index(self) -> None:
         self.watch.stage("opening the index")

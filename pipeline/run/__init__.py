@@ -1,8 +1,21 @@
 """A run: the plan of its seeds, their execution, and what is owed after any interruption."""
 
 from pipeline.run.attempts import Attempt
-from pipeline.run.plan import planned, verdicts
-from pipeline.run.resume import RunFile, read, regate, resumable
+from pipeline.run.plan import askable, planned, verdicts
+from pipeline.run.resume import RunFile, read, regate, resumable, unchanged
 from pipeline.run.work import Observer, Run, RunResult
 
-__all__ = ["Attempt", "Observer", "Run", "RunFile", "RunResult", "planned", "read", "regate", "resumable", "verdicts"]
+__all__ = [
+    "Attempt",
+    "Observer",
+    "Run",
+    "RunFile",
+    "RunResult",
+    "askable",
+    "planned",
+    "read",
+    "regate",
+    "resumable",
+    "unchanged",
+    "verdicts",
+]

@@ -43,10 +43,15 @@ def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
 
     Raises UsageError, naming each change, where configuration, prompts, model, code or corpus are not as they were.
     """
-    if (folder / NAME).exists():
-        _refuse_another(folder, read(folder), config, fingerprint)
+    unchanged(folder, config, fingerprint)
     file = RunFile(config=config, what=config.what(), digest=config.digest(), corpus_fingerprint=fingerprint)
     write_json(folder / NAME, file.model_dump(mode="json"))
+
+
+def unchanged(folder: Path, config: RunConfig, fingerprint: str) -> None:
+    """Raises as `begin` does, and writes nothing."""
+    if (folder / NAME).exists():
+        _refuse_another(folder, read(folder), config, fingerprint)
 
 
 def regate(folder: Path, gates: Settings) -> RunConfig:

@@ -1,5 +1,6 @@
 """The server of a command: it dies with its parent, and says why where it does not start."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,6 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+
+from flows.main import through
+from pipeline.cli import main
 
 PARENT = """
 import os, sys
@@ -77,3 +81,37 @@ def test_one_that_cannot_start_says_why(tmp_path: Path) -> None:
     assert "--no-flow" in said
     assert "Error" in said.partition("It said:")[2]
     process.communicate()
+
+
+@pytest.mark.parametrize("given", [{"field": "typo", "text": "A long text."}, {"field": "text", "text": "Short."}])
+def test_a_mistake_in_the_corpus_is_told_before_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], given: dict[str, str]
+) -> None:
+    def start(*_: object) -> None:
+        raise AssertionError("it was started")
+
+    monkeypatch.setattr("flows.server.Server.start", start)
+    corpus = tmp_path / "mine.jsonl"
+    corpus.write_text(json.dumps({"text": given["text"]}))
+    command = ["generate", str(corpus), "--text-field", given["field"], "--out", str(tmp_path / "outputs")]
+    with pytest.raises(SystemExit) as ended:
+        main(command, through=through)
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("digsite: ")]
+    assert (ended.value.code, len(told)) == (2, 1)
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_changed_texts_are_refused_before_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And before they are indexed."""
+    corpus = tmp_path / "mine.jsonl"
+    command = ["generate", str(corpus), "--retriever", "bm25", "--seeds", "1", "--out", str(tmp_path / "outputs")]
+    text = "The Kessel Bridge is a steel arch bridge in Ostrand. It was designed by Ada Brannick and opened in 1936. "
+    for times in (3, 4):
+        corpus.write_text(json.dumps({"title": "Kessel Bridge", "text": text * times}))
+        with pytest.raises(SystemExit) as ended:
+            main([*command, *(["--no-flow"] if times == 3 else [])], through=through)
+        monkeypatch.setattr("flows.server.Server.start", lambda *_: pytest.fail("it was started"))
+        assert ended.value.code == (0 if times == 3 else 2)
+    assert "was made with another corpus (its texts)" in capsys.readouterr().err
