@@ -13,13 +13,17 @@ if TYPE_CHECKING:
 
 
 def run_folder(name: str, out: Path | None = None) -> Path:
-    """The folder of the run called `name`. Raises UsageError, naming the runs that are there."""
+    """The folder of the run called `name`, or that `name` lies in. Raises UsageError, naming the runs there are."""
     out = out or How().out
+    short = name.rstrip("/")
     candidates = [Path(name), out / name, out / name / "latest"]
-    if name == "latest":
-        candidates = sorted(out.glob("*/latest"), key=_age)[-1:]
-    elif "/" not in name and len(name) >= 4:
-        candidates += [path for path in runs(out) if path.name.startswith(name)]
+    if short == "latest":
+        candidates[1:1] = sorted(out.glob("*/latest"), key=_age)[-1:]
+    elif "/" not in short and len(short) >= 4:
+        candidates += [path for path in runs(out) if path.name.startswith(short)]
+    # Only then what lies within a run: its report, its data set, a shard.
+    for place in (Path(name), out / name):
+        candidates += place.resolve().parents if place.exists() else ()
     for folder in candidates:
         if (folder / "run.json").is_file():
             return folder.resolve()

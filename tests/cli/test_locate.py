@@ -15,6 +15,7 @@ def out(tmp_path: Path) -> Path:
         folder = tmp_path / name
         folder.mkdir(parents=True)
         (folder / "run.json").write_text("{}")
+        (folder / "dataset").mkdir()
         os.utime(folder / "run.json", (1000 + age, 1000 + age))
     (tmp_path / "wiki/latest").symlink_to("aaaa11112222")
     (tmp_path / "notes/latest").symlink_to("cccc11112222")
@@ -29,6 +30,12 @@ def out(tmp_path: Path) -> Path:
         ("wiki/latest", "wiki/aaaa11112222"),
         ("wiki/bbbb11112222", "wiki/bbbb11112222"),
         ("bbbb1", "wiki/bbbb11112222"),
+        ("bbbb1/", "wiki/bbbb11112222"),
+        ("latest/", "notes/cccc11112222"),
+        ("wiki/", "wiki/aaaa11112222"),
+        ("wiki/latest/", "wiki/aaaa11112222"),
+        ("wiki/latest/dataset", "wiki/aaaa11112222"),
+        ("wiki/bbbb11112222/run.json", "wiki/bbbb11112222"),
     ],
 )
 def test_every_name_of_a_run_finds_it(out: Path, name: str, found: str) -> None:
@@ -37,6 +44,24 @@ def test_every_name_of_a_run_finds_it(out: Path, name: str, found: str) -> None:
 
 def test_a_path_finds_it_whatever_out_is(out: Path, tmp_path: Path) -> None:
     assert run_folder(str(out / "wiki/latest"), tmp_path / "elsewhere") == (out / "wiki/aaaa11112222").resolve()
+
+
+@pytest.mark.parametrize("name", ["latest", "latest/", "./latest", "latest/dataset", "latest/run.json", "aaaa11112222"])
+def test_a_path_finds_it_from_the_folder_of_its_corpus(out: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(out / "wiki")
+    assert run_folder(name) == (out / "wiki/aaaa11112222").resolve()
+
+
+def test_it_is_found_from_within(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(out / "wiki/bbbb11112222/dataset")
+    assert run_folder(".") == run_folder("..") == (out / "wiki/bbbb11112222").resolve()
+
+
+@pytest.mark.parametrize("name", ["wiki/latest/nosuch", "notes/dddd", "", "nosuch/", "latest/nosuch"])
+def test_what_is_not_there_is_no_run(out: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(out)
+    with pytest.raises(UsageError, match=r"no run '.*there are: "):
+        run_folder(name, out)
 
 
 def test_an_unknown_run_names_the_known_ones(out: Path) -> None:
