@@ -7,11 +7,14 @@ passages: a solver that finds no more than that adds nothing by searching in ste
 import asyncio
 from codecs import BOM_UTF8
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from pipeline.agents.solver import attempt, solver
@@ -91,26 +94,54 @@ class Measurement(Data):
 
 
 def read(path: Path) -> tuple[Question, ...]:
-    """The questions of a JSONL file. Raises UsageError, naming the line, where one has no question or answer."""
+    """The questions of a JSONL file, or of Parquet: a file or a folder of them, as the view `qa` is.
+
+    Raises UsageError, naming the line, where one has no question or answer.
+    """
     found = []
     try:
-        lines = path.read_bytes().removeprefix(BOM_UTF8).splitlines()
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    for number, line in enumerate(lines, 1):
+        for place, row in _parquet(path) if path.is_dir() or path.suffix == ".parquet" else _lines(path):
+            try:
+                found.append(Question.model_validate(_told(row)))
+            except ValidationError as error:
+                field = error.errors()[0]["loc"][0]
+                raise UsageError(f"{path}, {place}: its '{field}' is missing or of the wrong type") from error
+    except (OSError, pa.ArrowException) as error:
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is no Parquet'}") from error
+    if not found:
+        raise UsageError(f"{path}: holds no question")
+    return tuple(found)
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(path.read_bytes().removeprefix(BOM_UTF8).splitlines(), 1):
         if not line.strip():
             continue
         try:
             row = orjson.loads(line)
-            found.append(Question.model_validate({name: row[name] for name in Question.model_fields if row.get(name)}))
-        except ValidationError as error:
-            field = error.errors()[0]["loc"][0]
-            raise UsageError(f"{path}, line {number}: its '{field}' is missing or of the wrong type") from error
-        except (orjson.JSONDecodeError, AttributeError, TypeError) as error:
-            raise UsageError(f"{path}, line {number}: no JSON object with a 'question' and an 'answer'") from error
-    if not found:
-        raise UsageError(f"{path}: holds no question")
-    return tuple(found)
+        except orjson.JSONDecodeError:
+            row = None
+        if not isinstance(row, dict):
+            raise UsageError(f"{path}, line {number}: no JSON object with a 'question' and an 'answer'")
+        yield f"line {number}", row
+
+
+def _parquet(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for file in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
+        with pq.ParquetFile(file) as opened:
+            known = [name for name in opened.schema_arrow.names if name in Question.model_fields]
+            for number, row in enumerate(opened.read(known).to_pylist(), 1):
+                yield f"{file.name}, row {number}" if file != path else f"row {number}", row
+
+
+def _told(row: dict[str, Any]) -> dict[str, Any]:
+    """What of a row is a question's. Our own rows tell their hops one by one, each with its passage."""
+    told = {name: row[name] for name in Question.model_fields if row.get(name)}
+    hops = told.get("hops")
+    if isinstance(hops, list) and all(isinstance(hop, dict) and isinstance(hop.get("passage_id"), str) for hop in hops):
+        homes = dict.fromkeys(_document(hop["passage_id"]) for hop in hops)
+        told = {"supporting_ids": tuple(homes), **told, "hops": len(hops)}
+    return told
 
 
 async def measure(questions: Sequence[Question], llm: LLM, retriever: Retriever, config: RunConfig) -> Measurement:
@@ -136,6 +167,11 @@ async def measure(questions: Sequence[Question], llm: LLM, retriever: Retriever,
     )
 
 
+def _document(passage_id: str) -> str:
+    """The id of the document that a passage is of."""
+    return passage_id.rpartition("#")[0]
+
+
 async def _scored(index: int, question: Question, rollout: Rollout, retriever: Retriever) -> Scored:
     seen = {passage_id for call in rollout.trajectory.calls for passage_id in call.passage_ids}
     wanted = set(question.supporting_ids)
@@ -148,7 +184,7 @@ async def _scored(index: int, question: Question, rollout: Rollout, retriever: R
         f1=max(f1(rollout.answer, answer) for answer in question.answers),
         steps=rollout.trajectory.steps,
         seen=len(seen),
-        recall=wanted <= {passage_id.rpartition("#")[0] for passage_id in seen} if wanted else None,
+        recall=wanted <= {_document(passage_id) for passage_id in seen} if wanted else None,
         baseline=wanted <= {hit.passage.document_id for hit in once} if wanted else None,
     )
 

@@ -3,13 +3,18 @@
 from pathlib import Path
 
 import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline import config
+from pipeline.agents.environment import environment
 from pipeline.errors import UsageError
 from pipeline.llm.base import Request
 from pipeline.measure import Question, f1, measure, read
 from pipeline.types import Message, ToolCall
+from pipeline.views import qa
+from tests.records import accepted
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
@@ -96,3 +101,48 @@ def test_a_field_of_the_wrong_type_is_named(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_bytes(orjson.dumps({"question": "q", "answer": "a", "hops": "two"}))
     with pytest.raises(UsageError, match="line 1: its 'hops' is missing or of the wrong type"):
         read(tmp_path / "q.jsonl")
+
+
+OWN = [row for n in (1, 2) for row in qa.rows(accepted(n), environment(config.RunConfig()))]
+
+
+def exported(form: str, folder: Path) -> Path:
+    """Rows of our own view `qa`, as it lies there or as people export it; without an id, which no question needs."""
+    rows = [{name: row[name] for name in row if name != "id"} for row in OWN]
+    if form == "qa.jsonl":
+        file = folder / form
+        file.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+        return file
+    parts = [rows] if form == "qa.parquet" else [[row] for row in rows]
+    schema = pa.schema([field for field in qa.SCHEMA if field.name != "id"])
+    for number, part in enumerate(parts):
+        pq.write_table(pa.Table.from_pylist(part, schema), folder / ("qa.parquet" if form else f"{number}.parquet"))
+    return folder / form
+
+
+@pytest.mark.parametrize("form", ["qa.jsonl", "qa.parquet", ""])
+def test_our_own_pairs_are_questions_with_their_documents(tmp_path: Path, form: str) -> None:
+    found = read(exported(form, tmp_path))
+    assert [(one.question, one.answer) for one in found] == [(row["question"], row["answer"]) for row in OWN]
+    assert [one.answer_aliases for one in found] == [tuple(row["answer_aliases"]) for row in OWN]
+    assert [(one.hops, one.supporting_ids) for one in found] == [(3, ("b1", "e1", "t1")), (3, ("b2", "e2", "t2"))]
+
+
+async def test_two_questions_without_an_id_are_two(tmp_path: Path) -> None:
+    same = [ASKED, ASKED.model_copy(update={"answer": "Oslo"})]
+    result = await measure(same, ScriptedLLM(follows), SHELF, settings(1))
+    assert (result.figures[0].questions, result.figures[0].rollouts, result.figures[0].solved) == (2, 4, 1.0)
+
+
+@pytest.mark.parametrize(("name", "said"), [("q.parquet", "no Parquet"), ("empty", "no question"), ("no", "No such")])
+def test_what_holds_no_questions_is_told(tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "q.parquet").write_bytes(b"PAR1")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match=said):
+        read(tmp_path / name)
+
+
+def test_a_row_without_an_answer_is_named(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"question": ["Who?", "Who?"], "answer": ["I", None]}), tmp_path / "q.parquet")
+    with pytest.raises(UsageError, match="row 2: its 'answer' is missing"):
+        read(tmp_path / "q.parquet")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")]
 K = Annotated[int, typer.Option("-k", min=1, max=100, help="Passages shown.")]
 Questions = Annotated[
-    Path, typer.Argument(metavar="FILE", help="JSONL: question, answer; may have hops, supporting_ids.")
+    Path, typer.Argument(metavar="FILE", help="JSONL or Parquet: question, answer; may have hops, supporting_ids.")
 ]
 Limit = Annotated[int | None, typer.Option(min=1, help="The first questions only.")]
 Asked = Annotated[str | None, typer.Option(metavar=options.MODELS, help="A model to be asked what it can do.")]
