@@ -12,7 +12,7 @@ from pipeline.llm.base import LLM
 from pipeline.llm.settings import ModelConfig
 from pipeline.prompts import load
 from pipeline.text import normalise
-from pipeline.types import AnswerType, Data, Draft, Usage
+from pipeline.types import AnswerType, Data, Draft, Message, Usage
 
 
 class VerdictOutput(Data):
@@ -71,9 +71,9 @@ def exact(case: Case) -> bool:
     return normalise(case.response) in {normalise(answer) for answer in (case.answer, *case.answer_aliases)}
 
 
-async def judged(case: Case, judges: tuple[ModelConfig, ...], llm: LLM, boundary: str) -> Ruling:
-    """Each of the judges in turn, until one says no."""
-    messages = load("judge/verdict").render(
+def asked(case: Case, boundary: str) -> tuple[Message, ...]:
+    """The judge's prompt."""
+    return load("judge/verdict").render(
         boundary,
         question=case.question,
         answer=case.answer,
@@ -82,6 +82,11 @@ async def judged(case: Case, judges: tuple[ModelConfig, ...], llm: LLM, boundary
         answer_precision=case.answer_precision,
         response=case.response,
     )
+
+
+async def judged(case: Case, judges: tuple[ModelConfig, ...], llm: LLM, boundary: str) -> Ruling:
+    """Each of the judges in turn, until one says no."""
+    messages = asked(case, boundary)
     usage = second = Usage()
     for place, judge in enumerate(judges):
         # The second, where it is the first again, is asked with its own temperature: cold, it would repeat itself.

@@ -4,17 +4,19 @@ Field trouble is nearly always of these kinds: calls that the server does not pa
 reasoning, structured output that it ignores, a context that is too short.
 """
 
-from pipeline.agents.judge import VERDICT, VerdictOutput
+from pipeline.agents.judge import VERDICT, Case, VerdictOutput, asked
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, OpenArguments, SearchArguments
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request
 from pipeline.llm.settings import ModelConfig
-from pipeline.types import Data, Message, ToolCall
+from pipeline.types import AnswerType, Data, Message, ToolCall
 
 _SYSTEM = "You answer questions by searching a small corpus. Call `search` first, then `answer` with a short answer."
 _QUESTION = "In which year was the lighthouse of Ostrava Point first lit?"
 _FOUND = "Doc 1 [p0123456789ab] Ostrava Point\nThe lighthouse of Ostrava Point was first lit in 1874 by Ada Brannick."
+_CASE = Case(question=_QUESTION, answer="1874", answer_type=AnswerType.NUMBER, response="in 1874")
+_BOUNDARY = "0123456789abcdef"
 _SHAPES: dict[str, type[Data]] = {"search": SearchArguments, "open": OpenArguments, "answer": AnswerArguments}
 _TURNS = 3
 _BIG = "a bigger model, or the server's tool parser for it (vLLM: --enable-auto-tool-choice --tool-call-parser ...)"
@@ -102,9 +104,8 @@ def _problem(completion: Completion) -> str:
 
 
 async def _structured(model: ModelConfig, llm: LLM) -> tuple[Finding, list[Completion]]:
-    asked = "Question: what is 2 + 2? Known answer: 4. Given answer: four. Is the given answer correct?"
-    message = Message(role="user", content=asked)
-    request = Request(model=model.model, messages=(message,), output=VERDICT, sampling=model.sampling)
+    """As a judge of a run is asked: the embedded model, behind `digsite serve-model`, reads nothing else."""
+    request = Request(model=model.model, messages=asked(_CASE, _BOUNDARY), output=VERDICT, sampling=model.sampling)
     completion = await llm.complete(request)
     try:
         said = parse(VerdictOutput, completion.message.content)

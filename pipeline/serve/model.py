@@ -11,6 +11,7 @@ from pipeline.embedded import digest
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.llm.base import LLM
 from pipeline.llm.wire import wire_seed
+from pipeline.prompts import unfence
 from pipeline.serve import wire
 from pipeline.serve.door import Endpoint, Refused
 
@@ -42,6 +43,8 @@ class _Service:
             raise Refused(400, "answers come whole and one at a time: leave out `stream` and `n`")
         seed = body.seed or 0
         request = wire.heard(body, self._samples.get(seed, seed))
+        if request.output and not any(unfence(message.content) for message in request.messages):
+            raise Refused(400, f"'{request.output.name[:80]}' is answered to the product's own prompts alone")
         try:
             return wire.said(await self._model.complete(request), NAME)
         except ValueError as error:

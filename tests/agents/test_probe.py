@@ -3,6 +3,7 @@
 import pytest
 
 from pipeline.agents.probe import Finding, probe
+from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import ProviderError
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.settings import ModelConfig
@@ -84,3 +85,14 @@ async def test_it_asks_for_what_it_says() -> None:
     await probe(ModelConfig(provider="openai", model="m"), ScriptedLLM(model))
     assert [request.model for request in asked] == ["m"] * 3
     assert asked[-1].output is not None
+
+
+async def test_all_is_well_with_the_embedded_model() -> None:
+    """As `digsite serve-model` serves it: it reads the inputs of its prompts and no prose."""
+    found = await probe(ModelConfig(), EmbeddedModel())
+    assert [(finding.name, finding.ok) for finding in found] == [
+        ("tool calls", True),
+        ("structured output", True),
+        ("reasoning", True),
+    ]
+    assert found[1].detail == "fits the schema"

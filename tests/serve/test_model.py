@@ -16,6 +16,8 @@ from tests.serve.conftest import Ask
 SOLVE = Request(model="embedded", messages=(Message(role="user", content="Who built it?"),), tools=SOLVER_TOOLS)
 SAID = Completion(message=Message(role="assistant", content="x"), finish=Finish.STOP, usage=Usage(calls=1))
 
+VERDICT_ALONE = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": {}}}
+
 
 def complete(ask: Ask, run_seed: int = 0, **more: Any) -> Any:
     tree = {**body(SOLVE, run_seed), **more}
@@ -55,6 +57,7 @@ def test_another_seed_is_a_sample_of_its_own(ask: Ask, seed: int | None, sample:
         ({"n": 2}, 400, "leave out `stream` and `n`"),
         ({"tools": []}, 400, "the embedded model has no rules for ''"),
         ({"messages": "hello"}, 400, "messages: "),
+        ({"response_format": VERDICT_ALONE}, 400, "'verdict' is answered to the product's own prompts alone"),
     ],
 )
 def test_what_it_cannot_do_is_told(ask: Ask, more: dict[str, Any], status: int, said: str) -> None:
