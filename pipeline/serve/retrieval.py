@@ -5,7 +5,8 @@
 corpora; without scores the documents stand bare. `POST /call` carries out one call of a tool of the environment and
 answers with the tool message, byte for byte as the data set's own rollouts were answered. What a model got
 wrong is answered by the tool, as in a rollout; what a client got wrong is a 400. Both take a `question_id`: then that
-question's overlay lies over the index. `GET /environment` says what is served, `GET /health` that it is.
+question's overlay lies over the index, and `/retrieve` too gives the ids that agents are shown: those of the corpus
+would tell which passages are distractors. `GET /environment` says what is served, `GET /health` that it is.
 """
 
 import json
@@ -95,8 +96,7 @@ class _Service:
             )
         retriever, _ = self._over(asked.question_id)
         found = await retriever.search_many(asked.queries, k)
-        shape = _scored if asked.return_scores else _bare
-        return {"result": [[shape(hit) for hit in hits] for hits in found], "k": k}
+        return {"result": [[_told(hit, asked) for hit in hits] for hits in found], "k": k}
 
     async def call(self, raw: bytes) -> object:
         asked = parse(Asked.model_validate_json, raw)
@@ -159,12 +159,11 @@ class _Service:
         )
 
 
-def _bare(hit: Hit) -> dict[str, Any]:
-    return search_r1(hit.passage)
-
-
-def _scored(hit: Hit) -> dict[str, Any]:
-    return {"document": search_r1(hit.passage), "score": hit.score}
+def _told(hit: Hit, asked: Query) -> dict[str, Any]:
+    document = search_r1(hit.passage)
+    if asked.question_id:
+        document["id"] = hit.passage.shown_id
+    return {"document": document, "score": hit.score} if asked.return_scores else document
 
 
 def _text(arguments: Any) -> str:

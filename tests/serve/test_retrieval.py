@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -118,12 +119,34 @@ def test_a_question_sees_its_own_overlay_and_no_other(ask: Ask, served: Served) 
         (hits,) = post(ask, over, queries=[query], **body).json()["result"]
         call = {"name": "search", "arguments": {"query": query}, **body}
         shown = post(ask, over, "/call", **call).json()["shown"]
-        return any(hit["id"] == own.id for hit in hits), own.shown_id in shown
+        return any(own.text in hit["contents"] for hit in hits), own.shown_id in shown
 
     assert (seen(question_id="q1"), seen(question_id="q2"), seen()) == ((True, True), (False, False), (False, False))
     look = {"name": "open", "arguments": {"passage_id": own.shown_id}, "shown": [own.shown_id]}
     assert "1 May 1940" in post(ask, over, "/call", **look, question_id="q1").json()["content"]
     assert post(ask, over, "/call", **look, question_id="q2").json()["content"].startswith("Error: No search")
+
+
+@pytest.mark.parametrize("scores", [True, False])
+def test_no_id_tells_a_distractor_from_a_passage_of_the_corpus(ask: Ask, served: Served, scores: bool) -> None:
+    """Nor a question that has some from one that has none; a client without a question sees the corpus's own ids."""
+    own = passage("synthetic-1", "Kessel Bridge (2nd edition)", "The Kessel Bridge of Ostrand opened on 1 May 1940.")
+    over = served._replace(overlays=lambda question: [own] if question == "q1" else [])
+    query = "When did the Kessel Bridge of Ostrand open?"
+
+    def ids(**body: Any) -> list[str]:
+        (hits,) = post(ask, over, queries=[query], return_scores=scores, **body).json()["result"]
+        return [(hit["document"] if scores else hit)["id"] for hit in hits]
+
+    def shown(**body: Any) -> list[str]:
+        call = {"name": "search", "arguments": {"query": query}}
+        return list(post(ask, over, "/call", **call, **body).json()["shown"])
+
+    assert own.shown_id in ids(question_id="q1")
+    for body in ({"question_id": "q1"}, {"question_id": "q2"}):
+        assert ids(**body) == shown(**body)
+        assert all(re.fullmatch("p[0-9a-f]{12}", key) for key in ids(**body))
+    assert set(ids()) <= {one.id for one in served.corpus.passages}
 
 
 @pytest.mark.parametrize("arguments", [["x"], None, 7, True, {"query": 10**30}, {"query": ["x"]}, {}])
