@@ -1,7 +1,9 @@
 """Text that is nobody's business: e-mail addresses, phone, card and account numbers, keys to a service.
 
 The question, its answer and its quotes are looked at for all of these; the passages of the rollouts that would be
-trained on, which are long and full of figures, for addresses and keys alone.
+trained on and the distractors, which are long and full of figures, for addresses and keys alone. What else was read
+on the way (by the generator, some two hundred passages) costs no pair: the view `records`, which ships it, gives the
+kind of such a text in its place. Forks come after the gates and are not looked at.
 """
 
 import re
@@ -20,7 +22,7 @@ _ANYWHERE = {
     "an e-mail address": r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})*\.[a-z]{2,18}\b",
     "a key": r"\b(?:sk-[\w-]{20,}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|hf_[A-Za-z0-9]{30,}"
     r"|xox[abprs]-[\w-]{10,}|AIza[\w-]{35}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,})",
-    "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
+    "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*-----)?",
 }
 _IN_SHORT_TEXTS = {
     "a phone number": r"(?<![\w.,])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?(?:\d{2,4}[ .-]?){2,4}\d{2,4}"
@@ -38,6 +40,18 @@ def weigh(draft: Draft, record: Record, settings: Settings) -> list[Weight]:
     if not found:
         found = [kind for text in _observed(record) for kind in _found(text, _ANYWHERE)]
     return [Weight(drop=f"it holds {found[0]}")] if found else []
+
+
+def private(text: str) -> bool:
+    """Does a long text hold an address or a key?"""
+    return any(True for _ in _found(text, _ANYWHERE))
+
+
+def masked(text: str) -> str:
+    """The text with the kind of each address and key in its place."""
+    for kind in _found(text, _ANYWHERE):
+        text = re.sub(_ANYWHERE[kind], f"[{kind}]", text)
+    return text
 
 
 def _found(text: str, patterns: dict[str, str]) -> Iterator[str]:
@@ -60,5 +74,7 @@ def _observed(record: Record) -> Iterator[str]:
     last, opposition = record.last, record.opposition
     taught = [lesson.rollout for lesson in record.lessons]
     opposed = opposition.opposed if opposition else ()
+    for distractor in opposition.used if opposition else ():
+        yield f"{distractor.title}\n{distractor.text}"
     for rollout in (*record.confirmation, *(last.rollouts if last else ()), *taught, *opposed):
         yield "\n".join(message.content for message in rollout.trajectory.messages if message.role == "tool")

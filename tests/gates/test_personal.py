@@ -62,5 +62,8 @@ def test_the_teacher_s_passages_and_those_of_the_overlay_are_looked_at_too() -> 
         next(m for m in place["trajectory"]["messages"] if m["role"] == "tool")["content"] += KEY
         return Record.model_validate(tree)
 
+    false = taught().model_dump(mode="json")
+    false["opposition"]["distractors"][-1]["text"] += KEY
+    assert judged([Record.model_validate(false)], only("personal")) == ["personal"]
     found = [observed("lessons", 0, "rollout"), observed("opposition", "opposed", 0), taught()]
     assert judged(found, only("personal")) == ["personal", "personal", ""]
