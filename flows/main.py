@@ -27,19 +27,21 @@ def main() -> NoReturn:
 def through(job: "Job", *, debug: bool) -> "RunResult":
     """Run a job as a Prefect flow, on the user's server where PREFECT_API_URL names one, else on one of our own.
 
-    The corpus is read before: most mistakes show there, and nobody should wait for a server to be told of one.
+    The corpus is read before a server starts: most mistakes show there, and nobody should wait to be told of one.
     The settings go through a file, beside what Prefect keeps: it stores the parameters of a flow, and they may be long.
     """
+    home = job.config.how.out / ".prefect"
+    server = Server(home)
+    if os.environ.get("PREFECT_API_URL"):
+        server.wait()
     job.read()
     # Every error comes up to the command line, which says it once; Prefect would show its traceback twice before.
     for name in ("PREFECT_LOGGING_LEVEL", "PREFECT_LOGGING_INTERNAL_LEVEL"):
         os.environ.setdefault(name, "INFO" if debug else "CRITICAL")
     from pipeline.store.files import write_json
 
-    home = job.config.how.out / ".prefect"
     settings = home / "configs" / f"{job.config.digest()[:12]}.json"
     write_json(settings, job.config.model_dump(mode="json"))
-    server = Server(home)
     server.start()
     job.watch.stage("starting Prefect")
     from flows.generate import run

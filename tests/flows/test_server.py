@@ -115,3 +115,14 @@ def test_changed_texts_are_refused_before_it_starts(
         monkeypatch.setattr("flows.server.Server.start", lambda *_: pytest.fail("it was started"))
         assert ended.value.code == (0 if times == 3 else 2)
     assert "was made with another corpus (its texts)" in capsys.readouterr().err
+
+
+def test_a_server_that_does_not_answer_is_told_before_the_corpus_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
+    monkeypatch.setattr("pipeline.run.prepare.load", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(SystemExit) as ended:
+        main(["generate", "tiny", "--out", str(tmp_path / "outputs")], through=through)
+    assert (ended.value.code, "PREFECT_API_URL" in capsys.readouterr().err) == (2, True)
+    assert list(tmp_path.iterdir()) == []
