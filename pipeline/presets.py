@@ -21,16 +21,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     "ragshaper": {
         "strategy": "ragshaper",
         "steps": [3, 4],
-        "tree": {
-            "depth": 30,
-            "branching": 0.5,
-            "branching_depth": 2,
-            "paths": 2,
-            "hops": 3,
-            "composer_searches": 0,
-        },
+        "tree": {"depth": 30, "hops": 3, "composer_searches": 0},
         "distractors": {"kinds": ["doppelganger", "false_shortcut", "fragmented_puzzle", "subjective_fallacy"]},
-        "teacher": {"injected": 2, "injected_again": 0.5, "keep": "f1", "f1": 0.9},
+        "teacher": {"keep": "f1"},
     },
 }
 
