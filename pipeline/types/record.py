@@ -211,10 +211,7 @@ class Record(Data):
     @property
     def last(self) -> Round | None:
         """The last round with a draft: a refiner that found nothing better ends a seed where it stood."""
-        for past in reversed(self.rounds):
-            if past.draft:
-                return past
-        return None
+        return next((past for past in reversed(self.rounds) if past.draft), None)
 
     @property
     def draft(self) -> Draft | None:

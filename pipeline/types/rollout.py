@@ -161,8 +161,4 @@ def correct(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 def least_steps(right: Iterable[Verdict]) -> int | None:
     """Of the correct ones; none where there is none."""
-    least = None
-    for verdict in right:
-        if least is None or verdict.steps < least:
-            least = verdict.steps
-    return least
+    return min((verdict.steps for verdict in right), default=None)
