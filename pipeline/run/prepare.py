@@ -33,9 +33,7 @@ def check(config: RunConfig) -> Manifest:
         registry.load("distractors", kind)
     if config.distractors.kinds and config.retrieval.remote:
         raise UsageError("distractors need a retriever that can score them: take --retriever lucene or bm25")
-    named = config.corpus
-    fields = {"text_field": named.text_field, "title_field": named.title_field, "id_field": named.id_field}
-    return resolve(named.name, **fields)
+    return resolve(config.corpus.name, **config.corpus.model_dump(exclude={"name"}))
 
 
 def rooted(config: RunConfig) -> RunConfig:
