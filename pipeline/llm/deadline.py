@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from typing import TypeVar
 
-TRIES = 2
 T = TypeVar("T")
 
 
@@ -68,14 +67,11 @@ async def deadline(seconds: float) -> AsyncIterator[None]:
 
 async def in_time(start: Callable[[], Awaitable[T]], seconds: float) -> T:
     """What a clock ended is tried once more, then raises TimeoutError: a slow server says nothing about a question."""
-    for left in reversed(range(TRIES)):
-        try:
-            async with deadline(seconds):
-                return await start()
-        except TimeoutError:
-            if not left:
-                raise
-    raise AssertionError("unreachable")
+    with suppress(TimeoutError):
+        async with deadline(seconds):
+            return await start()
+    async with deadline(seconds):
+        return await start()
 
 
 class Held:
