@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pipeline.agents.judging import score
-from pipeline.agents.probe import probe
+from pipeline.agents.probe import Finding, probe
 from pipeline.config import RunConfig
 from pipeline.corpus import manifest
 from pipeline.corpus.loading import checksum
@@ -21,7 +21,6 @@ from pipeline.llm.routed import Routed
 from pipeline.llm.settings import ModelConfig
 from pipeline.retrieval import index, jvm
 from pipeline.run import prepare
-from pipeline.types import Data
 
 _GIB = 1 << 30
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
@@ -30,15 +29,8 @@ _FALSE_YES, _UNREADABLE = 0.05, 4
 """Of the near misses; some 100 of them are wrong."""
 _MEMORY, _DISK = 2.0, 2.0
 """GiB that a run over a corpus of some ten thousand documents asks for, with room."""
-
-
-class Check(Data):
-    name: str
-    ok: bool
-    detail: str
-    """What was found."""
-    remedy: str = ""
-    """What to do; empty where nothing is to be done."""
+Check = Finding
+"""Of the machine, as of a model: what was found, and what to do where something is to be done."""
 
 
 class _Missing(DigsiteError):
@@ -61,7 +53,7 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
     found = [] if hasty else [Check(name="endpoint", ok=True, detail=_endpoint())]
     for name, model in hasty.items():
         for finding in asyncio.run(probe(model, prepare.client(model, config.seed))):
-            found.append(Check.model_validate({**finding.model_dump(), "name": f"{name}: {finding.name}"}))
+            found.append(finding.model_copy(update={"name": f"{name}: {finding.name}"}))
     if judge and all(check.ok for check in found):
         asked = {name: prepare.client(model, config.seed) for name, model in hasty.items()}
         found.append(_judging(config.models.judges(), Routed({"embedded": EmbeddedModel(), **asked})))
