@@ -249,8 +249,12 @@ _TWO_TIES = re.compile(
 """"a city in and the county seat of", "a city and the county seat of": one of both will do."""
 _TWO_THINGS = re.compile(r" and (?:the|an?) ")
 """"a statutory officer and the head of"."""
-_NO_TIE = re.compile(r"\bknown (?:by|to|from)$|\bcredited\b|\bacross(?: .* from)?$")
-""""best known by", "credited to": no person would tell one thing from another so; what is across is so from a third."""
+_NO_TIE = re.compile(
+    r"\bknown (?:by|to|from)$|\bcredited\b|\bacross(?: .* from)?$"
+    r"|\b(?:collaboration|duet|marriage|merger) (?:of|between)$"
+)
+""""best known by", "credited to": no person would tell one thing from another so. What is across is so from a third,
+and what is the fifth collaboration of one is so of another."""
 
 
 def _link(sentence: Sentence, clause: Clause, middle: str, span: Span, hint: str) -> Fact | None:

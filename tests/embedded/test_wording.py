@@ -128,6 +128,7 @@ def test_a_place_of_the_same_name_elsewhere_is_not_meant(text: str, linked: bool
         "It is a statutory office and the head of Marine Command.",
         "It was a parish of the hundred of Salford.",
         "It is best known by Ada Holm.",
+        "It was the fifth collaboration of Ada Holm and Bo Lind.",
         "It is currently serves as a president of Marine Command.",
         "It is the final part of Harlow Bros.' first series.",
     ],
