@@ -119,7 +119,8 @@ def agreeing(fact: Fact, thing: Thing) -> Fact:
     *before, main = verb.rest.split() or [""]
     if not auxiliary and verb.tense == "present":
         main = lexicon.base(main)
-    verb = verb._replace(auxiliary=auxiliary, rest=" ".join([*before, main]).strip())
+    tense = "present" if verb.tense == "plural" else verb.tense  # "they play" stays as it is
+    verb = verb._replace(auxiliary=auxiliary, rest=" ".join([*before, main]).strip(), tense=tense)
     return fact._replace(verb=verb, middle=re.sub(r"\bits\b", "their", fact.middle))
 
 

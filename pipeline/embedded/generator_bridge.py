@@ -66,8 +66,8 @@ def _bridge(
         return None
     if noun.split()[-1] in _OF_MANY and not dated(told):
         return None
-    if back.fact.shared and graph.nodes[target].noun.kind == lexicon.PERSON:
-        return None  # one of the many who once played for a club
+    if graph.nodes[target].noun.kind == lexicon.PERSON and (back.fact.shared or _has_many(noun)):
+        return None  # one of the many who once played for a club, graduated from a university or were born in a city
     also = stated.fact.verb.main == back.fact.verb.main or (stated.fact.form == back.fact.form == "definition")
     turn = inverse(back.fact, graph.nodes[target].noun, lexicon.kind(noun.split()[-1]), also=also)
     return Edge(source, target, stated, reading, back, noun, turn) if turn else None
@@ -75,6 +75,11 @@ def _bridge(
 
 _OF_MANY = frozenset("league series competition division association conference championship tournament sport".split())
 """What always has several teams, people or editions."""
+
+
+def _has_many(noun: str) -> bool:
+    """Do so many people have to do with it that several are of one trade and year?"""
+    return lexicon.kind(noun.split()[-1]) in (lexicon.GROUP, lexicon.PLACE)
 
 
 def dated(told: str) -> bool:
@@ -100,8 +105,6 @@ def _pivot(graph: Graph, reading: str, stated: Stated, back: Stated) -> str:
     last = reading.split(", ")[0].split()[-1].lower()
     if last in _NAMED_ALIKE:
         return ""
-    if lexicon.kind(last) == lexicon.PLACE and any(one.fact.middle.endswith("for") for one in (stated, back)):
-        return "club"  # who plays for Manchester City plays for no city
     if last in _BY_NAME or lexicon.kind(last) in (lexicon.PLACE, lexicon.GROUP):
         return _BY_NAME.get(last, last)
     for one in (back, stated):

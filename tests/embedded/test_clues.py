@@ -9,7 +9,7 @@ from pipeline.embedded.compose import owned
 from pipeline.embedded.facts_name import title_at
 from pipeline.embedded.generator_bridge import bridges, clue
 from pipeline.embedded.generator_chain import chains, finals
-from pipeline.embedded.generator_graph import Graph, join
+from pipeline.embedded.generator_graph import join
 from pipeline.embedded.generator_wording import Style, question
 from tests.embedded.test_agent_noun import asked, bridged
 from tests.embedded.test_wording import graph
@@ -61,18 +61,6 @@ def test_what_films_include_is_no_question() -> None:
     assert [final.answer for final in finals(made, "Ada Holm", "entity")] == ["Orvane"]
 
 
-def played(club: str) -> Graph:
-    one = ("Ada Holm", f"Ada Holm is a footballer. She played for {club}.")
-    other = ("Bo Lind", f"Bo Lind (born 1974) is a football coach. He began his career for {club}.")
-    made = graph(one, other)
-    join(made, bridges(made))
-    return made
-
-
-def test_who_plays_for_a_city_plays_for_its_club() -> None:
-    assert {edge.pivot for edge in played("Orvane City").edges} == {"club"}
-
-
 def test_what_tells_a_thing_and_what_leads_to_it_share_their_verb() -> None:
     film = ("Grey Hill", "Grey Hill is a film that stars Ada Holm.")
     band = ("The Waves", "The Waves is a rock band founded by Ada Holm. It was founded in 2007. It released 8 albums.")
@@ -106,3 +94,28 @@ def test_several_of_a_plural_name_are_coached() -> None:
     coach = ("Ada Holm", "Ada Holm is a footballer. She retired in 1990. She moved to Orvane in 1994.")
     told = question(graph(team, coach), chains(graph(team, coach), 2, "date")[0], Random(0), Style())
     assert "Merrick Eels are coached" in told
+
+
+def test_several_of_a_plural_name_play_where_they_play() -> None:
+    team = ("Merrick Eels", "The Merrick Eels are a football club. They play as tenants at Tarn Stadium.")
+    ground = ("Tarn Stadium", "Tarn Stadium is a stadium. It was opened in 1990. It was moved in 1994.")
+    told = question(graph(team, ground), chains(graph(team, ground), 2, "date")[0], Random(0), Style())
+    assert "Merrick Eels play as tenants" in told
+
+
+@pytest.mark.parametrize(
+    ("did", "told"),
+    [
+        ("graduated from Kell University", False),
+        ("was born in Orvane City", False),
+        ("was taught by the painter Cy Marr", True),
+    ],
+)
+def test_nobody_is_told_by_what_many_people_did(did: str, told: bool) -> None:
+    """Politicians born in 1917 graduated from that university, and how many of them?"""
+    made = graph(
+        ("Ada Holm", f"Ada Holm is an attorney. She {did}."),
+        ("Bo Lind", f"Bo Lind (born 1917) was a politician. He {did}."),
+    )
+    join(made, bridges(made))
+    assert any(edge.target == "Bo Lind" for edge in made.edges) is told
