@@ -264,7 +264,7 @@ def _link(sentence: Sentence, clause: Clause, middle: str, span: Span, hint: str
         middle, hint, preposition = middle[: town.end(1)], town.group(2), town.group(1)
     elif town and clause.form == "definition" and town.group(1) == "of":
         return None  # "a parish of the hundred of"
-    if (clause.verb.main == "be" and not middle) or preposition in _NAMING:
+    if (clause.verb.main == "be" and middle in ("", "at")) or preposition in _NAMING:
         return None
     if _NO_TIE.search(f"{clause.verb.rest} {middle}"):
         return None

@@ -129,6 +129,7 @@ def test_a_place_of_the_same_name_elsewhere_is_not_meant(text: str, linked: bool
         "It was a parish of the hundred of Salford.",
         "It is best known by Ada Holm.",
         "It was the fifth collaboration of Ada Holm and Bo Lind.",
+        "It is at Salford.",
         "It is currently serves as a president of Marine Command.",
         "It is the final part of Harlow Bros.' first series.",
     ],
