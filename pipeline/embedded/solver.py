@@ -28,7 +28,8 @@ def digest() -> str:
     here = Path(__file__).parent
     return sha256(
         "".join(
-            p.read_text() for p in [*sorted(here.glob("solver*.py")), here / "observed.py", here.parent / "text.py"]
+            p.read_text(encoding="utf-8")
+            for p in [*sorted(here.glob("solver*.py")), here / "observed.py", here.parent / "text.py"]
         )
     )
 

@@ -14,8 +14,9 @@ import importlib.util
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -70,6 +71,17 @@ def java(name: str) -> Any:
     return autoclass(name)
 
 
+def java_path(path: Path) -> str:
+    """The path as Java must be given it to open the same bytes as Python, whatever the locale.
+
+    Raises RetrievalError where the bytes are no UTF-8.
+    """
+    try:
+        return os.fsencode(path).decode()
+    except UnicodeDecodeError as error:
+        raise RetrievalError(f"Lucene opens paths in UTF-8 only, and {path} is none; name another --out") from error
+
+
 def _guarded(function: Callable[..., _T], *arguments: Any) -> _T:
     try:
         return function(*arguments)
@@ -97,7 +109,12 @@ def _start() -> ModuleType:
         jnius_config.set_classpath(str(jars[-1]))
         # The first compiler only: the second takes seconds of both cores, and a search is no quicker for it.
         fast = "-XX:TieredStopAtLevel=1"
-        jnius_config.add_options(f"-Xmx{HEAP}", "-Xrs", "-XX:+UseSerialGC", fast, "--enable-native-access=ALL-UNNAMED")
+        # No file in /tmp that others may read, and no debugger that attaches.
+        closed = ("-XX:-UsePerfData", "-XX:+DisableAttachMechanism")
+        plain = ("-Xrs", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED")
+        jnius_config.add_options(f"-Xmx{HEAP}", fast, *closed, *plain)
+    with _utf8():
+        import jnius  # noqa: F401 - starts the JVM
     java("org.apache.logging.log4j.core.config.Configurator").setRootLevel(java("org.apache.logging.log4j.Level").OFF)
     java("java.util.logging.Logger").getLogger("").setLevel(java("java.util.logging.Level").SEVERE)
     java("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(8192)
@@ -110,6 +127,19 @@ def _start() -> ModuleType:
         if isinstance(stand_in, _Nothing):
             del sys.modules["pyserini.encode"]
     return lucene  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _utf8() -> Iterator[None]:
+    """The locale from whose encoding Java takes that of all paths, at its start and nowhere else."""
+    before = os.environ.get("LC_ALL")
+    os.environ["LC_ALL"] = "C.UTF-8"
+    try:
+        yield
+    finally:
+        del os.environ["LC_ALL"]
+        if before is not None:
+            os.environ["LC_ALL"] = before
 
 
 class _Nothing(ModuleType):

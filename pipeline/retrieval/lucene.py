@@ -184,11 +184,11 @@ def _indexer(path: Path) -> Any:
     from pyserini.index.lucene import LuceneIndexer
 
     # The buffer's default would not fit into the heap.
-    return LuceneIndexer(args=["-index", str(path), "-memoryBuffer", "128", "-optimize"], threads=_THREADS)
+    return LuceneIndexer(args=["-index", jvm.java_path(path), "-memoryBuffer", "128", "-optimize"], threads=_THREADS)
 
 
 def _open(path: Path, passages: int) -> Any:
-    searcher = jvm.start().LuceneSearcher(str(path))
+    searcher = jvm.start().LuceneSearcher(jvm.java_path(path))
     searcher.set_bm25(K1, B)
     if searcher.num_docs != passages:
         raise RetrievalError(f"the index {path} holds {searcher.num_docs} of {passages} passages; delete its folder")

@@ -38,6 +38,20 @@ def test_a_wrong_java_home_is_no_matter() -> None:
     assert run(START, JAVA_HOME="/nowhere", CLASSPATH="/nowhere", JDK_HOME="/nowhere").returncode == 0
 
 
+CLOSED = """
+from pipeline.retrieval import jvm
+jvm.call(jvm.start)
+def options():
+    arguments = jvm.java("java.lang.management.ManagementFactory").getRuntimeMXBean().getInputArguments()
+    return [arguments.get(n) for n in range(arguments.size())]
+print(*jvm.call(options))
+"""
+
+
+def test_no_other_process_reads_or_debugs_the_jvm() -> None:
+    assert {"-XX:-UsePerfData", "-XX:+DisableAttachMechanism"} <= set(run(CLOSED).stdout.split())
+
+
 WITHOUT = """
 import asyncio, logging, sys, tempfile
 from pathlib import Path
@@ -69,6 +83,12 @@ except KeyboardInterrupt:
 def test_ctrl_c_reaches_python_while_java_runs() -> None:
     done = run(START + INTERRUPTED)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "kept")
+
+
+def test_a_path_that_is_no_utf8_is_refused_in_one_line() -> None:
+    assert jvm.java_path(Path("/tmp/Ausgänge")) == "/tmp/Ausgänge"
+    with pytest.raises(RetrievalError, match="opens paths in UTF-8 only"):
+        jvm.java_path(Path("/tmp/Ausg\udce4nge"))
 
 
 def test_all_calls_run_on_one_thread() -> None:

@@ -93,10 +93,7 @@ def prints(source: Source) -> list[str]:
 
 
 def encodings(source: Source) -> list[str]:
-    """Text that is read as the machine happens to write it: digests and prompts would differ between two. What the
-    frozen solver reads is itself, for its own name alone."""
-    if source.path == "pipeline/embedded/solver.py":
-        return []
+    """Text that is read as the machine happens to write it: digests and prompts would differ between two."""
     bad = [
         n
         for n in ast.walk(source.tree)

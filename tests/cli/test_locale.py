@@ -1,0 +1,75 @@
+"""The same bytes under any locale, and a path in any letters."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.served import COMMAND
+
+COMMON = ["--retriever", "bm25", "--seeds", "3", "--no-flow", "--steps", "1-3"]
+PLAIN = {"LC_ALL": "C.UTF-8"}
+ASCII = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.fixture(scope="module")
+def latin1(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment of a locale that this machine need not have."""
+    folder = tmp_path_factory.mktemp("locales")
+    compiler = shutil.which("localedef")
+    if compiler is None:
+        pytest.skip("no localedef here")
+    command = [compiler, "-i", "en_US", "-f", "ISO-8859-1", str(folder / "en_US.ISO-8859-1")]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("localedef has no sources of locales here")
+    return {"LC_ALL": "en_US.ISO-8859-1", "LOCPATH": str(folder)}
+
+
+def digsite(locale: dict[str, str], *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHONUTF8"))}
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, encoding="utf-8", errors="replace", env=env | locale, timeout=120, check=False
+    )
+
+
+def made(locale: dict[str, str], out: Path) -> dict[str, bytes]:
+    """Every file of the data set, and the lines of the journal in any order."""
+    done = digsite(locale, "generate", "tiny", *COMMON, "--out", out)
+    assert done.returncode == 0, done.stderr
+    folder = (out / "tiny" / "latest").resolve()
+    files = [path for path in (folder / "dataset").rglob("*") if path.is_file()]
+    journal = b"\n".join(sorted((folder / "journal" / "main.jsonl").read_bytes().split(b"\n")))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files} | {"journal": journal}
+
+
+def encoding(locale: dict[str, str]) -> str:
+    """What Python takes the locale's encoding for."""
+    code = "import codecs, locale; print(codecs.lookup(locale.getpreferredencoding(False)).name)"
+    env = {"PATH": os.environ["PATH"], **locale}
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True
+    ).stdout.strip()
+
+
+def test_the_locale_changes_no_byte(tmp_path: Path, latin1: dict[str, str]) -> None:
+    assert [encoding(one) for one in (PLAIN, latin1, ASCII)] == ["utf-8", "iso8859-1", "ascii"]
+    plain = made(PLAIN, tmp_path / "plain")
+    assert {"dataset/README.md", "dataset/manifest.json", "journal"} <= plain.keys()
+    for name, locale in (("latin1", latin1), ("ascii", ASCII)):
+        other = made(locale, tmp_path / name)
+        assert other.keys() == plain.keys()
+        assert [file for file in plain if other[file] != plain[file]] == []
+
+
+@pytest.mark.parametrize("locale", ["C", "latin1"])
+def test_lucene_opens_a_path_in_any_letters(tmp_path: Path, locale: str, request: pytest.FixtureRequest) -> None:
+    env = request.getfixturevalue("latin1") if locale == "latin1" else {"LC_ALL": "C"}
+    folder = tmp_path / "Ausgänge-出力"
+    done = digsite(env, "search", "tiny", "Kessel Bridge", "--out", folder)
+    assert (done.returncode, "Kessel Bridge" in done.stdout) == (0, True), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["Ausgänge-出力"]
+    assert list(folder.glob("indexes/*/manifest.json"))
