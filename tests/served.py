@@ -10,9 +10,11 @@ COMMAND = [sys.executable, "-m", "pipeline.cli"]
 
 
 @contextmanager
-def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serving(*arguments: str | Path, descriptors: int | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The process of a server on a free port, and its address."""
     command = [*COMMAND, *map(str, arguments), "--port", "0"]
+    if descriptors is not None:
+        command = ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh", *command]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout

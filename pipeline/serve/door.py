@@ -8,6 +8,7 @@ answered, so that no web page can read a private corpus through a name of its ow
 import asyncio
 import hmac
 import ipaddress
+import logging
 import os
 import re
 import signal
@@ -26,27 +27,17 @@ from starlette.requests import ClientDisconnect
 
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.redact import clean
+from pipeline.serve import connections
+from pipeline.serve.bodies import Bodies, Refused
+from pipeline.serve.connections import Connection
 
-MOST_BYTES = 16 << 20
-"""Of one request."""
-_MOST_REQUESTS = 1024
-"""At once; more are answered 503, which trainers try again."""
-_SECONDS = 30.0
-"""For a request to arrive."""
+logger = logging.getLogger(__name__)
 _GRACE = 5
 """Seconds in which what is under way may end after a signal."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 Endpoint = Callable[[bytes], Awaitable[object]]
 """The body of a request → what is sent back as JSON. Raises Refused."""
 T = TypeVar("T")
-
-
-class Refused(Exception):
-    """A request that is not answered; the text is one line for whoever asked."""
-
-    def __init__(self, status: int, line: str) -> None:
-        super().__init__(line)
-        self.status = status
 
 
 class Door:
@@ -86,13 +77,22 @@ class Door:
             log_config=None,
             log_level="error",
             access_log=False,
-            limit_concurrency=_MOST_REQUESTS,
+            http=Connection,
+            ws="none",
+            backlog=connections.ACCEPTED,
+            limit_concurrency=connections.most(),
             timeout_graceful_shutdown=_GRACE,
         )
         _Server(config).run(sockets=[self.socket])
 
 
 class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(connections.Exhaustion())
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(connections.QUEUE)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """As uvicorn's own, which would raise the signal again: for a server it is the ordinary end."""
@@ -110,8 +110,9 @@ class _Server(uvicorn.Server):
 def application(door: Door, endpoints: Mapping[tuple[str, str], Endpoint]) -> FastAPI:
     """The ASGI application: JSON in and out, and one line of JSON for whatever is wrong."""
     app = FastAPI(openapi_url=None)
+    bodies = Bodies()
     for (method, path), endpoint in endpoints.items():
-        app.add_api_route(path, _guarded(door, endpoint), methods=[method], response_model=None)
+        app.add_api_route(path, _guarded(door, endpoint, bodies), methods=[method], response_model=None)
     app.add_exception_handler(HTTPException, _unrouted)
     return app
 
@@ -126,11 +127,12 @@ def parse(validate: Callable[[bytes], T], raw: bytes) -> T:
         raise Refused(400, f"{place}: {first['msg']}") from error
 
 
-def _guarded(door: Door, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+def _guarded(door: Door, endpoint: Endpoint, bodies: Bodies) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         try:
             door.admit(request)
-            return _json(await endpoint(await _body(request)))
+            async with bodies.arrived(request.stream()) as raw:
+                return _json(await endpoint(raw))
         except Refused as error:
             return _error(error.status, str(error))
         except UsageError as error:
@@ -142,21 +144,13 @@ def _guarded(door: Door, endpoint: Endpoint) -> Callable[[Request], Awaitable[Re
         except asyncio.CancelledError:
             # The grace is over; uncaught, every request under way would print a page and get an answer that is no JSON.
             return _error(503, "this server is stopping")
+        except Exception as error:
+            # Uncaught, it would print a page for every request of the kind.
+            line = str(error).splitlines()
+            logger.error("%s: %s: %s", request.url.path, type(error).__name__, line[0][:200] if line else "")  # noqa: TRY400
+            return _error(500, "this server broke on the request; its log says more")
 
     return answer
-
-
-async def _body(request: Request) -> bytes:
-    raw = bytearray()
-    try:
-        async with asyncio.timeout(_SECONDS):
-            async for chunk in request.stream():
-                raw += chunk
-                if len(raw) > MOST_BYTES:
-                    raise Refused(413, f"a request may have {MOST_BYTES >> 20} MiB")
-    except TimeoutError:
-        raise Refused(408, f"the request did not arrive within {_SECONDS:.0f} s") from None
-    return bytes(raw)
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:
@@ -189,7 +183,7 @@ def _bound(host: str, port: int) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         # Before the index is opened, so that who asks too early waits and is not refused.
-        listening.listen(2048)
+        listening.listen(connections.QUEUE)
     except (OSError, OverflowError) as error:
         raise UsageError(f"cannot listen at {host}:{port} ({error}); choose another --port, or 0 for any") from error
     return listening

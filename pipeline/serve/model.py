@@ -13,7 +13,8 @@ from pipeline.llm.base import LLM
 from pipeline.llm.wire import wire_seed
 from pipeline.prompts import unfence
 from pipeline.serve import wire
-from pipeline.serve.door import Endpoint, Refused
+from pipeline.serve.bodies import Refused
+from pipeline.serve.door import Endpoint
 
 NAME = "embedded"
 _SAMPLES = 4096
@@ -42,13 +43,18 @@ class _Service:
         if body.stream or (body.n or 1) != 1:
             raise Refused(400, "answers come whole and one at a time: leave out `stream` and `n`")
         seed = body.seed or 0
-        request = wire.heard(body, self._samples.get(seed, seed))
-        if request.output and not any(unfence(message.content) for message in request.messages):
-            raise Refused(400, f"'{request.output.name[:80]}' is answered to the product's own prompts alone")
         try:
+            request = wire.heard(body, self._samples.get(seed, seed))
+            if request.output and not any(unfence(message.content) for message in request.messages):
+                raise Refused(400, f"'{request.output.name[:80]}' is answered to the product's own prompts alone")
             return wire.said(await self._model.complete(request), NAME)
+        except Refused:
+            raise
         except ValueError as error:
             raise Refused(400, f"{error}: it plays the roles of the product and no others") from error
+        except Exception as error:
+            # It is a pure function of the request: what it cannot read stands in there.
+            raise Refused(400, f"the embedded model cannot read this history ({type(error).__name__})") from error
 
     async def models(self, raw: bytes) -> object:
         # The digest tells which version of its rules answers.

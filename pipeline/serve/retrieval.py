@@ -24,7 +24,8 @@ from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.overlay import Overlay
 from pipeline.retrieval.passages import search_r1
-from pipeline.serve.door import Endpoint, Refused, parse
+from pipeline.serve.bodies import Refused
+from pipeline.serve.door import Endpoint, parse
 from pipeline.types import Call, Data, Hit, Passage, ToolCall
 
 logger = logging.getLogger(__name__)

@@ -62,6 +62,7 @@ WIRED = (
     "pipeline/llm/",
     # Training searches the very index that the data was made from, so it must be served; and the embedded model is.
     "pipeline/serve/door.py",
+    "pipeline/serve/connections.py",
     # A team's own index is searched where it stands.
     "pipeline/retrieval/http.py",
     # A finished data set is pushed when a person asks for it.

@@ -5,13 +5,18 @@ import asyncio
 import pytest
 
 from pipeline.errors import RetrievalError, UsageError
-from pipeline.serve import door
-from pipeline.serve.door import Door, Refused
+from pipeline.serve import bodies
+from pipeline.serve.bodies import Refused
+from pipeline.serve.door import Door
 from tests.serve.conftest import Ask
 
 
 async def echo(raw: bytes) -> object:
     return {"heard": raw.decode()}
+
+
+async def broken(raw: bytes) -> object:
+    raise KeyError("a slip of ours")
 
 
 async def fail(raw: bytes) -> object:
@@ -20,7 +25,7 @@ async def fail(raw: bytes) -> object:
     )
 
 
-PATHS = {("POST", "/echo"): echo, ("POST", "/fail"): fail}
+PATHS = {("POST", "/echo"): echo, ("POST", "/fail"): fail, ("POST", "/broken"): broken}
 
 
 def line(answer) -> str:
@@ -48,6 +53,13 @@ def test_an_error_has_its_status_and_one_clean_line(ask: Ask, raw: bytes, status
     assert (answer.status_code, line(answer)) == (status, said)
 
 
+def test_a_fault_of_ours_is_one_line_of_the_log(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    answer = ask(PATHS, "POST", "/broken")
+    assert (answer.status_code, line(answer)) == (500, "this server broke on the request; its log says more")
+    assert caplog.messages == ["/broken: KeyError: 'a slip of ours'"]
+    assert caplog.records[0].exc_info is None
+
+
 def test_what_is_under_way_when_the_grace_is_over_is_told_to_come_again(ask: Ask) -> None:
     async def cancelled(raw: bytes) -> object:
         raise asyncio.CancelledError
@@ -57,7 +69,7 @@ def test_what_is_under_way_when_the_grace_is_over_is_told_to_come_again(ask: Ask
 
 
 def test_a_request_has_a_size(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "MOST_BYTES", 2 << 20)
+    monkeypatch.setattr(bodies, "MOST_BYTES", 2 << 20)
     assert ask(PATHS, "POST", "/echo", content=b"x" * (2 << 20)).status_code == 200
     answer = ask(PATHS, "POST", "/echo", content=b"x" * ((2 << 20) + 1))
     assert (answer.status_code, line(answer)) == (413, "a request may have 2 MiB")

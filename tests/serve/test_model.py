@@ -69,3 +69,20 @@ def test_what_it_cannot_do_is_told(ask: Ask, more: dict[str, Any], status: int, 
 def test_its_name_and_version_are_told(ask: Ask) -> None:
     (model,) = ask(endpoints(), "GET", "/v1/models").json()["data"]
     assert (model["id"], model["root"]) == ("embedded", digest())
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"query":' + "[" * 100_000, "9" * 5000, '{"query": {"a": null}}', "[]", "", "null", "1e999", "\0"]
+)
+def test_an_odd_history_is_answered_or_refused_in_one_line(ask: Ask, arguments: str) -> None:
+    call = {"id": "call_0", "type": "function", "function": {"name": "search", "arguments": arguments}}
+    history = [
+        {"role": "tool", "tool_call_id": None, "content": arguments},
+        {"role": "user", "content": "Who built it?"},
+        {"role": "assistant", "content": None, "tool_calls": [call, call]},
+        {"role": "tool", "tool_call_id": "call_0", "content": arguments},
+    ]
+    answer = complete(ask, messages=history)
+    deep = arguments.endswith("[")
+    assert answer.status_code == (400 if deep else 200)
+    assert not deep or "cannot read this history (RecursionError)" in answer.json()["error"]["message"]

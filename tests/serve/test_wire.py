@@ -13,7 +13,7 @@ from pipeline.llm.base import Completion, Finish, Request, Sampling, Schema
 from pipeline.llm.wire import body as written
 from pipeline.llm.wire import strictly, wire_seed
 from pipeline.serve import wire
-from pipeline.serve.door import Refused
+from pipeline.serve.bodies import Refused
 from pipeline.types import Message, ToolCall, Usage
 
 TEXT = st.text(max_size=20)

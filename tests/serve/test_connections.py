@@ -1,0 +1,159 @@
+"""Clients that keep a server waiting: others are answered all the same, and memory and log stay small."""
+
+import http.client
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.served import serving
+
+HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+SAID = re.compile(r"use it with: .*; Ctrl-C stops it\n")
+
+
+def connect(url: str) -> socket.socket:
+    address = httpx2.URL(url)
+    return socket.create_connection((address.host, address.port or 0), timeout=10)
+
+
+def ask(url: str, method: str, path: str, body: bytes | None = None) -> int:
+    """The status, without what a client of more comfort does before it asks."""
+    address = httpx2.URL(url)
+    client = http.client.HTTPConnection(address.host, address.port, timeout=20)
+    with closing(client):
+        client.request(method, path, body)
+        return client.getresponse().status
+
+
+def answered(url: str) -> None:
+    began = time.monotonic()
+    assert ask(url, "GET", "/v1/models") == 200
+    assert time.monotonic() - began < 2
+
+
+def peak(process: subprocess.Popen[str]) -> int:
+    """MiB that the process ever held."""
+    status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+    return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) >> 10
+
+
+@pytest.mark.parametrize("descriptors", [1024, 256])
+def test_unfinished_requests_keep_nobody_out_and_do_not_fill_the_log(descriptors: int) -> None:
+    with serving("serve-model", descriptors=descriptors) as (process, url), ExitStack() as open_ones:
+        ask(url, "GET", "/v1/models")  # it has begun
+        for number in range(1100):
+            client = open_ones.enter_context(connect(url))
+            client.sendall(HEAD + (b"Content-Length: 9\r\n\r\n{" if number % 2 else b""))
+        for _ in range(5):
+            answered(url)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+        assert process.stderr
+        assert SAID.fullmatch(process.stderr.read())
+
+
+@pytest.mark.parametrize("clients", [12, pytest.param(60, marks=pytest.mark.slow)])
+def test_unfinished_bodies_take_no_more_than_a_bound_of_memory(clients: int) -> None:
+    with serving("serve-model") as (process, url), ExitStack() as open_ones:
+        ask(url, "GET", "/v1/models")
+        before = peak(process)
+        for _ in range(clients):
+            client = open_ones.enter_context(connect(url))
+            client.sendall(HEAD + b"Content-Length: 16000000\r\n\r\n" + b" " * 15_000_000)
+        assert ask(url, "POST", "/v1/chat/completions", b" " * 15_000_000) == 400
+        assert peak(process) - before < 160
+        answered(url)
+
+
+SHORT = """
+import asyncio
+from pipeline.serve import bodies, connections
+from pipeline.serve.door import Door
+connections.HEAD_SECONDS = connections.ANSWER_SECONDS = bodies.SECONDS = 0.5
+
+async def echo(raw):
+    return "x" * 30_000_000 if raw == b"much" else len(raw)
+
+door = Door("127.0.0.1", 0, "NO_TOKEN")
+print(door.url, flush=True)
+door.serve({("POST", "/"): echo})
+"""
+
+
+@contextmanager
+def hurried() -> Iterator[str]:
+    """The address of a server that waits half a second."""
+    process = subprocess.Popen([sys.executable, "-c", SHORT], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout
+        yield process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with hurried() as address:
+        yield address
+
+
+def heard(client: socket.socket) -> bytes:
+    """All that comes until the server closes, which it does soon."""
+    client.settimeout(4)
+    parts = []
+    try:
+        while part := client.recv(1 << 20):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+WHOLE = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"", b""),
+        (b"POST / HTTP/1.1\r\nHo", b""),
+        (WHOLE + b"few!", b"200"),
+        (WHOLE + b"few!POST / HT", b"200"),
+        (WHOLE + b"fe", b"408"),
+    ],
+)
+def test_a_connection_that_waits_is_closed(url: str, sent: bytes, status: bytes) -> None:
+    with connect(url) as client:
+        client.sendall(sent)
+        assert heard(client)[9:12] == status
+
+
+def trickle(client: socket.socket) -> None:
+    for letter in b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: yyyyyyyyyyyyyyyyyyyyyyyyyyyy":
+        client.sendall(bytes([letter]))
+        time.sleep(0.05)
+
+
+def test_one_byte_now_and_then_buys_no_time(url: str) -> None:
+    with connect(url) as client, pytest.raises(ConnectionError):
+        trickle(client)
+
+
+def test_an_answer_that_nobody_reads_is_dropped(url: str) -> None:
+    with connect(url) as client:
+        client.sendall(WHOLE + b"much")
+        time.sleep(2)
+        assert len(heard(client)) < 30_000_000
+    with connect(url) as client:
+        client.sendall(WHOLE + b"much")
+        assert len(heard(client)) > 30_000_000
