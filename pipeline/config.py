@@ -146,6 +146,8 @@ class How(Data):
     budget_money: float | None = Field(None, gt=0)
     budget_seconds: float | None = Field(None, gt=0)
     """Of one command."""
+    wait_seconds: float = Field(0.0, ge=0)
+    """How long an endpoint that does not answer at the start is waited for."""
 
 
 class RunConfig(Data):
@@ -220,8 +222,7 @@ class RunConfig(Data):
         """How many seeds are dug at once: somewhat more than the endpoints take calls, since some only search."""
         if self.how.concurrency is not None:
             return self.how.concurrency
-        asked = {model.model: model.limits.concurrency for model in self.models.all() if model.provider != "embedded"}
-        calls = sum(asked.values())
+        calls = sum({m.model: m.limits.concurrency for m in self.models.all() if m.provider != "embedded"}.values())
         return min(calls + max(calls // 4, LOCAL_SEEDS), MOST_SEEDS) if calls else LOCAL_SEEDS
 
     def digest(self) -> str:
@@ -237,8 +238,7 @@ class RunConfig(Data):
 
 def slug(path: Path) -> str:
     """A name for the corpus at `path`: its last part, up to the first dot, in the letters that names may have."""
-    name = re.sub(r"[^a-z0-9_-]+", "-", path.name.split(".")[0].lower()).strip("-_")
-    return name[:64] or "corpus"
+    return re.sub(r"[^a-z0-9_-]+", "-", path.name.split(".")[0].lower()).strip("-_")[:64] or "corpus"
 
 
 def build(*, file: Path | None = None, values: dict[str, Any] | None = None, sets: Sequence[str] = ()) -> RunConfig:

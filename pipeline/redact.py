@@ -1,4 +1,6 @@
-"""What a string must lose before a person, a terminal or a log sees it: escapes that act, marks that reorder a line."""
+"""What a string must lose before a person, a terminal or a log sees it: escapes that act, marks that reorder a line,
+and secrets.
+"""
 
 import re
 
@@ -16,3 +18,36 @@ _BREAKS = re.compile(r"\r\n?|[\u2028\u2029\x85]")
 def clean(text: str) -> str:
     """The text without escape sequences, control, bidi and surrogate code points; line ends and tabs stay."""
     return _ACTING.sub("", _BREAKS.sub("\n", _ESCAPE.sub("", text)))
+
+
+_UNSEEN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]"
+)
+_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_LEAST_BEGINNING = 4
+
+
+def without(text: str, secret: str, mark: str) -> str:
+    """The cleaned text with the mark where the secret stood; the beginning of one that a cut has left at the end goes.
+
+    Cleaning comes first: it can put a secret together that escapes had parted.
+    """
+    text = clean(text)
+    if not secret:
+        return text
+    if secret not in text and secret in (bare := _UNSEEN.sub("", text)):
+        text = bare
+    text = text.replace(secret, mark)
+    lengths = range(len(secret), _LEAST_BEGINNING - 1, -1)
+    begun = next((length for length in lengths if text.endswith(secret[:length])), 0)
+    return text[: len(text) - begun]
+
+
+def disguised(text: str, secret: str) -> bool:
+    """Would the secret show once the text is cleaned, stripped of what cannot be seen, or read as JSON?"""
+    forms = [text, _ESCAPED.sub(_unescaped, text)] if "\\" in text else [text]
+    return any(secret in _UNSEEN.sub("", shown) for form in forms for shown in (form, clean(form)))
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] else match[2]

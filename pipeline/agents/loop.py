@@ -91,6 +91,7 @@ async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> bool:
         messages=tuple(desk.messages),
         tools=agent.tools,
         tool_choice=agent.tools[-1].name if forced else "auto",
+        parallel_calls=agent.limits.calls_per_turn > 1,
         sampling=agent.model.sampling,
         sample=sample,
     )

@@ -23,11 +23,12 @@ def branch(
     """Take rollouts of accepted pairs up again at their states, and write the data set anew with what came of it."""
     from pipeline.branching import base
     from pipeline.cli import publish
-    from pipeline.run import Run
+    from pipeline.run import Run, prepare
     from pipeline.run.branches import Campaign
 
     base.load(method)
     folder, config = reopened(run, out)
+    prepare.reach(config)
     corpus, site = ground(folder, config)
     with Run(config, corpus, folder=folder) as opened, Campaign(method, site, folder) as campaign:
         if not json:

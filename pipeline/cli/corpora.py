@@ -108,6 +108,7 @@ def measure(settings: RunConfig, file: Questions, limit: Limit = None, json: opt
     from pipeline.run import prepare
 
     questions = measuring.read(file)[:limit]
+    prepare.reach(settings)
     site = prepare.site(settings, prepare.corpus(settings))
     tell.say(f"{len(questions)} questions, {settings.loop.rollouts} rollouts each; this may take minutes")
     found = asyncio.run(measuring.measure(questions, site.llm, site.retriever, settings))

@@ -38,11 +38,14 @@ def resume(
     ctx: typer.Context,
     run: options.Run,
     out: options.Out = None,
+    wait: options.Wait = None,
     no_flow: NoFlow = False,
     json: options.Json = False,
 ) -> int:
     """Go on with an interrupted run, if nothing that it rests on has changed."""
     folder, config = reopened(run, out)
+    if wait is not None:
+        config = config.model_copy(update={"how": config.how.model_copy(update={"wait_seconds": wait})})
     return _run(config, folder, way=None if no_flow else ctx.obj, json=json)
 
 
@@ -54,6 +57,7 @@ def preview(settings: RunConfig, json: options.Json = False) -> int:
     from pipeline.run import prepare
 
     prepare.check(settings)
+    prepare.reach(settings)
     with Progress(Tally(pairs=PREVIEWED, seeds=None)) as progress:
         tried = trial(settings, progress)
     found = [record for record in tried if record.status is Status.ACCEPTED][:PREVIEWED]
@@ -77,6 +81,7 @@ def _run(config: RunConfig, folder: Path | None, *, way: options.Way | None, jso
     from pipeline.run import prepare
 
     prepare.check(config)
+    prepare.reach(config)
     with Progress(Tally(pairs=config.how.pairs, seeds=config.how.seeds)) as progress:
         job = Job(config, progress, folder)
         result: RunResult = way.through(job, debug=way.debug) if way and way.through else asyncio.run(straight(job))

@@ -34,6 +34,10 @@ BaseUrl = Annotated[
     str | None,
     typer.Option(metavar="URL", help="Where an OpenAI-compatible model is served: http://localhost:8000/v1."),
 ]
+Wait = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", min=0, help="Wait so long for an endpoint that is still loading.  [0]"),
+]
 Engine = Annotated[
     str | None,
     typer.Option(
@@ -79,6 +83,7 @@ class Models:
         typer.Option(metavar=MODELS, help="Model of all roles that have none of their own.  [embedded]"),
     ]
     base_url: BaseUrl
+    wait: Wait
     config: Config
     sets: Sets
 
@@ -112,6 +117,7 @@ KEYS = {
     "retriever": "retrieval.retriever",
     "model": "models.default",
     "base_url": "models.default.base_url",
+    "wait": "how.wait_seconds",
     "rollouts": "loop.rollouts",
     "strategy": "strategy",
     "steps": "steps",

@@ -33,6 +33,7 @@ def pilot(settings: RunConfig, wanted: Wanted = FORECAST_PAIRS, json: options.Js
     from pipeline.run import prepare
 
     prepare.check(settings)
+    prepare.reach(settings)
     with Progress(Tally(pairs=settings.how.pairs, seeds=None)) as progress:
         job = Job(settings, progress)
         try:

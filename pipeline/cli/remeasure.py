@@ -32,6 +32,7 @@ def remeasure(
     folder, own = reopened(run, out)
     config = recast(own, _solver(own.models.policy, own.models.of("solver"), model, base_url))
     prepare.check(config)
+    prepare.reach(config)
     corpus, site = ground(folder, config)
     with Run(own, corpus, folder=folder) as opened:
         found = asyncio.run(measured(opened.kept(), site, folder, lambda ended: tell.say(f"{ended} questions")))

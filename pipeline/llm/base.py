@@ -51,6 +51,8 @@ class Request(Data):
     tools: tuple[Tool, ...] = ()
     tool_choice: str = "auto"
     """`auto`, `required`, `none`, or the name of the tool that must be called."""
+    parallel_calls: bool = True
+    """May a turn hold several calls?"""
     output: Schema | None = None
     sampling: Sampling = Sampling()
     sample: int = 0

@@ -62,7 +62,11 @@ class _Flight:
 
 def request_digest(request: Request) -> bytes:
     """SHA-256 of the request as JSON with sorted keys."""
-    return hashlib.sha256(orjson.dumps(request.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)).digest()
+    # Answers were kept before requests said so.
+    usual = {"parallel_calls"} if request.parallel_calls else None
+    return hashlib.sha256(
+        orjson.dumps(request.model_dump(mode="json", exclude=usual), option=orjson.OPT_SORT_KEYS)
+    ).digest()
 
 
 def _parsed(value: bytes) -> Completion | None:

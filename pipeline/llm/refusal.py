@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pipeline.llm.base import Finish
 from pipeline.llm.retry import Failure, Kind
+from pipeline.llm.settings import OPENAI_KEY
 from pipeline.llm.wire import Dialect
 
 _OVERFLOW = re.compile(
@@ -61,6 +62,8 @@ def judged(refusal: Refusal, without: Dialect, taken: Dialect = frozenset()) -> 
     """`taken` are the parameters of requests that the endpoint did answer: those it does not refuse as such, so that a
     bad request is that request's own fault."""
     status, text = refusal.status, f"{refusal.code} {refusal.said}"
+    if status == 403 and not _QUOTA.search(text):
+        return Verdict("", Failure(_key_refused(refusal), "refused", own=f"{refusal.endpoint} answered 403"))
     if failure := _fatal(refusal, text):
         return Verdict(str(failure), failure)
     if status not in _BUSY and _OVERFLOW.search(text):
@@ -78,20 +81,29 @@ def judged(refusal: Refusal, without: Dialect, taken: Dialect = frozenset()) -> 
     said = f"{refusal.endpoint} takes no request of ours ({status}: {refusal.said})"
     if taken:
         return Verdict(said.replace("no request", "not every request"), finish=Finish.CONTENT_FILTER)
-    return Verdict(said, Failure(said, "fatal"))
+    return Verdict(said, Failure(said, "refused", own=refusal.said))
 
 
 def _fatal(refusal: Refusal, text: str) -> Failure | None:
-    """What no waiting mends. The texts of 401 and 403 are left out: they may hold the key, or half of it."""
-    status, name = refusal.status, refusal.key_name
-    if status in (401, 403):
-        line = f"{refusal.endpoint} refused the key ({status}): put a good one into the environment variable {name}"
+    """What no waiting mends. The text of a 401 is left out: it may hold the key, or half of it."""
+    status = refusal.status
+    if status == 401:
+        line = _key_refused(refusal)
     elif status == 404:
         line = f"{refusal.endpoint} has no model '{refusal.model}', or is no such address (404: {refusal.said})"
-    elif status == 402 or (status == 429 and _QUOTA.search(text)):
-        line = f"{refusal.endpoint} wants money ({status}): the account of the key in {name} has no quota left"
+    elif status == 402 or (status in (403, 429) and _QUOTA.search(text)):
+        account = f"the account of the key in {refusal.key_name}" if refusal.key_name else "the account"
+        line = f"{refusal.endpoint}: quota exhausted or billing required ({status}) for {account}"
     elif 300 <= status < 400:
-        line = f"{refusal.endpoint} sends us elsewhere ({status}): name the right address as base_url"
+        line = f"{refusal.endpoint} redirects ({status}), which is not followed: set base_url to the final address"
     else:
         return None
     return Failure(line, "fatal")
+
+
+def _key_refused(refusal: Refusal) -> str:
+    status, name = refusal.status, refusal.key_name
+    if name:
+        return f"{refusal.endpoint} refused the key ({status}): put a good one into the environment variable {name}"
+    line = f"{refusal.endpoint} was sent no key and refused ({status}): name the environment variable of its key"
+    return f"{line}, such as --set models.default.api_key_env={OPENAI_KEY}"

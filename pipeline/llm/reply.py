@@ -13,6 +13,7 @@ import orjson
 from pipeline.llm import text_tools
 from pipeline.llm.base import Completion, Finish
 from pipeline.llm.retry import Failure
+from pipeline.redact import disguised
 from pipeline.types import Message, ToolCall, Usage
 
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
@@ -26,6 +27,11 @@ _FINISHES = {
     "content_filter": Finish.CONTENT_FILTER,
 }
 _BROKEN = ("abort", "error", "cancelled")
+KEY_MARK = "[api key]"
+LEAST_KEY = 8
+"""Characters: shorter ones are no secrets but words, such as `EMPTY`, and stand in honest answers."""
+_LONGEST_NAME = 200
+"""Of a tool, and of the id of a call; OpenAI's own limit is 64."""
 
 
 def load(raw: bytes) -> Any:
@@ -50,7 +56,7 @@ def completion(raw: bytes) -> Completion:
     said = _get(choice, "message")
     reason = _get(choice, "finish_reason")
     if not isinstance(said, dict) or reason in _BROKEN:
-        why = complaint(tree, "") or complaint({"error": _get(choice, "error")}, "")
+        why = _said(tree) or _said({"error": _get(choice, "error")})
         raise Failure("the answer holds no message" + (f" ({why})" if why else ""), "inside")
     usage = _usage(_get(tree, "usage"))
     message = _message(said)
@@ -67,20 +73,63 @@ def refused(finish: Finish) -> Completion:
     return Completion(message=Message(role="assistant"), finish=finish, usage=Usage(calls=1))
 
 
-def complaint(body: object, raw: str) -> str:
-    """What an error answer says: `error` may be an object or a text, or the whole may be `detail` or a page of HTML."""
-    if isinstance(body, str) and body:
-        return _TAGS.sub(" ", body[:2000])
-    inner = _get(body, "error")
-    said = _get(inner if isinstance(inner, dict) else body, "message") or inner or _get(body, "detail")
-    return str(said) if said else _TAGS.sub(" ", raw[:2000])
+def complaint(raw: bytes) -> tuple[str, str]:
+    """What an error answer says, and its codes and kinds in one text.
+
+    `error` may be an object or a text, or the whole may be `detail` or a page of HTML. OpenAI's codes are texts,
+    vLLM's and llama.cpp's are numbers.
+    """
+    try:
+        tree = load(raw)
+    except ValueError:
+        tree = None
+    inner = _get(tree, "error")
+    codes = [_get(inner if isinstance(inner, dict) else tree, key) for key in ("code", "type", "param")]
+    said = _said(tree) or _TAGS.sub(" ", raw.decode(errors="replace"))
+    return said, " ".join(_shown(code) for code in codes if code is not None)
 
 
-def complaint_code(body: object) -> str:
-    """The codes and kinds of an error answer, in one text; OpenAI's are texts, vLLM's and llama.cpp's are numbers."""
-    inner = _get(body, "error")
-    tree = inner if isinstance(inner, dict) else body
-    return " ".join(str(value) for key in ("code", "type", "param") if (value := _get(tree, key)) is not None)
+def keyless(completion: Completion, key: str) -> Completion:
+    """The same without the key, where a server repeats what it was sent: answers are kept and published.
+
+    An answer that would show the key only once it is decoded or cleaned is no answer.
+    """
+    if len(key) < LEAST_KEY:
+        return completion
+    message = completion.message
+    told = [message.content, message.reasoning]
+    told += [text for call in message.tool_calls for text in (call.id, call.name, call.arguments)]
+    if any(disguised(text.replace(key, ""), key) for text in told):
+        refused = {"message": Message(role="assistant"), "finish": Finish.CONTENT_FILTER}
+        return completion.model_copy(update=refused)
+    if not any(key in text for text in told):
+        return completion
+
+    def marked(part: Message | ToolCall, *fields: str) -> Any:
+        return part.model_copy(update={name: getattr(part, name).replace(key, KEY_MARK) for name in fields})
+
+    calls = tuple(marked(call, "id", "name", "arguments") for call in message.tool_calls)
+    kept = marked(message, "content", "reasoning").model_copy(update={"tool_calls": calls})
+    return completion.model_copy(update={"message": kept})
+
+
+def _said(tree: Any) -> str:
+    """The words of an error in an answer; empty where it has none."""
+    if isinstance(tree, str):
+        return _TAGS.sub(" ", tree)
+    inner = _get(tree, "error")
+    said = _get(inner if isinstance(inner, dict) else tree, "message") or inner or _get(tree, "detail")
+    return _shown(said) if said else ""
+
+
+def _shown(value: Any) -> str:
+    """A text as it is, all else as JSON; empty where that is nested too deep."""
+    if isinstance(value, str):
+        return value
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        return ""
 
 
 def _get(tree: Any, key: str) -> Any:
@@ -97,6 +146,9 @@ def _message(said: dict[str, Any]) -> Message:
     if "<tool_call>" in content:
         content, written = text_tools.found(content)
         calls = calls or written
+    calls = tuple(
+        call.model_copy(update={"id": call.id[:_LONGEST_NAME], "name": call.name[:_LONGEST_NAME]}) for call in calls
+    )
     return Message(role="assistant", content=_unfenced(content), reasoning=reasoning, tool_calls=calls)
 
 
@@ -119,7 +171,7 @@ def _unfenced(content: str) -> str:
 def _text(value: Any) -> str:
     """A text, or a list of parts of which those of type text count."""
     if isinstance(value, list):
-        value = "".join(str(_get(part, "text") or "") for part in value)
+        value = "".join(text for part in value if isinstance(text := _get(part, "text"), str))
     return _SURROGATES.sub("\ufffd", value) if isinstance(value, str) else ""
 
 

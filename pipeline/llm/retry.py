@@ -2,7 +2,8 @@
 
 Waits are drawn from all of [0, base * 2^n] (full jitter) on the monotonic clock, or are what the server asks for,
 within a minute. A call gives up after so many tries and its seed goes back to the queue; the run stops where the
-endpoint has not answered anything for the configured patience.
+endpoint has not answered anything for the configured patience. A request that alone is never answered, while others
+are, is left out in the end: it would hold up its run for ever.
 """
 
 import asyncio
@@ -28,28 +29,37 @@ LONGEST = 60.0
 T = TypeVar("T")
 
 
-Kind = Literal["passing", "throttled", "inside", "fatal"]
-"""`inside`: the server took the request and broke on it, which may be the request's own fault."""
+Kind = Literal["passing", "throttled", "inside", "refused", "fatal"]
+"""`inside`: the server took the request and broke on it, which may be the request's own fault. `refused`: for what it
+asks or for the key."""
 
 
 class Failure(Exception):
-    """One try that got no answer. The text is for the user: no key, no escapes, one line."""
+    """One try that got no answer. The texts are for the user: no key, no escapes, one line. `own` is what to say of a
+    `refused` one that turns out to be of this request alone."""
 
-    def __init__(self, line: str, kind: Kind = "passing", *, after: float | None = None) -> None:
+    def __init__(self, line: str, kind: Kind = "passing", *, after: float | None = None, own: str = "") -> None:
         super().__init__(line)
-        self.kind, self.after = kind, after
+        self.kind, self.after, self.own = kind, after, own
+
+
+async def _dead() -> bool:
+    return False
 
 
 class Patience:
-    """How one endpoint has been doing, over all calls and roles."""
+    """How one endpoint has been doing, over all calls and roles. `probe` asks it the plainest request there is."""
 
-    def __init__(self, name: str, limits: Limits) -> None:
+    def __init__(self, name: str, limits: Limits, probe: Callable[[], Awaitable[bool]] = _dead) -> None:
         self.name = name
         self.attempts = limits.attempts
         self._most = limits.patience_seconds
+        self._probe = probe
         self._failures = 0
         self._first = 0.0
         self.answers = 0
+        self._suspects: set[bytes] = set()
+        self._left_out: set[bytes] = set()
 
     def answered(self) -> None:
         self.answers += 1
@@ -61,7 +71,30 @@ class Patience:
         """With the endpoint's name, which some failures tell and others do not."""
         return str(failure) if self.name in str(failure) else f"{self.name}: {failure}"
 
-    def failed(self, failure: Failure) -> None:
+    async def alive(self) -> bool:
+        """Does it answer a request that nothing can be wrong with?"""
+        if alive := await self._probe():
+            self.answered()
+        return alive
+
+    def tries(self, digest: Callable[[], bytes]) -> int:
+        """One for a request that was left out before: its seed may come to it again."""
+        return 1 if self._left_out and digest() in self._left_out else self.attempts
+
+    async def own_fault(self, failures: list[Failure], answers: int, digest: Callable[[], bytes]) -> bool:
+        """Is the request to blame for all its tries? Not where the endpoint answered nothing else since there were
+        `answers`. What breaks within the server is believed at once; what may be a bad gateway or line is believed when
+        the request comes back from the queue and fails as often again."""
+        blamed = [failure for failure in failures if failure.kind != "throttled"]
+        if 2 * len(blamed) <= len(failures) or not (self.answers > answers or await self.alive()):
+            return False
+        name = digest()
+        if name in self._suspects or all(failure.kind == "inside" for failure in failures):
+            self._left_out.add(name)
+        self._suspects.add(name)
+        return name in self._left_out
+
+    async def failed(self, failure: Failure) -> None:
         """Raises ProviderError where no more waiting makes sense."""
         if failure.kind == "fatal":
             raise ProviderError(str(failure), then="stop") from failure
@@ -71,18 +104,26 @@ class Patience:
         if self._failures == self.attempts + 1:
             logger.warning("%s; asking again for up to %.0f s", self.said(failure), self._most)
         silent = time.monotonic() - self._first
-        if silent > self._most and self._failures >= self.attempts:
+        if silent > self._most and self._failures >= self.attempts and not await self.alive():
             raise ProviderError(f"no answer for {silent:.0f} s: {self.said(failure)}", then="stop") from failure
 
 
-async def persist(once: Callable[[Slot], Awaitable[T]], limiter: Limiter, patience: Patience, *, tokens: int) -> T:
-    """`once` until it answers. Raises ProviderError and BudgetExceeded, and the Failure where all tries broke inside a
-    server that answered others meanwhile: it would break on this request for ever, and the run would never end.
+async def persist(
+    once: Callable[[Slot], Awaitable[T]],
+    limiter: Limiter,
+    patience: Patience,
+    *,
+    tokens: int,
+    digest: Callable[[], bytes],
+) -> T:
+    """`once` until it answers. Raises ProviderError and BudgetExceeded, and the last Failure where the request is left
+    out: it would fail for ever, and the run would never end. `digest` is the request's.
     """
     failures: list[Failure] = []
     answers = 0
+    tries = patience.tries(digest)
     with held() as clock:
-        for number in range(patience.attempts):
+        for number in range(tries):
             async with limiter.slot(tokens) as slot:
                 budget.check()
                 began = time.monotonic()
@@ -98,12 +139,12 @@ async def persist(once: Callable[[Slot], Awaitable[T]], limiter: Limiter, patien
                     limiter.succeeded()
                     patience.answered()
                     return answer
-            patience.failed(failures[-1])
-            if number + 1 < patience.attempts:
+            await patience.failed(failures[-1])
+            if number + 1 < tries:
                 await asyncio.sleep(pause(number, failures[-1].after))
-    if all(failure.kind == "inside" for failure in failures) and patience.answers > answers:
-        raise failures[-1]
-    line = f"{patience.said(failures[-1])}, {patience.attempts} times in a row"
+        if await patience.own_fault(failures, answers, digest):
+            raise failures[-1]
+    line = f"{patience.said(failures[-1])}, {tries} times in a row"
     raise ProviderError(line, then="requeue") from failures[-1]
 
 

@@ -6,6 +6,7 @@ reached: they may change between two commands that go on with the same run.
 
 import os
 import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -21,6 +22,8 @@ PROVIDERS = ("embedded", "openai", "gguf")
 ROLES = ("generator", "refiner", "curator", "solver", "teacher", "judge", "reader", "policy", "writer")
 LOCAL_LIMITS = {"concurrency": 2, "timeout_seconds": 3600.0}
 """On a CPU one turn of an agent takes up to some minutes."""
+OPENAI_KEY = "OPENAI_API_KEY"
+_OPENAI = ".api.openai.com"
 _MILLION = 1_000_000
 
 
@@ -65,8 +68,9 @@ class ModelConfig(Data):
     model: str = Field("embedded", min_length=1)
     sampling: Sampling = Sampling()
     base_url: str = "https://api.openai.com/v1"
-    api_key_env: str = Field("OPENAI_API_KEY", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
-    """The name of the environment variable that holds the key. The key itself is written nowhere."""
+    api_key_env: str = Field("", pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")
+    """The name of the environment variable that holds the key. Left out, OpenAI's own endpoint is sent the key of
+    OPENAI_API_KEY and every other one none. The key itself is written nowhere."""
     limits: Limits = Limits()
     prices: Prices | None = None
     """Unknown prices make unknown costs, never a guess."""
@@ -85,7 +89,8 @@ class ModelConfig(Data):
     @classmethod
     def _plain_address(cls, url: str) -> str:
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        # `port` raises ValueError where it is none.
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
             raise ValueError("must be an address such as http://localhost:8000/v1")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("must hold no key, query or fragment: put the key into the variable of api_key_env")
@@ -102,14 +107,44 @@ class ModelConfig(Data):
         """Is it the embedded model, in this process or through `digsite serve-model`?"""
         return self.model == "embedded"
 
+    @property
+    def at_openai(self) -> bool:
+        parts = urlsplit(self.base_url)
+        return parts.scheme == "https" and f".{parts.hostname}".endswith(_OPENAI)
+
+    @property
+    def loopback(self) -> bool:
+        """Is the endpoint on this machine?"""
+        host = urlsplit(self.base_url).hostname or ""
+        try:
+            return ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost" or host.endswith(".localhost")
+
+    @property
+    def key_name(self) -> str:
+        """The environment variable whose key the endpoint is sent; empty where it is sent none."""
+        return self.api_key_env or (OPENAI_KEY if self.at_openai else "")
+
     def key(self) -> str:
-        """The key, or nothing where the variable is not set. Raises UsageError on what cannot be a key."""
-        key = os.environ.get(self.api_key_env, "").strip()
+        """The key, or nothing where there is none to send. Raises UsageError on what cannot be a key."""
+        key = os.environ.get(self.key_name, "").strip() if self.key_name else ""
         if not re.fullmatch(r"[!-~]*", key):
-            raise UsageError(
-                f"the environment variable {self.api_key_env} holds no key: it has blanks or odd characters"
-            )
+            raise UsageError(f"the environment variable {self.key_name} holds no key: it has blanks or odd characters")
         return key
+
+    def key_warning(self) -> str:
+        """What a person should know of where the key goes, in one line; empty where there is nothing to know."""
+        if self.provider != "openai" or self.loopback:
+            return ""
+        if self.key() and urlsplit(self.base_url).scheme == "http":
+            return f"the key in {self.key_name} goes to {self.base_url} unencrypted: use https where the server has it"
+        if not self.key_name and os.environ.get(OPENAI_KEY, "").strip():
+            return (
+                f"{self.base_url} is sent no key: {OPENAI_KEY} is for OpenAI's own endpoint; if this one needs a key, "
+                f"name its variable: --set models.default.api_key_env={OPENAI_KEY}"
+            )
+        return ""
 
     def what(self) -> dict[str, Any]:
         """The digested part. A name is one model wherever it is asked, so the provider is no part of it."""
@@ -124,13 +159,20 @@ class ModelConfig(Data):
 
 def inherited(base: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:
     """The settings of a model: what `role` leaves out is the base's, but for what is another model's alone: its prices,
-    and at another provider its name and its weights too."""
+    at another server its key, and at another provider its name and its weights too."""
     kept = dict(base)
     if role.get("model", base.get("model")) != base.get("model"):
         kept.pop("prices", None)
+    if _server(role.get("base_url", base.get("base_url"))) != _server(base.get("base_url")):
+        kept.pop("api_key_env", None)
     if role.get("provider", base.get("provider", "embedded")) != base.get("provider", "embedded"):
         kept = {key: value for key, value in kept.items() if key not in {"model", "file", "prices"}}
     return {**kept, **role}
+
+
+def _server(url: object) -> str:
+    """Scheme, host and port; what is no address is refused elsewhere."""
+    return "/".join(str(url).split("/")[:3])
 
 
 class Models(Data):

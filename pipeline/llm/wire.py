@@ -34,7 +34,9 @@ def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dic
     if request.tools and "tools" not in without:
         tree["tools"] = [_tool(tool, strict="strict" not in without) for tool in request.tools]
         tree["tool_choice"] = _choice(request.tool_choice)
-        tree["parallel_tool_calls"] = False
+        if not request.parallel_calls or request.tool_choice not in ("auto", "none"):
+            # A turn that is forced is for one call: vLLM's grammar would let it call until its tokens end.
+            tree["parallel_tool_calls"] = False
     if request.output:
         tree["response_format"] = _format(request.output)
     if "max_completion_tokens" in without:

@@ -1,5 +1,6 @@
 """Everything that a configuration names, opened: its corpus, its index, its model, and what its records say of them."""
 
+import asyncio
 import gc
 
 from pipeline import registry
@@ -15,6 +16,8 @@ from pipeline.llm.base import LLM
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.cached import Cached
 from pipeline.llm.ledger import Counted, Spent
+from pipeline.llm.reach import Reached
+from pipeline.llm.reach import reach as reached
 from pipeline.llm.routed import Routed
 from pipeline.llm.settings import ROLES, ModelConfig
 from pipeline.retrieval.opening import check as check_retriever
@@ -22,6 +25,8 @@ from pipeline.retrieval.opening import open_retriever
 from pipeline.run.attempts import spent
 from pipeline.store.cache import Cache
 from pipeline.types import Lineage
+
+CACHE = "cache.sqlite"
 
 
 def check(config: RunConfig) -> Manifest:
@@ -69,10 +74,13 @@ def model(config: RunConfig) -> LLM:
     models = {one.model: one for one in config.models.all()}
     budget = _budget(config)
     paid = any(one.provider != "embedded" for one in models.values())
-    cache = Cache(config.how.out / "cache.sqlite") if paid else None
+    cache = Cache(config.how.out / CACHE) if paid else None
 
     def made(one: ModelConfig) -> LLM:
-        bounded = Budgeted(Counted(client(one, config.seed), one.cost), budget, one.cost)
+        asked = client(one, config.seed)
+        if one.provider == "openai":
+            asked = Reached(asked, one, config.how.wait_seconds)
+        bounded = Budgeted(Counted(asked, one.cost), budget, one.cost)
         return bounded if cache is None or one.provider == "embedded" else Cached(bounded, cache)
 
     return Routed({name: made(one) for name, one in models.items()})
@@ -86,10 +94,21 @@ def check_models(config: RunConfig) -> None:
         if one.provider == "gguf":
             weights.check(one.file, one.model)
             continue
-        if not one.key() and one.base_url == ModelConfig().base_url:
-            raise UsageError(f"{one.base_url} wants a key: put it into the environment variable {one.api_key_env}")
+        if not one.key() and one.at_openai:
+            raise UsageError(f"{one.base_url} wants a key: put it into the environment variable {one.key_name}")
         if config.how.budget_money is not None and one.prices is None:
             raise UsageError(f"a budget of money needs the prices of '{one.model}': set models.{role}.prices")
+
+
+def reach(config: RunConfig) -> None:
+    """Ask each endpoint, before any work, whether it is there; where answers are kept it is left to the first call that
+    they do not hold. Raises ProviderError."""
+    check_models(config)
+    if (config.how.out / CACHE).exists():
+        return
+    servers = {one.base_url: one for one in config.models.all() if one.provider == "openai"}
+    for one in servers.values():
+        asyncio.run(reached(one, config.how.wait_seconds))
 
 
 def _budget(config: RunConfig) -> Budget:

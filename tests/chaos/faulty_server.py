@@ -56,6 +56,8 @@ class FaultyServer:
         self.answered: Callable[[dict[str, Any]], None] = lambda body: None
         self.busy = self.busiest = self.connections = 0
         self.script = script
+        self.models = Reply(body=orjson.dumps({"data": [{"id": "embedded", "max_model_len": 4096}]}))
+        """To `GET /models`, which is not counted among what was `asked`."""
         self._rate, self._chance = rate, random.Random(seed)
 
     async def __aenter__(self) -> "FaultyServer":
@@ -83,7 +85,7 @@ class FaultyServer:
         }
         raw = await reader.readexactly(int(headers.get("content-length", 0)))
         if lines[0].startswith("GET"):
-            return await _sent(Reply(body=orjson.dumps({"data": [{"id": "embedded", "max_model_len": 4096}]})), writer)
+            return await _sent(self.models, writer)
         body = orjson.loads(raw)
         self.asked.append(body)
         self.headers.append(headers)
@@ -107,6 +109,8 @@ class FaultyServer:
             answer = orjson.dumps(wire.said(await self.model.complete(request), "embedded"))
         except ProviderError as error:
             return Reply(500, orjson.dumps({"error": {"message": str(error)}}))
+        except ValueError as error:  # a request of no role of the product
+            return Reply(400, orjson.dumps({"error": {"message": str(error)}}))
         if fault:
             return Reply(body=answer, cut=len(answer) // 2)
         self.answered(body)

@@ -26,7 +26,7 @@ from pipeline.report import money
 from pipeline.run import Run, attempts, prepare
 from pipeline.run.plan import Order
 from pipeline.types import Record, Seed, Status
-from tests.chaos.faulty_server import FAULTS, FaultyServer, Reply
+from tests.chaos.faulty_server import FAULTS, PAGE, FaultyServer, Reply
 from tests.run.fakes import Watch
 
 SEEDS, MOST_PLANNED = 12, 400
@@ -224,3 +224,31 @@ async def test_a_budget_stops_within_the_calls_in_flight_and_a_higher_one_goes_o
     assert records == straight
     assert paid < len(server.asked) <= len(other.asked) + 1
     assert paid > 1
+
+
+@pytest.mark.parametrize("bad", [Reply(502, PAGE), Reply(cut=-1), Reply(200, PAGE), Reply(403)], ids=range(4))
+async def test_a_request_that_is_never_answered_does_not_hold_up_its_run(
+    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: Reply
+) -> None:
+    """Three of six seeds ask it in every turn; what is left out of their work is data as any other."""
+    monkeypatch.setattr(retry, "BASE", 0.001)
+    async with FaultyServer() as server:
+        config = wired(server, tmp_path, seeds=6)
+        order = Order(config, ground.corpus)
+        # A line of its text, as it stands in a prompt.
+        marks = [order[n].seed.passage.text.splitlines()[-1][:40] for n in (0, 2, 4)]
+        met: list[int] = []
+
+        def poisoned(number: int, body: dict[str, Any]) -> Reply | None:
+            hit = any(mark in orjson.dumps(body).decode() for mark in marks)
+            met.extend([number] * hit)
+            return bad if hit else None
+
+        server.script = poisoned
+        place, watch = prepare.site(config, ground.corpus), Watch()
+        with Run(config, ground.corpus) as under_way:
+            under_way.pauses = (0.01,)
+            result = await asyncio.wait_for(under_way.execute(lambda seed: dig(seed, place), watch), 60)
+    assert met
+    assert (result.planned, result.complete) == (6, True)
+    publish.dataset(config.folder(), config)

@@ -31,7 +31,7 @@ def test_every_flag_has_a_key_of_the_configuration() -> None:
             "model": "openai:m",
             "base_url": "http://localhost:8000/v1",
         }
-        numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts")
+        numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts", "wait")
         value = texts.get(option) or (3 if option in numbers or option.startswith("budget") else "bm25")
         before, after = options.settings({}), options.settings({option: value})
         assert before != after, option

@@ -101,7 +101,7 @@ async def test_a_call_that_waited_for_its_turn_is_not_made_when_the_budget_is_us
 
     class Endpoint:
         async def complete(self, request: Request) -> Completion:
-            return await persist(once, limiter, patience, tokens=1)
+            return await persist(once, limiter, patience, tokens=1, digest=bytes)
 
     with counting() as ledger:
         model = Budgeted(Counted(Endpoint(), cost), budget, cost)

@@ -1,15 +1,17 @@
 """A finished call is never paid for again."""
 
 import asyncio
+import hashlib
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from pipeline.agents.tools import ANSWER, SEARCH
 from pipeline.errors import ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request, Sampling, Schema
-from pipeline.llm.cached import Cached
+from pipeline.llm.cached import Cached, request_digest
 from pipeline.llm.ledger import Counted, counting
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Usage
@@ -50,6 +52,7 @@ CHANGES: list[dict[str, Any]] = [
     {"messages": (Message(role="user", content="Who!"),)},
     {"tools": (SEARCH,)},
     {"tool_choice": "answer"},
+    {"parallel_calls": False},
     {"output": Schema(name="verdict", body={})},
     {"sampling": Sampling(temperature=0.5)},
     {"sample": 1},
@@ -58,6 +61,12 @@ CHANGES: list[dict[str, Any]] = [
 
 def test_every_field_of_a_request_is_tried_here() -> None:
     assert {name for change in CHANGES for name in change} == set(Request.model_fields)
+
+
+def test_the_key_of_an_answer_is_what_it_was_before_requests_said_how_many_calls_a_turn_holds() -> None:
+    tree = ASK.model_dump(mode="json")
+    del tree["parallel_calls"]
+    assert request_digest(ASK) == hashlib.sha256(orjson.dumps(tree, option=orjson.OPT_SORT_KEYS)).digest()
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=[next(iter(c)) for c in CHANGES])

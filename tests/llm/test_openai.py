@@ -11,7 +11,7 @@ import pytest
 from pipeline.agents.judge import VERDICT
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.errors import ProviderError, UsageError
-from pipeline.llm import openai, retry
+from pipeline.llm import connection, retry
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.openai import OpenAIModel
 from pipeline.llm.settings import Limits, ModelConfig
@@ -89,12 +89,13 @@ async def test_what_passes_is_tried_again(bad: Reply) -> None:
         (error(400, message=f"nonsense {KEY}"), r"nonsense \[THE_KEY\]"),
     ],
 )
-async def test_what_no_waiting_mends_stops_with_one_line_and_one_call(bad: Reply, named: str) -> None:
+async def test_what_no_waiting_mends_stops_with_one_line_at_once(bad: Reply, named: str) -> None:
     async with FaultyServer(script=lambda number, body: bad) as server:
         with pytest.raises(ProviderError, match=named) as caught:
             await client(server).complete(REQUEST)
     assert caught.value.then == "stop"
-    assert len(server.asked) == 1
+    # What may be this request's own fault is held against the plainest one.
+    assert len(server.asked) == (2 if bad.status in (400, 403) else 1)
     assert "\n" not in str(caught.value)
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
@@ -125,7 +126,7 @@ async def test_an_overflow_is_an_answer_of_its_own(bad: Reply) -> None:
 
 async def test_refused_parameters_are_left_out_from_then_on_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
     def picky(number: int, body: dict[str, Any]) -> Reply | dict[str, Any]:
-        for name in ("parallel_tool_calls", "temperature", "max_completion_tokens"):
+        for name in ("seed", "temperature", "max_completion_tokens"):
             if name in body:
                 return error(400, message=f"Unsupported parameter: '{name}'", param=name)
         return GOOD
@@ -210,7 +211,7 @@ async def test_tokens_that_a_server_does_not_tell_are_guessed(caplog: pytest.Log
 
 
 async def test_an_answer_of_ten_megabytes_counts_as_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(connection, "MOST_BYTES", 100_000)
     completion, _ = await ask(lambda number, body: Reply(body=b" " * 10_000_000), timeout_seconds=10)
     assert (completion.finish, completion.message.content) == (Finish.LENGTH, "")
 
@@ -250,7 +251,7 @@ def test_each_event_loop_has_a_client_of_its_own() -> None:
         async with FaultyServer(script=lambda number, body: GOOD) as server:
             made.config = made.config.model_copy(update={"base_url": server.url})
             await made.complete(REQUEST)
-            return id(made._line().client)
+            return id(made._line().connections)
 
     made = OpenAIModel(ModelConfig(provider="openai", model="m"), 0)
     assert asyncio.run(once()) != 0
@@ -260,4 +261,4 @@ def test_each_event_loop_has_a_client_of_its_own() -> None:
 async def test_without_a_key_servers_that_want_none_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("THE_KEY")
     _, server = await ask(lambda number, body: GOOD)
-    assert server.headers[0]["authorization"] == "Bearer none"
+    assert "authorization" not in server.headers[0]

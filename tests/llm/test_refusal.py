@@ -16,12 +16,11 @@ def of(status: int, said: str = "", code: str = "", *, answered: bool = False, a
     [
         (401, "Incorrect API key provided: sk-abc", "invalid_api_key", "THE_KEY"),
         (401, "Unauthorized", "", "THE_KEY"),
-        (403, "Forbidden", "", "THE_KEY"),
         (404, "The model `m` does not exist.", "404 NotFoundError", "'m'"),
         (402, "", "", "THE_KEY"),
         (429, "You exceeded your current quota", "insufficient_quota", "THE_KEY"),
         (307, "", "", "base_url"),
-        (400, "Something we have never heard of", "", "takes no request"),
+        (403, "Your credit balance is too low", "", "quota"),
     ],
 )
 def test_what_no_waiting_mends(status: int, said: str, code: str, named: str) -> None:
@@ -30,6 +29,26 @@ def test_what_no_waiting_mends(status: int, said: str, code: str, named: str) ->
     assert failure.kind == "fatal"
     assert named in str(failure)
     assert "sk-" not in str(failure)
+
+
+@pytest.mark.parametrize(("status", "named"), [(403, "THE_KEY"), (400, "takes no request")])
+def test_what_may_be_of_the_key_or_of_one_request(status: int, named: str) -> None:
+    failure = of(status, "Something we have never heard of").failure
+    assert failure is not None
+    assert failure.kind == "refused"
+    assert named in str(failure)
+    assert "THE_KEY" not in failure.own
+
+
+def test_a_403_is_of_one_request_or_of_the_key_whatever_was_answered_before() -> None:
+    failure = of(403, "moderation", answered=True).failure
+    assert failure is not None
+    assert failure.kind == "refused"
+
+
+def test_who_was_sent_no_key_is_told_to_name_its_variable() -> None:
+    refusal = Refusal(401, "", "", None, "http://there/v1", "m", "")
+    assert "--set models.default.api_key_env=" in judged(refusal, frozenset()).said
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])

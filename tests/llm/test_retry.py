@@ -60,7 +60,7 @@ class Endpoint:
 
 async def ask(endpoint: Endpoint, limits: Limits | None = None, patience: Patience | None = None) -> str:
     limits = limits or Limits()
-    return await persist(endpoint, Limiter(limits), patience or Patience("there", limits), tokens=1)
+    return await persist(endpoint, Limiter(limits), patience or Patience("there", limits), tokens=1, digest=bytes)
 
 
 async def test_nine_failures_and_an_answer() -> None:
@@ -151,7 +151,7 @@ async def test_a_slow_answer_does() -> None:
     async def two() -> None:
         async with deadline(0.2):
             for _ in range(2):
-                await persist(slow, Limiter(Limits()), Patience("there", Limits()), tokens=1)
+                await persist(slow, Limiter(Limits()), Patience("there", Limits()), tokens=1, digest=bytes)
             await asyncio.sleep(0)
             raise AssertionError("0.3 s of answers fitted into 0.2 s")
 
@@ -173,7 +173,7 @@ async def test_calls_side_by_side_hold_one_clock() -> None:
     limits, patience = Limits(), Patience("there", Limits())
     async with deadline(0.1):
         endpoints = [Endpoint(Failure("busy", after=0.2)) for _ in range(5)]
-        await asyncio.gather(*(persist(e, Limiter(limits), patience, tokens=1) for e in endpoints))
+        await asyncio.gather(*(persist(e, Limiter(limits), patience, tokens=1, digest=bytes) for e in endpoints))
         await asyncio.sleep(0.02)
 
 

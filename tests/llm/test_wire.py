@@ -25,9 +25,8 @@ def test_the_whole_of_a_request() -> None:
     tree = body(REQUEST, 0)
     assert list(tree) == [
         "model", "messages", "temperature", "top_p", "max_completion_tokens", "seed", "tools", "tool_choice",
-        "parallel_tool_calls",
     ]  # fmt: skip
-    assert (tree["tool_choice"], tree["parallel_tool_calls"]) == ("auto", False)
+    assert tree["tool_choice"] == "auto"
     assert [m["role"] for m in tree["messages"]] == ["system", "user", "assistant", "tool"]
     function = {"name": "search", "arguments": '{"query":"a"}'}
     assert tree["messages"][2] == {
@@ -72,6 +71,15 @@ def test_a_named_choice_names_the_function() -> None:
     assert tree["tool_choice"] == {"type": "function", "function": {"name": "answer"}}
 
 
+@pytest.mark.parametrize(("choice", "several", "sent"), [
+    ("auto", True, None), ("auto", False, False), ("required", True, False), ("answer", True, False),
+    ("none", True, None),
+])  # fmt: skip
+def test_several_calls_a_turn_are_forbidden_only_where_one_is_planned(choice: str, several: bool, sent: Any) -> None:
+    request = REQUEST.model_copy(update={"tool_choice": choice, "parallel_calls": several})
+    assert body(request, 0).get("parallel_tool_calls") is sent
+
+
 def test_the_seed_is_of_the_run_and_the_rollout_and_of_nothing_else() -> None:
     more = REQUEST.model_copy(update={"messages": ASKED, "tool_choice": "answer"})
     assert body(REQUEST, 3)["seed"] == body(more, 3)["seed"] == wire_seed(3, 0)
@@ -98,7 +106,8 @@ def test_where_structured_output_is_refused_the_schema_is_told() -> None:
 
 @pytest.mark.parametrize("name", REFUSABLE)
 def test_what_is_refused_is_left_out(name: str) -> None:
-    request = REQUEST.model_copy(update={"output": VERDICT})
+    request = REQUEST.model_copy(update={"output": VERDICT, "parallel_calls": False})
+    assert name in (*body(request, 0), "strict")
     tree = body(request, 0, frozenset({name}))
     assert name not in tree
     assert f'"{name}"' not in orjson.dumps(tree.get("tools", [])).decode()

@@ -1,0 +1,89 @@
+"""Is anyone there? One cheap question to an endpoint before it is worked with, so that nobody waits to learn that a
+server was not started, or is still loading its weights.
+"""
+
+import asyncio
+import logging
+import time
+from functools import cache
+
+import httpx2
+
+from pipeline.errors import ProviderError
+from pipeline.llm import reply
+from pipeline.llm.base import LLM, Completion, Request
+from pipeline.llm.connection import Answer, Connections, ask
+from pipeline.llm.deadline import held
+from pipeline.llm.refusal import Refusal, judged
+from pipeline.llm.settings import ModelConfig
+from pipeline.redact import without
+
+logger = logging.getLogger(__name__)
+SECONDS = 4.0
+"""Within which an endpoint lists its models."""
+_AGAIN = 1.0
+_LOADING = (502, 503, 504)
+
+
+class Reached:
+    """Wraps a client: its endpoint is asked for once before the first call."""
+
+    def __init__(self, llm: LLM, config: ModelConfig, wait: float) -> None:
+        self._llm, self._config, self._wait = llm, config, wait
+        self._lock = asyncio.Lock()
+        self._there = False
+
+    async def complete(self, request: Request) -> Completion:
+        if not self._there:
+            with held():
+                async with self._lock:
+                    if not self._there:
+                        await reach(self._config, self._wait)
+                        self._there = True
+        return await self._llm.complete(request)
+
+
+async def reach(config: ModelConfig, wait: float) -> None:
+    """Raises ProviderError where the endpoint takes no calls, or will not take the key, within `wait` seconds."""
+    end = time.monotonic() + wait
+    if warning := config.key_warning():
+        _warn(warning)
+    with Connections(config).client() as client:
+        async with client:
+            told = False
+            while why := await _silent(client, config):
+                if time.monotonic() >= end:
+                    hint = "start it, or correct the address; --wait SECONDS waits for one that is still loading"
+                    raise ProviderError(f"{config.base_url} {why}: {hint}", then="stop")
+                if not told:
+                    told = True
+                    logger.warning("%s %s; waiting for it for up to %g s", config.base_url, why, wait)
+                await asyncio.sleep(min(_AGAIN, max(0.0, end - time.monotonic())))
+
+
+@cache
+def _warn(line: str) -> None:
+    """Once in a process, however often its endpoint is asked for."""
+    logger.warning("%s", line)
+
+
+async def _silent(client: httpx2.AsyncClient, config: ModelConfig) -> str:
+    """What keeps the endpoint from being asked, which may pass; empty where nothing does."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            answer = await ask(client, f"{config.base_url}/models")
+    except (TimeoutError, httpx2.TimeoutException):
+        return f"did not answer within {SECONDS:g} s"
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        said = without(str(error) or type(error).__name__, config.key(), f"[{config.key_name}]")
+        return f"cannot be reached ({' '.join(said.split())[:200]})"
+    _refuse(answer, config)
+    return f"answered {answer.status}" if answer.status in _LOADING else ""
+
+
+def _refuse(answer: Answer, config: ModelConfig) -> None:
+    """Not every gateway lists its models, and a key may be for calls alone: only a plain no is one."""
+    said = without(reply.complaint(answer.body)[0], config.key(), "")
+    if answer.status == 401 and "scope" not in said or 300 <= answer.status < 400:
+        refusal = Refusal(answer.status, "", "", None, config.base_url, config.model, config.key_name)
+        raise ProviderError(judged(refusal, frozenset()).said, then="stop")

@@ -1,0 +1,252 @@
+"""An endpoint that means harm, or is broken in a way that would hold a run up for ever, fill its memory or publish its
+key."""
+
+import asyncio
+import logging
+import resource
+import time
+import traceback
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.errors import ProviderError
+from pipeline.llm import retry
+from pipeline.llm.base import Completion, Finish, Request
+from pipeline.llm.connection import MOST_BYTES
+from pipeline.llm.openai import OpenAIModel
+from pipeline.llm.settings import Limits, ModelConfig
+from pipeline.types import Message
+from tests.chaos.faulty_server import PAGE, FaultyServer, Reply, Script
+
+KEY = "sk-canary-8f3a61"
+REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
+BAD = REQUEST.model_copy(update={"messages": (Message(role="user", content="bad"),)})
+GOOD: dict[str, Any] = {
+    "choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 2, "completion_tokens": 1},
+}
+MEMORY = 48 << 20
+"""That one call may take at most: an answer of 4 MB, and copies of it."""
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "BASE", 0.002)
+    monkeypatch.setenv("THE_KEY", KEY)
+
+
+def client(url: str, **limits: Any) -> OpenAIModel:
+    told = Limits(**{"timeout_seconds": 0.5, **limits})
+    return OpenAIModel(ModelConfig(provider="openai", model="m", base_url=url, api_key_env="THE_KEY", limits=told), 0)
+
+
+def only(bad: Reply) -> Script:
+    """Breaks on one request and answers all others."""
+    return lambda number, body: bad if "bad" in str(body["messages"]) else GOOD
+
+
+@pytest.mark.parametrize("bad", [Reply(502, PAGE), Reply(cut=-1), Reply(200, PAGE), Reply(wait=5)], ids=range(4))
+@pytest.mark.parametrize("alone", [True, False])
+async def test_a_request_that_alone_is_never_answered_is_left_out(bad: Reply, alone: bool) -> None:
+    """When it comes back from the queue; until then it may have been bad luck."""
+    async with FaultyServer(script=only(bad)) as server:
+        model = client(server.url, attempts=3, timeout_seconds=0.1, patience_seconds=0.01)
+        if not alone:
+            await model.complete(REQUEST)
+        with pytest.raises(ProviderError, match="3 times in a row") as caught:
+            await model.complete(BAD)
+        assert caught.value.then == "requeue"
+        assert (await model.complete(BAD)).finish is Finish.CONTENT_FILTER
+        asked = len(server.asked)
+        assert (await model.complete(BAD)).finish is Finish.CONTENT_FILTER
+        assert len([body for body in server.asked[asked:] if "bad" in str(body)]) == 1
+
+
+async def test_a_request_that_is_only_throttled_is_never_left_out() -> None:
+    async with FaultyServer(script=only(Reply(429))) as server:
+        model = client(server.url, attempts=3)
+        for _ in range(4):
+            with pytest.raises(ProviderError):
+                await model.complete(BAD)
+
+
+async def test_one_403_ends_its_own_request_and_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    """As moderation answers; whether it comes first or among others."""
+    moderated = Reply(403, orjson.dumps({"error": {"message": f"input was flagged {KEY}", "code": 403}}))
+    async with FaultyServer(script=only(moderated)) as server:
+        model = client(server.url)
+        finishes = [(await model.complete(request)).finish for request in (BAD, REQUEST, BAD, REQUEST)]
+    assert finishes == [Finish.CONTENT_FILTER, Finish.STOP] * 2
+    assert "answered 403" in caplog.text
+    assert KEY not in caplog.text
+
+
+@pytest.mark.parametrize("before", [0, 3])
+async def test_403_to_everything_is_the_key(before: int) -> None:
+    async with FaultyServer(script=lambda number, body: GOOD if number < before else Reply(403)) as server:
+        model = client(server.url)
+        for _ in range(before):
+            await model.complete(REQUEST)
+        with pytest.raises(ProviderError, match="environment variable THE_KEY") as caught:
+            await model.complete(REQUEST)
+    assert caught.value.then == "stop"
+
+
+@asynccontextmanager
+async def stream(head: str, chunk: bytes, *, pause: float = 0.0) -> AsyncIterator[str]:
+    """A server that answers with `chunk` again and again, until nobody reads it any more."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(f"HTTP/1.1 {head}\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+            while True:
+                writer.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+                await writer.drain()
+                await asyncio.sleep(pause)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    finally:
+        server.close()
+
+
+def peak() -> int:
+    """Bytes that this process has held at most so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+@pytest.mark.parametrize("size", [256 << 20, pytest.param(2 << 30, marks=pytest.mark.slow)])
+async def test_a_compressed_answer_is_unpacked_no_further_than_is_read_of_it(status: int, size: int) -> None:
+    pack = zlib.compressobj(1, wbits=zlib.MAX_WBITS | 16)
+    zeros = b"0" * (1 << 20)
+    packed = b"".join([*(pack.compress(zeros) for _ in range(size >> 20)), pack.flush()])
+    headers = (("Content-Encoding", "gzip"),)
+    async with FaultyServer(script=lambda number, body: Reply(status, packed, headers)) as server:
+        before = peak()
+        await ended(client(server.url, attempts=2, timeout_seconds=20))
+    assert peak() - before < MEMORY
+
+
+@pytest.mark.parametrize("head", ["200 X", "400 X", "500 X", "500 X\r\nContent-Encoding: gzip", "503 X"])
+async def test_an_endless_answer_is_read_no_further_than_its_limit(head: str) -> None:
+    async with stream(head, b"x" * (1 << 16)) as url:
+        before, began = peak(), time.monotonic()
+        await ended(client(url, attempts=2, timeout_seconds=6))
+    assert time.monotonic() - began < 5
+    assert peak() - before < MEMORY
+
+
+async def test_an_answer_of_a_byte_now_and_then_ends_with_the_time_limit() -> None:
+    for head in ("200 X", "500 X"):
+        async with stream(head, b"x", pause=0.02) as url:
+            began = time.monotonic()
+            await ended(client(url, attempts=1, timeout_seconds=0.3))
+            assert time.monotonic() - began < 2
+
+
+async def ended(model: OpenAIModel) -> None:
+    """Whatever comes of it: an answer that was cut off, or that the endpoint is amiss."""
+    try:
+        completion = await model.complete(REQUEST)
+    except ProviderError:
+        return
+    assert completion.finish is Finish.LENGTH
+
+
+def _always(answer: Reply, number: int, body: dict[str, Any]) -> Reply:
+    return answer
+
+
+async def test_a_compressed_answer_is_an_answer() -> None:
+    packed = zlib.compress(orjson.dumps(GOOD), wbits=zlib.MAX_WBITS | 16)
+    for coding in ("gzip", "GZIP", "x-gzip"):
+        answer = Reply(200, packed, (("Content-Encoding", coding),))
+        async with FaultyServer(script=partial(_always, answer)) as server:
+            assert (await client(server.url).complete(REQUEST)).message.content == "yes"
+            assert server.headers[0]["accept-encoding"] == "gzip"
+    assert len(packed) < MOST_BYTES
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+async def test_an_error_that_is_nested_too_deep_is_an_error_as_any_other(status: int) -> None:
+    deep = b'{"error": ' + b"[" * 1000 + b"]" * 1000 + b"}"
+    async with FaultyServer(script=lambda number, body: Reply(status, deep)) as server:
+        with pytest.raises(ProviderError):
+            await client(server.url, attempts=2).complete(REQUEST)
+
+
+PARTED = [KEY, f"\x1b[1m{KEY[:8]}\x1b[0m{KEY[8:]}", "\u200e".join(KEY), "\ufeff".join(KEY), "\x1b[0m".join(KEY)]
+
+
+CUT = KEY[:-1] + "\x1b]0;" + "x" * 4000
+
+
+@pytest.mark.parametrize("key", [*PARTED, "\u200b".join(KEY), "\x00".join(KEY), CUT], ids=range(8))
+@pytest.mark.parametrize("status", [200, 400, 401, 404, 500])
+async def test_a_key_in_an_error_is_not_shown_however_it_is_parted(status: int, key: str) -> None:
+    body = orjson.dumps({"error": {"message": f"no such thing: {key}", "code": key}})
+    async with FaultyServer(script=lambda number, _: Reply(status, body)) as server:
+        with pytest.raises(ProviderError) as caught:
+            await client(server.url, attempts=1).complete(REQUEST)
+    said = "".join(traceback.format_exception(caught.value))
+    assert KEY not in said
+    assert KEY[:-1] not in said
+
+
+def echoing(text: str) -> dict[str, Any]:
+    call = {"id": text, "type": "function", "function": {"name": "search", "arguments": orjson.dumps({"query": text})}}
+    call["function"]["arguments"] = call["function"]["arguments"].decode()  # type: ignore[index]
+    message = {"content": f"I was sent {text}", "reasoning": f"so {text}", "tool_calls": [call]}
+    return {"choices": [{"message": message, "finish_reason": "stop"}], "usage": {"prompt_tokens": 2}}
+
+
+async def said(tree: dict[str, Any]) -> Completion:
+    async with FaultyServer(script=lambda number, body: tree) as server:
+        return await client(server.url).complete(REQUEST)
+
+
+async def test_an_answer_that_repeats_the_key_is_kept_without_it(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        completion = await said(echoing(f"Bearer {KEY}"))
+    assert KEY not in completion.model_dump_json()
+    assert completion.message.content == "I was sent Bearer [api key]"
+    assert completion.message.tool_calls[0].arguments == '{"query":"Bearer [api key]"}'
+    assert "THE_KEY" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "key", [*PARTED[1:], "\x00".join(KEY), "\\u0073k" + KEY[2:], "\\".join(KEY), KEY[:4] + KEY + KEY[4:]],
+    ids=range(8),
+)  # fmt: skip
+async def test_an_answer_that_hides_the_key_is_no_answer(key: str) -> None:
+    completion = await said(
+        {"choices": [{"message": {"content": f'{{"reason": "{key}"}}'}}], "usage": {"prompt_tokens": 2}}
+    )
+    assert (completion.finish, completion.message) == (Finish.CONTENT_FILTER, Message(role="assistant"))
+    assert completion.usage.prompt_tokens == 2
+
+
+@pytest.mark.parametrize("key", ["EMPTY", "none", "a"])
+async def test_a_key_that_is_a_word_may_stand_in_an_answer(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THE_KEY", key)
+    assert (await said(echoing(key))).message.content == f"I was sent {key}"
+
+
+async def test_names_and_ids_of_calls_are_cut_short() -> None:
+    tree = echoing("x" * 3_000_000)
+    tree["choices"][0]["message"]["tool_calls"][0]["function"] = {"name": "y" * 3_000_000, "arguments": "{}"}
+    del tree["choices"][0]["message"]["content"], tree["choices"][0]["message"]["reasoning"]
+    tree["choices"][0]["message"]["tool_calls"][0]["id"] = "z"
+    (call,) = (await said(tree)).message.tool_calls
+    assert (len(call.name), call.arguments) == (200, "{}")
