@@ -4,7 +4,7 @@ Behind it stands the embedded model (or any other), read and written as the prod
 the messages that came over the wire: so the whole loop can be run through HTTP and compared with the one in process.
 `python -m tests.chaos.faulty_server NOTES [RATE [SEED]]` serves in a process of its own, prints its address and appends
 the digest of every request that it answered to NOTES; a RATE of `echo` answers 401 to everything, with the key that it
-was sent.
+was sent, and one of `repeat` says the key in every answer.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ import orjson
 
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import ProviderError
-from pipeline.llm.base import LLM
+from pipeline.llm.base import LLM, Completion, Request
 from pipeline.serve import wire
 from pipeline.serve.model import samples
-from pipeline.types import sha256
+from pipeline.types import ToolCall, sha256
 
 FAULTS = ("429", "429-after", "500", "502", "reset", "hang", "truncated", "html", "shape")
 SAMPLES = samples(0)
@@ -154,11 +154,36 @@ def echo(server: FaultyServer) -> Script:
     return script
 
 
+class Repeating:
+    """The embedded model, which in every call says the key that its server was sent, and at times hides it."""
+
+    def __init__(self, server: FaultyServer) -> None:
+        self._server, self._inner = server, EmbeddedModel()
+
+    async def complete(self, request: Request) -> Completion:
+        completion = await self._inner.complete(request)
+        key, number = self._server.headers[-1]["authorization"].split()[-1], len(self._server.asked)
+        said = "\x1b[0m".join(key) if number % 97 == 60 else key
+        message = completion.message
+        calls = tuple(self._marked(call, key) if number % 19 == 0 else call for call in message.tool_calls)
+        content = message.content if message.content.startswith("{") else f"{message.content} {said}"
+        message = message.model_copy(update={"content": content, "tool_calls": calls})
+        return completion.model_copy(update={"message": message})
+
+    def _marked(self, call: ToolCall, key: str) -> ToolCall:
+        arguments = call.arguments
+        if call.name == "search":
+            arguments = arguments.replace('"query":"', f'"query":"{key} ').replace('"query": "', f'"query": "{key} ')
+        return call.model_copy(update={"id": f"{call.id}-{key}", "arguments": arguments})
+
+
 async def serve(notes: Path, rate: str = "0", seed: str = "0") -> None:
     file = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    async with FaultyServer(rate=0 if rate == "echo" else float(rate), seed=int(seed)) as server:
+    async with FaultyServer(rate=0 if rate in ("echo", "repeat") else float(rate), seed=int(seed)) as server:
         server.answered = lambda body: void(os.write(file, digest(body).encode() + b"\n"))
         server.script = echo(server) if rate == "echo" else None
+        if rate == "repeat":
+            server.model = Repeating(server)
         print(server.url, flush=True)
         await asyncio.Event().wait()
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
+from pipeline.llm.reply import KEY_MARK
 from pipeline.store.journal import Journal, encode
 
 ROOT = Path(__file__).parents[2]
@@ -110,6 +111,48 @@ def test_a_server_that_shows_the_key_to_everybody_does_not_make_us_show_it(tmp_p
     assert KEY not in said
     assert "CANARY_KEY" in said.splitlines()[-1]
     assert [path for path, text in everything_but_cache(tmp_path / "out") if KEY in text] == []
+
+
+def test_a_server_that_says_the_key_in_every_answer_does_not_make_us_publish_it(tmp_path: Path) -> None:
+    with serving(tmp_path / "notes", "repeat") as url:
+        code, said = finished(start(url, tmp_path / "out", "--debug", "--seeds", "10"))
+    assert code == 0, said
+    assert KEY not in said
+    texts = list(everything(tmp_path / "out"))
+    assert [path for path, text in texts if KEY in text] == []
+    assert {".jsonl", ".sqlite", ".parquet"} <= {path.suffix for path, text in texts if KEY_MARK in text}
+    assert {"README.md", "report.html"} <= {path.name for path, _ in texts}
+
+
+GUARDED = """
+import sys
+
+def dialled(event, arguments):
+    if event == "socket.connect" and isinstance(arguments[1], tuple):
+        print("dialled", *arguments[1][:2], file=sys.stderr)
+    elif event == "socket.getaddrinfo":
+        print("looked up", arguments[0], file=sys.stderr)
+
+sys.addaudithook(dialled)
+from pipeline.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_nobody_is_dialled_but_the_endpoint_of_the_configuration(tmp_path: Path) -> None:
+    with serving(tmp_path / "notes") as url:
+        command = [sys.executable, "-c", GUARDED, "generate", "tiny", "--model", "openai:embedded", "--base-url", url]
+        # Where another address was taken from the surroundings, it would be this one.
+        elsewhere = dict.fromkeys(("HTTP_PROXY", "http_proxy", "OPENAI_BASE_URL"), "http://127.0.0.1:1")
+        done = subprocess.run(
+            [*command, *SETTINGS, "--out", str(tmp_path / "out")], cwd=ROOT, env={**os.environ, **elsewhere},
+            capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = {line for line in done.stderr.splitlines() if line.startswith(("dialled", "looked up"))}
+    host, port = url.split("/")[2].split(":")
+    assert f"dialled {host} {port}" in told
+    assert told <= {f"dialled {host} {port}", f"looked up {host}"}
 
 
 def everything_but_cache(folder: Path) -> Iterator[tuple[Path, str]]:

@@ -1,5 +1,7 @@
 """A user's mistake is one line that says what to do, and exit code 2; it leaves nothing behind."""
 
+import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -109,3 +111,19 @@ def test_no_option_of_a_command_is_out_of_reach_of_its_mistakes() -> None:
         (command.name or command.callback.__name__).replace("_", "-") for command in application.app.registered_commands
     }  # type: ignore[union-attr]
     assert commands - named == {"doctor"}
+
+
+def test_an_endpoint_that_is_not_there_is_told_before_any_work(
+    digsite: Digsite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    for command in ("generate tiny --no-flow", "pilot tiny", "preview tiny", "generate tiny --no-flow --wait 0.1"):
+        began = time.monotonic()
+        said = digsite(*command.split(), "--model", "openai:m", "--base-url", url)
+        assert time.monotonic() - began < 5
+        assert said.code == 1
+        assert "cannot be reached" in said.err.splitlines()[-1]
+        assert "reading" not in said.err
+        assert list(tmp_path.iterdir()) == []

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.llm import reach
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.run import prepare
 from pipeline.types import Message, Usage
@@ -22,7 +23,11 @@ def chat(monkeypatch: pytest.MonkeyPatch) -> None:
         usage = Usage(calls=1, prompt_tokens=20_000, completion_tokens=10)
         return Completion(message=Message(role="assistant", content="Hm."), finish=Finish.STOP, usage=usage)
 
+    async def there(*_: object) -> str:
+        return ""
+
     monkeypatch.setattr(prepare, "client", lambda model, seed: ScriptedLLM(say))
+    monkeypatch.setattr(reach, "_silent", there)
 
 
 def test_a_model_that_asks_nothing_is_to_be_examined(digsite: Digsite, tmp_path: Path) -> None:
