@@ -9,6 +9,7 @@ import asyncio
 import os
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from urllib.parse import urldefrag
 from weakref import WeakKeyDictionary
@@ -26,10 +27,14 @@ from pipeline.retrieval.settings import TOKEN_ENV, RetrievalConfig
 from pipeline.types import Hit, Passage
 
 ATTEMPTS = 6
-_TIMEOUT = httpx2.Timeout(60.0, connect=5.0)
+_SECONDS = 60.0
+"""For one answer to arrive, whole."""
+_CONNECT = 5.0
 _MOST_QUERIES, _MOST_HITS = 256, 1000
 """Of one request."""
 _MOST_BYTES = 64 << 20
+_MOST_COMPLAINT = 64 << 10
+"""Bytes read of an answer that is an error."""
 _CONNECTIONS = 64
 
 
@@ -71,13 +76,9 @@ class HttpRetriever(Passages):
         self._url = urldefrag(address).url
         self._corpus = corpus.manifest.name
         self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = WeakKeyDictionary()
-        with httpx2.Client(timeout=_TIMEOUT) as client:
-            title = corpus.passages[0].title
-            try:
-                answer = client.post(self._url, json=_asked([title], 1), headers=_headers())
-                self._read(answer.status_code, answer.content, [title], 1)
-            except (_Passing, httpx2.HTTPError) as error:
-                raise self._failed(error) from error
+        # A loop of its own: this may be called where one runs.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, self._probe(corpus.passages[0].title)).result()
 
     async def search(self, query: str, k: int) -> list[Hit]:
         return (await self.search_many([query], k))[0]
@@ -101,7 +102,7 @@ class HttpRetriever(Passages):
             for attempt in range(ATTEMPTS):
                 began = time.monotonic()
                 try:
-                    hits = await self._once(queries, k)
+                    hits = await self._once(self._client(), queries, k)
                 except (_Passing, httpx2.HTTPError) as error:
                     if attempt == ATTEMPTS - 1:
                         raise self._failed(error) from error
@@ -111,21 +112,38 @@ class HttpRetriever(Passages):
                     return hits
         raise AssertionError("unreachable")
 
-    async def _once(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+    async def _probe(self, query: str) -> None:
+        async with _opened() as client:
+            try:
+                await self._once(client, [query], 1)
+            except (_Passing, httpx2.HTTPError) as error:
+                raise self._failed(error) from error
+
+    async def _once(self, client: httpx2.AsyncClient, queries: Sequence[str], k: int) -> list[list[Hit]]:
         raw = bytearray()
-        async with self._client().stream("POST", self._url, json=_asked(queries, k), headers=_headers()) as answer:
-            async for chunk in answer.aiter_bytes():
-                raw += chunk
-                if len(raw) > _MOST_BYTES:
-                    raise RetrievalError(f"{self._url} sent more than {_MOST_BYTES >> 20} MiB for one request")
+        try:
+            async with (
+                asyncio.timeout(_SECONDS),
+                client.stream("POST", self._url, json=_asked(queries, k), headers=_headers()) as answer,
+            ):
+                if answer.headers.get("content-encoding", "identity") != "identity":
+                    raise RetrievalError(f"{self._url} compresses its answers, which is not asked for; turn that off")
+                most = _MOST_BYTES if answer.status_code == 200 else _MOST_COMPLAINT
+                async for chunk in answer.aiter_raw():
+                    raw += chunk
+                    if len(raw) > most:
+                        break
+        except TimeoutError:
+            raise _Passing(f"no whole answer within {_SECONDS:.0f} s") from None
+        if answer.status_code == 200 and len(raw) > most:
+            raise RetrievalError(f"{self._url} sent more than {_MOST_BYTES >> 20} MiB for one request")
         return self._read(answer.status_code, bytes(raw), queries, k)
 
     def _client(self) -> httpx2.AsyncClient:
         """A client belongs to one event loop."""
         loop = asyncio.get_running_loop()
         if loop not in self._lines:
-            limits = httpx2.Limits(max_connections=_CONNECTIONS)
-            self._lines[loop] = httpx2.AsyncClient(timeout=_TIMEOUT, limits=limits)
+            self._lines[loop] = _opened()
         return self._lines[loop]
 
     def _read(self, status: int, raw: bytes, queries: Sequence[str], k: int) -> list[list[Hit]]:
@@ -134,8 +152,7 @@ class HttpRetriever(Passages):
         if status in (401, 403):
             raise RetrievalError(f"{self._url} wants a token: put it into the environment variable {TOKEN_ENV}")
         if status != 200:
-            said = " ".join(clean(raw[:300].decode(errors="replace")).split())
-            raise RetrievalError(f"{self._url} answered {status}: {said}")
+            raise RetrievalError(f"{self._url} answered {status}: {_plain(raw.decode(errors='replace'))}")
         try:
             reply = _REPLY.validate_json(raw)
         except ValidationError as error:
@@ -162,16 +179,32 @@ class HttpRetriever(Passages):
         named = [self.by_id[key]] if key in self.by_id else self.by_document.get(key, [])
         if not named:
             raise RetrievalError(
-                f"{self._url} returned '{clean(key)[:80]}', which the corpus '{self._corpus}' does not hold; its index "
-                "must be built over the lines of 'digsite corpus passages', or over the same documents"
+                f"{self._url} returned '{_plain(key)[:80]}', which the corpus '{self._corpus}' does not hold; its "
+                "index must be built over the lines of 'digsite corpus passages', or over the same documents"
             )
         if known := [passage for passage in named if _flat(passage.text) in text]:
             return known
-        raise RetrievalError(f"{self._url} has another text for '{clean(key)[:80]}' than the corpus '{self._corpus}'")
+        raise RetrievalError(f"{self._url} has another text for '{_plain(key)[:80]}' than the corpus '{self._corpus}'")
 
     def _failed(self, error: Exception) -> RetrievalError:
-        why = str(error) if isinstance(error, _Passing) else f"{type(error).__name__}: {clean(str(error))[:200]}"
+        why = str(error) if isinstance(error, _Passing) else f"{type(error).__name__}: {_plain(str(error))[:200]}"
         return RetrievalError(f"no retriever answers at {self._url} ({why})")
+
+
+def _opened() -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(_SECONDS, connect=_CONNECT),
+        limits=httpx2.Limits(max_connections=_CONNECTIONS),
+        # What is compressed may unpack to anything.
+        headers={"Accept-Encoding": "identity"},
+    )
+
+
+def _plain(text: str) -> str:
+    """Text of a server for a user: one short line without escapes, and without the token, which it may echo."""
+    line = " ".join(clean(text).split())
+    token = _token()
+    return (line.replace(token, f"[{TOKEN_ENV}]") if token else line)[:300]
 
 
 def _asked(queries: Sequence[str], k: int) -> dict[str, object]:
@@ -179,8 +212,12 @@ def _asked(queries: Sequence[str], k: int) -> dict[str, object]:
 
 
 def _headers() -> dict[str, str]:
-    token = os.environ.get(TOKEN_ENV, "").strip()
+    token = _token()
     return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def _token() -> str:
+    return os.environ.get(TOKEN_ENV, "").strip()
 
 
 def _flat(text: str) -> str:

@@ -1,10 +1,13 @@
 """A foreign index: what is made of its answers, and of a server that does not answer or answers something else."""
 
 import asyncio
+import resource
+import socket
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import orjson
@@ -103,6 +106,85 @@ def test_what_is_asked_is_search_r1s_request(tiny: Corpus, monkeypatch: pytest.M
 def test_a_server_that_is_not_what_it_should_be_is_told_at_once(tiny: Corpus, answer: Answer, said: str) -> None:
     with server(answer) as url, pytest.raises(RetrievalError, match=said):
         HttpRetriever(tiny, url)
+
+
+@contextmanager
+def raw_server(head: bytes, chunk: bytes, pause: float) -> Iterator[str]:
+    """Sends the head and then the chunk without end, with pauses."""
+
+    def endless(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.recv(1 << 16)
+            connection.sendall(b"HTTP/1.1 " + head + b"\r\n\r\n")
+            while not stopped.wait(pause):
+                connection.sendall(chunk)
+
+    def accepting() -> None:
+        with suppress(OSError):
+            while True:
+                Thread(target=endless, args=(listening.accept()[0],), daemon=True).start()
+
+    stopped = Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        Thread(target=accepting, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/retrieve"
+        finally:
+            stopped.set()
+
+
+def bomb() -> bytes:
+    """64 MiB of blanks, 100 times, in 64 kB."""
+    packer = zlib.compressobj(9, wbits=31)
+    return packer.compress(b" " * (64 << 20)) + packer.flush()
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (b"200 OK", "sent more than 64 MiB"),
+        (b"400 No", "answered 400: x"),
+        (b"503 No", "it answered 503"),
+        (b"200 OK\r\nContent-Encoding: gzip", "compresses its answers"),
+        (b"500 No\r\nContent-Encoding: gzip", "compresses its answers"),
+    ],
+)
+def test_an_answer_without_end_is_cut(tiny: Corpus, head: bytes, said: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    chunk = bomb() if b"gzip" in head else b"x" * (1 << 20)
+    with raw_server(head, chunk, 0) as url, pytest.raises(RetrievalError, match=said):
+        HttpRetriever(tiny, url)
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10 < 300
+
+
+@pytest.mark.parametrize("head", [b"200 OK", b"500 No", b"200 OK\r\nContent-Length: 9"])
+def test_an_answer_that_trickles_is_given_up(tiny: Corpus, monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
+    monkeypatch.setattr(http, "_SECONDS", 0.5)
+    with raw_server(head, b" ", 0.1) as url, pytest.raises(RetrievalError, match="no whole answer within"):
+        HttpRetriever(tiny, url)
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        lambda token: (400, f"bad header: Bearer {token}".encode()),
+        lambda token: (400, "".join(f"{letter}\u200e\x1b[1m" for letter in token).encode()),
+        lambda token: (400, b"x" * 290 + token.encode()),
+        lambda token: (200, {"result": [[{"document": {"id": token, "contents": "x"}, "score": 1}]]}),
+    ],
+)
+def test_a_token_that_a_server_echoes_is_not_shown(
+    tiny: Corpus, monkeypatch: pytest.MonkeyPatch, echo: Callable[[str], tuple[int, Any]]
+) -> None:
+    monkeypatch.setenv("DIGSITE_TOKEN", "hunter2-and-more")
+    with server(lambda body: echo("hunter2-and-more")) as url, pytest.raises(RetrievalError) as caught:
+        HttpRetriever(tiny, url)
+    assert "hunter2" not in str(caught.value)
+
+
+async def test_it_opens_where_a_loop_runs_already(tiny: Corpus) -> None:
+    with server(result((BRIDGE, text(tiny, BRIDGE), 1.0))) as url:
+        assert await HttpRetriever(tiny, url).search("x", 5)
 
 
 def test_nobody_at_the_address_is_told_at_once(tiny: Corpus) -> None:
