@@ -11,44 +11,58 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from uuid import UUID
 
 from prefect import flow, task
 from prefect.artifacts import (
-    acreate_link_artifact,
+    acreate_markdown_artifact,
     acreate_progress_artifact,
     acreate_table_artifact,
     aupdate_progress_artifact,
 )
 from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+from prefect.states import Failed
 
+from pipeline.cli import publish
 from pipeline.cli.progress import Progress, Tally
 from pipeline.cli.stages import Job
 from pipeline.config import RunConfig, build
-from pipeline.errors import BudgetExceeded
+from pipeline.errors import BudgetExceeded, UsageError
+from pipeline.report.card import code, fence
 from pipeline.run import Run, RunResult
+from pipeline.types import Status
 
 logger = logging.getLogger(__name__)
 PER_WORKER = 16
 """Seeds in a batch for each at work: a batch ends with its slowest seed, and until then the endpoint idles."""
 EVERY = 3.0
 """Seconds between two updates of the progress artifact."""
+SHOWN = 3
+"""Questions in the report artifact."""
 _given: ContextVar[Job | None] = ContextVar("job", default=None)
 
 
 async def run(job: Job, config: Path) -> RunResult:
     """The job of a command, as a flow run; `config` is the file of its settings."""
     _given.set(job)
-    return await generate(str(config))
+    result = await generate(str(config))
+    assert isinstance(result, RunResult)  # noqa: S101 - it reads no settings where a job is given
+    return result
 
 
 @flow(name="digsite-generate", persist_result=False)
-async def generate(config: str) -> RunResult:
+async def generate(config: str) -> RunResult | State[RunResult]:
     """Make the pairs that the file of settings at `config` (TOML, or a run's own JSON) asks for."""
     if (job := _given.get()) is not None:
         return await _stages(job)
-    settings = read(Path(config))
+    try:
+        settings = read(Path(config))
+    except UsageError as error:
+        # Raised, it would be a page of Prefect's own code in the log of a night.
+        return Failed(message=str(error))
     with Progress(Tally(pairs=settings.how.pairs, seeds=settings.how.seeds)) as progress:
         job = Job(settings, progress)
         try:
@@ -60,6 +74,12 @@ async def generate(config: str) -> RunResult:
 
 
 def read(path: Path) -> RunConfig:
+    """Raises UsageError where there are no settings at `path`, or they are none."""
+    if not path.is_file():
+        raise UsageError(
+            f"no file of settings at {path.absolute()}: the flow's `config` is the path of a TOML file, such as "
+            "docs/nightly.toml, or of a run's JSON, as its worker sees it"
+        )
     return RunConfig.model_validate_json(path.read_bytes()) if path.suffix == ".json" else build(file=path)
 
 
@@ -73,6 +93,7 @@ async def _stages(job: Job) -> RunResult:
         await stage("report", job.report)
         result = run.result()
     await _noted(_funnel(result))
+    await _noted(_report(job, result))
     if spent:
         raise spent
     return result
@@ -141,8 +162,19 @@ async def _funnel(result: RunResult) -> None:
     counts = {"planned": result.planned, "accepted": result.accepted, **result.reasons}
     rows = [{"seeds": name, "count": count} for name, count in counts.items()]
     await acreate_table_artifact(table=rows, key="digsite-funnel", description=str(result.folder))
-    report = (result.folder / "report.html").resolve()
-    await acreate_link_artifact(link=report.as_uri(), link_text="report", key="digsite-report")
+
+
+async def _report(job: Job, result: RunResult) -> None:
+    """What can be read in Prefect's own pages, which follow no link to a file."""
+    accepted = (one for one in publish.records(job.folder, job.config) if one.status is Status.ACCEPTED)
+    drafts = [record.last.draft for record in islice(accepted, SHOWN) if record.last and record.last.draft]
+    lines = [
+        f"{result.accepted:,} of {result.planned:,} seeds were accepted. The report is on the machine that made it:",
+        fence(str((result.folder / "report.html").resolve())),
+        *(fence(f"Question: {draft.question}\nAnswer:   {draft.answer}") for draft in drafts),
+        f"Made with {code(job.config.models.names())}.",
+    ]
+    await acreate_markdown_artifact(markdown="\n\n".join(lines), key="digsite-report")
 
 
 async def _noted(artifact: Awaitable[object]) -> object:

@@ -4,9 +4,13 @@ Prefect starts such a server by itself, but in our process group, where a Ctrl-C
 prints tracebacks on its way out, and a killed parent leaves it behind. This one has a session of its own and reads
 its standard input, whose end is ours. Everything that it keeps is in `home`; nothing of the user's is touched. Who has
 set PREFECT_API_URL has a server: then there is nothing to start here.
+
+It knows settings and paths, so it answers nobody else: a password that only we and it know, no other name of this
+machine than 127.0.0.1, and no page of another origin.
 """
 
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -27,6 +31,7 @@ QUIET = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
 }
 _START_SECONDS = 120.0
+_HOST = "127.0.0.1"
 
 
 class Server:
@@ -67,9 +72,13 @@ class Server:
 
     def _start(self) -> None:
         os.environ["PREFECT_HOME"] = str(self._home)
-        os.environ["NO_PROXY"] = ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1"]))
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{listening.getsockname()[1]}/api"
+        os.environ["NO_PROXY"] = ",".join(filter(None, [os.environ.get("NO_PROXY"), _HOST]))
+        os.environ["PREFECT_API_AUTH_STRING"] = os.environ["PREFECT_SERVER_API_AUTH_STRING"] = (
+            f"digsite:{secrets.token_urlsafe(32)}"
+        )
+        with socket.create_server((_HOST, 0)) as listening:
+            own = f"http://{_HOST}:{listening.getsockname()[1]}"
+            os.environ.update(PREFECT_API_URL=f"{own}/api", PREFECT_SERVER_CORS_ALLOWED_ORIGINS=own)
             self._child = subprocess.Popen(  # noqa: S603 - our own module
                 [sys.executable, "-m", "flows.server", str(listening.fileno())],
                 stdin=subprocess.PIPE,
@@ -99,10 +108,11 @@ def _serve(handle: int) -> None:
     os.environ.update(PREFECT_LOGGING_LEVEL="ERROR", PREFECT_LOGGING_INTERNAL_LEVEL="ERROR")
     os.environ.pop("PREFECT_API_URL", None)
     import uvicorn
+    from prefect.server.api.server import create_app
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-    config = uvicorn.Config(
-        "prefect.server.api.server:create_app", factory=True, log_level="error", lifespan="on", access_log=False
-    )
+    app = TrustedHostMiddleware(create_app(), allowed_hosts=[_HOST])
+    config = uvicorn.Config(app, log_level="error", lifespan="on", access_log=False)
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=handle)])
 
 

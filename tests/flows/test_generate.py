@@ -64,11 +64,17 @@ def test_the_flow_gives_the_same_bytes_as_no_flow_and_leaves_no_server(tmp_path:
 def prefect_keeps_a_path_and_artifacts(database: Path) -> None:
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as opened:
         ((parameters, state),) = opened.execute("SELECT parameters, state_name FROM flow_run").fetchall()
+        ((kind, report),) = opened.execute("SELECT type, data FROM artifact WHERE key = 'digsite-report'").fetchall()
         keys = {key for (key,) in opened.execute("SELECT key FROM artifact WHERE key IS NOT NULL")}
     assert state == "Completed"
     assert list(orjson.loads(parameters)) == ["config"]
     assert config.RunConfig.model_validate_json(Path(orjson.loads(parameters)["config"]).read_bytes()).seed == 0
     assert keys == {"digsite-progress", "digsite-funnel", "digsite-report"}
+    page = orjson.loads(report)
+    assert (kind, page.count("Question: "), "file://" in page) == ("markdown", 3, False)
+    assert re.search(r"\d+ of 6 seeds were accepted", page)
+    (path,) = re.findall(r"```text\n(/.*report.html)\n```", page)
+    assert Path(path).is_file()
 
 
 def test_the_nightly_deployment_names_a_flow_and_settings_that_are_there() -> None:
@@ -114,6 +120,8 @@ server = Server(Path(sys.argv[2]))
 server.start()
 from flows.generate import generate, read, run
 server.wait()
+for missing in ("nosuch.toml", "nosuch.json"):
+    print("missing", asyncio.run(generate(missing, return_state=True)).message)
 print("night", asyncio.run(generate(sys.argv[1])).complete)
 settings = read(Path(sys.argv[1]))
 try:
@@ -129,5 +137,9 @@ def test_a_used_up_budget_ends_a_night_well_and_a_command_with_its_error_after_a
     settings.write_text(f'corpus.name = "tiny"\nretrieval.retriever = "bm25"\n{how}\n')
     done = python("-c", NIGHTS, settings, tmp_path / ".prefect")
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(r"night False\ncommand the budget is used up: .* --budget-tokens; .*\n", done.stdout)
+    for line in done.stdout.splitlines()[:2]:
+        assert re.fullmatch(r"missing no file of settings at /.*/nosuch.(toml|json): the flow's `config` is .*", line)
+    assert not re.search("UsageError|FileNotFoundError", done.stderr)  # it is not raised
+    nights = "".join(done.stdout.splitlines(keepends=True)[2:])
+    assert re.fullmatch(r"night False\ncommand the budget is used up: .* --budget-tokens; .*\n", nights)
     assert {"dataset", "report.html"} <= {path.name for path in (tmp_path / "tiny/latest").iterdir()}

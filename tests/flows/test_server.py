@@ -1,11 +1,14 @@
 """The server of a command: it dies with its parent, and says why where it does not start."""
 
+import base64
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -19,7 +22,11 @@ from pathlib import Path
 from flows.server import Server
 server = Server(Path(sys.argv[1]))
 server.start()
-print(server._child.pid if server._child else 0, os.environ["PREFECT_API_URL"], flush=True)
+auth = os.environ.get("PREFECT_API_AUTH_STRING", "") if sys.argv[2] == "auth" else ""
+print(server._child.pid if server._child else 0, os.environ["PREFECT_API_URL"], auth, flush=True)
+if sys.argv[2] == "auth":
+    server.wait()
+    print("ready", flush=True)
 if sys.argv[2] == "wait":
     try:
         server.wait()
@@ -69,6 +76,37 @@ def test_who_has_a_server_keeps_it_and_hears_where_it_does_not_answer(tmp_path: 
     assert "PREFECT_API_URL" in said
     process.communicate()
     assert not (tmp_path / "home").exists()
+
+
+def asked(url: str, method: str, data: bytes | None = None, **headers: str) -> tuple[int, str, bytes]:
+    """The status, which origin may read the answer, and the answer."""
+    given = {"Content-Type": "application/json", **headers}
+    request = urllib.request.Request(url, data, given, method=method)
+    try:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20) as answer:
+            return answer.status, answer.headers.get("Access-Control-Allow-Origin", ""), answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers.get("Access-Control-Allow-Origin", ""), error.read()
+
+
+def test_it_answers_nobody_but_the_command(tmp_path: Path) -> None:
+    process = parent(tmp_path, "auth")
+    _, url, auth = first_line(process)
+    assert first_line(process) == ["ready"]
+    ours = {"Authorization": "Basic " + base64.b64encode(auth.encode()).decode()}
+    evil = {"Origin": "http://evil.example"}
+    preflight = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+    try:
+        for method, path, data in (("GET", "/admin/settings", None), ("POST", "/flow_runs/filter", b"{}")):
+            status, origin, answer = asked(url + path, method, data, **evil)
+            assert (status, origin, b"home" in answer) == (401, "", False)
+            status, origin, answer = asked(url + path, method, data, **ours, Host="evil.example")
+            assert (status, origin, b"home" in answer) == (400, "", False)
+            assert asked(url + path, method, data, **ours)[0] == 200
+            assert asked(url + path, method, data, **ours, **evil)[1] == ""
+        assert asked(url + "/flow_runs/filter", "OPTIONS", None, **evil, **preflight)[:2] == (400, "")
+    finally:
+        process.communicate()
 
 
 @pytest.mark.slow
