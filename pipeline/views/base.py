@@ -1,5 +1,6 @@
 """What every view is, and what all of them share: which records they take and which rollouts stand for one."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
@@ -10,6 +11,7 @@ from pipeline import chat, registry, shipped
 from pipeline.agents.environment import Environment
 from pipeline.types import Message, Record, Rollout, Status, Verdict
 
+_PART = re.compile(r"^from pipeline\.shipped\.(\w+) import .+\n", re.MULTILINE)
 INCLUDES = ("below_target", "beyond_solver", "always_solved")
 """What `include` may add: confirmed pairs below their target, those that only a solver of `digsite remeasure` solved,
 and to `rl_*` questions that every rollout solved."""
@@ -72,8 +74,9 @@ def withheld(view: View, redistribute: str) -> bool:
 
 
 def shipped_file(name: str) -> str:
-    """The text of a file of `pipeline.shipped`."""
-    return (Path(shipped.__file__).parent / name).read_text(encoding="utf-8")
+    """The text of a file of `pipeline.shipped`, with what it imports from there in its place: it has to stand alone."""
+    text = (Path(shipped.__file__).parent / name).read_text(encoding="utf-8")
+    return _PART.sub(lambda part: shipped_file(f"{part[1]}.py"), text)
 
 
 def taken(record: Record, include: tuple[str, ...] = ()) -> bool:

@@ -21,7 +21,7 @@ def row(view, record):
 
 def wrongly_told(record):
     """All of its rollouts give an answer that only a judge accepts."""
-    longer = tuple(r.model_copy(update={"answer": f"in {r.answer}"}) for r in record.confirmation)
+    longer = tuple(r.model_copy(update={"answer": f"possibly {r.answer}"}) for r in record.confirmation)
     last = record.rounds[-1]
     last = last.model_copy(update={"rollouts": tuple(r.model_copy(update={"answer": "so"}) for r in last.rollouts)})
     return record.model_copy(update={"confirmation": longer, "rounds": (last,)})
