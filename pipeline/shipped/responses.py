@@ -7,9 +7,9 @@ from typing import Any
 
 _THOUGHTS = frozenset("think thinking thought thoughts reasoning reflection scratchpad analysis seed:think".split())
 _OUTPUTS = frozenset(
-    "tool_response tool_responses tool_result tool_results tool_output tool_outputs information "
-    "observation observations result results search_result search_results function_response function_result function_results "
-    "output document documents".split()
+    "tool_response tool_responses tool_result tool_results tool_output tool_outputs information observation result "
+    "observations results search_result search_results function_response function_result function_results output "
+    "document documents".split()
 )
 _WRAPPERS = _THOUGHTS | _OUTPUTS | {"search"}
 _FORMATTING = frozenset("b i em strong u p br div span font center big small mark final final_answer".split())
