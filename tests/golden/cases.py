@@ -1,0 +1,75 @@
+"""The cases of the scripted runs: what is done in each, and how it must end."""
+
+from typing import Any
+
+from pipeline.types import Passage
+from tests.golden.outcomes import EVAL, TOLD, TRAIN, Case, Solves
+
+
+def hops(place: int, **changed: Any) -> dict[str, Any]:
+    """The draft with another hop at that place."""
+    whole = TRAIN.draft()["hops"]
+    return TRAIN.draft(hops=[*whole[:place], {**whole[place], **changed}, *whole[place + 1 :]])
+
+
+def cited(passage: Passage) -> dict[str, str]:
+    return {"passage_id": passage.shown_id, "quote": passage.text.split(". ", 1)[1]}
+
+
+def some(odd: dict[int, int | str]) -> Solves:
+    """Those samples end so, the others with the right answer."""
+    return lambda past, sample: odd.get(sample, 3)
+
+
+NAMED = TRAIN.draft(question="Ada Holm of Vessby directed Lantern Bay: when was the home town settled?")
+FIRST: dict[str, Case] = {
+    "accepted": Case(),
+    "accepted_eval": Case(drafts=(EVAL.draft(),), chain=EVAL),
+    "accepted_when_revised": Case(
+        causes=("superficial", "over_specified"), solves=lambda past, sample: [2, 1, 3, 3][past]
+    ),
+    "odd_rollouts": Case(solves=some({5: "cut", 6: "context", 7: "tokens"})),
+    "odder_rollouts": Case(solves=some({5: "budget", 6: "turns", 7: -3})),
+    "no_draft": Case(("rejected", "no_draft"), ("generator_error",), (TRAIN.draft(question="", hops=[]),)),
+    "no_proposal": Case(("rejected", "no_draft"), ("generator_error",), ("I cannot think of one.",)),
+    "false_quote": Case(("rejected", "generator_error"), ("generator_error",) * 3, (hops(1, quote="She came."),)),
+    "not_answerable": Case(("rejected", "generator_error"), ("generator_error",) * 3, reads=lambda passages: "1999"),
+    "prior_knowledge": Case(("rejected", "prior_knowledge"), ("prior_knowledge",) * 3, reads=lambda passages: "right"),
+    "leave_one_out": Case(
+        ("rejected", "superficial"), ("superficial",) * 3, reads=lambda passages: "right" if passages > 1 else ""
+    ),
+    "over_specified": Case(("rejected", "over_specified"), ("over_specified",) * 3, (NAMED,)),
+    "co_located": Case(("rejected", "co_located"), ("co_located",) * 3, (hops(1, **cited(TOLD)),)),
+    "query_collapse": Case(
+        ("rejected", "query_collapse"),
+        ("query_collapse",) * 3,
+        (hops(0, sub_question="Who directed Lantern Bay, by the Tarn at Vessby, founded by Vessby's monks?"),),
+    ),
+    "superficial": Case(("rejected", "superficial"), ("superficial",) * 3, solves=lambda past, sample: 2),
+    "ambiguous": Case(("rejected", "ambiguous"), ("ambiguous",) * 3, solves=lambda past, sample: -3, fits=True),
+    "beyond_solver": Case(
+        ("rejected", "beyond_solver"),
+        ("retrieval_miss", "solver_error", "ambiguous"),
+        solves=lambda past, sample: [-5, -4, -3][past],
+    ),
+    "below_target": Case(("rejected", "below_target"), solves=lambda past, sample: 2 if sample > 5 else 3),
+    "unconfirmed": Case(("rejected", "unconfirmed"), solves=lambda past, sample: -5 if sample > 3 else 3),
+    "contested": Case(("rejected", "ambiguous"), solves=lambda past, sample: -3 if sample > 5 else 3, fits=True),
+    "deadline": Case(("failed", "deadline"), solves=lambda past, sample: "slow"),
+    "no_verdict": Case(("failed", "no_verdict"), solves=lambda past, sample: -3),
+}
+"""With all checks by reading."""
+
+SECOND: dict[str, Case] = {
+    "relaxed": Case(("accepted", "relaxed"), ("superficial",) * 3, solves=lambda past, sample: 2),
+    "retrieval_miss": Case(("rejected", "retrieval_miss"), ("retrieval_miss",) * 3, solves=lambda past, sample: -5),
+    "solver_error": Case(("rejected", "solver_error"), ("solver_error",) * 3, solves=lambda past, sample: -4),
+    "most_votes": Case(("rejected", "ambiguous"), ("ambiguous",) * 3, solves=lambda past, sample: -3),
+}
+"""Without checks by reading, and with a last round that is relaxed."""
+
+RUNS = {
+    "outcomes": (FIRST, ('checks.run=["closed_book", "naive_rag", "oracle", "leave_one_out", "alternatives"]',)),
+    "outcomes-unread": (SECOND, ("checks.run=[]", "loop.last_round_relaxed=true")),
+}
+"""Cases and settings of each scripted run."""

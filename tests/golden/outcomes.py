@@ -1,0 +1,216 @@
+"""A scripted model that takes one seed to every end there is: each status, reason, cause and stop.
+
+The seeds are named for what is to come of them. A case says what its generator, solver and readers do; all else is as
+in a case that is accepted.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline import prompts
+from pipeline.agents.site import Site
+from pipeline.config import build
+from pipeline.corpus.seeds import side
+from pipeline.llm import deadline, ledger
+from pipeline.llm.base import Completion, Finish, Request
+from pipeline.types import Lineage, Message, Passage, ToolCall, Usage
+from tests.golden import places, runs
+from tests.run.fakes import FACT, FakeCorpus
+from tests.shelf import Shelf, passage
+
+WRONG = ("1999", "1998", "1997", "1996")
+Solves = Callable[[int, int], int | str]
+"""By round and sample: how many searches it makes, how many before a wrong answer (less than 0), or what goes wrong."""
+
+
+def name(passage_id: str) -> str:
+    """Of the case whose seed starts there."""
+    return passage_id.rpartition("#")[0].rpartition("-")[0]
+
+
+def document(name: str, of: str) -> str:
+    """An id on that side of the split that begins with the name."""
+    return next(made for n in range(1000) if side(made := f"{name}-{n}") == of)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A film, who directed it, and their home town: three passages and the question over them."""
+
+    film: Passage
+    person: Passage
+    town: Passage
+    year: str
+
+    def hop(self, passage: Passage, answer: str, asked: str) -> dict[str, str]:
+        quote = passage.text.split(". ", 1)[1]
+        return {"sub_question": asked, "answer": answer, "passage_id": passage.shown_id, "quote": quote}
+
+    def draft(self, **changed: Any) -> dict[str, Any]:
+        hops = [
+            self.hop(self.film, self.person.title, f"Who directed {self.film.title}?"),
+            self.hop(self.person, self.town.title, f"Where did {self.person.title} hail from?"),
+            self.hop(self.town, self.year, f"When was {self.town.title} settled?"),
+        ]
+        question = f"When was the home town of the person who directed {self.film.title} settled?"
+        draft = {"question": question, "answer": self.year, "answer_type": "date", "answer_precision": "year"}
+        return {**draft, "hops": hops, **changed}
+
+    @property
+    def queries(self) -> list[str]:
+        """One for each passage, in the order of the hops, then one that finds none of them."""
+        return [self.film.title, f"{self.person.title} painter", f"{self.town.title} Tarn", "silent drama"]
+
+
+def chain(of: str, film: str, person: str, town: str, year: str) -> Chain:
+    return Chain(
+        passage(document("film", of), film, f"It is a silent drama. It was directed by {person}."),
+        passage(document("person", of), person, f"{person} was a painter. {person} came from {town}."),
+        passage(document("town", of), town, f"{town} lies on the Tarn. {town} was founded by monks around {year}."),
+        year,
+    )
+
+
+TRAIN = chain("train", "Lantern Bay", "Ada Holm", "Vessby", "1641")
+EVAL = chain("eval", "Copper Moon", "Ivo Brandt", "Kestrel", "1702")
+TOLD = passage("told", "Ada Holm (painter)", "Ada Holm lived long. Ada Holm came from Vessby, which dates from 1641.")
+SHELF = Shelf(*(p for c in (TRAIN, EVAL) for p in (c.film, c.person, c.town)), TOLD)
+
+
+def reads(passages: int) -> str:
+    """Who holds all three passages of the chain answers, who holds less does not."""
+    return "right" if passages == 3 else ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """`ends`: status and reason. `causes`: of the feedback of each round, in their order."""
+
+    ends: tuple[str, str] = ("accepted", "")
+    causes: tuple[str, ...] = ()
+    drafts: tuple[dict[str, Any] | str, ...] = (TRAIN.draft(),)
+    """Of each round; the last one is worded anew for those after it."""
+    solves: Solves = lambda past, sample: 3
+    reads: Callable[[int], str] = reads
+    fits: bool = False
+    chain: Chain = TRAIN
+
+
+class Player:
+    """Plays all roles of the case whose seed asks."""
+
+    def __init__(self, cases: dict[str, Case]) -> None:
+        self.cases = cases
+
+    async def complete(self, request: Request) -> Completion:
+        case = self.cases[name(places.now())]
+        role = ledger.role(request)
+        turn = sum(message.role == "assistant" for message in request.messages)
+        if role in ("propose", "revise"):
+            return said(self._drafted(case, role, turn))
+        if role == "answer":
+            stage = ledger._stage.get()
+            return await self._solved(case, int(stage.partition("round ")[2] or -1), request.sample, turn)
+        inputs = prompts.unfence(request.messages[1].content) or {}
+        return said(self._read(case, role, inputs))
+
+    def _drafted(self, case: Case, role: str, turn: int) -> Message:
+        searches = (*case.chain.queries[:3], "lived long")
+        if role == "propose" and turn < len(searches):
+            return call("search", query=searches[turn])
+        past = int(ledger._stage.get().partition("round ")[2])
+        draft = case.drafts[min(past, len(case.drafts) - 1)]
+        if isinstance(draft, str):
+            return Message(role="assistant", content=draft)
+        if past >= len(case.drafts):
+            draft = {**draft, "question": f"{draft['question'][:-1]}, {'or so, ' * past}roughly?"}
+        return call(role, **draft)
+
+    def _read(self, case: Case, role: str, inputs: dict[str, Any]) -> Message:
+        if role == "verdict":
+            unreadable = case.ends[1] == "no_verdict"
+            return Message(role="assistant", content="hm" if unreadable else '{"correct": false}')
+        tree: dict[str, Any] = {"answers": [case.chain.person.title]}
+        if role == "weigh":
+            tree = {"fits": case.fits}
+        elif role == "read":
+            own = {case.chain.film.title, case.chain.person.title, case.chain.town.title}
+            answer = case.reads(sum(passage["title"] in own for passage in inputs.get("passages", ())))
+            tree = {"answer": case.chain.year if answer == "right" else answer}
+        return Message(role="assistant", content=orjson.dumps(tree).decode())
+
+    async def _solved(self, case: Case, past: int, sample: int, turn: int) -> Completion:
+        does = case.solves(past, sample)
+        if isinstance(does, str):
+            return await wrong(does, turn)
+        right, paths = does > 0, {1: [2], 2: [0, 2], 3: [0, 1, 2], 4: [0, 3, 1, 2], 5: [0]}
+        path = paths[abs(does)]
+        if turn < len(path):
+            return said(call("search", query=case.chain.queries[path[turn]]))
+        return said(call("answer", answer=case.chain.year if right else WRONG[sample % 4 if abs(does) == 4 else 0]))
+
+
+async def wrong(does: str, turn: int) -> Completion:
+    """A solver that ends otherwise than by its answer."""
+    search = call("search", query=f"search number {turn}")
+    if does == "slow":
+        if clock := deadline._clock.get():
+            clock._move(asyncio.get_running_loop().time())
+        await asyncio.sleep(60)
+    if does == "context":
+        return Completion(message=Message(role="assistant"), finish=Finish.CONTEXT, usage=Usage(calls=1))
+    if does == "tokens":
+        return Completion(message=search, finish=Finish.TOOL_CALLS, usage=Usage(calls=1, prompt_tokens=150_000))
+    if does == "cut":
+        return Completion(message=Message(role="assistant"), finish=Finish.LENGTH, usage=Usage(calls=1))
+    if does == "budget":
+        return said(search if turn < 6 else call("answer", answer=TRAIN.year))
+    return said(call("search", query="Lantern Bay") if turn % 2 else Message(role="assistant", content="Well."))
+
+
+def said(message: Message) -> Completion:
+    finish = Finish.TOOL_CALLS if message.tool_calls else Finish.STOP
+    return Completion(message=message, finish=finish, usage=Usage(calls=1, prompt_tokens=100, completion_tokens=10))
+
+
+def call(name: str, **arguments: Any) -> Message:
+    made = ToolCall(id="x", name=name, arguments=orjson.dumps(arguments).decode())
+    return Message(role="assistant", tool_calls=(made,))
+
+
+def play(cases: dict[str, Case], sets: Sequence[str], out: Path) -> tuple[Path, runs.Pinned]:
+    """One run with a seed for each case; its folder and configuration."""
+    values = {
+        "corpus": {"name": "tiny"},
+        "models": {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}},
+        "answer_types": ["date"],
+        "gates": {"off": ["duplicate", "overused_answer", "overused_opening", "overused_passage"]},
+        "how": {"seeds": len(cases), "out": out, "rollout_seconds": 600},
+    }
+    fixed = ["steps=3", "retrieval.k=1", "loop.rounds=2", "loop.control_share=0", "solver.searches=6", "solver.turns=7"]
+    settings = runs.Pinned.model_validate(build(values=values, sets=[*fixed, *sets]).model_dump())
+    sides = {name: side(case.chain.film.document_id) for name, case in cases.items()}
+    seeds = [passage(document(name, of), name.replace("_", " "), FACT * 3) for name, of in sides.items()]
+    site = Site(
+        config=settings,
+        llm=ledger.Counted(Player(cases)),
+        retriever=SHELF,
+        lineage=Lineage(
+            run="scripted",
+            preset="default",
+            strategy="sage",
+            model="scripted",
+            solver_digest="",
+            corpus="tiny",
+            corpus_fingerprint="f" * 64,
+            licence="CC0-1.0",
+            attribution="",
+            retriever="shelf",
+        ),
+    )
+    return runs.whole(site, FakeCorpus(tuple(seeds))), settings

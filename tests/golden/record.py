@@ -1,0 +1,29 @@
+"""`python -m tests.golden.record [--afresh]`: record the runs by asking the demo model.
+
+What is recorded already is kept as long as the loop asks for it, so that the answers outlive the demo model's rules;
+only what is missing is asked for, and what is asked for no more goes. `--afresh` asks for all of it.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from pipeline.embedded.model import EmbeddedModel
+from tests.golden import recording, runs
+
+
+def main(afresh: bool) -> None:
+    for name in runs.RUNS:
+        known = {} if afresh else recording.read(name)
+        model = recording.Recorded(known, otherwise=EmbeddedModel())
+        with tempfile.TemporaryDirectory() as out:
+            runs.replay(name, Path(out), model)
+        recording.write(name, model.given)
+        new = len(model.given.keys() - known.keys())
+        print(
+            f"{name}: {len(model.given)} answers, {new} of them new, {len(known.keys() - model.given.keys())} dropped"
+        )
+
+
+if __name__ == "__main__":
+    main("--afresh" in sys.argv[1:])

@@ -1,0 +1,169 @@
+"""Recorded runs through the product's own stages: the loop, the journal, the forks, the export and the report.
+
+This is the one file here that names stages of the product. Seeds are drawn from a pinned digest in place of the
+configuration's, which covers every prompt: so a changed prompt changes requests, and no seed, target or key.
+"""
+
+import asyncio
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from unittest.mock import patch
+
+from pipeline import corpus
+from pipeline.agents.site import Site
+from pipeline.cli import publish
+from pipeline.config import RunConfig, build
+from pipeline.corpus import Corpus, manifest
+from pipeline.episode import dig
+from pipeline.gates import Drop
+from pipeline.llm.base import LLM
+from pipeline.llm.ledger import Counted, Spending, Spent
+from pipeline.retrieval.bm25 import Bm25Retriever
+from pipeline.run import Attempt, Run, prepare
+from pipeline.run.attempts import NAME, read
+from pipeline.run.branches import Campaign
+from pipeline.run.plan import Passages
+from pipeline.store.journal import Head
+from pipeline.types import Record, Seed, Status, sha256
+from tests.golden import places
+from tests.golden.recording import HOME
+
+SEEDS = 20
+METHODS = ("cso", "eef", "pivot")
+FORKED, FORK_CALLS = 2, 60
+"""Accepted records of which forks are made, and the calls that a method may take on one."""
+_MODEL = {
+    "provider": "openai",
+    "model": "recorded",
+    "base_url": "http://127.0.0.1:9/v1",
+    "prices": {"prompt": 2.0, "completion": 8.0, "cached": 0.5},
+}
+_KINDS = ["doppelganger", "false_shortcut", "fragmented_puzzle", "subjective_fallacy"]
+_COMMON = {
+    "corpus": {"name": "wiki"},
+    "retrieval": {"retriever": "bm25"},
+    "models": {"default": _MODEL, "judge": {"model": "recorded-judge"}},
+    "loop": {"control_share": 0.2},
+    "distractors": {"kinds": _KINDS, "rollouts": 2},
+    "teacher": {"rollouts": 2},
+    "gates": {"off": ["licence"]},
+    "how": {"seeds": SEEDS, "rollout_seconds": 1e6},
+}
+RUNS = {
+    # The reader of a recording is as good as its solver, so that few drafts would pass all of its checks.
+    "sage": {"strategy": "sage", "seed": 2, "checks": {"run": ["oracle", "alternatives"]}},
+    "ragshaper": {
+        "strategy": "ragshaper",
+        "seed": 1,
+        "checks": {"run": ["closed_book", "naive_rag", "oracle", "leave_one_out", "alternatives"]},
+        "models": {**_COMMON["models"], "policy": {"model": "recorded-policy"}},  # type: ignore[dict-item]
+        "steps": [1, 3],
+        "tree": {"depth": 8},
+    },
+}
+
+
+class Pinned(RunConfig):
+    """Its digest rests on no prompt and no code, so that seeds and keys stay what they are."""
+
+    def digest(self) -> str:
+        return sha256(f"golden {self.strategy}")
+
+
+def config(name: str, out: Path) -> Pinned:
+    tree = {**_COMMON, **RUNS[name]}
+    tree["how"] = {**_COMMON["how"], "out": out}  # type: ignore[dict-item]
+    return Pinned.model_validate(build(values=tree).model_dump())
+
+
+@cache
+def wiki() -> Corpus:
+    """The part of `wiki` that was recorded with. Its manifest is the whole one's, licence and attribution too."""
+    own = {"source": HOME / "wiki.jsonl.zst", "sha256": ""}
+    return corpus.load(manifest.read("wiki").model_copy(update=own))
+
+
+@cache
+def index() -> Bm25Retriever:
+    return Bm25Retriever(wiki())
+
+
+def site(settings: RunConfig, model: LLM) -> Site:
+    """As a command opens it, but for the model and for the index, which all runs share."""
+    with (
+        patch.object(prepare, "open_retriever", lambda kind, corpus, out: index()),
+        patch.object(prepare, "model", lambda config: Counted(model, settings.models.default.cost)),
+    ):
+        return prepare.site(settings, wiki())
+
+
+def replay(name: str, out: Path, model: LLM) -> Path:
+    """Run the whole of it below `out`; the folder of the run."""
+    return whole(site(config(name, out), model), wiki())
+
+
+def whole(site: Site, corpus: Passages) -> Path:
+    """All stages of a run, forks too, with data set and report in its folder."""
+    settings, folder = site.config, site.config.folder()
+    with Run(settings, corpus, folder=folder) as run:
+
+        async def dug(seed: Seed) -> Record:
+            with places.at(seed):
+                return await dig(seed, site)
+
+        asyncio.run(run.execute(dug, Unwatched()))
+        accepted = [record for record in run.kept() if record.status is Status.ACCEPTED]
+        for method in METHODS:
+            with Campaign(method, site, folder) as campaign:
+                for record in accepted[:FORKED]:
+                    with places.at(record.seed):
+                        asyncio.run(campaign.run([record], FORK_CALLS, lambda forks, calls: None))
+    still(folder)
+    publish.dataset(folder, settings)
+    publish.report(folder, settings)
+    return folder
+
+
+def still(folder: Path) -> None:
+    """Take the clock out of what the attempts took, so that card and report hold nothing that another run would not."""
+    epoch = datetime.fromtimestamp(0, UTC).isoformat(timespec="seconds")
+    kept = [
+        attempt.model_copy(update={"began": epoch, "seconds": 60.0, "spent": _timeless(attempt.spent)})
+        for attempt in read(folder)
+    ]
+    lines = sorted(attempt.model_dump_json() for attempt in kept)
+    (folder / NAME).write_text("".join(f"{line}\n" for line in lines))
+
+
+def _timeless(spending: Spending) -> Spending:
+    """Half a second a call."""
+    stages = {
+        stage: {role: _half(spent) for role, spent in sorted(roles.items())}
+        for stage, roles in sorted(spending.by_stage.items())
+    }
+    return Spending(by_stage=stages)
+
+
+def _half(spent: Spent) -> Spent:
+    money = None if spent.money is None else round(spent.money, 9)
+    return spent.model_copy(update={"seconds": spent.paid.calls / 2, "money": money})
+
+
+class Unwatched:
+    """An observer that nothing is shown to; trouble ends the run."""
+
+    def started(self, run: Run) -> None:
+        """Nothing to show."""
+
+    def record(self, record: Record) -> None:
+        """Nothing to show."""
+
+    def attempt(self, attempt: Attempt) -> None:
+        """Nothing to show."""
+
+    def gated(self, head: Head, drop: Drop) -> None:
+        """Nothing to show."""
+
+    def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
+        raise AssertionError(f"{places.seed_name(seed)}: {error}") from error

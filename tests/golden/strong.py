@@ -1,0 +1,63 @@
+"""Six seeds that a strong model has run in every role, exported by the product as it is now.
+
+Their records are kept as the product wrote them then; `converted` is the one place that says how they are read today.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline.cli import publish
+from pipeline.config import build
+from pipeline.run import resume
+from pipeline.store.journal import Journal
+from pipeline.types import Record
+from tests.golden.recording import HOME, unpacked
+from tests.golden.runs import Pinned
+
+ROLES = {"default": "gen", "solver": "sol", "judge": "judge", "reader": "read", "writer": "writer"}
+RENAMED: dict[str, str] = {}
+"""Fields of records, at any depth, that have another name since."""
+DROPPED: frozenset[str] = frozenset()
+"""Fields of records, at any depth, that are no more."""
+
+
+def converted(tree: Any) -> Any:
+    """A kept record as one of today."""
+    if isinstance(tree, dict):
+        kept = {name: value for name, value in tree.items() if name not in DROPPED}
+        return {RENAMED.get(name, name): converted(value) for name, value in kept.items()}
+    return [converted(value) for value in tree] if isinstance(tree, list) else tree
+
+
+def config(out: Path) -> Pinned:
+    """What the run was made with, as far as records, card and report tell it."""
+    server = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}
+    values = {
+        "seed": 777,
+        "corpus": {"name": "wiki"},
+        "models": {role: {**server, "model": model} for role, model in ROLES.items()},
+        "loop": {"rollouts": 2, "screen": 1, "rounds": 2},
+        "checks": {"tries": 1},
+        "distractors": {"kinds": ["doppelganger", "false_shortcut", "fragmented_puzzle", "subjective_fallacy"]},
+        "teacher": {"rollouts": 1},
+        "how": {"seeds": 6, "out": out},
+    }
+    return Pinned.model_validate(build(values=values).model_dump())
+
+
+def exported(out: Path) -> tuple[Path, Pinned]:
+    """Journal, data set and report below `out`; the run's folder and configuration."""
+    settings = config(out)
+    folder = settings.folder()
+    journal = Journal(folder / "journal")
+    for line in unpacked(HOME / "strong-model.jsonl.zst"):
+        kept = orjson.loads(line)
+        record = Record.model_validate(converted(kept["record"]))
+        resume.begin(folder, settings, record.lineage.corpus_fingerprint)
+        journal.append(record, kept["order"])
+    journal.close()
+    publish.dataset(folder, settings)
+    publish.report(folder, settings)
+    return folder, settings

@@ -1,0 +1,24 @@
+"""Recorded runs give the frozen bytes: records, every view, card and report, and the requests on the way."""
+
+from collections import Counter
+
+import pytest
+
+from tests.golden import frozen, goldens, recording, runs
+
+
+@pytest.mark.parametrize("name", [*runs.RUNS, "strong-model"])
+def test_a_recorded_run_gives_the_frozen_bytes(name, tmp_path) -> None:
+    frozen.check(name, goldens.GOLDENS[name](tmp_path))
+
+
+@pytest.mark.parametrize("name", runs.RUNS)
+def test_a_recording_has_all_roles_in_all_stages(name) -> None:
+    places = [place.split(" | ") for place in recording.read(name)]
+    stages = Counter(stage for _, stage, *_ in places)
+    assert {"round 0", "round 1", "confirmation", "distractors", "teach", "branching"} <= stages.keys()
+    roles = {words[2].split()[0] for words in places} | {
+        words[-1].split()[0] for words in places if "verdict" in words[-1]
+    }
+    own = {"explore", "compose"} if name == "ragshaper" else {"propose"}
+    assert own | {"revise", "answer", "verdict", "read", "trace", "write"} <= roles
