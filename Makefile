@@ -10,7 +10,7 @@ SERVE := .serve
 CPU_WHEELS ?= $(wildcard /opt/wheels)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate preview report doctor test slow test-consumers serve-llm test-vllm lint format clean
+.PHONY: help setup generate preview report doctor test slow chaos test-consumers serve-llm test-vllm lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,9 @@ test: lint ## linters, types and all quick tests
 
 slow: $(READY) ## the tests that take minutes
 	.venv/bin/pytest -m slow
+
+chaos: $(READY) ## attack every promise at its full size, half an hour; writes docs/reliability.md
+	.venv/bin/python -m tests.chaos.table
 
 test-consumers: $(READY) ## load every view with its trainer's own code; installs them into .consumers/ (gigabytes)
 	.venv/bin/pytest -m "network or not network" tests/consumers tests/recipes

@@ -2,9 +2,10 @@
 
 Behind it stands the embedded model (or any other), read and written as the product's own server does, and given exactly
 the messages that came over the wire: so the whole loop can be run through HTTP and compared with the one in process.
-`python -m tests.chaos.faulty_server NOTES [RATE [SEED]]` serves in a process of its own, prints its address and appends
-the digest of every request that it answered to NOTES; a RATE of `echo` answers 401 to everything, with the key that it
-was sent, and one of `repeat` says the key in every answer.
+`python -m tests.chaos.faulty_server NOTES [RATE [SEED [FAULT ...]]]` serves in a process of its own, prints its address
+and appends the digest of every request that it answered to NOTES; a RATE of `echo` answers 401 to everything, with the
+key that it was sent, one of `repeat` says the key in every answer, and one of `obey` does what the documents say. Without
+a FAULT it has all of them.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,8 +25,11 @@ from pipeline.llm.base import LLM, Completion, Request
 from pipeline.serve import wire
 from pipeline.serve.model import samples
 from pipeline.types import ToolCall, sha256
+from tests.chaos.obedient import Obedient
 
 FAULTS = ("429", "429-after", "500", "502", "reset", "hang", "truncated", "html", "shape")
+"""Those of every server; `huge` has to be asked for."""
+TEN_MEGABYTES = 10_000_000
 SAMPLES = samples(0)
 PAGE = b"<!DOCTYPE html><html><body><h1>Bad gateway</h1><script>alert(1)</script></body></html>"
 
@@ -47,7 +51,13 @@ class FaultyServer:
     """`async with FaultyServer(...) as server`: then `server.url`. `asked` holds the bodies that came."""
 
     def __init__(
-        self, *, model: LLM | None = None, rate: float = 0.0, seed: int = 0, script: Script | None = None
+        self,
+        *,
+        model: LLM | None = None,
+        rate: float = 0.0,
+        seed: int = 0,
+        script: Script | None = None,
+        faults: Sequence[str] = FAULTS,
     ) -> None:
         self.model = model or EmbeddedModel()
         self.asked: list[dict[str, Any]] = []
@@ -55,7 +65,7 @@ class FaultyServer:
         self.counts: Counter[str] = Counter()
         self.answered: Callable[[dict[str, Any]], None] = lambda body: None
         self.busy = self.busiest = self.connections = 0
-        self.script = script
+        self.script, self.faults = script, faults
         self.models = Reply(body=orjson.dumps({"data": [{"id": "embedded", "max_model_len": 4096}]}))
         """To `GET /models`, which is not counted among what was `asked`."""
         self._rate, self._chance = rate, random.Random(seed)
@@ -100,7 +110,7 @@ class FaultyServer:
         scripted = self.script(len(self.asked) - 1, body) if self.script else None
         if scripted is not None:
             return scripted if isinstance(scripted, Reply) else Reply(body=orjson.dumps(scripted))
-        fault = self._chance.choice(FAULTS) if self._chance.random() < self._rate else ""
+        fault = self._chance.choice(self.faults) if self._chance.random() < self._rate else ""
         self.counts[fault] += 1
         if fault and fault != "truncated":
             return _fault(fault)
@@ -127,6 +137,9 @@ def _fault(name: str) -> Reply:
         "hang": Reply(wait=20.0, cut=-1),
         "html": Reply(200, PAGE),
         "shape": Reply(200, b'{"choices": [{"message": null}], "usage": 7}'),
+        "huge": Reply(
+            200, b'{"choices": [{"message": {"role": "assistant", "content": "%b"}}]}' % (b"x" * TEN_MEGABYTES)
+        ),
     }[name]
 
 
@@ -177,9 +190,12 @@ class Repeating:
         return call.model_copy(update={"id": f"{call.id}-{key}", "arguments": arguments})
 
 
-async def serve(notes: Path, rate: str = "0", seed: str = "0") -> None:
+async def serve(notes: Path, rate: str = "0", seed: str = "0", *faults: str) -> None:
     file = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    async with FaultyServer(rate=0 if rate in ("echo", "repeat") else float(rate), seed=int(seed)) as server:
+    share = 0.0 if rate in ("echo", "repeat", "obey") else float(rate)
+    async with FaultyServer(rate=share, seed=int(seed), faults=faults or FAULTS) as server:
+        if rate == "obey":
+            server.model = Obedient()
         server.answered = lambda body: void(os.write(file, digest(body).encode() + b"\n"))
         server.script = echo(server) if rate == "echo" else None
         if rate == "repeat":
@@ -197,4 +213,4 @@ def void(_: object) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(Path(sys.argv[1]), *sys.argv[2:4]))
+    asyncio.run(serve(Path(sys.argv[1]), *sys.argv[2:]))

@@ -1,19 +1,14 @@
 """The command against an endpoint in a process of its own: killed, refused, broken; and no key anywhere after it."""
 
 import os
-import random
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 import zstandard
 
 from pipeline.llm.reply import KEY_MARK
@@ -160,57 +155,9 @@ def everything_but_cache(folder: Path) -> Iterator[tuple[Path, str]]:
         yield path, path.read_bytes().decode(errors="replace")
 
 
-def killed(folder: Path, kills: int, chance: int, *more: str) -> None:
-    """Kill the command again and again while it is asking; then the answers paid for twice are those in flight.
-
-    The server counts what it answered and the cache what it holds: what a killed command paid for and did not keep is
-    at most what it had in flight, and the one that came to its end kept all and asked for nothing that was kept.
-    """
-    draw, notes, done = random.Random(chance), folder / "notes", 0
-    with serving(folder / "calm") as url:
-        assert finished(start(url, folder / "whole", *more))[0] == 0
-    whole = len(asked(folder / "calm"))
-    assert whole == len(set(asked(folder / "calm")))
-    with serving(notes) as url:
-        paid, kept = 0, 0
-        while done < kills:
-            enough = len(asked(notes)) + draw.randrange(1, max(2, whole // (2 * kills)))
-            process = start(url, folder / "out", *more)
-            until(enough, notes, process)
-            assert process.poll() is None, "it came to its end before it was killed"
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-            done += 1
-            paid, kept = len(asked(notes)), cached(folder / "out")
-            assert 0 <= paid - kept <= done * CONCURRENCY
-        assert finished(start(url, folder / "out", *more))[0] == 0
-    # What was in flight at the last kill may be answered, and noted, after it.
-    assert 0 <= (len(asked(notes)) - paid) - (whole - kept) <= CONCURRENCY
-    twice = sum(count - 1 for count in Counter(asked(notes)).values())
-    print(f"{done} kills, {len(asked(notes))} answers, {twice} of them paid for twice")
-    assert twice <= done * CONCURRENCY
-    assert set(asked(notes)) == set(asked(folder / "calm"))
-    assert lines(folder / "out") == lines(folder / "whole")
-
-
 def cached(out: Path) -> int:
     """Answers that a killed command left in the cache."""
     if not (out / "cache.sqlite").exists():
         return 0
     with closing(sqlite3.connect(out / "cache.sqlite")) as cache:
         return int(cache.execute("SELECT count(*) FROM answers").fetchone()[0])
-
-
-def until(enough: int, notes: Path, process: subprocess.Popen[str]) -> None:
-    end = time.monotonic() + 300
-    while len(asked(notes)) < enough and process.poll() is None and time.monotonic() < end:
-        time.sleep(0.002)
-
-
-def test_two_kills_pay_for_nothing_twice_but_what_was_in_flight(tmp_path: Path) -> None:
-    killed(tmp_path, 2, 1)
-
-
-@pytest.mark.slow
-def test_twenty_kills_pay_for_nothing_twice_but_what_was_in_flight(tmp_path: Path) -> None:
-    killed(tmp_path, 20, 2, "--seeds", "100")

@@ -1,154 +1,140 @@
-"""Exactly once and paid once, after any number of kills at any moment."""
+"""`kill -9` of the real command at any moment: each seed exactly once, no half file, nothing paid for twice but what
+was in flight, and in the end the same bytes as without any kill.
+"""
 
-import os
 import random
-import shutil
-import signal
 import subprocess
-import sys
 import time
-from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
+import orjson
 import pytest
 
-from pipeline.config import How, RunConfig
-from pipeline.run import planned
-from pipeline.store.journal import Journal, encode
-from pipeline.types import sha256
-from tests.chaos.child import CONCURRENCY
+from tests.chaos.command import CHEAP, CONCURRENCY, Remains, finished, kill, orphans, over, start, twice, until
+from tests.chaos.conftest import Figures
+from tests.chaos.endpoint import Endpoint, serving
+from tests.chaos.wrapped import OPERATIONS
 
-ROOT = Path(__file__).parents[2]
-POINTS = (
-    "before_cache", "after_cache", "before_append", "before_append_sync", "after_append",
-    "before_sync", "before_rename", "after_rename", "before_swap", "mid_swap",
-)  # fmt: skip
+EACH = 5
+"""Kills at each operation."""
 
 
-class Victim:
-    """Runs in `out` that are killed, one after the other; every look in between checks that the state is legal."""
+class Straight(NamedTuple):
+    """What a run without a kill leaves."""
 
-    def __init__(self, out: Path, seeds: int) -> None:
-        self.out, self.seeds, self.kills = out, seeds, 0
-        self.known: dict[str, bytes] = {}
-
-    def start(self, behaviour: str = "works", crash_at: str = "") -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "tests.chaos.child", str(self.out), str(self.seeds), behaviour]
-        environment = {**os.environ, "DIGSITE_CRASH_AT": crash_at}
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True)
-
-    def crash(self, point: str) -> bool:
-        """Run until the point; False if the run came to its end without passing it."""
-        process = self.start(crash_at=point)
-        _, errors = process.communicate(timeout=60)
-        assert process.returncode in (0, -signal.SIGKILL), errors
-        return self._killed(process.returncode)
-
-    def kill(self, after: float) -> bool:
-        process = self.start()
-        assert process.stdout is not None
-        assert process.stdout.readline() in ("open\n", "")
-        time.sleep(after)
-        process.kill()
-        process.communicate()
-        return self._killed(process.returncode)
-
-    def _killed(self, code: int) -> bool:
-        self.kills += code != 0
-        self.look()
-        return code != 0
-
-    def look(self) -> None:
-        """Nothing that was there is gone or changed, nothing is there twice, and no file is half a file."""
-        journal = Journal(self.folder / "journal")
-        assert (journal.duplicates, journal.damaged) == (0, 0)
-        assert journal.torn <= 1
-        lines = {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
-        assert lines.items() >= self.known.items()
-        self.known = lines
-        data = self.folder / "dataset"
-        if data.exists():
-            assert sha256((data / "part").read_text()) == (data / "manifest").read_text()
-
-    @property
-    def folder(self) -> Path:
-        return next(
-            (path.parent for path in self.out.glob("tiny/*/run.json") if not path.parent.is_symlink()), self.out
-        )
-
-    def finish(self) -> None:
-        process = self.start()
-        _, errors = process.communicate(timeout=240)
-        assert process.returncode == 0, errors
-        self.look()
-
-    def check(self, replay: Path) -> dict[str, int]:
-        """The finished run holds each planned seed once, paid for no more than kills explain, and can be replayed."""
-        self.finish()
-        journal = Journal(self.folder / "journal")
-        keys = [record.key for record in planned(journal, RunConfig(how=How(seeds=self.seeds)))]
-        raw = b"".join(path.read_bytes() for path in (self.folder / "journal").iterdir())
-        assert len(keys) == len(set(keys)) == self.seeds == raw.count(b"\n")
-        assert not list(self.folder.glob("*.incomplete")) + list(self.folder.glob(".*.tmp"))
-        paid = Counter((self.out / "paid").read_text().split())
-        twice = paid.total() - len(paid)
-        assert len(paid) == 4 * self.seeds
-        assert twice <= CONCURRENCY * self.kills
-        replay.mkdir()
-        shutil.copy(self.out / "cache.sqlite", replay)
-        again = Victim(replay, self.seeds)
-        again.finish()
-        assert again.known == self.known
-        assert (replay / "paid").read_text() == ""
-        assert (again.folder / "dataset" / "part").read_bytes() == (self.folder / "dataset" / "part").read_bytes()
-        return {"kills": self.kills, "records": len(keys), "paid twice": twice}
+    lines: dict[str, bytes]
+    shards: dict[str, bytes]
+    answered: set[str]
 
 
-def random_kills(tmp_path: Path, seeds: int, kills: int, chance: int) -> dict[str, int]:
-    victim, moments = Victim(tmp_path / "run", seeds), random.Random(chance)
-    victim.out.mkdir()
-    while victim.kills < kills and victim.kill(moments.uniform(0.0, 0.35)):
-        pass
-    return victim.check(tmp_path / "replay")
+def straight(folder: Path, seeds: int) -> Straight:
+    with serving(folder / "calm") as endpoint:
+        finished(start(folder / "whole", *CHEAP, *over(endpoint.url), "--seeds", str(seeds)))
+        remains, answered = Remains(folder / "whole"), endpoint.answered()
+    remains.whole(seeds)
+    assert twice(answered) == 0
+    return Straight(remains.known, remains.shards(), set(answered))
 
 
-def test_kills_at_random_moments(tmp_path: Path) -> None:
-    figures = random_kills(tmp_path, seeds=800, kills=8, chance=1)
-    print(figures)
-    assert figures["kills"] >= 3
+def answers(endpoint: Endpoint, more: int, process: subprocess.Popen[str]) -> None:
+    """Wait until the endpoint has answered so many more requests."""
+    wanted = len(endpoint.answered()) + more
+    until(lambda: len(endpoint.answered()) >= wanted, process)
 
 
-def test_kills_at_every_point(tmp_path: Path) -> None:
-    victim = Victim(tmp_path / "run", 60)
-    victim.out.mkdir()
-    missed = [
-        point
-        for point in POINTS[:8]
-        if not victim.crash(f"{point}:{3 if 'append' in point or 'cache' in point else 1}")
-    ]
-    missed += [point for point in POINTS[8:9] if not victim.crash(f"{point}:1")]
-    victim.finish()
-    missed += [point for point in POINTS[9:] if not victim.crash(f"{point}:1")]
-    assert not missed
-    print(victim.check(tmp_path / "replay"))
+def killed_at_random(out: Path, endpoint: Endpoint, kills: int, chance: int, seeds: int) -> Remains:
+    """Two thirds of the kills come after some more answers, the others after some time, which may be the start-up."""
+    draw, remains, whole = random.Random(chance), Remains(out), 5 * seeds
+    for number in range(kills):
+        process = start(out, *CHEAP, *over(endpoint.url), "--seeds", str(seeds))
+        if number % 3:
+            answers(endpoint, draw.randrange(1, max(2, whole // kills)), process)
+        else:
+            time.sleep(draw.uniform(0.1, 3.0))
+        assert kill(process), "it came to its end before it was killed"
+        assert orphans(out) == []
+        remains.look()
+    finished(start(out, *CHEAP, *over(endpoint.url), "--seeds", str(seeds)))
+    return remains
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("chance", [1, 2, 3, 4])
-def test_fifty_kills_at_random_moments(tmp_path: Path, chance: int) -> None:
-    figures = random_kills(tmp_path, seeds=6000, kills=50, chance=chance)
-    print(figures)
-    assert figures["kills"] >= 20
+@pytest.mark.parametrize(
+    ("kills", "chance", "seeds"),
+    [(2, 0, 16), *(pytest.param(50, chance, 500, marks=pytest.mark.chaos) for chance in (1, 2, 3, 4))],
+)
+def test_kills_at_random_moments(
+    tmp_path: Path, endpoint: Endpoint, figures: Figures, kills: int, chance: int, seeds: int
+) -> None:
+    remains = killed_at_random(tmp_path / "out", endpoint, kills, chance, seeds)
+    remains.whole(seeds)
+    answered, whole = endpoint.answered(), straight(tmp_path, seeds)
+    repaid = twice(answered)
+    figures({"kills": kills, "seeds": seeds}, {"lost": 0, "doubled": 0, "unreadable": 0, "calls paid twice": repaid})
+    assert repaid <= CONCURRENCY * kills
+    assert set(answered) == whole.answered
+    assert remains.known == whole.lines
+    assert remains.shards() == whole.shards
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("point", POINTS)
-def test_kills_at_one_point_again_and_again(tmp_path: Path, point: str) -> None:
-    """The resume is killed too."""
-    victim = Victim(tmp_path / "run", 120)
-    victim.out.mkdir()
-    for passage in (1, 2, 3, 5, 8):
-        victim.crash(f"{point}:{passage}")
-    assert victim.kills or point == "mid_swap"
-    print(victim.check(tmp_path / "replay"))
+SEEDS = 16
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Straight:
+    return straight(tmp_path_factory.mktemp("straight"), SEEDS)
+
+
+@pytest.fixture(scope="module")
+def operations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[dict[str, int]]]:
+    """How often each operation comes in a whole run, and in one that has only its export left."""
+    folder = tmp_path_factory.mktemp("counted")
+    with serving(folder / "notes") as endpoint:
+        yield [_counted(folder, endpoint, str(number)) for number in range(2)]
+
+
+def _counted(folder: Path, endpoint: Endpoint, name: str) -> dict[str, int]:
+    finished(at(folder / "out", endpoint, "count", str(folder / name)))
+    return orjson.loads((folder / name).read_bytes())
+
+
+def at(out: Path, endpoint: Endpoint, *fault: str) -> subprocess.Popen[str]:
+    through = ("tests.chaos.wrapped", *fault)
+    return start(out, *CHEAP, *over(endpoint.url), "--seeds", str(SEEDS), through=through)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "before rename",
+        *(pytest.param(operation, id=f"{operation} again", marks=pytest.mark.chaos) for operation in OPERATIONS),
+    ],
+)
+def test_kills_at_every_change_of_the_disk(
+    tmp_path: Path,
+    endpoint: Endpoint,
+    figures: Figures,
+    whole: Straight,
+    operation: str,
+    request: pytest.FixtureRequest,
+) -> None:
+    """The command that goes on is killed too, each time at any of the operations that are left."""
+    draw, remains, out = random.Random(operation), Remains(tmp_path / "out"), tmp_path / "out"
+    full = request.node.get_closest_marker("chaos") is not None
+    counted = request.getfixturevalue("operations") if full else [{operation: 30}, {operation: 30}]
+    (left, least), kills = (int(counts.get(operation, 0)) for counts in counted), 0
+    for _ in range(EACH if full else 2):
+        number = draw.randint(1, max(left, 1))
+        process = at(out, endpoint, "kill", f"{operation}:{number}")
+        process.communicate(timeout=300)
+        kills += process.returncode != 0
+        left = max(least, left - number)
+        remains.look()
+    finished(at(out, endpoint, "count", str(tmp_path / "counted")))
+    remains.whole(SEEDS)
+    repaid = twice(endpoint.answered())
+    figures({"operations": 1, "kills": kills}, {"lost": 0, "doubled": 0, "half files": 0, "calls paid twice": repaid})
+    assert kills
+    assert repaid <= CONCURRENCY * kills
+    assert (remains.known, remains.shards()) == (whole.lines, whole.shards)

@@ -1,4 +1,6 @@
-"""Ctrl-C and SIGTERM: at most five seconds, the journal whole, the line that says how to go on."""
+"""Ctrl-C and SIGTERM at any moment of the real command: at most five seconds, the journal whole, the line that says how
+to go on, no process left behind.
+"""
 
 import random
 import signal
@@ -8,77 +10,56 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.store.journal import Journal
-from tests.chaos.test_kill import Victim
+from tests.chaos.command import CHEAP, Remains, orphans, start, until, until_more
+from tests.chaos.conftest import Figures
+
+SEEDS = 3000
+"""So many that none of the signals comes when all is done."""
+LUCENE = [*CHEAP, "--retriever", "lucene", "--seeds", str(SEEDS)]
+SIGNALS = {"SIGINT": (signal.SIGINT,), "SIGTERM": (signal.SIGTERM,), "SIGINT twice": (signal.SIGINT, signal.SIGINT)}
+CASES = [
+    pytest.param(name, times, id=f"{name} {times}", marks=[pytest.mark.chaos] if times > 1 else [])
+    for name, times in [("SIGINT", 1), *((name, 20) for name in SIGNALS)]
+]
 
 
-def opened(tmp_path: Path, behaviour: str, seeds: int = 300) -> tuple[Victim, subprocess.Popen[str]]:
-    victim = Victim(tmp_path / "run", seeds)
-    victim.out.mkdir(exist_ok=True)
-    process = victim.start(behaviour)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "open\n"
-    return victim, process
+def ended(process: subprocess.Popen[str], signals: tuple[int, ...], pause: float = 0.2) -> tuple[float, str]:
+    """Seconds from the last signal to the end, and what was said."""
+    for number, one in enumerate(signals):
+        time.sleep(pause if number else 0)
+        process.send_signal(one)
+    began = time.monotonic()
+    _, errors = process.communicate(timeout=30)
+    return time.monotonic() - began, errors
 
 
-def ended(process: subprocess.Popen[str], limit: float) -> str:
-    started = time.monotonic()
-    _, errors = process.communicate(timeout=20)
-    assert time.monotonic() - started < limit
-    return errors
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_the_run_and_says_how_to_go_on(tmp_path: Path, number: int, code: int) -> None:
-    moments = random.Random(code)
-    for _ in range(2):
-        # So many that none of the moments comes when all is done and the interpreter ends.
-        victim, process = opened(tmp_path, "works", seeds=1500)
-        time.sleep(moments.uniform(0.4, 0.8))
-        process.send_signal(number)
-        errors = ended(process, 5)
-        victim.look()
-        if process.returncode == 0:
-            break
-        assert process.returncode == code
-        count = len(Journal(victim.folder / "journal").entries)
-        assert f"interrupted: {count} finished seeds" in errors
-        assert f"digsite resume {victim.folder}" in errors
+@pytest.mark.parametrize(("name", "times"), CASES)
+def test_signals_at_random_moments(tmp_path: Path, figures: Figures, name: str, times: int) -> None:
+    """With Lucene, so with Java in the process. Once the journal is open the line says how to go on."""
+    draw, remains, slowest, said = random.Random(name), Remains(tmp_path), 0.0, 0
+    code = {-SIGNALS[name][0], 128 + SIGNALS[name][0]}
+    for _ in range(times):
+        process = start(tmp_path, *LUCENE)
+        until_more(remains, process)
+        time.sleep(draw.uniform(0.0, 1.0))
+        seconds, errors = ended(process, SIGNALS[name], draw.uniform(0.0, 0.3))
+        slowest = max(slowest, seconds)
+        remains.look()
+        assert process.returncode in code, errors
         assert "Traceback" not in errors
-    victim.check(tmp_path / "replay")
+        assert f"digsite resume {remains.run}" in errors
+        said += f"{len(remains.known)} finished seeds" in errors
+        assert orphans(tmp_path) == []
+    figures({"signals": times}, {"slowest end in s": round(slowest, 1), "lost": 0, "doubled": 0, "orphans": 0})
+    assert slowest <= 5
+    assert said or len(SIGNALS[name]) > 1
 
 
-@pytest.mark.parametrize("behaviour", ["waits", "blocks"])
-def test_work_that_does_not_end_is_ended(tmp_path: Path, behaviour: str) -> None:
-    victim, process = opened(tmp_path, behaviour)
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    errors = ended(process, 5 if behaviour == "blocks" else 2)
-    assert process.returncode == 130
-    assert f"digsite resume {victim.folder}" in errors
-    victim.look()
-
-
-def test_a_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
-    victim, process = opened(tmp_path, "blocks")
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    errors = ended(process, 2)
+def test_work_that_holds_up_the_process_is_ended(tmp_path: Path) -> None:
+    process = start(tmp_path, *CHEAP, "--seeds", "9", through=("tests.chaos.wrapped", "block", "60"))
+    until(lambda: (Remains(tmp_path).run / "journal").exists() or bool(list(tmp_path.glob("tiny/*/.lock"))), process)
+    time.sleep(1.0)
+    seconds, errors = ended(process, (signal.SIGINT,))
+    assert seconds < 5
     assert process.returncode == 130
     assert "digsite resume" in errors
-    victim.look()
-
-
-def test_a_second_process_is_refused_in_a_second(tmp_path: Path) -> None:
-    victim, process = opened(tmp_path, "waits")
-    try:
-        second = victim.start()
-        _, errors = second.communicate(timeout=20)
-        assert second.returncode == 1
-        assert f"another process (pid {process.pid})" in errors
-        assert len(errors.strip().splitlines()) == 1
-    finally:
-        process.kill()
-        process.communicate()

@@ -1,0 +1,32 @@
+"""A faulty server in a process of its own, which notes what it answered, so that its clients can be killed."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.chaos.command import ROOT
+
+
+class Endpoint(NamedTuple):
+    url: str
+    notes: Path
+
+    def answered(self) -> list[str]:
+        """The digest of each request that was answered, in order."""
+        return self.notes.read_text().split() if self.notes.exists() else []
+
+
+@contextmanager
+def serving(notes: Path, *how: str) -> Iterator[Endpoint]:
+    """A server like `python -m tests.chaos.faulty_server NOTES ...`."""
+    command = [sys.executable, "-m", "tests.chaos.faulty_server", str(notes), *how]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    try:
+        yield Endpoint(process.stdout.readline().strip(), notes)
+    finally:
+        process.kill()
+        process.wait()

@@ -1,0 +1,210 @@
+"""What the product promises to survive, and the tests that attack each promise. `make chaos` runs them all.
+
+F are faults, S are attacks. A test is a file, or a function of one. Where a function has cases marked `chaos`, those
+are the full size, and the others are for the quick suite alone.
+"""
+
+from typing import NamedTuple
+
+
+class Promise(NamedTuple):
+    id: str
+    text: str
+    tests: tuple[str, ...]
+
+
+def _promise(id: str, text: str, *tests: str) -> Promise:  # noqa: A002 - that is what it is
+    return Promise(id, text, tuple(f"tests/{test}" for test in tests))
+
+
+PROMISES = (
+    _promise(
+        "F1",
+        "`kill -9` at any moment: each seed once, no half file, paid twice at most what was in flight, the same bytes",
+        "chaos/test_kill.py::test_kills_at_random_moments",
+    ),
+    _promise(
+        "F2",
+        "`kill -9` before, after and within any change of the disk, also of a command that goes on: the same",
+        "chaos/test_kill.py::test_kills_at_every_change_of_the_disk",
+        "store/test_files.py::test_a_kill_leaves_old_or_new_and_the_sweep_leaves_nothing_else",
+        "retrieval/test_index.py::test_a_kill_while_building_costs_the_building_only",
+    ),
+    _promise(
+        "F3",
+        "A journal torn at any byte owes the torn seeds again, and no other",
+        "store/test_journal.py::test_a_tear_at_any_byte_of_the_last_three_lines_owes_those_again",
+        "store/test_journal.py::test_a_tear_inside_the_history_costs_that_line_only",
+    ),
+    _promise(
+        "F4",
+        "A flipped byte of journal, cache or index is found, never read as another value",
+        "store/test_journal.py::test_a_thousand_flipped_bytes_are_each_found",
+        "store/test_cache.py::test_flipped_bytes_give_a_miss_or_a_line_but_never_another_answer",
+        "retrieval/test_index.py::test_a_flipped_byte_is_noticed",
+    ),
+    _promise(
+        "F5",
+        "A cache that is cut, garbage or foreign is a miss, or one line that names the file",
+        "store/test_cache.py::test_garbage_is_one_line_that_names_the_file",
+        "store/test_cache.py::test_a_foreign_database_is_left_as_it_is",
+        "store/test_cache.py::test_a_truncated_file_is_a_miss_or_a_line",
+    ),
+    _promise(
+        "F6",
+        "A full disk stops the run in one line at any write, and the run goes on when there is space",
+        "chaos/test_disk.py",
+        "store/test_cache.py::test_a_full_disk_is_one_line",
+        "store/test_shards.py::test_a_full_disk_is_told_and_leaves_nothing",
+        "retrieval/test_index.py::test_a_full_disk_is_one_line_and_leaves_nothing",
+    ),
+    _promise(
+        "F7",
+        "A third of all answers broken changes no record and fails no seed",
+        "chaos/test_endpoint.py::test_a_hundred_pairs_through_mixed_faults",
+        "chaos/test_endpoint.py::test_a_third_of_all_answers_broken_changes_no_record",
+    ),
+    _promise(
+        "F8",
+        "An outage pauses the run; one that lasts stops it, and nothing is dropped",
+        "chaos/test_endpoint.py::test_an_outage_pauses_the_run_and_drops_nothing",
+        "chaos/test_endpoint.py::test_an_outage_that_lasts_stops_the_run_and_can_be_resumed",
+    ),
+    _promise(
+        "F9",
+        "`Retry-After` is honoured within a minute, whatever stands in it",
+        "llm/test_retry.py::test_retry_after_is_honoured_within_a_minute",
+    ),
+    _promise(
+        "F10",
+        "What no waiting mends (401, 404, an unknown model) stops the run after one call, in one line",
+        "llm/test_openai.py::test_what_no_waiting_mends_stops_with_one_line_and_one_call",
+        "llm/test_retry.py::test_what_no_waiting_mends_stops_at_once",
+    ),
+    _promise(
+        "F11",
+        "Ctrl-C, SIGTERM and a second Ctrl-C end a run within five seconds, the journal whole, no process left",
+        "chaos/test_signals.py",
+        "cli/test_process.py::test_a_signal_before_anything_has_begun_shows_no_traceback",
+    ),
+    _promise("F12", "A wall clock that jumps by a day changes no byte and holds up nothing", "chaos/test_clock.py"),
+    _promise(
+        "F13",
+        "Concurrency, hash seed and the order of completion change no byte",
+        "chaos/test_same_bytes.py",
+        "run/test_work.py::test_concurrency_and_the_order_of_completion_change_nothing",
+        "test_export.py::test_same_journal_same_bytes_whatever_finished_first",
+        "test_export.py::test_another_hash_seed_gives_the_same_bytes",
+    ),
+    _promise(
+        "F14",
+        "Of commands that start on one run at once, one proceeds and the others are refused within a second",
+        "chaos/test_together.py",
+    ),
+    _promise(
+        "F15",
+        "A run refuses to go on with another configuration, prompt, model or corpus, and names the change",
+        "run/test_resume.py",
+    ),
+    _promise(
+        "F16",
+        "A killed Prefect flow takes its server with it, goes on, and gives the bytes of a run without Prefect",
+        "chaos/test_flow.py",
+        "cli/test_process.py::test_without_the_flow_prefect_is_never_imported",
+    ),
+    _promise(
+        "F17",
+        "A retrieval server that dies with its JVM is waited for: no seed fails",
+        "chaos/test_retriever.py",
+        "retrieval/test_jvm.py::test_an_error_of_any_kind_becomes_a_retrieval_error_of_one_line",
+    ),
+    _promise(
+        "F18",
+        "A budget of tokens or money is overshot by the calls in flight at most, and a higher one goes on",
+        "chaos/test_endpoint.py::test_a_budget_stops_within_the_calls_in_flight_and_a_higher_one_goes_on",
+    ),
+    _promise("F19", "Memory stays under 1.5 GiB at any size, and what is too large is counted", "chaos/test_size.py"),
+    _promise(
+        "S1",
+        "No output of a model, however malformed, deep or large, ends in an exception",
+        "agents/test_mutations.py",
+        "llm/test_reply.py",
+    ),
+    _promise(
+        "S2",
+        "Unknown tools, wrong arguments and too many calls go back to the model as errors",
+        "agents/test_loop.py::test_a_bad_call_goes_back_to_the_model",
+        "agents/test_loop.py::test_more_calls_than_a_turn_may_have_are_refused",
+        "agents/test_loop.py::test_calls_get_ids_of_their_own",
+    ),
+    _promise(
+        "S3",
+        "A model that never ends is ended, with its reason",
+        "agents/test_bad_models.py",
+        "agents/test_loop.py::test_an_endless_searcher_runs_out_of_turns",
+        "agents/test_loop.py::test_too_many_tokens_end_it",
+    ),
+    _promise(
+        "S4",
+        "Orders in documents have no effect beyond the answer of a model that obeys them",
+        "chaos/test_injection.py",
+    ),
+    _promise(
+        "S5",
+        "Text of corpus and model is never a template, and closes no fence",
+        "contract/test_prompts.py",
+        "test_prompts.py",
+    ),
+    _promise(
+        "S6",
+        "The key is in no file and no line, even where the server shows it",
+        "chaos/test_endpoint_process.py::test_the_key_is_in_no_file_and_no_line",
+        "chaos/test_endpoint_process.py::test_a_server_that_shows_the_key_to_everybody_does_not_make_us_show_it",
+    ),
+    _promise(
+        "S7",
+        "No name of a corpus leaves its folder, and no link leads out of one",
+        "corpus/test_manifest.py::test_hostile_names_never_become_a_name",
+        "readers/test_folder.py::test_a_link_out_of_the_folder_is_not_followed",
+    ),
+    _promise(
+        "S8",
+        "A compression bomb is refused in little memory",
+        "readers/test_jsonl.py::test_a_bomb_is_refused_at_once_and_in_little_memory",
+        "readers/test_parquet.py::test_the_size_is_judged_before_anything_is_unpacked",
+    ),
+    _promise(
+        "S9",
+        "A malformed corpus gives rows that add up, or one line",
+        "readers/test_jsonl.py::test_damage_gives_rows_or_one_line_and_never_a_traceback",
+        "corpus/test_loading.py::test_whatever_the_lines_hold_the_counts_add_up_or_one_line_says_why",
+    ),
+    _promise(
+        "S10",
+        "No text adds an element, a handler or a link to the report",
+        "report/test_html.py::test_hostile_text_stays_text",
+        "report/test_html.py::test_no_known_markup_attack_adds_an_element_or_a_handler",
+    ),
+    _promise(
+        "S11",
+        "No text changes the card's front matter or structure, and no cell of a review is a formula",
+        "report/test_card.py::test_hostile_text_changes_no_structure",
+        "report/test_card.py::test_front_matter_keeps_any_text",
+        "test_review.py::test_no_text_becomes_a_formula_or_another_row",
+    ),
+    _promise("S12", "No text acts on the terminal", "test_redact.py"),
+    _promise(
+        "S13",
+        "A server listens on the loopback alone, or wants a token; requests have a size",
+        "serve/test_door.py",
+    ),
+    _promise("S14", "Nothing that was read is executed: no pickle, no eval, no shell", "rules/test_forbidden.py"),
+    _promise(
+        "S16",
+        "Patterns take linear time on hostile text",
+        "llm/test_reply.py::test_long_hostile_texts_are_read_in_linear_time",
+        "shipped/test_reward.py::test_a_model_that_repeats_itself_costs_no_minutes",
+        "corpus/test_passages.py::test_no_text_makes_cutting_slow",
+    ),
+    _promise("S18", "Questions of public benchmarks are dropped", "gates/test_contaminated.py"),
+)

@@ -1,0 +1,120 @@
+"""`make chaos`: run every test of the promises at its full size, and write what came of it to docs/reliability.md.
+
+`python -m tests.chaos.table [--only ID ...] [--to FILE]`. As a plugin of pytest (`-p tests.chaos.table`) it leaves out
+the small cases of tests that have a full size.
+"""
+
+import argparse
+import os
+import platform
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.promises import PROMISES, Promise
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs" / "reliability.md"
+HEAD = """# Reliability
+
+What Digsite promises to survive, the tests that attack each promise, and what came of them. `make chaos` writes this
+page from the tests' own figures; what was not run is not shown as passed.
+
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    full = {_function(item.nodeid) for item in items if item.get_closest_marker("chaos")}
+    items[:] = [item for item in items if item.get_closest_marker("chaos") or _function(item.nodeid) not in full]
+
+
+def _function(nodeid: str) -> str:
+    return nodeid.partition("[")[0]
+
+
+class Results:
+    """A plugin that keeps the reports of a session by test function."""
+
+    def __init__(self) -> None:
+        self.reports: dict[str, list[pytest.TestReport]] = defaultdict(list)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # A test that passed has a report of its set-up and its tear-down too.
+        if report.when == "call" or not report.passed:
+            self.reports[_function(report.nodeid)].append(report)
+
+    def of(self, test: str) -> list[pytest.TestReport]:
+        """Those of a file or of a function."""
+        names = [name for name in self.reports if name == test or name.startswith(f"{test}::")]
+        return [report for name in names for report in self.reports[name]]
+
+
+def size(reports: Sequence[pytest.TestReport]) -> str:
+    told = _figures(reports, "size")
+    return _words(told) if told else f"{len(reports)} case{'s' * (len(reports) != 1)}"
+
+
+def result(reports: Sequence[pytest.TestReport]) -> str:
+    """`passed` stands only where every case did."""
+    counts = {how: sum(report.outcome == how for report in reports) for how in ("failed", "skipped")}
+    if not reports:
+        return "**not run**"
+    if counts["failed"]:
+        return f"**failed**: {counts['failed']} of {len(reports)}"
+    if counts["skipped"]:
+        return f"**not run**: {counts['skipped']} of {len(reports)} skipped"
+    told = _words(_figures(reports, "result"))
+    return f"passed: {told}" if told else "passed"
+
+
+def _figures(reports: Iterable[pytest.TestReport], name: str) -> dict[str, float]:
+    """Whole numbers of all cases added up, and the largest of the others."""
+    total: dict[str, float] = {}
+    for report in reports:
+        noted = next((value for key, value in report.user_properties if key == name), {})
+        assert isinstance(noted, dict)
+        for what, value in noted.items():
+            before = total.get(what)
+            total[what] = value if before is None else before + value if isinstance(value, int) else max(before, value)
+    return total
+
+
+def _words(figures: dict[str, float]) -> str:
+    return ", ".join(f"{value:,} {what}" for what, value in figures.items())
+
+
+def rows(promises: Iterable[Promise], results: Results, date: str) -> Iterator[str]:
+    yield "| id | promise | test | size | result | date |"
+    yield "|---|---|---|---|---|---|"
+    for promise in promises:
+        for number, test in enumerate(promise.tests):
+            reports = results.of(test)
+            first = (promise.id, promise.text) if number == 0 else ("", "")
+            when = date if reports else ""
+            yield f"| {first[0]} | {first[1]} | `{test}` | {size(reports)} | {result(reports)} | {when} |"
+
+
+def run(promises: Sequence[Promise], document: Path) -> int:
+    tests = list(dict.fromkeys(test for promise in promises for test in promise.tests))
+    results, began = Results(), time.monotonic()
+    options = ["-m", "", "-n", "2", "--dist", "worksteal", "-p", "tests.chaos.table", "--durations", "20"]
+    code = pytest.main([*options, *tests], plugins=[results])
+    minutes = (time.monotonic() - began) / 60
+    now = datetime.now(UTC).date().isoformat()
+    where = f"Python {platform.python_version()} on {platform.system()}, {os.cpu_count()} cores"
+    lines = [f"The last run took {minutes:.0f} minutes ({now}, {where}).", "", *rows(promises, results, now)]
+    document.write_text(HEAD + "\n".join(lines) + "\n")
+    return code
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=[promise.id for promise in PROMISES], metavar="ID")
+    parser.add_argument("--to", type=Path, default=DOCUMENT, metavar="FILE")
+    given = parser.parse_args()
+    sys.exit(run([promise for promise in PROMISES if not given.only or promise.id in given.only], given.to))

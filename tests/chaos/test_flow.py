@@ -1,0 +1,52 @@
+"""The Prefect flow, killed with its server: the journal decides what is owed, whatever Prefect's database holds."""
+
+import random
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.command import CHEAP, Remains, finished, kill, orphans, start, until_more
+from tests.chaos.conftest import Figures
+
+FLOW = [option for option in CHEAP if option != "--no-flow"]
+LOCKED = "database is locked"
+
+
+def server_gone(out: Path) -> bool:
+    """It ends by itself when the command that started it is gone."""
+    end = time.monotonic() + 10
+    while orphans(out) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not orphans(out)
+
+
+def flow_runs(out: Path) -> int:
+    with closing(sqlite3.connect(f"file:{out / '.prefect/prefect.db'}?mode=ro", uri=True)) as database:
+        return int(database.execute("SELECT count(*) FROM flow_run").fetchone()[0])
+
+
+@pytest.mark.parametrize(("kills", "seeds"), [pytest.param(10, 1000, marks=pytest.mark.chaos)])
+def test_a_killed_flow_goes_on(tmp_path: Path, figures: Figures, kills: int, seeds: int) -> None:
+    draw, remains, out = random.Random(kills), Remains(tmp_path / "out"), tmp_path / "out"
+    command = [*FLOW, "--seeds", str(seeds)]
+    for number in range(kills):
+        process = start(out, *command, through=("flows.main",))
+        if number % 5:
+            until_more(remains, process)
+        time.sleep(draw.uniform(0.0, 1.5))
+        assert kill(process), "it came to its end before it was killed"
+        assert server_gone(out)
+        remains.look()
+    said = finished(start(out, *command, through=("flows.main",)))
+    assert server_gone(out)
+    remains.whole(seeds)
+    whole = Remains(tmp_path / "whole")
+    finished(start(tmp_path / "whole", *CHEAP, "--seeds", str(seeds)))
+    whole.whole(seeds)
+    size = {"kills": kills, "seeds": seeds, "flow runs": flow_runs(out)}
+    figures(size, {"lost": 0, "doubled": 0, "orphans": 0, LOCKED: said.count(LOCKED)})
+    assert LOCKED not in said
+    assert (remains.known, remains.shards()) == (whole.known, whole.shards())

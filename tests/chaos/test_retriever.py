@@ -1,0 +1,66 @@
+"""The retrieval server of a run, killed with its JVM again and again: the run waits for it, and no seed fails."""
+
+import random
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.command import CHEAP, ROOT, Remains, finished, start, until_more
+from tests.chaos.conftest import Figures
+
+
+class Server:
+    """`digsite serve` over Lucene on one port, for ever."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            self.port = listening.getsockname()[1]
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "pipeline.cli", "serve", "tiny", "--port", str(self.port)]
+        self.process = subprocess.Popen(
+            [*command, "--out", str(self.out)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        assert self.process.stdout
+        assert self.process.stdout.readline()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def run(out: Path, server: Server, seeds: int) -> subprocess.Popen[str]:
+    url = f"http://127.0.0.1:{server.port}/retrieve#tiny"
+    return start(out, *CHEAP, "--retriever", url, "--seeds", str(seeds), "--concurrency", "4")
+
+
+@pytest.mark.parametrize(("kills", "seeds"), [pytest.param(20, 150, marks=pytest.mark.chaos)])
+def test_a_retriever_that_dies_is_waited_for(tmp_path: Path, figures: Figures, kills: int, seeds: int) -> None:
+    draw, server, remains = random.Random(0), Server(tmp_path), Remains(tmp_path / "out")
+    server.start()
+    try:
+        whole = Remains(tmp_path / "whole")
+        finished(run(tmp_path / "whole", server, seeds))
+        whole.whole(seeds)
+        process, died = run(tmp_path / "out", server, seeds), 0
+        while died < kills:
+            until_more(remains, process)
+            time.sleep(draw.uniform(0.0, 0.5))
+            assert process.poll() is None, "it came to its end before the last kill"
+            server.kill()
+            died += 1
+            time.sleep(draw.uniform(0.0, 1.0))
+            server.start()
+        finished(process)
+    finally:
+        server.kill()
+    remains.whole(seeds)
+    failed = sum(b'"status":"failed"' in line for line in remains.known.values())
+    figures({"deaths": died, "seeds": seeds}, {"failed": failed, "other bytes": 0})
+    assert failed == 0
+    assert (remains.known, remains.shards()) == (whole.known, whole.shards())

@@ -1,0 +1,128 @@
+"""Sizes far beyond the usual: the memory of a command stays bounded, and what is too large is counted."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+import pytest
+
+from pipeline import registry
+from pipeline.store.journal import Head
+from pipeline.types import sha256
+from tests.chaos.command import CHEAP, KEY, ROOT, Remains, over
+from tests.chaos.conftest import Figures
+from tests.chaos.endpoint import serving
+from tests.records import batch
+
+MOST = 1.5
+"""GiB."""
+KEYS = ("PATTERN-OF-A-KEY", "PATTERN-OF-AN-ORDER")
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+    gib: float
+    """The most memory that it held."""
+
+
+def digsite(folder: Path, *arguments: str) -> Ended:
+    files = [(folder / name).open("wb") for name in ("out.txt", "err.txt")]
+    environment = {**os.environ, "CANARY_KEY": KEY}
+    command = [sys.executable, "-m", "pipeline.cli", *arguments]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=files[0], stderr=files[1], env=environment)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    out, err = ((folder / name).read_text() for name in ("out.txt", "err.txt"))
+    return Ended(process.returncode, out, err, usage.ru_maxrss / 2**20)
+
+
+def many_records(run: Path, count: int) -> int:
+    """A journal of so many records of every kind instead of the run's own; its bytes."""
+    patterns = []
+    for record in batch(200):
+        key, order = KEYS
+        named = record.model_copy(update={"key": key, "seed": record.seed.model_copy(update={"key": key})})
+        head = Head(key=key, order=order, status=record.status, reason=record.reason, target_steps=3)
+        patterns.append(b'"head":%b,"record":%b}' % (head.model_dump_json().encode(), named.model_dump_json().encode()))
+    with (run / "journal" / "main.jsonl").open("wb") as file:
+        for number in range(count):
+            body = patterns[number % len(patterns)].replace(KEYS[0].encode(), sha256(str(number)).encode())
+            body = body.replace(KEYS[1].encode(), b"%012d" % number)
+            file.write(b'{"sha256":"%b",%b\n' % (hashlib.sha256(body).hexdigest().encode(), body))
+        size = file.tell()
+    settings = orjson.loads((run / "run.json").read_bytes())
+    settings["config"]["how"]["seeds"] = count
+    (run / "run.json").write_bytes(orjson.dumps(settings))
+    return size
+
+
+@pytest.mark.parametrize("count", [pytest.param(100_000, marks=pytest.mark.chaos)])
+def test_records(tmp_path: Path, figures: Figures, count: int) -> None:
+    """Gates are off, since the records repeat: all that were accepted reach the data set and the report."""
+    off = json.dumps(registry.names("gates"))
+    made = digsite(
+        tmp_path, "generate", "tiny", *CHEAP, "--seeds", "1", "--set", f"gates.off={off}", "--out", str(tmp_path)
+    )
+    assert made.code == 0, made.err
+    remains = Remains(tmp_path)
+    size = many_records(remains.run, count)
+    exported = digsite(tmp_path, "export", str(remains.run), "--view", "qa,sft", "--json")
+    assert exported.code == 0, exported.err
+    reported = digsite(tmp_path, "report", str(remains.run))
+    assert reported.code == 0, reported.err
+    rows = sum(shard["rows"] for shard in json.loads(exported.out)["shards"] if shard["view"] == "qa")
+    assert json.loads(exported.out)["records"] == count
+    assert rows > count / 4
+    most = max(exported.gib, reported.gib)
+    figures({"records": count, "journal in GB": round(size / 1e9, 2)}, {"rows of qa": rows, "GiB": round(most, 2)})
+    assert most <= MOST
+
+
+@pytest.mark.parametrize("megabytes", [2, pytest.param(50, marks=pytest.mark.chaos)])
+def test_one_document(tmp_path: Path, figures: Figures, megabytes: int) -> None:
+    """Left out and counted, from a line as from a file of its own."""
+    words = "The mill of Arden was built in 1702 by Ada Brannick. " * (megabytes * 20_000)
+    lines, folder = tmp_path / "lines.jsonl", tmp_path / "texts"
+    folder.mkdir()
+    (folder / "large.md").write_text(words)
+    with lines.open("w") as file:
+        for number in range(200):
+            text = f"The mill of Arden was built in 1702. It was mill number {number} of the valley, and ground corn."
+            file.write(json.dumps({"id": str(number), "title": f"Mill {number}", "text": text}) + "\n")
+            (folder / f"{number}.md").write_text(text)
+        file.write(json.dumps({"id": "large", "title": "All mills", "text": words}) + "\n")
+    most = 0.0
+    for path in (lines, folder):
+        read = digsite(tmp_path, "corpus", "stats", str(path), "--json")
+        assert read.code == 0, read.err
+        counts = json.loads(read.out)
+        assert (counts["kept"], counts["oversized"] + counts["bad"], counts["read"]) == (200, 1, 201)
+        most = max(most, read.gib)
+    figures({"documents": 2, "MB each": float(megabytes)}, {"left out and counted": 2, "GiB": round(most, 2)})
+    assert most <= MOST
+
+
+@pytest.mark.parametrize("seeds", [pytest.param(40, marks=pytest.mark.chaos)])
+def test_completions_of_ten_megabytes(tmp_path: Path, figures: Figures, seeds: int) -> None:
+    """A third of all answers; they count as cut off, and no record holds one."""
+    with serving(tmp_path / "notes", "0.3", "1", "huge") as endpoint:
+        ended = digsite(
+            tmp_path, "generate", "tiny", *CHEAP, *over(endpoint.url), "--seeds", str(seeds), "--out", str(tmp_path)
+        )
+        asked = len(endpoint.answered())
+    assert ended.code == 0, ended.err
+    remains = Remains(tmp_path)
+    remains.whole(seeds)
+    longest = max(map(len, remains.known.values())) / 1e6
+    figures(
+        {"seeds": seeds, "whole answers": asked}, {"longest line in MB": round(longest, 1), "GiB": round(ended.gib, 2)}
+    )
+    assert ended.gib <= MOST
+    assert longest < 5
