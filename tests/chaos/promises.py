@@ -63,6 +63,7 @@ PROMISES = (
         "A third of all answers broken changes no record and fails no seed",
         "chaos/test_endpoint.py::test_a_hundred_pairs_through_mixed_faults",
         "chaos/test_endpoint.py::test_a_third_of_all_answers_broken_changes_no_record",
+        "chaos/test_endpoint.py::test_a_request_that_is_never_answered_does_not_hold_up_its_run",
     ),
     _promise(
         "F8",
@@ -77,8 +78,8 @@ PROMISES = (
     ),
     _promise(
         "F10",
-        "What no waiting mends (401, 404, an unknown model) stops the run after one call, in one line",
-        "llm/test_openai.py::test_what_no_waiting_mends_stops_with_one_line_and_one_call",
+        "What no waiting mends (401, 404, an unknown model) stops the run at once, in one line",
+        "llm/test_openai.py::test_what_no_waiting_mends_stops_with_one_line_at_once",
         "llm/test_retry.py::test_what_no_waiting_mends_stops_at_once",
     ),
     _promise(
@@ -160,6 +161,8 @@ PROMISES = (
         "The key is in no file and no line, even where the server shows it",
         "chaos/test_endpoint_process.py::test_the_key_is_in_no_file_and_no_line",
         "chaos/test_endpoint_process.py::test_a_server_that_shows_the_key_to_everybody_does_not_make_us_show_it",
+        "llm/test_hostile_endpoint.py::test_an_answer_that_repeats_the_key_is_kept_without_it",
+        "llm/test_hostile_endpoint.py::test_an_answer_that_hides_the_key_is_no_answer",
     ),
     _promise(
         "S7",
@@ -169,7 +172,9 @@ PROMISES = (
     ),
     _promise(
         "S8",
-        "A compression bomb is refused in little memory",
+        "A compression bomb, in a corpus or an answer, is refused in little memory",
+        "llm/test_hostile_endpoint.py::test_a_compressed_answer_is_unpacked_no_further_than_is_read_of_it",
+        "llm/test_hostile_endpoint.py::test_an_endless_answer_is_read_no_further_than_its_limit",
         "readers/test_jsonl.py::test_a_bomb_is_refused_at_once_and_in_little_memory",
         "readers/test_parquet.py::test_the_size_is_judged_before_anything_is_unpacked",
     ),
@@ -195,10 +200,12 @@ PROMISES = (
     _promise("S12", "No text acts on the terminal", "test_redact.py"),
     _promise(
         "S13",
-        "A server listens on the loopback alone, or wants a token; requests have a size",
+        "A server listens on the loopback alone, or wants a token; slow and large requests keep nobody out",
         "serve/test_door.py",
+        "serve/test_connections.py",
     ),
     _promise("S14", "Nothing that was read is executed: no pickle, no eval, no shell", "rules/test_forbidden.py"),
+    _promise("S15", "Only the configured endpoint is dialled, over a whole run", "chaos/test_injection.py"),
     _promise(
         "S16",
         "Patterns take linear time on hostile text",
