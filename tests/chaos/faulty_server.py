@@ -4,7 +4,7 @@ Behind it stands the embedded model (or any other), read and written as the prod
 the messages that came over the wire: so the whole loop can be run through HTTP and compared with the one in process.
 `python -m tests.chaos.faulty_server NOTES [RATE [SEED [FAULT ...]]]` serves in a process of its own, prints its address
 and appends the digest of every request that it answered to NOTES; a RATE of `echo` answers 401 to everything, with the
-key that it was sent, one of `repeat` says the key in every answer, and one of `obey` does what the documents say. Without
+key that it was sent, one of `repeat` says the key in every answer, one of `obey` does what the documents say. Without
 a FAULT it has all of them.
 """
 

@@ -161,6 +161,7 @@ PROMISES = (
         "The key is in no file and no line, even where the server shows it",
         "chaos/test_endpoint_process.py::test_the_key_is_in_no_file_and_no_line",
         "chaos/test_endpoint_process.py::test_a_server_that_shows_the_key_to_everybody_does_not_make_us_show_it",
+        "chaos/test_endpoint_process.py::test_a_server_that_says_the_key_in_every_answer_does_not_make_us_publish_it",
         "llm/test_hostile_endpoint.py::test_an_answer_that_repeats_the_key_is_kept_without_it",
         "llm/test_hostile_endpoint.py::test_an_answer_that_hides_the_key_is_no_answer",
     ),
@@ -205,7 +206,11 @@ PROMISES = (
         "serve/test_connections.py",
     ),
     _promise("S14", "Nothing that was read is executed: no pickle, no eval, no shell", "rules/test_forbidden.py"),
-    _promise("S15", "Only the configured endpoint is dialled, over a whole run", "chaos/test_injection.py"),
+    _promise(
+        "S15",
+        "Only the configured endpoint is dialled, over a whole run",
+        "chaos/test_endpoint_process.py::test_nobody_is_dialled_but_the_endpoint_of_the_configuration",
+    ),
     _promise(
         "S16",
         "Patterns take linear time on hostile text",
