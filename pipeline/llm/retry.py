@@ -83,13 +83,14 @@ class Patience:
 
     async def own_fault(self, failures: list[Failure], answers: int, digest: Callable[[], bytes]) -> bool:
         """Is the request to blame for all its tries? Not where the endpoint answered nothing else since there were
-        `answers`. What breaks within the server is believed at once; what may be a bad gateway or line is believed when
-        the request comes back from the queue and fails as often again."""
+        `answers`, and does not now. What breaks within a server that answers others is believed at once; what may be a
+        bad gateway or line is believed when the request comes back from the queue and fails as often again."""
         blamed = [failure for failure in failures if failure.kind != "throttled"]
-        if 2 * len(blamed) <= len(failures) or not (self.answers > answers or await self.alive()):
+        others = self.answers > answers
+        if 2 * len(blamed) <= len(failures) or not (others or await self.alive()):
             return False
         name = digest()
-        if name in self._suspects or all(failure.kind == "inside" for failure in failures):
+        if name in self._suspects or (others and all(failure.kind == "inside" for failure in failures)):
             self._left_out.add(name)
         self._suspects.add(name)
         return name in self._left_out

@@ -18,6 +18,7 @@ from pipeline.llm.cached import Cached
 from pipeline.llm.ledger import Counted, Spent
 from pipeline.llm.llama import LlamaModel
 from pipeline.llm.openai import OpenAIModel
+from pipeline.llm.reach import Reached
 from pipeline.llm.routed import Routed
 from pipeline.llm.settings import Limits, ModelConfig
 from pipeline.store.cache import Cache
@@ -31,6 +32,11 @@ USAGE = Usage(calls=1, prompt_tokens=7, completion_tokens=5)
 HOSTILE = 'quote " backslash \\ nul \x00 line\u2028 emoji 🧭'
 
 
+def _plain(number: int, body: dict[str, Any]) -> dict[str, Any] | None:
+    """The client's own question whether its server is alive is not the model's to answer."""
+    return {"choices": [{"message": {"content": "yes"}}]} if body["messages"][0]["content"] == "Say yes." else None
+
+
 class Wired:
     """A model behind a server and our client of it."""
 
@@ -42,7 +48,7 @@ class Wired:
     async def complete(self, request: Request) -> Completion:
         async with self._starting:
             if self._client is None:
-                server = await FaultyServer(model=self._inner).__aenter__()
+                server = await FaultyServer(model=self._inner, script=_plain).__aenter__()
                 limits = Limits(attempts=1)
                 config = ModelConfig(provider="openai", model="m", base_url=server.url, limits=limits)
                 self._client = OpenAIModel(config, 0)
@@ -62,12 +68,30 @@ class Weighed(LlamaModel):
         return asked
 
 
+class Asked:
+    """A model behind what asks first whether an endpoint is there; a server that lists its models stands in for it."""
+
+    def __init__(self, inner: LLM) -> None:
+        self._inner = inner
+        self._starting = asyncio.Lock()
+        self._reached: Reached | None = None
+
+    async def complete(self, request: Request) -> Completion:
+        async with self._starting:
+            if self._reached is None:
+                server = await FaultyServer().__aenter__()
+                config = ModelConfig(provider="openai", model="m", base_url=server.url)
+                self._reached = Reached(self._inner, config, 0.0)
+        return await self._reached.complete(request)
+
+
 MODELS: dict[str, Callable[[LLM, Path], LLM]] = {
     "budget": lambda inner, folder: Budgeted(inner, Budget(before=Spent()), lambda usage: None),
     "cached": lambda inner, folder: Cached(inner, Cache(folder / "cache.sqlite")),
     "ledger": lambda inner, folder: Counted(inner),
     "llama": Weighed,
     "openai": lambda inner, folder: Wired(inner),
+    "reach": lambda inner, folder: Asked(inner),
     "routed": lambda inner, folder: Routed({"m": inner}),
     "scripted": lambda inner, folder: inner,
 }

@@ -51,7 +51,9 @@ def only(bad: Reply) -> Script:
     return lambda number, body: bad if "bad" in str(body["messages"]) else GOOD
 
 
-@pytest.mark.parametrize("bad", [Reply(502, PAGE), Reply(cut=-1), Reply(200, PAGE), Reply(wait=5)], ids=range(4))
+@pytest.mark.parametrize(
+    "bad", [Reply(502, PAGE), Reply(cut=-1), Reply(200, PAGE), Reply(wait=5), Reply(500)], ids=range(5)
+)
 @pytest.mark.parametrize("alone", [True, False])
 async def test_a_request_that_alone_is_never_answered_is_left_out(bad: Reply, alone: bool) -> None:
     """When it comes back from the queue; until then it may have been bad luck."""
