@@ -1,7 +1,8 @@
-"""Records → shards, environment, card and manifest: one folder that trainers load as it is.
+"""Records → shards, code, environment, card and manifest: one folder that trainers load as it is.
 
 A pure function of the records and settings: the same journal gives the same shards, byte for byte. Every shard has the
-view's own schema and at least one row, since an empty one makes the whole set unreadable. The folder is built aside
+view's own schema and at least one row, since an empty one makes the whole set unreadable. A view's folder holds Parquet
+alone, so that every reader takes it as it is; the code that trainers need lies in `code/`. The folder is built aside
 and takes its place when all of it is there, with the manifest written last.
 """
 
@@ -11,28 +12,44 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from pydantic import ValidationError
+
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
 from pipeline.errors import UsageError
 from pipeline.report.card import Contents, card
-from pipeline.report.figures import Outside
+from pipeline.report.figures import Figures, Outside
 from pipeline.report.tally import Tally
-from pipeline.store.files import atomic_folder, atomic_write, write_json
-from pipeline.store.shards import SHARD_BYTES, Shard, Shelf
-from pipeline.types import Data, Draft, Record
+from pipeline.store.files import atomic_folder, atomic_write, standing, take_over, write_json
+from pipeline.store.shards import SHARD_BYTES, File, Shard, Shelf, described
+from pipeline.types import Data, Draft, Record, sha256
 from pipeline.views import base
+
+CODE = "code"
+MANIFEST = "manifest.json"
+
+
+class Exported(Data):
+    """How one view was last written."""
+
+    include: tuple[str, ...] = ()
+    missing: int = 0
+    """Seeds whose lines in the journal were damaged, so that their pairs are in no row."""
+    source: str = ""
+    """Digest of what decides the rows: views with another one were written from another state of the run."""
 
 
 class Manifest(Data):
-    """What a finished data set holds."""
+    """What a finished data set holds: with this file, all that is of it."""
 
     run: str
     records: int
-    """All that were read, taken or not."""
-    include: tuple[str, ...]
-    views: tuple[str, ...]
-    """All that were asked for; one without rows has no shard."""
+    """All that the last export has read, taken or not."""
+    views: dict[str, Exported]
+    """One without rows has no shard."""
     shards: tuple[Shard, ...]
+    files: tuple[File, ...] = ()
+    """Card, environment and code."""
 
     def rows(self) -> dict[str, dict[str, int]]:
         """By view, then split, the one to train on first."""
@@ -48,8 +65,10 @@ class Selection(Data):
 
     config: RunConfig
     views: tuple[str, ...] = ()
-    """None named: all."""
+    """None named: all. Those that are not named stay as they are."""
     include: tuple[str, ...] = ()
+    missing: int = 0
+    """Seeds whose lines in the journal were damaged."""
     outside: Outside = Outside()
     redistribute: Literal["full", "spans", "ids", "unknown"] = "unknown"
     """How much of the corpus may be passed on: views that hold more are left out."""
@@ -57,8 +76,34 @@ class Selection(Data):
     shard_bytes: int = SHARD_BYTES
 
 
+def read(folder: Path) -> Manifest:
+    """The manifest of the data set in `folder`. Raises UsageError where there is none that can be read."""
+    try:
+        return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise UsageError(
+            f"{folder} holds no finished data set of this version; write it with digsite export RUN"
+        ) from error
+
+
+def unchanged(folder: Path, file: File) -> Path:
+    """Where that file of the data set lies. Raises UsageError where it is not as it was exported, or is reached through
+    a link or from outside the folder."""
+    path, problem = folder, "is not as it was exported"
+    for part in file.path.split("/"):
+        path /= part
+        if part in ("", ".", "..") or path.is_symlink():
+            problem = "is no file of the data set's own"
+            break
+    else:
+        if path.is_file() and described(path, file.path) == File(**file.model_dump(include={*File.model_fields})):
+            return path
+    raise UsageError(f"{folder / file.path} {problem}; write the data set anew with digsite export RUN")
+
+
 def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manifest:
-    """Write the data set of `records`, which come in the order of the plan, to `folder`, replacing what was there.
+    """Write the data set of `records`, which come in the order of the plan, to `folder`, replacing what was there but
+    for the views that were not asked for.
 
     One record is held at a time, and one row group per view and split.
     """
@@ -67,27 +112,48 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manife
         raise UsageError(f"cannot include '{min(unknown)}'; known: {', '.join(base.INCLUDES)}")
     views = _views(chosen)
     site, tally, example = environment(chosen.config), Tally(), None
+    seen: list[str] = []
     with _uncollected(), atomic_folder(folder) as building, Shelf(building, chosen.shard_bytes) as shelf:
+        before = standing(folder)
+        kept = _kept(before, views, chosen)
         for record in records:
             tally.add(record)
+            seen.append(f"{record.key} {record.status} {len(record.forks)} {len(record.assessments)}")
             if not base.taken(record, chosen.include):
                 continue
             example, side = example or record.draft, record.seed.side
             for name, view in views.items():
                 if not name.startswith("rl_") or base.teaches(record, chosen.include):
                     shelf.add(name, side, view.SCHEMA, view.rows(record, site))
+        for shard in kept.shards:
+            take_over(before / shard.path, building / shard.path)
+        # Sorted, since what is included comes last.
+        source = sha256("\n".join(sorted(seen)))
+        how = Exported(include=chosen.include, missing=chosen.missing, source=source)
         manifest = Manifest(
             run=tally.lineage.run if tally.lineage else "",
             records=tally.ends.total(),
-            include=chosen.include,
-            views=tuple(views),
-            shards=tuple(shelf.close()),
+            views=dict(sorted({**kept.views, **dict.fromkeys(views, how)}.items())),
+            shards=tuple(sorted((*kept.shards, *shelf.close()), key=lambda shard: shard.path)),
         )
-        for name in manifest.rows():
-            for file, text in base.beside(views[name]).items():
-                atomic_write(building / name / file, text.encode())
-        _describe(building, manifest, tally, example, chosen)
-    return manifest
+        return _describe(building, manifest, source, tally.figures(chosen.outside), example, chosen)
+
+
+def _kept(folder: Path, views: Iterable[str], chosen: Selection) -> Manifest:
+    """Of the data set that is there, the views that stay. Raises UsageError where they cannot be trusted."""
+    none = Manifest(run="", records=0, views={}, shards=())
+    if not chosen.views or not folder.exists():
+        return none
+    before = read(folder)
+    stay = set(before.views).difference(views)
+    # What may be passed on can have become less.
+    stay = {name for name in stay if not base.withheld(base.load(name), chosen.redistribute)}
+    shards = tuple(shard for shard in before.shards if shard.view in stay)
+    for shard in shards:
+        unchanged(folder, shard)
+    return none.model_copy(
+        update={"views": {name: how for name, how in before.views.items() if name in stay}, "shards": shards}
+    )
 
 
 @contextmanager
@@ -116,12 +182,28 @@ def _views(chosen: Selection) -> dict[str, base.View]:
     return {name: view for name, view in views.items() if name not in withheld}
 
 
-def _describe(building: Path, manifest: Manifest, tally: Tally, example: Draft | None, chosen: Selection) -> None:
-    """Environment and card, then the manifest."""
+def _describe(
+    building: Path, manifest: Manifest, source: str, figures: Figures, example: Draft | None, chosen: Selection
+) -> Manifest:
+    """Code, environment and card, then the manifest with all of them."""
+    rows = manifest.rows()
+    beside = {file: text for name in rows for file, text in base.beside(base.load(name)).items()}
+    for file, text in beside.items():
+        atomic_write(building / CODE / file, text.encode())
     write_json(building / "environment.json", environment(chosen.config).model_dump(mode="json"))
     contents = Contents(
-        rows=manifest.rows(), example=example, **chosen.model_dump(include={"include", "redistribute", "language"})
+        rows=rows,
+        included={
+            reason: [name for name in rows if reason in manifest.views[name].include] for reason in base.INCLUDES
+        },
+        missing=max((how.missing for how in manifest.views.values()), default=0),
+        older=[name for name in rows if manifest.views[name].source != source],
+        example=example,
+        **chosen.model_dump(include={"redistribute", "language"}),
     )
-    text = card(tally.figures(chosen.outside), contents, chosen.config)
+    text = card(figures, contents, chosen.config)
     atomic_write(building / "README.md", text.encode())
-    write_json(building / "manifest.json", manifest.model_dump(mode="json"))
+    names = ["README.md", *(f"{CODE}/{file}" for file in sorted(beside)), "environment.json"]
+    manifest = manifest.model_copy(update={"files": tuple(described(building / name, name) for name in names)})
+    write_json(building / MANIFEST, manifest.model_dump(mode="json"))
+    return manifest

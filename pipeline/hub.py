@@ -1,20 +1,23 @@
 """A finished data set to the Hugging Face Hub: what would be sent, and sending it in one commit.
 
-One commit, so that nobody ever loads the shards of one run with the card of another. Shards that an earlier push left
-there and that this one does not have go in the same commit: `load_dataset` reads every file that fits the pattern.
+Sent is what the manifest names, as it was exported, and nothing else that may lie in the folder. One commit, so that
+nobody ever loads the shards of one run with the card of another. Shards that an earlier push left there and that this
+one does not have go in the same commit, as does whatever else lies among them: readers take all that is there.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING
 
 from pipeline.config import RunConfig
-from pipeline.corpus.loading import checksum
 from pipeline.errors import HubError, UsageError
-from pipeline.export import Manifest
+from pipeline.export import MANIFEST, read, unchanged
+from pipeline.store.shards import File, described
 from pipeline.types import Data
+
+if TYPE_CHECKING:
+    from huggingface_hub import CommitOperationAdd
 
 REPO = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
 
@@ -25,8 +28,11 @@ class Parcel(Data):
     repo: str
     private: bool
     folder: Path
-    files: dict[str, int]
-    """Bytes, by path in the data set."""
+    files: tuple[File, ...]
+    unsent: tuple[str, ...]
+    """What else lies in the folder, by path."""
+    missing: int
+    """Seeds of the run whose pairs could not be exported."""
     rows: dict[str, dict[str, int]]
     """By view and split."""
 
@@ -35,8 +41,8 @@ def parcel(folder: Path, config: RunConfig, repo: str, *, private: bool) -> Parc
     """The data set in `folder`, checked against its manifest.
 
     Raises UsageError for a name that is none, a folder without a finished data set, files that are not as they were
-    exported, and everything that the embedded model had a part in: its figures are of the loop, and such rows teach
-    nothing.
+    exported or are links, and everything that the embedded model had a part in: its figures are of the loop, and such
+    rows teach nothing.
     """
     if not REPO.fullmatch(repo):
         raise UsageError(f"--repo takes ORG/NAME, in letters, digits and - _ . only, not '{repo}'")
@@ -45,19 +51,25 @@ def parcel(folder: Path, config: RunConfig, repo: str, *, private: bool) -> Parc
             "the embedded model had a part in this run: its rows show that the loop works and are not for others; "
             "make one with a real model (--model openai:NAME) and push that"
         )
-    try:
-        manifest = Manifest.model_validate_json((folder / "manifest.json").read_bytes())
-    except (FileNotFoundError, ValidationError) as error:
-        raise UsageError(f"{folder} holds no finished data set; write it with digsite export") from error
-    for shard in manifest.shards:
-        path = folder / shard.path
-        if not path.is_file() or checksum(path) != shard.sha256:
-            raise UsageError(f"{path} is not as it was exported; write the data set anew with digsite export")
+    manifest = read(folder)
     if not manifest.shards:
         raise UsageError("the data set has no row to push: no pair was accepted")
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    files = {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
-    return Parcel(repo=repo, private=private, folder=folder, files=files, rows=manifest.rows())
+    files: list[File] = [*manifest.files, *manifest.shards, described(folder / MANIFEST, MANIFEST)]
+    for file in files:
+        unchanged(folder, file)
+    names = {file.path for file in files}
+    here = sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()
+    )
+    return Parcel(
+        repo=repo,
+        private=private,
+        folder=folder,
+        files=tuple(File(path=file.path, bytes=file.bytes, sha256=file.sha256) for file in files),
+        unsent=tuple(path for path in here if path not in names),
+        missing=max((how.missing for how in manifest.views.values()), default=0),
+        rows=manifest.rows(),
+    )
 
 
 def push(sent: Parcel, message: str, *, endpoint: str | None = None) -> str:
@@ -67,7 +79,7 @@ def push(sent: Parcel, message: str, *, endpoint: str | None = None) -> str:
     Raises HubError with the Hub's own words.
     """
     from httpx2 import HTTPError
-    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
+    from huggingface_hub import CommitOperationDelete, HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
     api = HfApi(endpoint=endpoint, library_name="digsite")
@@ -75,13 +87,31 @@ def push(sent: Parcel, message: str, *, endpoint: str | None = None) -> str:
         api.create_repo(sent.repo, repo_type="dataset", private=sent.private, exist_ok=True)
         there = api.list_repo_files(sent.repo, repo_type="dataset")
         operations: list[CommitOperationAdd | CommitOperationDelete] = [
-            *(CommitOperationAdd(path, sent.folder / path) for path in sent.files),
-            *(CommitOperationDelete(path) for path in there if path.endswith(".parquet") and path not in sent.files),
+            *(_addition(sent.folder, file) for file in sent.files),
+            *map(CommitOperationDelete, _stale(sent, there)),
         ]
         done = api.create_commit(sent.repo, operations, commit_message=message, repo_type="dataset")
     except (HfHubHTTPError, HTTPError, OSError, ValueError, RuntimeError) as error:
         raise HubError(f"nothing was pushed to {sent.repo}: {_told(error)}") from error
     return str(done.commit_url)
+
+
+def _stale(sent: Parcel, there: Iterable[str]) -> list[str]:
+    """What must go from the repository, or readers would take it for rows of this data set."""
+    names = {file.path for file in sent.files}
+    return [p for p in there if p not in names and (p.endswith(".parquet") or p.partition("/")[0] in sent.rows)]
+
+
+def _addition(folder: Path, file: File) -> "CommitOperationAdd":
+    """The file as it was checked: it may have been changed since, while somebody was asked."""
+    from huggingface_hub import CommitOperationAdd
+
+    path = folder / file.path
+    # Shards are streamed; the others, which the Hub's client would read again when it sends them, are small.
+    made = CommitOperationAdd(file.path, path if file.path.endswith(".parquet") else path.read_bytes())
+    if made.upload_info.sha256.hex() != file.sha256:
+        raise OSError(f"{path} was changed meanwhile; write the data set anew with digsite export RUN")
+    return made
 
 
 def _told(error: Exception) -> str:

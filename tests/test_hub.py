@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import orjson
 import pytest
 from datasets import load_dataset
 from huggingface_hub import constants
@@ -10,6 +11,7 @@ from pipeline import hub
 from pipeline.config import build
 from pipeline.errors import HubError, UsageError
 from pipeline.export import Selection, export
+from pipeline.types import sha256
 from tests import hub_server
 from tests.records import accepted
 
@@ -38,7 +40,7 @@ def test_all_files_go_in_one_commit_into_a_private_repository(server, folder, tm
     here = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     there = {path: data for path, data in server.files["org/name"].items() if path != ".gitattributes"}
     assert there == here
-    assert set(commit["added"]) == set(here) == set(sent.files)
+    assert set(commit["added"]) == set(here) == {file.path for file in sent.files}
     assert commit["summary"] == "Run x"
     assert server.private == {"org/name": True}
     assert server.tokens == {"Bearer hf_sham"}
@@ -98,6 +100,60 @@ def test_a_changed_missing_or_unfinished_data_set_is_refused(folder, tmp_path):
     export([], folder, Selection(config=REAL))
     with pytest.raises(UsageError, match="no row"):
         hub.parcel(folder, REAL, "org/name", private=True)
+
+
+def test_what_the_manifest_does_not_name_is_not_sent_and_is_told(server, folder, tmp_path):
+    (folder / ".env").write_text("OPENAI_API_KEY=sk-sham")
+    (folder / "sft" / "notes.txt").write_text("mine")
+    (folder / "qa" / "passwd").symlink_to("/etc/passwd")
+    sent = hub.parcel(folder, REAL, "org/name", private=True)
+    assert sent.unsent == (".env", "qa/passwd", "sft/notes.txt")
+    hub.push(sent, "x", endpoint=server.url)
+    assert not {".env", "qa/passwd", "sft/notes.txt"} & set(server.files["org/name"])
+    assert set(server.commits[0]["added"]) == {file.path for file in sent.files}
+
+
+@pytest.mark.parametrize("path", ["README.md", "environment.json", "code/reward.py", "qa/*.parquet"])
+def test_a_file_that_was_edited_or_is_a_link_is_refused(folder, tmp_path, path):
+    file = next(folder.glob(path))
+    whole = file.read_bytes()
+    file.write_bytes(whole + b" ")
+    with pytest.raises(UsageError, match=f"{file.name} is not as it was exported"):
+        hub.parcel(folder, REAL, "org/name", private=True)
+    file.unlink()
+    (tmp_path / "elsewhere").write_bytes(whole)
+    file.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="no file of the data set's own"):
+        hub.parcel(folder, REAL, "org/name", private=True)
+
+
+def test_neither_a_linked_folder_nor_a_path_out_of_the_data_set_is_followed(folder, tmp_path):
+    (folder / "code").rename(tmp_path / "code")
+    (folder / "code").symlink_to(tmp_path / "code")
+    with pytest.raises(UsageError, match="no file of the data set's own"):
+        hub.parcel(folder, REAL, "org/name", private=True)
+    (tmp_path / "run.json").write_text("{}")
+    manifest = orjson.loads((folder / "manifest.json").read_bytes())
+    manifest["files"] = [{"path": "../run.json", "bytes": 2, "sha256": sha256("{}")}]
+    (folder / "manifest.json").write_bytes(orjson.dumps(manifest))
+    with pytest.raises(UsageError, match="no file of the data set's own"):
+        hub.parcel(folder, REAL, "org/name", private=True)
+
+
+@pytest.mark.parametrize("path", ["README.md", "qa/*.parquet"])
+def test_a_file_that_is_changed_between_the_question_and_the_sending_stops_it(server, folder, path):
+    sent = hub.parcel(folder, REAL, "org/name", private=True)
+    file = next(folder.glob(path))
+    file.write_bytes(file.read_bytes() + b" ")
+    with pytest.raises(HubError, match="was changed meanwhile"):
+        hub.push(sent, "x", endpoint=server.url)
+    assert server.commits == []
+
+
+def test_a_push_clears_the_folders_of_its_views_of_what_is_no_parquet(server, folder):
+    server.files["org/name"] = {"sft/verl_sft.py": b"of an older layout", "mine/notes.md": b"mine"}
+    hub.push(hub.parcel(folder, REAL, "org/name", private=True), "x", endpoint=server.url)
+    assert server.commits[0]["deleted"] == ["sft/verl_sft.py"]
 
 
 @pytest.mark.parametrize("repo", ["name", "a/b/c", "org/na me", "../x/y", "org/", "örg/name"])

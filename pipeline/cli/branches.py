@@ -28,13 +28,14 @@ def branch(
 
     base.load(method)
     folder, config = reopened(run, out)
+    publish.whole(folder)
     prepare.reach(config)
     corpus, site = ground(folder, config)
     with Run(config, corpus, folder=folder) as opened, Campaign(method, site, folder) as campaign:
         if not json:
             tell.say(f"asking about the states of {opened.result().accepted} accepted pairs, {calls} calls at most")
         done = asyncio.run(campaign.run(opened.kept(), calls, _told))
-        publish.again(folder, config, every=True)
+        publish.again(folder, config)
     if json:
         tell.json({"model": config.models.names(), "run": str(folder), **done.model_dump()})
         return

@@ -29,6 +29,7 @@ def review(
 
     folder = run_folder(run, out)
     config = run_file(folder).config
+    publish.whole(folder)
     if read is None:
         chosen = reviews.sample(publish.records(folder, config), items)
         path = folder / "review.csv"
@@ -72,9 +73,14 @@ def push(
     kept = run_file(folder)
     sent = hub.parcel(folder / "dataset", kept.config, repo, private=not public)
     rows = [(view, split, count) for view, splits in sent.rows.items() for split, count in splits.items()]
-    size = sum(sent.files.values()) / 1e6
+    size = sum(file.bytes for file in sent.files) / 1e6
+    if sent.unsent:
+        tell.say(f"digsite: not of the data set, and not sent: {', '.join(sent.unsent)}")
+    if sent.missing:
+        tell.say(f"digsite: pairs of {sent.missing} seeds are missing, whose lines in the journal were damaged")
     if not json:
-        tell.show(tell.table("view", "split", "rows", rows=rows))
+        tell.show(tell.table("view", "split", "rows", rows=rows), "")
+        tell.show(tell.table("file", "bytes", rows=[(file.path, file.bytes) for file in sent.files]))
         visible = "to a repository that is private if it is made now" if sent.private else "for all to see"
         tell.show(tell.words(f"{len(sent.files)} files, {size:,.1f} MB, to {repo}, {visible}"))
     if not yes:

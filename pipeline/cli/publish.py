@@ -1,5 +1,6 @@
 """From a run's journal to its data set and its report. Nothing else is read but what the report says of cost."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,13 +8,15 @@ import orjson
 from pydantic import ValidationError
 
 from pipeline import prompts
+from pipeline.cli import tell
 from pipeline.config import RunConfig
 from pipeline.corpus import manifest
 from pipeline.errors import UsageError
 from pipeline.export import Manifest, Selection, export
+from pipeline.export import read as manifest_of
 from pipeline.report.figures import Outside, Review
 from pipeline.report.html import page
-from pipeline.run import planned, read
+from pipeline.run import RunResult, planned, read
 from pipeline.run.attempts import spent
 from pipeline.store.branches import Branches
 from pipeline.store.files import atomic_write
@@ -33,11 +36,18 @@ def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> I
     return Branches(folder).joined(found)
 
 
-def dataset(folder: Path, config: RunConfig, *, views: tuple[str, ...] = (), include: tuple[str, ...] = ()) -> Manifest:
+def dataset(
+    folder: Path,
+    config: RunConfig,
+    *,
+    views: tuple[str, ...] = (),
+    include: tuple[str, ...] = (),
+    damaged: bool = False,
+) -> Manifest:
     """Write `dataset/`; no view named means all of them.
 
-    Raises UsageError where its environment would not be the one of its rollouts, and where the manifest is gone that
-    says how much of the corpus may be passed on.
+    Raises UsageError where its environment would not be the one of its rollouts, where the manifest is gone that says
+    how much of the corpus may be passed on, and where pairs are missing unless `damaged` allows it: see `whole`.
     """
     asked = prompts.load("solver/answer").digest
     if read(folder).what["prompts"].get("solver/answer") != asked:
@@ -46,20 +56,60 @@ def dataset(folder: Path, config: RunConfig, *, views: tuple[str, ...] = (), inc
     if name not in manifest.names() and not Path(name).is_absolute():
         raise UsageError(f"corpora/{name}.toml, which says what of '{name}' may be passed on, is not here; put it back")
     said = manifest.read(name).model_dump(include={"redistribute", "language"}) if name in manifest.names() else {}
-    chosen = Selection(config=config, views=views, include=include, outside=outside(folder), **said)
+    chosen = Selection(
+        config=config,
+        views=views,
+        include=include,
+        missing=whole(folder, damaged=damaged),
+        outside=outside(folder),
+        **said,
+    )
     return export(records(folder, config, include), folder / "dataset", chosen)
 
 
-def again(folder: Path, config: RunConfig, *, every: bool = False) -> None:
-    """Write `dataset/` anew since the run has more to tell, as it was chosen before: with what `include` took, and with
-    the same views unless all may have new rows.
+def whole(folder: Path, *, damaged: bool = False) -> int:
+    """How many seeds of the run ended and have no line that can be read, after a word about them.
+
+    Raises UsageError where there are some, unless `damaged` allows it: a data set must not shrink unseen.
     """
+    beside = Branches(folder).damaged + Remeasured(folder).damaged
+    if beside:
+        tell.say(
+            f"digsite: {beside} damaged lines in {folder}/branches or /remeasured are left out; "
+            "digsite branch and digsite remeasure ask again for what is missing"
+        )
+    lost = _lost(folder)
+    if lost:
+        line = f"{lost} finished {'seed has' if lost == 1 else 'seeds have'} no readable line in {folder / 'journal'}"
+        way = f"'digsite resume {shlex.quote(str(folder))}' runs {'it' if lost == 1 else 'them'} again"
+        if not damaged:
+            raise UsageError(f"{line}; {way}, and 'digsite export RUN --allow-damaged' goes on without")
+        tell.say(f"digsite: {line} and {'is' if lost == 1 else 'are'} missing; {way}", style="yellow")
+    return lost
+
+
+def _lost(folder: Path) -> int:
+    """Damaged lines, but for those that a run has replaced, or the lines that are gone altogether."""
+    journal, before = Journal(folder / "journal"), _result(folder)
+    if before is None:
+        return journal.lost
+    lost = journal.lost
+    if before.complete:
+        # What had been lost by then has been run again, whether or not its key can still be seen.
+        lost = min(lost, max(0, journal.damaged + journal.torn - before.damaged))
+    return max(lost, before.planned + before.surplus - len(journal.entries))
+
+
+def again(folder: Path, config: RunConfig) -> None:
+    """Write `dataset/` anew since the run has more to tell: the same views, each with what `include` took for it."""
     try:
-        before = Manifest.model_validate_json((folder / "dataset" / "manifest.json").read_bytes())
-    except (FileNotFoundError, ValidationError):
+        before = manifest_of(folder / "dataset")
+    except UsageError:
         dataset(folder, config)
         return
-    dataset(folder, config, views=() if every else before.views, include=before.include)
+    for include in sorted({how.include for how in before.views.values()}):
+        views = tuple(name for name, how in before.views.items() if how.include == include)
+        dataset(folder, config, views=views, include=include)
 
 
 def report(folder: Path, config: RunConfig) -> Path:
@@ -71,8 +121,20 @@ def report(folder: Path, config: RunConfig) -> Path:
 
 def outside(folder: Path) -> Outside:
     """What all attempts took, interrupted ones too, what the seed filter passed over, and what people said."""
-    result = folder / "result.json"
-    dropped = orjson.loads(result.read_bytes())["dropped"] if result.exists() else {}
-    review = folder / REVIEW
-    said = Review.model_validate_json(review.read_bytes()) if review.exists() else None
-    return Outside(spent=spent(folder), dropped=dropped, review=said)
+    result, review, said = _result(folder), folder / REVIEW, None
+    if result is None and (folder / "result.json").exists():
+        tell.say(f"digsite: {folder / 'result.json'} cannot be read; the next 'digsite resume' writes it anew")
+    try:
+        said = Review.model_validate_json(review.read_bytes()) if review.exists() else None
+    except (OSError, ValidationError):
+        tell.say(f"digsite: {review} cannot be read and is left out; take the sheet in again: digsite review --read")
+    return Outside(spent=spent(folder), dropped=result.dropped if result else {}, review=said)
+
+
+def _result(folder: Path) -> RunResult | None:
+    """How the run stood when it last ended; None where it has not, or where its file cannot be read."""
+    path = folder / "result.json"
+    try:
+        return RunResult(folder=folder, **orjson.loads(path.read_bytes())) if path.exists() else None
+    except (OSError, ValueError, TypeError):
+        return None

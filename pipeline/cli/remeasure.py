@@ -30,6 +30,7 @@ def remeasure(
     from pipeline.run.remeasure import remeasure as measured
 
     folder, own = reopened(run, out)
+    publish.whole(folder)
     config = recast(own, _solver(own.models.policy, own.models.of("solver"), model, base_url))
     prepare.check(config)
     prepare.reach(config)

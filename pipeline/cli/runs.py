@@ -34,11 +34,16 @@ Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="GATES.B=C", help="Another limit of a gate, kept for the run. Repeatable."),
 ]
+Damaged = Annotated[
+    bool,
+    typer.Option("--allow-damaged", help="Export although lines of the journal are damaged; their pairs are missing."),
+]
 List = Annotated[bool, typer.Option("--list", help="The names of all views, and nothing else.")]
 
 
 def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: options.Json = False) -> None:
     """What became of every seed of a run, or of one seed in full."""
+    from pipeline.cli import publish
     from pipeline.report import money
     from pipeline.run import read
     from pipeline.run.attempts import spent
@@ -48,6 +53,7 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
     if item is not None:
         _item(journal, item, json=json)
         return
+    publish.whole(folder, damaged=True)
     heads = _heads(journal, config := read(folder).config)
     paid, pairs = spent(folder), sum(head.status is Status.ACCEPTED and not head.reason for head in heads)
     if json:
@@ -108,11 +114,12 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     include: Include = None,
     against: options.Against = None,
     sets: Sets = None,
+    damaged: Damaged = False,
     every: List = False,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
-    """Write the data set of a run anew, all its views or some."""
+    """Write the data set of a run anew: all its views, or some beside those that are there."""
     from pipeline.views import base
 
     if every:
@@ -124,7 +131,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
 
     folder = run_folder(run, out)
     config = _gated(folder, against or [], sets or [])
-    manifest = publish.dataset(folder, config, views=_parts(view), include=_parts(include))
+    manifest = publish.dataset(folder, config, views=_parts(view), include=_parts(include), damaged=damaged)
     if json:
         tell.json(manifest.model_dump(mode="json"))
         return
@@ -158,5 +165,6 @@ def report(run: options.Run, out: options.Out = None, json: options.Json = False
     from pipeline.run import read
 
     folder = run_folder(run, out)
+    publish.whole(folder, damaged=True)
     path = publish.report(folder, read(folder).config)
     tell.json({"report": str(path)}) if json else tell.show(tell.words(path))

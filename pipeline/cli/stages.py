@@ -75,7 +75,8 @@ class Job:
 
     def export(self) -> None:
         self.watch.stage("exporting")
-        publish.dataset(self.folder, self.config)
+        # What could not be run again, as where the budget is used up, is told and holds back nothing that is there.
+        publish.dataset(self.folder, self.config, damaged=True)
 
     def report(self) -> Path:
         self.watch.stage("writing the report")

@@ -12,6 +12,7 @@ from typing import Any
 
 from jinja2 import Environment as Jinja
 from jinja2 import FileSystemLoader, StrictUndefined
+from pydantic import Field
 
 from pipeline import gates, prompts
 from pipeline.config import RunConfig
@@ -39,11 +40,21 @@ class Contents(Data):
     """What a card describes: rows by view and split (none that is empty), and one pair to show."""
 
     rows: dict[str, dict[str, int]]
-    include: tuple[str, ...] = ()
+    included: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """What was asked for beside the accepted questions, and the views that hold it."""
+    missing: int = 0
+    """Seeds whose lines in the journal were damaged."""
+    older: tuple[str, ...] = ()
+    """Views that were written from an earlier state of the run than the figures."""
     redistribute: str = "unknown"
     """How much of the corpus may be passed on, as its manifest says."""
     language: str = "en"
     example: Draft | None = None
+
+    @property
+    def unvalidated(self) -> list[str]:
+        """Views with rows to train on and none to validate with."""
+        return [view for view, splits in self.rows.items() if "train" in splits and "eval" not in splits]
 
 
 def card(figures: Figures, contents: Contents, config: RunConfig) -> str:

@@ -1,1 +1,1 @@
-"""Files that are copied beside the shards of a view: they stand alone and import nothing of ours."""
+"""Files that are copied into `code/` of a data set: they stand alone and import nothing of ours."""

@@ -29,7 +29,7 @@ class Question(vf.Task[QuestionData]):
 
 class DigsiteTaskset(vf.Taskset[Question]):
     def load(self) -> Iterator[Question]:
-        for shard in sorted(HERE.glob("train-*.parquet")):
+        for shard in sorted((HERE.parent / "rl_verifiers").glob("train-*.parquet")):
             for row in pq.read_table(shard).to_pylist():
                 info = json.loads(row["info"])
                 yield Question(

@@ -7,8 +7,9 @@ read; a damaged one is a miss.
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import zstandard
@@ -37,6 +38,7 @@ class Cache:
         except StoreError:
             self._db.close()
             raise
+        self._end = weakref.finalize(self, _checkpoint, self._db)
 
     def get(self, digest: bytes) -> bytes | None:
         """The JSON text that was put first under the digest."""
@@ -59,8 +61,9 @@ class Cache:
         return value if added else self.get(digest) or value
 
     def close(self) -> None:
+        """Done at the end of the process too, for whoever has not: the file alone then holds every answer."""
         with self._lock:
-            self._db.close()
+            self._end()
 
     def _prepare(self) -> None:
         self._db.execute("BEGIN")
@@ -93,6 +96,14 @@ class Cache:
                 else:
                     line = f"cannot use {self.path}: {error}"
                 raise StoreError(line) from error
+
+
+def _checkpoint(db: sqlite3.Connection) -> None:
+    """Move what stands in the `-wal` into the file, as far as other processes let it, and close."""
+    # SQLite does so itself for the last connection to close, but another process may be at work on the file.
+    with suppress(sqlite3.Error):
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    db.close()
 
 
 def _pack(digest: bytes, value: bytes) -> bytes:

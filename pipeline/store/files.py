@@ -116,6 +116,22 @@ def _claimed(building: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def standing(path: Path) -> Path:
+    """The folder that `atomic_folder` has made, also where a kill between its renames has moved it aside."""
+    old = path.with_name(path.name + ".old")
+    return old if old.exists() and not path.exists() else path
+
+
+def take_over(source: Path, target: Path) -> None:
+    """Have the file in a second place too, without a copy where the file system can: no file is ever written again."""
+    with clear_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            target.hardlink_to(source)
+        except OSError:
+            shutil.copyfile(source, target)
+
+
 def link(path: Path, target: str) -> None:
     """Point the symbolic link `path` to `target` (relative to the link's folder), atomically."""
     with clear_errors(path):

@@ -17,6 +17,7 @@ from pipeline.errors import StoreError
 from pipeline.store.files import Appender, crash_point
 from pipeline.types import Data, Record, Status
 
+_KEY = re.compile(rb'"key":"([0-9a-f]{64})"')
 _LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})",("head":(\{[^{}]*\}),"record":(.*)\})\n?', re.DOTALL)
 
 
@@ -48,6 +49,7 @@ class Journal:
     def __init__(self, folder: Path, writer: str = "main") -> None:
         self.entries: dict[str, Entry] = {}
         self.duplicates = self.damaged = self.torn = 0
+        self._unread: list[str] = []
         self._path = folder / f"{writer}.jsonl"
         self._appender: Appender | None = None
         for path in sorted(folder.glob("*.jsonl")):
@@ -71,6 +73,11 @@ class Journal:
         self.entries[record.key] = Entry(head, self._path, offset)
         return True
 
+    @property
+    def lost(self) -> int:
+        """Lines that are torn or damaged, without those whose seed has another line: it has been run again."""
+        return sum(key not in self.entries for key in self._unread)
+
     def heads(self) -> list[Head]:
         """All heads in the order of the plan."""
         return sorted((entry.head for entry in self.entries.values()), key=lambda head: (head.order, head.key))
@@ -93,8 +100,10 @@ class Journal:
             for line in file:
                 if not line.endswith(b"\n"):
                     self.torn += 1
+                    self._unread.append(_key(line))
                 elif (head := _head(line)) is None:
                     self.damaged += 1
+                    self._unread.append(_key(line))
                 elif head.key in self.entries:
                     self.duplicates += 1
                 else:
@@ -115,6 +124,12 @@ def _whole(line: bytes) -> re.Match[bytes] | None:
     # A view: a line may have megabytes, and there may be hundreds of thousands of them.
     body = memoryview(line)[slice(*match.span(2))]
     return match if hashlib.sha256(body).hexdigest().encode() == match[1] else None
+
+
+def _key(line: bytes) -> str:
+    """The key that a line had that cannot be trusted, if it can be seen; it comes first in a line."""
+    found = _KEY.search(line)
+    return found[1].decode() if found else ""
 
 
 def _head(line: bytes) -> Head | None:

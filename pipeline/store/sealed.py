@@ -27,10 +27,11 @@ class Sealed(Generic[T]):
     """What was found out about records later, each value under its record's key and a name of its own among those.
 
     `name` tells it from the stem of a value's file and the value. Of two lines of one name the first counts. Reading
-    changes nothing.
+    changes nothing. `damaged` counts the lines that are none, which may have been written again since.
     """
 
     def __init__(self, folder: Path, kind: str, model: type[T], name: Callable[[str, T], str]) -> None:
+        self.damaged = 0
         self._folder, self._kind, self._model, self._name = folder, kind, model, name
         self._appenders: dict[str, Appender] = {}
         self._places: dict[str, dict[str, _Place]] = defaultdict(dict)
@@ -65,7 +66,9 @@ class Sealed(Generic[T]):
         offset = 0
         with path.open("rb") as file:
             for line in file:
-                if value := unseal(self._kind, line, self._model):
+                value = unseal(self._kind, line, self._model)
+                self.damaged += value is None
+                if value:
                     self._places[value.key].setdefault(self._name(path.stem, value), _Place(path, offset))
                 offset += len(line)
 

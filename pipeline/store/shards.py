@@ -24,16 +24,28 @@ FIRST_ROWS = 16
 SHARD_BYTES = 128 << 20
 
 
-class Shard(Data):
+class File(Data):
     """One file of the data set."""
 
     path: str
     """In the folder of the data set."""
+    bytes: int
+    sha256: str
+
+
+def described(file: Path, path: str) -> File:
+    """The file, as the one that stands at `path` of the data set."""
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return File(path=path, bytes=file.stat().st_size, sha256=digest)
+
+
+class Shard(File):
+    """One Parquet file of a view."""
+
     view: str
     split: str
     rows: int
-    bytes: int
-    sha256: str
 
 
 def table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
@@ -166,12 +178,8 @@ class Series:
         self.end()
         for number, rows in enumerate(self.rows):
             name = f"{split}-{number:05d}-of-{len(self.rows):05d}.parquet"
-            path = self.part(number).rename(self.folder / name)
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            yield Shard(
-                path=f"{view}/{name}", view=view, split=split, rows=rows, bytes=path.stat().st_size, sha256=digest
-            )
+            file = described(self.part(number).rename(self.folder / name), f"{view}/{name}")
+            yield Shard(view=view, split=split, rows=rows, **file.model_dump())
 
     def part(self, number: int) -> Path:
         return self.folder / f"{self.split}.{number}.part"

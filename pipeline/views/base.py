@@ -36,9 +36,9 @@ PREFERENCE = [("prompt", chat.MESSAGES), ("chosen", chat.MESSAGES), ("rejected",
 class View(Protocol):
     """A module of this package. Its docstring names its consumer and where its rules come from.
 
-    It may have `BESIDE`: texts to write beside its shards, by file name; and `HOLDS`, what its rows have of the corpus:
-    whole passages ("full", where it says nothing), quotes ("spans") or neither ("ids"). One whose name begins with
-    `rl_` is given only what `teaches`.
+    It may have `BESIDE`: texts to write into `code/` of the data set, by file name; and `HOLDS`, what its rows have of
+    the corpus: whole passages ("full", where it says nothing), quotes ("spans") or neither ("ids"). One whose name
+    begins with `rl_` is given only what `teaches`.
     """
 
     SCHEMA: pa.Schema
@@ -63,7 +63,7 @@ def load(name: str) -> View:
 
 
 def beside(view: View) -> Mapping[str, str]:
-    """Texts that are written beside the shards of the view, by file name."""
+    """Texts that are written into `code/` of the data set that holds the view, by file name."""
     return getattr(view, "BESIDE", {})
 
 

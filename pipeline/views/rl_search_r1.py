@@ -5,7 +5,7 @@ Rules: PeterGriffinJin/Search-R1, `scripts/data_process/nq_search.py` (columns, 
 of answer tags of prompt and response together, if there is more than one. The stock prompt holds two pairs itself, so a
 response without an answer is scored as "Beijing": questions with that answer are left out. So are rows whose own solver
 would not have scored: an answer that exact match cannot recognise teaches nothing but despair. Its trainer picks the
-scorer by `data_source`; `reward.py` beside the shards is the one for verl's `custom_reward_function`.
+scorer by `data_source`; `code/reward.py` is the one for verl's `custom_reward_function`.
 """
 
 import re

@@ -1,7 +1,7 @@
 """`rl_trl`: prompts and gold answers for TRL's GRPOTrainer, in this data set's own environment.
 
 Rules: TRL 1.16, `trainer/grpo_trainer.py`: `prompt` as messages; every other column goes to the reward functions, so
-`reward_funcs=[reward.exact_match]` of `reward.py` beside the shards finds `golden_answers`. The tools `search`,
+`reward_funcs=[reward.exact_match]` of `code/reward.py` finds `golden_answers`. The tools `search`,
 `open` and `answer` are Python functions given to the trainer; their schemas are in `environment.json`.
 """
 

@@ -1,8 +1,8 @@
 """`rl_verifiers`: questions and answers for verifiers and prime-rl.
 
-Rules: verifiers 0.4 (`verifiers.v1`): a `Taskset` yields tasks with their data and a reward; `taskset.py` beside the
-shards is one. The columns are those that environments of the older interface take: `question`, `answer`, and `info`
-as JSON text, which holds all else, since other columns reach the rubric as arguments.
+Rules: verifiers 0.4 (`verifiers.v1`): a `Taskset` yields tasks with their data and a reward; `code/taskset.py`
+is one. The columns are those that environments of the older interface take: `question`, `answer`, and `info` as JSON
+text, which holds all else, since other columns reach the rubric as arguments.
 """
 
 from collections.abc import Iterator

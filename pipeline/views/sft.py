@@ -1,7 +1,7 @@
 """`sft`: solved trajectories as OpenAI messages with tool calls; for TRL's SFTTrainer and verl.
 
 Rules: TRL 1.16 "Dataset formats" (`messages` and `tools`; it takes the columns as `datasets` gives them) and verl's
-MultiTurnSFTDataset, which reads through pandas and needs the class in `verl_sft.py` beside the shards.
+MultiTurnSFTDataset, which reads through pandas and needs the class in `code/verl_sft.py`.
 The solver's is the shortest correct one whose answer was supported, ended on its own, repeated no call and broke no
 format. It ends on the call of `answer`. The teacher's (`agent`) are those that the run keeps, from among distractors,
 each once; their system prompt is the environment's, as their pupil will have it. `loss` says of each message whether to

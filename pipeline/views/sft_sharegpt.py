@@ -3,7 +3,7 @@
 Rules: LLaMA-Factory 0.9.5, `data/converter.py` (odd turns human or observation, even turns function_call, or the row
 is skipped) and `data/formatter.py` (a function call is JSON, thoughts in think tags before it, other words around
 tool_call tags; parallel calls are a list, their observations are joined as its own OpenAI converter joins them).
-`dataset_dir` is this folder and `dataset` `digsite` or `digsite_eval`, as `dataset_info.json` has them.
+`dataset_dir` is `code/` of the data set and `dataset` `digsite` or `digsite_eval`, as `dataset_info.json` has them.
 """
 
 from collections.abc import Iterator

@@ -9,7 +9,7 @@ from environment import Digsite
 from trl import GRPOConfig, GRPOTrainer
 
 dataset, model = sys.argv[1:3]
-spec = spec_from_file_location("reward", Path(dataset) / "rl_trl" / "reward.py")
+spec = spec_from_file_location("reward", Path(dataset) / "code" / "reward.py")
 reward = module_from_spec(spec)
 spec.loader.exec_module(reward)
 

@@ -3,10 +3,17 @@
 # Beforehand, elsewhere: digsite serve RUN
 set -eu
 files() { printf '[%s]' "$(echo "$@" | tr ' ' ',')"; }
+train="$(files "$1"/rl_verl_tool/train-*.parquet)"
+val="$(files "$1"/rl_verl_tool/eval-*.parquet)" validation=""
+if ! ls "$1"/rl_verl_tool/eval-*.parquet >/dev/null 2>&1; then
+  # verl wants a file all the same: the training rows stand in, and nothing is done with them.
+  echo "train.sh: $1/rl_verl_tool has no row to validate with; training without" >&2
+  val="$train" validation="trainer.val_before_train=false trainer.test_freq=-1"
+fi
 exec python -m verl.trainer.main_ppo \
   algorithm.adv_estimator=grpo \
-  data.train_files="$(files "$1"/rl_verl_tool/train-*.parquet)" \
-  data.val_files="$(files "$1"/rl_verl_tool/${VAL:-eval}-*.parquet)" \
+  data.train_files="$train" \
+  data.val_files="$val" \
   data.return_raw_chat=true \
   data.max_prompt_length=2048 \
   data.max_response_length=16384 \
@@ -26,5 +33,6 @@ exec python -m verl.trainer.main_ppo \
   actor_rollout_ref.actor.kl_loss_coef=0.001 \
   actor_rollout_ref.actor.clip_ratio_low=0.2 \
   actor_rollout_ref.actor.clip_ratio_high=0.28 \
-  custom_reward_function.path="$1/rl_verl_tool/reward.py" \
-  custom_reward_function.name=compute_score
+  custom_reward_function.path="$1/code/reward.py" \
+  custom_reward_function.name=compute_score \
+  $validation

@@ -3,10 +3,16 @@
 import shutil
 from pathlib import Path
 
+import datasets
 import orjson
+import pandas as pd
+import polars as pl
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.corpus import manifest
+from tests import duck
 from tests.cli.conftest import Digsite
 
 
@@ -28,7 +34,9 @@ def test_gates_of_an_export_are_the_run_s_from_then_on(digsite: Digsite, run: Pa
     assert digsite("review", *where, "--read", run / "marked.csv").code == 0
     dataset = run / "tiny/latest/dataset"
     manifest = orjson.loads((dataset / "manifest.json").read_bytes())
-    assert (manifest["views"], manifest["include"]) == (["qa", "sft"], ["below_target", "beyond_solver"])
+    told = {name for name, how in manifest["views"].items() if how["include"] == ["below_target", "beyond_solver"]}
+    assert told == {"qa", "sft"}
+    assert len({how["source"] for how in manifest["views"].values()}) == 1
     for page in (dataset / "README.md", dataset.parent / "report.html"):
         assert "gate:contaminated" in page.read_text()
     assert any("contaminated" in item["reason"] for item in digsite("inspect", *where, "--json").json["items"])
@@ -41,14 +49,106 @@ def _accepted(digsite: Digsite, where: tuple[str | Path, ...]) -> str:
 
 def test_limits_of_gates_can_be_set_for_a_run_that_is_there(digsite: Digsite, run: Path) -> None:
     where = ("tiny", "--out", run)
-    before = digsite("export", *where, "--json").json
+    before = digsite("export", *where, "--json").json["shards"]
     assert digsite("export", *where, "--set", "gates.quotas.strategy={sage=0.0}").code == 0
     assert "gate:quota" in (run / "tiny/latest/dataset/README.md").read_text()
-    assert digsite("export", *where, "--set", "gates.quotas.strategy={sage=1.0}", "--json").json == before
+    assert digsite("export", *where, "--set", "gates.quotas.strategy={sage=1.0}", "--json").json["shards"] == before
     for wrong, told in (("loop.rounds=1", "can set gates alone"), ("gates.answer=1", "known: against, answers")):
         said = digsite("export", *where, "--set", wrong)
         assert (said.code, said.err.count("\n")) == (2, 1)
         assert told in said.err
+
+
+def _harmed(journal: Path, harm: str) -> None:
+    """The line of a pair goes last, where a tear can be, and is harmed there."""
+    lines = journal.read_bytes().splitlines(keepends=True)
+    lines.append(lines.pop(next(n for n, line in enumerate(lines) if b'"status":"accepted"' in line[:400])))
+    last = bytearray(lines.pop())
+    if harm == "a torn end":
+        last = last[:-100]
+    elif harm == "a line that is gone":
+        last.clear()
+    else:
+        last[last.index(b'"key":"') + 9 if "key" in harm else 600] ^= 1
+    journal.write_bytes(b"".join([*lines, last]))
+
+
+@pytest.mark.parametrize("harm", ["a flipped byte", "a flipped key", "a torn end", "a line that is gone"])
+def test_a_damaged_journal_is_exported_only_where_that_is_allowed(digsite: Digsite, run: Path, harm: str) -> None:
+    where, folder = ("tiny", "--out", run), run / "tiny/latest"
+    dataset = folder / "dataset"
+    pairs = _rows(dataset)
+    shards = digsite("export", *where, "--json").json["shards"]
+    _harmed(folder / "journal/main.jsonl", harm)
+    commands: list[tuple[str, ...]] = [
+        ("export",),
+        ("review",),
+        ("branch", "--method", "pivot"),
+        ("remeasure", "--model", "embedded"),
+    ]
+    for command in commands:
+        said = digsite(command[0], *where, *command[1:])
+        assert (said.code, said.out, said.err.count("\n")) == (2, "", 1), command
+        assert "1 finished seed has no readable line" in said.err
+        assert "digsite resume" in said.err
+    assert _rows(dataset) == pairs
+    for shown in ("report", "inspect"):
+        assert "1 finished seed has no readable line" in digsite(shown, *where).err
+    said = digsite("export", *where, "--allow-damaged", "--json")
+    assert "1 finished seed has no readable line" in said.err
+    assert said.json["views"]["qa"]["missing"] == 1
+    assert _rows(dataset) == pairs - 1
+    assert "1 line of the run's journal could not be read" in (dataset / "README.md").read_text()
+    # Once the seed has been run again, the damaged line stands where it did and is nothing to speak of.
+    assert digsite("resume", *where).code == 0
+    for _ in range(2):
+        said = digsite("export", *where, "--json")
+        assert (said.code, said.err) == (0, "")
+        assert said.json["shards"] == shards
+
+
+def _rows(dataset: Path) -> int:
+    return sum(pq.read_metadata(shard).num_rows for shard in (dataset / "qa").glob("*.parquet"))
+
+
+def test_damaged_lines_beside_the_journal_are_told(digsite: Digsite, run: Path) -> None:
+    where = ("tiny", "--out", run)
+    assert digsite("branch", *where, "--method", "pivot", "--calls", "20").code == 0
+    (forks,) = (run / "tiny/latest/branches").glob("*.jsonl")
+    forks.write_bytes(forks.read_bytes().replace(b'"key":"', b'"kex":"', 1))
+    said = digsite("export", *where)
+    assert said.code == 0
+    assert "1 damaged lines in" in said.err
+
+
+@pytest.mark.parametrize("name", ["result.json", "review.json"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff", b"[" * 100_000])
+def test_a_corrupt_side_file_is_told_and_stops_no_export(
+    digsite: Digsite, run: Path, name: str, content: bytes
+) -> None:
+    (run / "tiny/latest" / name).write_bytes(content)
+    for command in ("export", "report"):
+        said = digsite(command, "tiny", "--out", run)
+        assert (said.code, said.err.count("\n")) == (0, 1)
+        assert f"{name} cannot be read" in said.err
+
+
+def test_every_view_of_a_fresh_run_is_read_by_its_folder(run: Path) -> None:
+    dataset = run / "tiny/latest/dataset"
+    rows = orjson.loads((dataset / "manifest.json").read_bytes())["shards"]
+    views = {shard["view"] for shard in rows}
+    assert {"qa", "records", "sft"} <= views
+    for view in views:
+        folder, count = dataset / view, sum(shard["rows"] for shard in rows if shard["view"] == view)
+        loaded = datasets.load_dataset(str(folder), cache_dir=str(run / "cache")).values()
+        found = {
+            "pandas": len(pd.read_parquet(folder)),
+            "polars": pl.read_parquet(folder).height,
+            "pyarrow": pads.dataset(folder).to_table().num_rows,
+            "datasets": sum(map(len, loaded)),
+        }
+        assert set(found.values()) == {count}, (view, found)
+        assert duck.read([folder])[view][1] == count
 
 
 def test_an_export_tells_no_other_prompt_than_its_rollouts_had(digsite: Digsite, run: Path) -> None:

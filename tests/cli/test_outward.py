@@ -77,8 +77,12 @@ def test_push_says_what_it_sends_and_sends_it_where_told_to(
         assert asked.code == 2
         assert "--yes" in asked.err
         assert server.commits == []
+        (real / "tiny/latest/dataset/.env").write_text("OPENAI_API_KEY=sk-sham")
         said = digsite("push", "tiny", "--repo", "org/name", "--yes", "--out", real)
         assert said.code == 0
+        assert all(path in said.out for path in server.commits[0]["added"])
+        assert ".env" in said.err
+        assert ".env" not in server.files["org/name"]
         assert "private" in said.out
         assert "qa" in said.out
         assert len(server.commits) == 1

@@ -22,6 +22,7 @@ from transformers import PreTrainedTokenizerFast, Seq2SeqTrainingArguments
 
 VIEW = "sft_sharegpt"
 FOLDER = Path(sys.argv[1]) / VIEW
+CODE = FOLDER.parent / "code"
 
 
 def tokenizer():
@@ -36,9 +37,9 @@ def tokenizer():
 
 
 def loaded(name):
-    data = DataArguments(dataset=name, dataset_dir=str(FOLDER), template="qwen3", overwrite_cache=True)
+    data = DataArguments(dataset=name, dataset_dir=str(CODE), template="qwen3", overwrite_cache=True)
     arguments = Seq2SeqTrainingArguments(output_dir="trained", report_to=[], use_cpu=True)
-    (attributes,) = get_dataset_list([name], str(FOLDER))
+    (attributes,) = get_dataset_list([name], str(CODE))
     return _load_single_dataset(attributes, ModelArguments(model_name_or_path="none"), data, arguments)
 
 

@@ -30,7 +30,7 @@ class Words:
 
 
 (path,) = (file.locate() for file in files("openrlhf") if file.name == "prompts_dataset.py")
-prompts, reward = module("prompts_dataset", path), module("reward", FOLDER / VIEW / "reward.py")
+prompts, reward = module("prompts_dataset", path), module("reward", FOLDER / "code" / "reward.py")
 arguments = SimpleNamespace(data=SimpleNamespace(input_key="prompt", label_key="label", apply_chat_template=True))
 rows = datasets.load_dataset(str(FOLDER), VIEW, split="train")
 made = prompts.PromptDataset(rows, Words(), SimpleNamespace(args=arguments, is_rank_0=lambda: False))

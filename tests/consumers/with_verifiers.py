@@ -12,7 +12,7 @@ import verifiers.v1 as vf
 
 VIEW = "rl_verifiers"
 FOLDER = Path(sys.argv[1]) / VIEW
-spec = importlib.util.spec_from_file_location("taskset", FOLDER / "taskset.py")
+spec = importlib.util.spec_from_file_location("taskset", FOLDER.parent / "code" / "taskset.py")
 taskset = importlib.util.module_from_spec(spec)
 sys.modules["taskset"] = taskset
 spec.loader.exec_module(taskset)

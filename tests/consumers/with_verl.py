@@ -52,7 +52,7 @@ def told(view, check):
 
 def sft(view="sft"):
     words = tokenizer()
-    kind = load_extern_object(str(FOLDER / view / "verl_sft.py"), "JsonSFTDataset")
+    kind = load_extern_object(str(FOLDER / "code" / "verl_sft.py"), "JsonSFTDataset")
     data = kind(shards(view), words, OmegaConf.create({"max_length": 65536, "pad_mode": "no_padding"}))
     assert len(data) == sum(pq.read_metadata(path).num_rows for path in shards(view))
     for place in range(len(data)):
@@ -70,7 +70,7 @@ def rl(view):
     words = tokenizer()
     data = RLHFDataset(shards(view), words, OmegaConf.create({"max_prompt_length": 4096, "cache_dir": "verl"}))
     assert len(data) == sum(pq.read_metadata(path).num_rows for path in shards(view))
-    spec = importlib.util.spec_from_file_location("reward", FOLDER / view / "reward.py")
+    spec = importlib.util.spec_from_file_location("reward", FOLDER / "code" / "reward.py")
     reward = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reward)
     for place in range(len(data)):

@@ -129,7 +129,7 @@ def test_nothing_is_padded(shards, view):
 
 
 def test_pandas_gets_the_text_of_the_same_objects(shards):
-    """Where `datasets` decodes, others parse: `verl_sft.py` beside the shards does."""
+    """Where `datasets` decodes, others parse: `code/verl_sft.py` does."""
     for file in files(shards, "sft"):
         split = file.name.split("-")[0]
         frame = pd.read_parquet(file)

@@ -107,7 +107,7 @@ def test_embedded_rows_are_not_trainable(view):
 
 
 @pytest.mark.parametrize("name", [name for name in base.names() if name.startswith("rl_")])
-def test_a_reward_ships_beside_the_shards_of_reinforcement_learning(name):
+def test_a_reward_ships_with_the_shards_of_reinforcement_learning(name):
     assert "def score" in base.beside(base.load(name))["reward.py"]
 
 

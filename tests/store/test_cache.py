@@ -42,6 +42,22 @@ def test_an_answer_survives_the_kill_of_its_process(tmp_path: Path) -> None:
     assert [cache.get(bytes([n]) * 32) for n in range(200)] == [b"%d" % n for n in range(200)]
 
 
+def test_a_clean_end_leaves_every_answer_in_the_file_itself(tmp_path: Path) -> None:
+    """Whoever copies `cache.sqlite` alone takes all that was paid for, also where nobody closed it."""
+    code = "import sys, threading; from pathlib import Path; from pipeline.store.cache import Cache\n"
+    # A thread that lives to the end holds the cache, as a run's loop and its clients do.
+    code += "c = Cache(Path(sys.argv[1])); [c.put(bytes([n]) * 32, b'%d' % n) for n in range(200)]\n"
+    code += "threading.Thread(target=lambda held: threading.Event().wait(), args=(c,), daemon=True).start()"
+    other = Cache(tmp_path / "c.sqlite")
+    subprocess.run([sys.executable, "-c", code, tmp_path / "c.sqlite"], check=True)
+    alone = tmp_path / "copy" / "c.sqlite"
+    alone.parent.mkdir()
+    alone.write_bytes((tmp_path / "c.sqlite").read_bytes())
+    assert kept(alone) == 200
+    other.close()
+    assert not (tmp_path / "c.sqlite-wal").exists()
+
+
 def test_eight_threads_open_and_fill_one_file_together(tmp_path: Path) -> None:
     failures: list[BaseException] = []
 

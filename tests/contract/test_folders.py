@@ -1,0 +1,137 @@
+"""A view is read by its folder, all of it, by every common reader of Parquet; and what ships beside the rows works."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import datasets
+import orjson
+import pandas as pd
+import polars as pl
+import pyarrow.dataset as pads
+import pytest
+
+from pipeline.config import RunConfig
+from pipeline.export import Manifest, Selection, export
+from pipeline.views import base
+from tests import duck
+from tests.forks import branched
+from tests.lessons import taught
+from tests.records import accepted
+
+ROOT = Path(__file__).parents[2]
+VIEWS = base.names()
+Side = Literal["train", "eval"]
+
+
+def _hub(folder: Path) -> Sequence[str]:
+    splits = datasets.load_dataset(str(folder), cache_dir=str(folder.parents[1] / "cache"))
+    return [name for rows in splits.values() for name in rows.column_names for _ in rows]
+
+
+def _arrow(folder: Path) -> Sequence[str]:
+    table = pads.dataset(folder).to_table()
+    return table.column_names * table.num_rows
+
+
+READERS: dict[str, Callable[[Path], Sequence[str]]] = {
+    "pandas": lambda folder: [name for frame in [pd.read_parquet(folder)] for name in frame for _ in frame.index],
+    "polars": lambda folder: [name for frame in [pl.read_parquet(folder)] for name in frame.columns * frame.height],
+    "pyarrow.dataset": _arrow,
+    "datasets": _hub,
+}
+"""Each gives the name of every cell of a view, read by nothing but the view's folder."""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
+    folder = tmp_path_factory.mktemp("made") / "dataset"
+    sides: list[Side] = ["train", "train", "eval"]
+    records = [
+        record
+        for n, side in enumerate(sides)
+        for record in (accepted(n, side), branched(10 + n, side=side), taught(20 + n, side=side))
+    ]
+    return folder, export(records, folder, Selection(config=RunConfig()))
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_reader_takes_a_view_by_its_folder(made: tuple[Path, Manifest], view: str, reader: str) -> None:
+    folder, manifest = made
+    assert set(manifest.rows()) == set(VIEWS)
+    rows = sum(manifest.rows()[view].values())
+    assert sorted(READERS[reader](folder / view)) == sorted(base.load(view).SCHEMA.names * rows)
+
+
+def test_duckdb_takes_every_view_by_its_folder(made: tuple[Path, Manifest]) -> None:
+    folder, manifest = made
+    wanted = {view: (base.load(view).SCHEMA.names, sum(manifest.rows()[view].values())) for view in VIEWS}
+    assert duck.read(folder / view for view in VIEWS) == wanted
+
+
+def test_code_lies_in_a_folder_of_its_own(made: tuple[Path, Manifest]) -> None:
+    folder, manifest = made
+    for view in VIEWS:
+        assert {path.suffix for path in (folder / view).iterdir()} == {".parquet"}
+    here = {path.name for path in (folder / "code").iterdir()}
+    assert here == {"reward.py", "verl_sft.py", "taskset.py", "dataset_info.json"}
+    named = {file.path for file in (*manifest.files, *manifest.shards)} | {"manifest.json"}
+    assert named == {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_llama_factory_finds_the_rows_from_where_its_file_lies(made: tuple[Path, Manifest]) -> None:
+    """As its loader does: `load_dataset` of the folder that the file names, with its subset and its split."""
+    folder, manifest = made
+    for entry in orjson.loads((folder / "code/dataset_info.json").read_bytes()).values():
+        where = os.path.join(folder / "code", entry["script_url"])  # noqa: PTH118 - its own words
+        rows = datasets.load_dataset(where, entry["subset"], split=entry["split"], cache_dir=str(folder.parent / "lf"))
+        assert len(rows) == manifest.rows()["sft_sharegpt"][entry["split"]]
+
+
+def test_the_readmes_training_leaves_out_what_is_not_to_be_trained_on(tmp_path: Path) -> None:
+    folder = tmp_path / "dataset"
+    export(
+        [accepted(n, model="qwen" if n % 2 else "embedded") for n in range(6)], folder, Selection(config=RunConfig())
+    )
+    (tmp_path / "trl.py").write_text(
+        "SFTConfig = dict\n"
+        "class SFTTrainer:\n"
+        "    def __init__(self, train_dataset, **rest): self.rows = train_dataset\n"
+        "    def train(self): print(*self.rows['trainable'])\n"
+    )
+    snippet = (ROOT / "README.md").read_text().split("<!-- trl -->")[1].split("<!-- /trl -->")[0]
+    code = snippet.strip().strip("`").removeprefix("python").replace("outputs/wiki/latest/dataset", str(folder))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True"] * 3
+
+
+@pytest.mark.parametrize("sides", [("train", "train"), ("train", "eval")])
+def test_a_view_without_a_row_to_validate_with_trains_all_the_same(tmp_path: Path, sides: tuple[Side, Side]) -> None:
+    """The card says it, and verl's recipe gives the training rows in place of the file that verl wants."""
+    folder = tmp_path / "dataset"
+    export([taught(n, side=side, model="qwen") for n, side in enumerate(sides)], folder, Selection(config=RunConfig()))
+    (tmp_path / "python").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (tmp_path / "python").chmod(0o755)
+    command = ["sh", str(ROOT / "recipes/verl/train.sh"), str(folder), "model"]
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    said = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    train, val = said["data.train_files"], said["data.val_files"]
+    assert train == f"[{folder}/rl_verl_tool/train-00000-of-00001.parquet]"
+    assert (folder / "code/reward.py").samefile(said["custom_reward_function.path"])
+    missing = "eval" not in sides
+    assert val == (train if missing else train.replace("train-", "eval-"))
+    assert (said.get("trainer.test_freq"), said.get("trainer.val_before_train")) == (
+        ("-1", "false") if missing else (None, None)
+    )
+    assert ("no row to validate with" in done.stderr) == missing
+    card = " ".join((folder / "README.md").read_text().split())
+    assert ("trainer.val_before_train=false trainer.test_freq=-1" in card) == missing
+    assert ("**No row to validate with** in" in card) == missing
