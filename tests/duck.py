@@ -9,7 +9,7 @@ from pathlib import Path
 CODE = """
 import duckdb, json, sys
 found = [duckdb.connect().execute("select * from read_parquet(?)", [f"{folder}/*"]) for folder in sys.argv[1:]]
-print(json.dumps([[[column[0] for column in made.description], len(made.fetchall())] for made in found]))
+print('found', json.dumps([[[column[0] for column in made.description], len(made.fetchall())] for made in found]))
 """
 
 
@@ -17,4 +17,6 @@ def read(folders: Iterable[Path]) -> dict[str, tuple[list[str], int]]:
     """By the folder's name, the columns and the number of rows of all files that lie in it."""
     folders = list(folders)
     done = subprocess.run([sys.executable, "-c", CODE, *folders], capture_output=True, text=True, check=True)
-    return {folder.name: (found[0], found[1]) for folder, found in zip(folders, json.loads(done.stdout), strict=True)}
+    # Where a query takes its time, DuckDB draws its progress there too.
+    line = done.stdout.rpartition("found ")[2].splitlines()[0]
+    return {folder.name: (found[0], found[1]) for folder, found in zip(folders, json.loads(line), strict=True)}
