@@ -58,6 +58,15 @@ class Prices(Data):
         ) / _MILLION
 
 
+def on_loopback(url: str) -> bool:
+    """Does the address lead to this machine, where no proxy is?"""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
 class ModelConfig(Data):
     """One model. The embedded one needs no more than its name."""
 
@@ -115,11 +124,7 @@ class ModelConfig(Data):
     @property
     def loopback(self) -> bool:
         """Is the endpoint on this machine?"""
-        host = urlsplit(self.base_url).hostname or ""
-        try:
-            return ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost" or host.endswith(".localhost")
+        return on_loopback(self.base_url)
 
     @property
     def key_name(self) -> str:

@@ -21,7 +21,8 @@ from pipeline.corpus.loading import Corpus
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.llm.deadline import held
 from pipeline.llm.retry import pause
-from pipeline.redact import clean
+from pipeline.llm.settings import on_loopback
+from pipeline.redact import without
 from pipeline.retrieval.passages import Passages, query_text
 from pipeline.retrieval.settings import TOKEN_ENV, RetrievalConfig
 from pipeline.types import Hit, Passage
@@ -113,7 +114,7 @@ class HttpRetriever(Passages):
         raise AssertionError("unreachable")
 
     async def _probe(self, query: str) -> None:
-        async with _opened() as client:
+        async with self._opened() as client:
             try:
                 await self._once(client, [query], 1)
             except (_Passing, httpx2.HTTPError) as error:
@@ -139,11 +140,20 @@ class HttpRetriever(Passages):
             raise RetrievalError(f"{self._url} sent more than {_MOST_BYTES >> 20} MiB for one request")
         return self._read(answer.status_code, bytes(raw), queries, k)
 
+    def _opened(self) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            timeout=httpx2.Timeout(_SECONDS, connect=_CONNECT),
+            limits=httpx2.Limits(max_connections=_CONNECTIONS),
+            # What is compressed may unpack to anything.
+            headers={"Accept-Encoding": "identity"},
+            trust_env=not on_loopback(self._url),
+        )
+
     def _client(self) -> httpx2.AsyncClient:
         """A client belongs to one event loop."""
         loop = asyncio.get_running_loop()
         if loop not in self._lines:
-            self._lines[loop] = _opened()
+            self._lines[loop] = self._opened()
         return self._lines[loop]
 
     def _read(self, status: int, raw: bytes, queries: Sequence[str], k: int) -> list[list[Hit]]:
@@ -191,20 +201,9 @@ class HttpRetriever(Passages):
         return RetrievalError(f"no retriever answers at {self._url} ({why})")
 
 
-def _opened() -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(
-        timeout=httpx2.Timeout(_SECONDS, connect=_CONNECT),
-        limits=httpx2.Limits(max_connections=_CONNECTIONS),
-        # What is compressed may unpack to anything.
-        headers={"Accept-Encoding": "identity"},
-    )
-
-
 def _plain(text: str) -> str:
     """Text of a server for a user: one short line without escapes, and without the token, which it may echo."""
-    line = " ".join(clean(text).split())
-    token = _token()
-    return (line.replace(token, f"[{TOKEN_ENV}]") if token else line)[:300]
+    return " ".join(without(text, _token(), f"[{TOKEN_ENV}]").split())[:300]
 
 
 def _asked(queries: Sequence[str], k: int) -> dict[str, object]:

@@ -169,6 +169,7 @@ def test_an_answer_that_trickles_is_given_up(tiny: Corpus, monkeypatch: pytest.M
     [
         lambda token: (400, f"bad header: Bearer {token}".encode()),
         lambda token: (400, "".join(f"{letter}\u200e\x1b[1m" for letter in token).encode()),
+        lambda token: (400, "\u200b".join(token).encode()),
         lambda token: (400, b"x" * 290 + token.encode()),
         lambda token: (200, {"result": [[{"document": {"id": token, "contents": "x"}, "score": 1}]]}),
     ],
@@ -180,6 +181,13 @@ def test_a_token_that_a_server_echoes_is_not_shown(
     with server(lambda body: echo("hunter2-and-more")) as url, pytest.raises(RetrievalError) as caught:
         HttpRetriever(tiny, url)
     assert "hunter2" not in str(caught.value)
+
+
+def test_no_proxy_is_asked_for_the_way_to_this_machine(tiny: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    with server(result((BRIDGE, text(tiny, BRIDGE), 1.0))) as url:
+        assert search(tiny, url)
 
 
 async def test_it_opens_where_a_loop_runs_already(tiny: Corpus) -> None:
