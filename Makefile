@@ -1,7 +1,11 @@
 # Both `make generate` and `make test` set up all that they need, once. Only Python 3.11 or 3.12, pip and make must be there.
 
 CORPUS ?= wiki
-UV := uv==0.13.8
+# Linux x86-64 with glibc and with musl, macOS arm64.
+UV := uv==0.13.8 \
+	--hash=sha256:e18a57b8b352eb7c8feb317b9f6f533c8f0ad9673fd6cf34bbe3cf1a9f6a8984 \
+	--hash=sha256:29451c60f5e8b07403e0a175d5229efc36b0289b34143ff4aaa499a5dd52553a \
+	--hash=sha256:62b6943c7fd64fac6854f780bea6e0359e5a5bc3241f83ee357bb38276afac49
 PYTHON ?= $(shell for p in python3 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info[:2] not in [(3, 11), (3, 12)])' 2>/dev/null && { command -v $$p; break; }; done)
 DIGSITE := .venv/bin/digsite
@@ -59,9 +63,10 @@ $(READY): uv.lock pyproject.toml
 	*) echo "digsite: runs on Linux x86-64 and macOS arm64 only; this is $$(uname -sm)" >&2; exit 2 ;; esac
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] not in [(3, 11), (3, 12)])' 2>/dev/null || \
 	{ echo "digsite: needs Python 3.11 or 3.12; install one, or name it: make setup PYTHON=/path/to/python3.12" >&2; exit 2; }
-	@test -x .uv/bin/uv || "$(PYTHON)" -m pip install --quiet --disable-pip-version-check --upgrade --target .uv $(UV)
+	@test -x .uv/bin/uv || echo "$(UV)" | "$(PYTHON)" -m pip install --quiet --disable-pip-version-check --upgrade \
+	--target .uv --require-hashes --only-binary :all: -r /dev/stdin
 	@echo "digsite: installing the locked packages into .venv; this is done once and takes a minute or so"
-	@env -u VIRTUAL_ENV UV_PYTHON_DOWNLOADS=never .uv/bin/uv sync --frozen --quiet --python "$$("$(PYTHON)" -c 'import sys; print(sys.executable)')"
+	@env -u VIRTUAL_ENV UV_PYTHON_DOWNLOADS=never .uv/bin/uv sync --locked --quiet --python "$$("$(PYTHON)" -c 'import sys; print(sys.executable)')"
 	@touch $(READY)
 
 .PHONY: which-model a-gpu
@@ -76,7 +81,7 @@ a-gpu:
 # vLLM's pins clash with Prefect's, so it has an environment, and a lock, of its own.
 $(SERVE)/.ready: serving/uv.lock | $(READY)
 	@echo "digsite: installing vLLM into $(SERVE); this is done once and takes 4 GB of downloads"
-	@env -u VIRTUAL_ENV UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT="$(CURDIR)/$(SERVE)" .uv/bin/uv sync --frozen --quiet \
+	@env -u VIRTUAL_ENV UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT="$(CURDIR)/$(SERVE)" .uv/bin/uv sync --locked --quiet \
 	--project serving --python "$$(.venv/bin/python -c 'import sys; print(sys.base_prefix)')/bin/python3"
 	@touch $@
 

@@ -8,16 +8,16 @@ the data apart from the instructions.
 import re
 import tomllib
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import orjson
 from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from pipeline.folders import folder
 from pipeline.types import Message, sha256
 
-ROOT = Path(__file__).resolve().parent.parent / "prompts"
+ROOT = folder("prompts")
 _PART = re.compile(r"^<!-- (system|user) -->\n", re.MULTILINE)
 _FENCE = re.compile(r"^<<<inputs ([0-9a-f]{16})>>>\n(.*)\n<<<end \1>>>$", re.MULTILINE)
 _JINJA = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)

@@ -2,16 +2,16 @@
 
 import asyncio
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.agents.judge import Case, judged
 from pipeline.errors import FormatError
+from pipeline.folders import folder
 from pipeline.llm.base import LLM
 from pipeline.llm.settings import ModelConfig
 from pipeline.types import AnswerType, Data
 
-FILE = Path(__file__).resolve().parents[2] / "corpora" / "near_misses.jsonl"
+FILE = folder("corpora") / "near_misses.jsonl"
 _BOUNDARY = "0123456789abcdef"
 """None of the cases holds it."""
 

@@ -10,10 +10,11 @@ from pydantic import Field, ValidationError
 from pipeline import readers
 from pipeline.config import slug
 from pipeline.errors import CorpusError, UsageError
+from pipeline.folders import folder
 from pipeline.readers.base import Limits
 from pipeline.types import Data
 
-ROOT = Path(__file__).resolve().parents[2] / "corpora"
+ROOT = folder("corpora")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 

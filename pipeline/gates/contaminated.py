@@ -15,11 +15,12 @@ from typing import Any
 import orjson
 
 from pipeline.errors import UsageError
+from pipeline.folders import folder
 from pipeline.gates.base import Settings, Weight
 from pipeline.text import normalise, words
 from pipeline.types import Draft, Record
 
-SHIPPED = Path(__file__).resolve().parents[2] / "corpora" / "benchmarks"
+SHIPPED = folder("corpora") / "benchmarks"
 GRAM = 13
 _KINDS = (".hashes", ".jsonl", ".txt")
 _ANSWERS = ("answer", "answers", "golden_answers", "answer_aliases")

@@ -33,4 +33,4 @@ def check(file: Path | None, model: str) -> None:
     if (found := name(file)) != model:
         raise UsageError(f"{file} holds other weights ({found}) than those that are asked for ({model})")
     if find_spec("xllamacpp") is None:
-        raise UsageError("a GGUF file needs the extra 'local'; install it: .uv/bin/uv sync --frozen --extra local")
+        raise UsageError("a GGUF file needs the extra 'local'; install it: .uv/bin/uv sync --locked --extra local")

@@ -9,6 +9,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     (
         "types",
         "errors",
+        "folders",
         "text",
         "store",
         "redact",
