@@ -53,6 +53,7 @@ def test_unfinished_requests_keep_nobody_out_and_do_not_fill_the_log(descriptors
         for number in range(1100):
             client = open_ones.enter_context(connect(url))
             client.sendall(HEAD + (b"Content-Length: 9\r\n\r\n{" if number % 2 else b""))
+        assert ask(url, "GET", "/v1/models") == 200  # behind all of them
         for _ in range(5):
             answered(url)
         process.send_signal(signal.SIGINT)
