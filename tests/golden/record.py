@@ -1,4 +1,4 @@
-"""`python -m tests.golden.record [--afresh]`: record the runs by asking the demo model.
+"""`python -m tests.golden.record [--afresh] [NAME ...]`: record the runs by asking the demo model.
 
 What is recorded already is kept as long as the loop asks for it, so that the answers outlive the demo model's rules;
 only what is missing is asked for, and what is asked for no more goes. `--afresh` asks for all of it.
@@ -12,8 +12,8 @@ from pipeline.embedded.model import EmbeddedModel
 from tests.golden import recording, runs
 
 
-def main(afresh: bool) -> None:
-    for name in runs.RUNS:
+def main(names: list[str], *, afresh: bool) -> None:
+    for name in names or list(runs.RUNS):
         known = {} if afresh else recording.read(name)
         model = recording.Recorded(known, otherwise=EmbeddedModel())
         with tempfile.TemporaryDirectory() as out:
@@ -26,4 +26,5 @@ def main(afresh: bool) -> None:
 
 
 if __name__ == "__main__":
-    main("--afresh" in sys.argv[1:])
+    asked = sys.argv[1:]
+    main([name for name in asked if name != "--afresh"], afresh="--afresh" in asked)

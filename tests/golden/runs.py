@@ -59,7 +59,7 @@ RUNS = {
         "checks": {"run": ["closed_book", "naive_rag", "oracle", "leave_one_out", "alternatives"]},
         "models": {**_COMMON["models"], "policy": {"model": "recorded-policy"}},  # type: ignore[dict-item]
         "steps": [1, 3],
-        "tree": {"depth": 8},
+        "tree": {"depth": 4},
     },
 }
 
