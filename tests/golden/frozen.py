@@ -3,7 +3,6 @@
 import difflib
 import hashlib
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 import orjson
@@ -16,6 +15,7 @@ from pipeline.types import Record
 from tests.golden.places import seed_name
 
 HOME = Path(__file__).parent / "frozen"
+REQUESTS = "requests.json"
 SHOWN = 40
 """Lines of a difference that a failing test shows of one file."""
 Texts = dict[str, str]
@@ -30,27 +30,25 @@ def texts(folder: Path, config: RunConfig, requests: object | None = None) -> Te
         tally.add(record)
     figures = tally.figures(publish.outside(folder)).model_dump(mode="json")
     made = {
-        "seeds.txt": seeds(records),
+        "seeds.txt": "".join(f"{_ended(record)}\n" for record in records),
+        "records.txt": "".join(f"{digest(record.model_dump_json().encode())} {_name(record)}\n" for record in records),
         "shards.json": pretty(shards(folder / "dataset")),
         "report.json": pretty({"page": sections((folder / "report.html").read_text()), "figures": figures}),
         "card.md": (folder / "dataset" / "README.md").read_text(),
     }
-    return made | ({"requests.json": pretty(requests)} if requests is not None else {})
+    return made | ({REQUESTS: pretty(requests)} if requests is not None else {})
 
 
-def seeds(records: Iterable[Record]) -> str:
-    """A line a seed, in the order of the plan: how it ended, with the hash of all of its record."""
-    return "".join(f"{_line(record)}\n" for record in records)
+def _name(record: Record) -> str:
+    return seed_name(record.seed)
 
 
-def _line(record: Record) -> str:
+def _ended(record: Record) -> str:
+    """What was decided about a seed, in a line; its record's hash stands elsewhere, so that wording alone changes none."""
     causes = [past.feedback.cause.value if past.feedback else "candidate" for past in record.rounds]
     steps = f"{record.difficulty} steps of {record.seed.target_steps}, solve rate {record.solve_rate}"
-    drafts = [past.draft for past in record.rounds if past.draft]
-    asked = f"{drafts[-1].question} → {drafts[-1].answer}" if drafts else "–"
-    ended = f"{record.status} {record.reason}".strip()
-    parts = (seed_name(record.seed), ended, ", ".join(causes), steps, asked, digest(record.model_dump_json().encode()))
-    return " | ".join(parts)
+    asked = f"{record.draft.question} → {record.draft.answer}" if record.draft else "–"
+    return " | ".join((_name(record), f"{record.status} {record.reason}".strip(), ", ".join(causes), steps, asked))
 
 
 def shards(dataset: Path) -> dict[str, object]:
@@ -103,16 +101,19 @@ def kept(name: str) -> Texts:
     return {path.name: path.read_text() for path in sorted(home.iterdir())} if home.exists() else {}
 
 
-def check(name: str, made: Texts) -> None:
-    """Fail, with what differs, where the texts are not the frozen ones."""
-    differs = differences(name, made)
+def check(name: str, made: Texts, *, requests: bool = False) -> None:
+    """Fail, with what differs, where the texts are not the frozen ones: `requests.json` alone, or all others."""
+    before, now = (
+        {file: text for file, text in texts.items() if (file == REQUESTS) == requests} for texts in (kept(name), made)
+    )
+    differs = differences(name, before, now)
     again = f"if that is meant: python -m tests.golden.freeze {name}, in a commit of its own that says why"
     assert not differs, f"{differs}\n\n{again}"
 
 
-def differences(name: str, made: Texts) -> str:
+def differences(name: str, before: Texts, made: Texts) -> str:
     """From what is frozen to what was made, as unified differences; empty where all is as it was."""
-    before, found = kept(name), []
+    found: list[str] = []
     for file in sorted(before.keys() | made.keys()):
         old, new = before.get(file, "").splitlines(), made.get(file, "").splitlines()
         lines = list(difflib.unified_diff(old, new, f"frozen/{name}/{file}", "made now", lineterm="", n=1))

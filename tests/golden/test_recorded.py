@@ -7,9 +7,18 @@ import pytest
 from tests.golden import frozen, goldens, recording, runs
 
 
-@pytest.mark.parametrize("name", [*runs.RUNS, "strong-model"])
-def test_a_recorded_run_gives_the_frozen_bytes(name, tmp_path) -> None:
-    frozen.check(name, goldens.GOLDENS[name](tmp_path))
+@pytest.fixture(scope="module", params=[*runs.RUNS, "strong-model"])
+def made(request, tmp_path_factory) -> tuple[str, frozen.Texts]:
+    """Name of a golden, and what it gives now."""
+    return request.param, goldens.GOLDENS[request.param](tmp_path_factory.mktemp(request.param))
+
+
+def test_a_recorded_run_gives_the_frozen_bytes(made) -> None:
+    frozen.check(*made)
+
+
+def test_a_recorded_run_makes_the_frozen_requests(made) -> None:
+    frozen.check(*made, requests=True)
 
 
 @pytest.mark.parametrize("name", runs.RUNS)
