@@ -44,7 +44,7 @@ def _name(record: Record) -> str:
 
 
 def _ended(record: Record) -> str:
-    """What was decided about a seed, in a line; its record's hash stands elsewhere, so that wording alone changes none."""
+    """What was decided about a seed, in a line without its record's hash: a change of wording alone leaves it."""
     causes = [past.feedback.cause.value if past.feedback else "candidate" for past in record.rounds]
     steps = f"{record.difficulty} steps of {record.seed.target_steps}, solve rate {record.solve_rate}"
     asked = f"{record.draft.question} → {record.draft.answer}" if record.draft else "–"
