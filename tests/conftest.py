@@ -1,5 +1,6 @@
 """What all tests share: a small real corpus, and a real index of it."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,22 @@ from pipeline.retrieval.lucene import LuceneRetriever
 # A clock says nothing of the code: on a busy machine any example is slow.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("no clock")
+Figures = Callable[[Mapping[str, float], Mapping[str, float]], None]
+
+
+@pytest.fixture
+def figures(record_property: Callable[[str, object], None]) -> Figures:
+    """Reports the size of a test and its result, by name, for `make chaos` to print.
+
+    Of several cases of one test whole numbers are added up, and of the others the largest is shown.
+    """
+
+    def report(size: Mapping[str, float], result: Mapping[str, float]) -> None:
+        record_property("size", dict(size))
+        record_property("result", dict(result))
+        print(size, result)
+
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from pipeline.llm.retry import Failure
 from pipeline.llm.settings import ModelConfig
 from pipeline.strategies.base import to_draft
 from pipeline.types import Data, Message, Stop, Usage
+from tests.conftest import Figures
 from tests.hostile import HOSTILE
 from tests.scripted import ScriptedLLM
 from tests.test_episode import FILM, HOLM, SHELF, TOWN, proposal
@@ -114,7 +115,7 @@ def test_every_shape_is_read_when_it_is_whole() -> None:
         assert parse(shape, json.dumps(tree))
 
 
-def test_ten_thousand_mutated_outputs_are_values_or_format_errors() -> None:
+def test_ten_thousand_mutated_outputs_are_values_or_format_errors(figures: Figures) -> None:
     desk = Desk(passages={p.shown_id: p for p in (FILM, HOLM, TOWN)})
     ended, longest = Counter[str](), 0
     for shape, raw in outputs(10_000):
@@ -133,6 +134,7 @@ def test_ten_thousand_mutated_outputs_are_values_or_format_errors() -> None:
             except FormatError:
                 ended["drafts refused"] += 1
     assert min(ended["refused"], ended["read"], ended["drafts"], ended["drafts refused"]) > 50, ended
+    figures({"outputs": 10_000}, {"read": ended["read"], "refused": ended["refused"], "exceptions": 0})
     assert longest < 300, "an error goes back to the model, and tells it nothing at length that it said itself"
 
 

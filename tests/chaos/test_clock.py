@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.command import CHEAP, Remains, finished, over, start
-from tests.chaos.conftest import Figures
 from tests.chaos.endpoint import serving
+from tests.conftest import Figures
 
 SEEDS = 12
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.command import CHEAP, Remains, finished, kill, orphans, start, until_more
-from tests.chaos.conftest import Figures
+from tests.conftest import Figures
 
 FLOW = [option for option in CHEAP if option != "--no-flow"]
 LOCKED = "database is locked"

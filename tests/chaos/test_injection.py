@@ -12,9 +12,9 @@ import pytest
 from pipeline.store.journal import Journal
 from pipeline.types import Record
 from tests.chaos.command import KEY, ROOT, finished, over, start
-from tests.chaos.conftest import Figures
 from tests.chaos.endpoint import serving
 from tests.chaos.obedient import FORGED, LURED, poisoned
+from tests.conftest import Figures
 
 SETTINGS = (
     "--retriever bm25 --steps 2-3 --no-flow --json --set loop.rollouts=2 --set checks.run=[] "

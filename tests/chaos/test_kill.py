@@ -5,7 +5,8 @@ was in flight, and in the end the same bytes as without any kill.
 import random
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,9 +14,9 @@ import orjson
 import pytest
 
 from tests.chaos.command import CHEAP, CONCURRENCY, Remains, finished, kill, orphans, over, start, twice, until
-from tests.chaos.conftest import Figures
 from tests.chaos.endpoint import Endpoint, serving
 from tests.chaos.wrapped import OPERATIONS
+from tests.conftest import Figures
 
 EACH = 5
 """Kills at each operation."""
@@ -60,16 +61,29 @@ def killed_at_random(out: Path, endpoint: Endpoint, kills: int, chance: int, see
     return remains
 
 
+@pytest.fixture(scope="module")
+def straight_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Straight]:
+    """By the number of seeds; each is made once."""
+    return cache(lambda seeds: straight(tmp_path_factory.mktemp("straight"), seeds))
+
+
 @pytest.mark.parametrize(
-    ("kills", "chance", "seeds"),
-    [(2, 0, 16), *(pytest.param(50, chance, 500, marks=pytest.mark.chaos) for chance in (1, 2, 3, 4))],
+    ("size", "chance"),
+    [((2, 16), 0), *(pytest.param((50, 500), chance, marks=pytest.mark.chaos) for chance in (1, 2, 3, 4))],
 )
 def test_kills_at_random_moments(
-    tmp_path: Path, endpoint: Endpoint, figures: Figures, kills: int, chance: int, seeds: int
+    tmp_path: Path,
+    endpoint: Endpoint,
+    figures: Figures,
+    straight_run: Callable[[int], Straight],
+    size: tuple[int, int],
+    chance: int,
 ) -> None:
+    """Of so many kills and seeds."""
+    kills, seeds = size
     remains = killed_at_random(tmp_path / "out", endpoint, kills, chance, seeds)
     remains.whole(seeds)
-    answered, whole = endpoint.answered(), straight(tmp_path, seeds)
+    answered, whole = endpoint.answered(), straight_run(seeds)
     repaid = twice(answered)
     figures({"kills": kills, "seeds": seeds}, {"lost": 0, "doubled": 0, "unreadable": 0, "calls paid twice": repaid})
     assert repaid <= CONCURRENCY * kills
@@ -79,11 +93,6 @@ def test_kills_at_random_moments(
 
 
 SEEDS = 16
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Straight:
-    return straight(tmp_path_factory.mktemp("straight"), SEEDS)
 
 
 @pytest.fixture(scope="module")
@@ -115,12 +124,13 @@ def test_kills_at_every_change_of_the_disk(
     tmp_path: Path,
     endpoint: Endpoint,
     figures: Figures,
-    whole: Straight,
+    straight_run: Callable[[int], Straight],
     operation: str,
     request: pytest.FixtureRequest,
 ) -> None:
     """The command that goes on is killed too, each time at any of the operations that are left."""
     draw, remains, out = random.Random(operation), Remains(tmp_path / "out"), tmp_path / "out"
+    whole = straight_run(SEEDS)
     full = request.node.get_closest_marker("chaos") is not None
     counted = request.getfixturevalue("operations") if full else [{operation: 30}, {operation: 30}]
     (left, least), kills = (int(counts.get(operation, 0)) for counts in counted), 0

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.command import CHEAP, ROOT, Remains, finished, start, until_more
-from tests.chaos.conftest import Figures
+from tests.conftest import Figures
 
 
 class Server:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.command import CHEAP, Remains, orphans, start, until, until_more
-from tests.chaos.conftest import Figures
+from tests.conftest import Figures
 
 SEEDS = 3000
 """So many that none of the signals comes when all is done."""

@@ -15,8 +15,8 @@ from pipeline import registry
 from pipeline.store.journal import Head
 from pipeline.types import sha256
 from tests.chaos.command import CHEAP, KEY, ROOT, Remains, over
-from tests.chaos.conftest import Figures
 from tests.chaos.endpoint import serving
+from tests.conftest import Figures
 from tests.records import batch
 
 MOST = 1.5

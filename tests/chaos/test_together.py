@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.command import CHEAP, ROOT, Remains, orphans, start
-from tests.chaos.conftest import Figures
+from tests.conftest import Figures
 
 SEEDS = 20_000
 """More than can be done before the last of them is refused."""

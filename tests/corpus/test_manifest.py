@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from pipeline.corpus import manifest
 from pipeline.errors import CorpusError, UsageError
+from tests.conftest import Figures
 
 
 def write(folder: Path, name: str, text: str) -> None:
@@ -80,7 +81,7 @@ def test_a_bad_manifest_is_one_line_that_names_the_key(
     assert "\n" not in str(caught.value)
 
 
-def test_hostile_names_never_become_a_name() -> None:
+def test_hostile_names_never_become_a_name(figures: Figures) -> None:
     draw = random.Random(1)
     names = [
         "../tiny",
@@ -105,6 +106,7 @@ def test_hostile_names_never_become_a_name() -> None:
             continue
         assert found.licence == "unknown"  # a path that exists: taken as one, never as a shipped corpus
         assert manifest.Manifest.model_validate(found.model_dump())
+    figures({"names": len(names)}, {"taken as a shipped corpus": 0})
 
 
 @pytest.mark.parametrize("name", ["../x", "A", "", "x" * 65, "a b", "-a"])

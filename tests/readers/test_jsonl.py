@@ -15,6 +15,7 @@ import zstandard
 from pipeline.errors import CorpusError
 from pipeline.readers import jsonl
 from pipeline.readers.base import Limits, Row
+from tests.conftest import Figures
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
@@ -73,10 +74,10 @@ def test_a_bomb_is_refused_at_once_and_in_little_memory(suffix: str, tmp_path: P
     with opener(path, "wb") as stream:
         for _ in range(100):
             stream.write(zeros)
-    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     with pytest.raises(CorpusError, match="refused as a bomb"):
         list(jsonl.read(path, Limits()))
-    assert time.monotonic() - start < 3
+    assert time.process_time() - start < 3
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
 
 
@@ -86,7 +87,7 @@ def test_more_bytes_than_the_limit_stop_the_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", jsonl.SUFFIXES)
-def test_damage_gives_rows_or_one_line_and_never_a_traceback(suffix: str, tmp_path: Path) -> None:
+def test_damage_gives_rows_or_one_line_and_never_a_traceback(suffix: str, tmp_path: Path, figures: Figures) -> None:
     draw = random.Random(suffix)
     whole = PACKERS[suffix](LINES * 50)
     for _ in range(150):
@@ -99,6 +100,7 @@ def test_damage_gives_rows_or_one_line_and_never_a_traceback(suffix: str, tmp_pa
             assert "\n" not in str(error)  # noqa: PT017 (either outcome is right)
         else:
             assert all(isinstance(row, Row) for row in rows)
+    figures({"damaged files": 150}, {"tracebacks": 0})
 
 
 @pytest.mark.parametrize("suffix", [".jsonl.gz", ".jsonl.zst", ".jsonl.xz"])

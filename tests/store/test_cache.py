@@ -12,6 +12,7 @@ import pytest
 
 from pipeline.errors import StoreError
 from pipeline.store.cache import Cache
+from tests.conftest import Figures
 
 
 def digest(number: int) -> bytes:
@@ -102,7 +103,7 @@ def test_a_folder_in_the_way_is_one_line(tmp_path: Path) -> None:
         Cache(tmp_path / "c.sqlite")
 
 
-def test_flipped_bytes_give_a_miss_or_a_line_but_never_another_answer(tmp_path: Path) -> None:
+def test_flipped_bytes_give_a_miss_or_a_line_but_never_another_answer(tmp_path: Path, figures: Figures) -> None:
     path = tmp_path / "c.sqlite"
     cache = Cache(path)
     truth = {digest(n): (f'"{n} ' + "answer " * 30 + '"').encode() for n in range(60)}
@@ -130,6 +131,7 @@ def test_flipped_bytes_give_a_miss_or_a_line_but_never_another_answer(tmp_path: 
                 seen["line"] += 1
         cache.close()
     assert all(seen.values()), seen
+    figures({"flipped bits": 200}, {"wrong answers": 0})
 
 
 def test_a_truncated_file_is_a_miss_or_a_line(tmp_path: Path) -> None:

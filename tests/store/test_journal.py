@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.store.journal import Journal
 from pipeline.types import Record
+from tests.conftest import Figures
 
 Make = Callable[[int], Record]
 
@@ -52,7 +53,9 @@ def test_a_key_is_appended_once(tmp_path: Path, make: Make) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_tear_at_any_byte_of_the_last_three_lines_owes_those_again(tmp_path: Path, make: Make) -> None:
+def test_a_tear_at_any_byte_of_the_last_three_lines_owes_those_again(
+    tmp_path: Path, make: Make, figures: Figures
+) -> None:
     path = written(tmp_path, make, range(5))
     whole = path.read_bytes()
     ends = [n + 1 for n, byte in enumerate(whole) if byte == 10]
@@ -66,6 +69,7 @@ def test_a_tear_at_any_byte_of_the_last_three_lines_owes_those_again(tmp_path: P
         if cut % 7 == 0 or cut in ends or cut - 1 in ends:
             written(tmp_path, make, range(5))
             assert path.read_bytes() == whole
+    figures({"tears": len(whole) + 1 - ends[1]}, {"other seeds owed": 0})
 
 
 def test_a_tear_inside_the_history_costs_that_line_only(tmp_path: Path, make: Make) -> None:
@@ -77,7 +81,7 @@ def test_a_tear_inside_the_history_costs_that_line_only(tmp_path: Path, make: Ma
     assert list(journal.entries) == [make(0).key]
 
 
-def test_a_thousand_flipped_bytes_are_each_found(tmp_path: Path, make: Make) -> None:
+def test_a_thousand_flipped_bytes_are_each_found(tmp_path: Path, make: Make, figures: Figures) -> None:
     path = written(tmp_path, make, range(4))
     whole = path.read_bytes()
     chance = random.Random(5)
@@ -91,6 +95,7 @@ def test_a_thousand_flipped_bytes_are_each_found(tmp_path: Path, make: Make) -> 
         assert len(journal.entries) < 4
         assert journal.damaged + journal.torn >= 1
         assert all(journal.read(key) == truth[key] for key in journal.entries)
+    figures({"flipped bits": 1000}, {"wrong records": 0})
 
 
 @pytest.mark.parametrize(
