@@ -218,5 +218,6 @@ PROMISES = (
         "shipped/test_reward.py::test_hostile_text_of_100_kilobytes_costs_no_time",
         "corpus/test_passages.py::test_no_text_makes_cutting_slow",
     ),
+    _promise("S17", "What is installed is locked by hash, and a stale lock is refused", "test_packaging.py"),
     _promise("S18", "Questions of public benchmarks are dropped", "gates/test_contaminated.py"),
 )
