@@ -112,13 +112,14 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manife
         raise UsageError(f"cannot include '{min(unknown)}'; known: {', '.join(base.INCLUDES)}")
     views = _views(chosen)
     site, tally, example = environment(chosen.config), Tally(), None
-    seen: list[str] = []
+    seen = 0
     with _uncollected(), atomic_folder(folder) as building, Shelf(building, chosen.shard_bytes) as shelf:
         before = standing(folder)
         kept = _kept(before, views, chosen)
         for record in records:
             tally.add(record)
-            seen.append(f"{record.key} {record.status} {len(record.forks)} {len(record.assessments)}")
+            # A sum of hashes, since what is included comes last and a list of all would grow with the run.
+            seen += int(sha256(f"{record.key} {record.status} {len(record.forks)} {len(record.assessments)}"), 16)
             if not base.taken(record, chosen.include):
                 continue
             example, side = example or record.draft, record.seed.side
@@ -127,16 +128,14 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Manife
                     shelf.add(name, side, view.SCHEMA, view.rows(record, site))
         for shard in kept.shards:
             take_over(before / shard.path, building / shard.path)
-        # Sorted, since what is included comes last.
-        source = sha256("\n".join(sorted(seen)))
-        how = Exported(include=chosen.include, missing=chosen.missing, source=source)
+        how = Exported(include=chosen.include, missing=chosen.missing, source=sha256(str(seen)))
         manifest = Manifest(
             run=tally.lineage.run if tally.lineage else "",
             records=tally.ends.total(),
             views=dict(sorted({**kept.views, **dict.fromkeys(views, how)}.items())),
             shards=tuple(sorted((*kept.shards, *shelf.close()), key=lambda shard: shard.path)),
         )
-        return _describe(building, manifest, source, tally.figures(chosen.outside), example, chosen)
+        return _describe(building, manifest, how.source, tally.figures(chosen.outside), example, chosen)
 
 
 def _kept(folder: Path, views: Iterable[str], chosen: Selection) -> Manifest:
