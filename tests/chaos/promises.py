@@ -38,7 +38,8 @@ PROMISES = (
     ),
     _promise(
         "F4",
-        "A flipped byte of journal, cache or index is found, never read as another value",
+        "A flipped byte of journal, cache or index is found, never read as another value, and told before an export",
+        "cli/test_export.py::test_a_damaged_journal_is_exported_only_where_that_is_allowed",
         "store/test_journal.py::test_a_thousand_flipped_bytes_are_each_found",
         "store/test_cache.py::test_flipped_bytes_give_a_miss_or_a_line_but_never_another_answer",
         "retrieval/test_index.py::test_a_flipped_byte_is_noticed",
@@ -91,7 +92,8 @@ PROMISES = (
     _promise("F12", "A wall clock that jumps by a day changes no byte and holds up nothing", "chaos/test_clock.py"),
     _promise(
         "F13",
-        "Concurrency, hash seed and the order of completion change no byte",
+        "Concurrency, hash seed, locale and the order of completion change no byte",
+        "cli/test_locale.py::test_the_locale_changes_no_byte",
         "chaos/test_same_bytes.py",
         "run/test_work.py::test_concurrency_and_the_order_of_completion_change_nothing",
         "test_export.py::test_same_journal_same_bytes_whatever_finished_first",
@@ -117,6 +119,7 @@ PROMISES = (
         "F17",
         "A retrieval server that dies with its JVM is waited for: no seed fails",
         "chaos/test_retriever.py",
+        "retrieval/test_jvm_death.py",
         "retrieval/test_jvm.py::test_an_error_of_any_kind_becomes_a_retrieval_error_of_one_line",
     ),
     _promise(
