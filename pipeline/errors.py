@@ -44,6 +44,10 @@ class BudgetExceeded(DigsiteError):
     exit_code = 3
 
 
+class DeadlineExceeded(DigsiteError):
+    """An agent's own clock ran out. A `TimeoutError` is another matter: it comes from within what the clock times."""
+
+
 class FormatError(DigsiteError):
     """Model output that does not parse. The text goes back to the model, so it is written for it."""
 

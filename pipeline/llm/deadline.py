@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from typing import TypeVar
 
+from pipeline.errors import DeadlineExceeded
+
 T = TypeVar("T")
 
 
@@ -48,7 +50,8 @@ _clock: ContextVar[_Clock | None] = ContextVar("clock", default=None)
 async def deadline(seconds: float) -> AsyncIterator[None]:
     """`asyncio.timeout`, less the time that the calls of the body stood waiting.
 
-    Within another one it holds that up: an agent that is many agents, one after another, is timed by theirs.
+    Within another one it holds that up: an agent that is many agents, one after another, is timed by theirs. Raises
+    DeadlineExceeded at its end; a TimeoutError of the body passes through as it is.
     """
     around = _clock.get()
     if around:
@@ -60,14 +63,19 @@ async def deadline(seconds: float) -> AsyncIterator[None]:
                 yield
             finally:
                 _clock.reset(token)
+    except TimeoutError as error:
+        if not timeout.expired():
+            raise
+        raise DeadlineExceeded(f"not done within {seconds:g} s") from error
     finally:
         if around:
             around.go(0.0)
 
 
 async def in_time(start: Callable[[], Awaitable[T]], seconds: float) -> T:
-    """What a clock ended is tried once more, then raises TimeoutError: a slow server says nothing about a question."""
-    with suppress(TimeoutError):
+    """What its clock ended is tried once more, then raises DeadlineExceeded: a slow server says nothing about a
+    question."""
+    with suppress(DeadlineExceeded):
         async with deadline(seconds):
             return await start()
     async with deadline(seconds):

@@ -15,7 +15,7 @@ from pipeline.agents.site import Site
 from pipeline.agents.solver import attempt as attempted
 from pipeline.agents.solver import solver
 from pipeline.config import RunConfig
-from pipeline.errors import FormatError, ProviderError, UsageError
+from pipeline.errors import DeadlineExceeded, FormatError, ProviderError, UsageError
 from pipeline.llm.deadline import in_time
 from pipeline.llm.settings import ModelConfig, Models
 from pipeline.run.attempts import Notes
@@ -116,7 +116,7 @@ async def judged(draft: Draft, start: Callable[[], Awaitable[Rollout]], site: Si
     try:
         rollout = await in_time(start, site.config.how.rollout_seconds)
         ruling = await rule(draft, rollout.answer, site, ask=assess.supported(draft, rollout))
-    except TimeoutError as error:
+    except DeadlineExceeded as error:
         raise ProviderError("a rollout was ended by the clock, twice; repeat the command to go on") from error
     except FormatError as error:
         raise ProviderError(f"{error}; repeat the command to go on, or name another judge") from error

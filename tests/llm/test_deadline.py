@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from pipeline.llm.deadline import deadline
+from pipeline.errors import DeadlineExceeded
+from pipeline.llm.deadline import deadline, in_time
 
 
 def test_a_clock_within_holds_up_the_one_around_it() -> None:
@@ -25,7 +26,7 @@ def test_the_clock_around_goes_on_where_it_stood() -> None:
                 await asyncio.sleep(0.3)
             await asyncio.sleep(5)
 
-    with pytest.raises(TimeoutError):
+    with pytest.raises(DeadlineExceeded):
         asyncio.run(slow())
 
 
@@ -34,5 +35,31 @@ def test_the_clock_within_still_ends_its_agent() -> None:
         async with deadline(60), deadline(0.05):
             await asyncio.sleep(5)
 
-    with pytest.raises(TimeoutError):
+    with pytest.raises(DeadlineExceeded):
         asyncio.run(stuck())
+
+
+def test_a_timeout_of_what_it_times_is_not_its_own() -> None:
+    tries = 0
+
+    async def refused() -> None:
+        nonlocal tries
+        tries += 1
+        raise TimeoutError("the disk")
+
+    with pytest.raises(TimeoutError, match="the disk"):
+        asyncio.run(in_time(refused, 60))
+    assert tries == 1, "and is not tried again as if the clock had ended it"
+
+
+def test_what_its_clock_ends_is_tried_once_more() -> None:
+    tries = 0
+
+    async def stuck() -> None:
+        nonlocal tries
+        tries += 1
+        await asyncio.sleep(5)
+
+    with pytest.raises(DeadlineExceeded):
+        asyncio.run(in_time(stuck, 0.02))
+    assert tries == 2

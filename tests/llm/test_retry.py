@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.errors import ProviderError
+from pipeline.errors import DeadlineExceeded, ProviderError
 from pipeline.llm import retry
 from pipeline.llm.deadline import deadline
 from pipeline.llm.limiter import Limiter, Slot
@@ -155,7 +155,7 @@ async def test_a_slow_answer_does() -> None:
             await asyncio.sleep(0)
             raise AssertionError("0.3 s of answers fitted into 0.2 s")
 
-    with pytest.raises(TimeoutError):
+    with pytest.raises(DeadlineExceeded):
         await two()
 
 
@@ -165,7 +165,7 @@ async def test_so_does_all_that_is_no_call() -> None:
             await ask(Endpoint(Failure("busy", after=0.1)))
             await asyncio.sleep(1)
 
-    with pytest.raises(TimeoutError):
+    with pytest.raises(DeadlineExceeded):
         await idle()
 
 
