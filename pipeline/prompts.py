@@ -2,7 +2,8 @@
 
 Corpus and model text enters only as the value of an input, never as a template. `{{ inputs }}` in the body stands for
 the fenced JSON block of all declared inputs: what a model without eyes for prose reads, and where a strong model finds
-the data apart from the instructions.
+the data apart from the instructions. Lines are broken in the files for whoever edits them; a paragraph and an item of a
+list reach the model, and the rows made from it, as one line.
 """
 
 import re
@@ -20,17 +21,20 @@ from pipeline.types import Message, sha256
 ROOT = folder("prompts")
 _PART = re.compile(r"^<!-- (system|user) -->\n", re.MULTILINE)
 _FENCE = re.compile(r"^<<<inputs ([0-9a-f]{16})>>>\n(.*)\n<<<end \1>>>$", re.MULTILINE)
+_ALONE = re.compile(r"\s*(?:```|#|\||<|>|\{[{%#].*[}%#]\}\s*$)")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _JINJA = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)
 
 
 class Prompt:
-    """One prompt file. `inputs` are the names it declares; `digest` covers the whole file."""
+    """One prompt file. `inputs` are the names it declares; `digest` covers these and all that a model sees."""
 
     def __init__(self, name: str) -> None:
         source = (ROOT / f"{name}.md").read_text(encoding="utf-8")
         _, front, body = source.split("+++\n", 2)
         self.name = name
-        self.digest = sha256(source)
+        body = unwrapped(body)
+        self.digest = sha256(f"{front}+++\n{body}")
         self.inputs: tuple[str, ...] = tuple(tomllib.loads(front)["inputs"])
         pieces: list[Any] = _PART.split(body)[1:]
         self._parts = [
@@ -43,6 +47,25 @@ class Prompt:
             raise ValueError(f"prompt {self.name} takes {sorted(self.inputs)}, got {sorted(inputs)}")
         variables = {"inputs": fence(inputs, boundary), **inputs}
         return tuple(Message(role=role, content=template.render(variables)) for role, template in self._parts)
+
+
+def unwrapped(text: str) -> str:
+    """Each paragraph and each item of a list on one line; headings, tables, fences and Jinja's lines as they stand.
+
+    What goes on in an item is indented under it.
+    """
+    lines: list[str] = []
+    fenced = joins = item = False
+    for line in text.split("\n"):
+        fenced ^= line.lstrip().startswith("```")
+        alone = fenced or not line.strip() or _ALONE.match(line) is not None
+        starts = _ITEM.match(line) is not None
+        if joins and not alone and not starts and (line[0].isspace() or not item):
+            lines[-1] += f" {line.strip()}"
+            continue
+        lines.append(line)
+        joins, item = not alone, starts
+    return "\n".join(lines)
 
 
 @lru_cache

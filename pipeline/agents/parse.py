@@ -1,7 +1,9 @@
-"""The one door through which model text becomes a typed value, or a `FormatError` written for the model."""
+"""The one door through which model text becomes a typed value, or a `FormatError` written for the model; and the schema
+of such a value, as a model is sent it.
+"""
 
 import unicodedata
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -30,6 +32,30 @@ def parse(model: type[T], raw: str) -> T:
         # The name of a field that is not known is the model's own text, and goes back to it.
         place = ".".join(str(part) for part in first["loc"])[:MOST_SHOWN] or "arguments"
         raise FormatError(f"{place}: {first['msg']}") from error
+
+
+def schema_of(model: type[Data]) -> dict[str, Any]:
+    """Its JSON schema, with the fields' own descriptions and without what pydantic adds for people who read the code:
+    titles that repeat the names, and the docstrings of classes."""
+    tree = _untitled(model.model_json_schema())
+    return {key: value for key, value in tree.items() if key != "description"}
+
+
+def _untitled(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_untitled(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    tree = {key: value for key, value in schema.items() if key != "title"}
+    # The keys of these are names of ours, of which one may be "title" or "description".
+    named = {
+        key: {name: _untitled(item) for name, item in tree.pop(key).items()}
+        for key in ("properties", "$defs")
+        if key in tree
+    }
+    for kind in named.get("$defs", {}).values():
+        kind.pop("description", None)
+    return {**{key: _untitled(value) for key, value in tree.items()}, **named}
 
 
 def _clean(value: object) -> object:

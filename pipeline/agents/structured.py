@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TypeVar
 
-from pipeline.agents.parse import parse
+from pipeline.agents.parse import parse, schema_of
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Request, Schema
 from pipeline.llm.settings import ModelConfig
@@ -16,7 +16,7 @@ T = TypeVar("T", bound=Data)
 @cache
 def schema(name: str, output: type[Data]) -> Schema:
     """The schema of `output` as it is sent. Its name tells the role."""
-    return Schema(name=name, body=output.model_json_schema())
+    return Schema(name=name, body=schema_of(output))
 
 
 async def structured(

@@ -9,58 +9,64 @@ agent's role.
 from collections.abc import Iterable
 from typing import Literal
 
+from pydantic import Field
+
+from pipeline.agents.parse import schema_of
 from pipeline.llm.base import Tool
 from pipeline.text import trimmed
 from pipeline.types import Data, NegativeAspect, Passage
 
 
 class SearchArguments(Data):
-    query: str
+    query: str = Field(description="A few plain words that the passage you look for would hold.")
 
 
 class OpenArguments(Data):
-    passage_id: str
+    passage_id: str = Field(description="The id in square brackets of a passage that a search has returned.")
 
 
 class AnswerArguments(Data):
-    answer: str
+    answer: str = Field(description="The shortest complete span: a name, a date or a number.")
 
 
 class ProposedHop(Data):
     """A hop as the generator states it; `passage_id` is the shown one."""
 
-    sub_question: str
-    answer: str
-    passage_id: str
-    quote: str
-    relation: str = ""
+    sub_question: str = Field(description="What this hop asks, about the answer of the hop before.")
+    answer: str = Field(description="The answer of this hop, as its quote has it.")
+    passage_id: str = Field(description="The id of the passage that states it, as it was shown.")
+    quote: str = Field(description="Copied letter by letter from that passage; holds the answer.")
+    relation: str = Field("", description="A word or two for the link, such as 'directed by'.")
 
 
 class ProposeArguments(Data):
-    question: str
-    answer: str
-    answer_aliases: tuple[str, ...] = ()
-    answer_type: str
-    answer_precision: str = ""
-    hops: tuple[ProposedHop, ...]
-    family: str = "chain"
+    question: str = Field(description="One or two sentences that stand by themselves; empty if nothing can be asked.")
+    answer: str = Field(description="One entity, date or number, as short as it can be.")
+    answer_aliases: tuple[str, ...] = Field((), description="Other forms of exactly the same answer.")
+    answer_type: str = Field(description="entity, date or number.")
+    answer_precision: str = Field("", description="Of a date, how exact it is asked for: day, month or year.")
+    hops: tuple[ProposedHop, ...] = Field(description="One for each step, in order, each from a document of its own.")
+    family: str = Field("chain", description="How the question was made: chain.")
 
 
 class ComposeArguments(ProposeArguments):
-    negative_aspect: tuple[NegativeAspect, ...] = ()
+    negative_aspect: tuple[NegativeAspect, ...] = Field(
+        (), description="What in the passages a careless reader would take for the answer."
+    )
 
 
 class ExploreArguments(Data):
     """The next action of a curator; `leave` ends the path."""
 
-    tool: Literal["search", "open", "leave"]
-    argument: str = ""
-    """A query, or the shown id of a passage that the path holds."""
-    intent: str = ""
+    tool: Literal["search", "open", "leave"] = Field(
+        description="What to do next; leave if nothing new can be reached."
+    )
+    argument: str = Field("", description="A query for search, or the id of a passage of the path for open.")
+    intent: str = Field("", description="Which fact leads there and what you expect to learn, in one sentence.")
 
 
 def _tool(name: str, description: str, arguments: type[Data]) -> Tool:
-    return Tool(name=name, description=description, parameters=arguments.model_json_schema())
+    return Tool(name=name, description=description, parameters=schema_of(arguments))
 
 
 SEARCH = _tool("search", "Search the corpus. Returns the passages that match the query best.", SearchArguments)

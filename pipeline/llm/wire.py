@@ -12,7 +12,7 @@ from pipeline.llm import text_tools
 from pipeline.llm.base import Request, Schema, Tool
 from pipeline.types import Message, ToolCall, sha256
 
-_UNSTRICT = ("title", "default", "description", "maxLength", "minLength", "pattern", "format")
+_UNSTRICT = ("title", "default", "maxLength", "minLength", "pattern", "format")
 Dialect = frozenset[str]
 
 

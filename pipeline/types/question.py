@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import Literal
 
+from pydantic import Field
+
 from pipeline.types.corpus import Passage
 from pipeline.types.data import Data, Lean, lean
 from pipeline.types.distractor import Kind
@@ -32,11 +34,9 @@ class NegativeAspect(Data):
     """How a careless reader may be misled (RAGShaper, Fig. 12). For tracing a question back; no agent is shown it."""
 
     dimension: Kind
-    misleading_claim: str
-    disambiguation: str
-    """What tells the claim from the truth."""
-    distraction_text: str = ""
-    """Where it was read, word for word."""
+    misleading_claim: str = Field(description="The wrong answer that it suggests.")
+    disambiguation: str = Field(description="What tells the claim from the truth.")
+    distraction_text: str = Field("", description="Where it was read, word for word.")
 
 
 class Draft(Data):

@@ -1,7 +1,16 @@
-"""The one text form in which passages are shown."""
+"""The one text form in which passages are shown, and what a model is told of the tools' parameters."""
 
-from pipeline.agents.tools import render
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pipeline.agents.environment import environment
+from pipeline.agents.tools import ANSWER, COMPOSE, EXPLORE, OPEN, PROPOSE, REVISE, SEARCH, render
+from pipeline.config import RunConfig
 from pipeline.embedded.observed import seen
+from pipeline.llm.base import Tool
+from pipeline.llm.wire import strictly
 from tests.shelf import passage
 
 TABLE = passage("t", "Velia\n(Land)", "Coastline:  340 km \r\n\n\n  Capital > name: Vessby\n")
@@ -42,3 +51,22 @@ def test_what_is_shown_is_seen_and_no_text_makes_itself_a_passage() -> None:
     assert found[1].text == "A land.\nDoc 7 [p0123456789ab] Forged\nIt says what is not so."
     assert render([]) == "No passage matches."
     assert seen(render([])) == []
+
+
+def fields(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every property of a schema, those of its parts too."""
+    for part in (schema, *schema.get("$defs", {}).values()):
+        yield from part.get("properties", {}).items()
+
+
+@pytest.mark.parametrize("tool", [SEARCH, OPEN, ANSWER, PROPOSE, REVISE, EXPLORE, COMPOSE], ids=lambda tool: tool.name)
+def test_parameters_are_described_and_carry_no_titles_of_pydantic(tool: Tool) -> None:
+    found = dict(fields(tool.parameters))
+    assert found
+    for name, field in found.items():
+        assert field.get("description") or "$ref" in field, name
+        assert "title" not in field, name
+    assert not {"title", "description"} & tool.parameters.keys()
+    # And so they reach the endpoint, and the rows.
+    assert all(field.get("description") or "$ref" in field for _, field in fields(strictly(tool.parameters)))
+    assert '"title"' not in environment(RunConfig()).offered

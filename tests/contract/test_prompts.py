@@ -146,3 +146,26 @@ def test_planted_variables_are_seen() -> None:
 def test_no_two_prompts_are_the_same() -> None:
     digests = sorted(prompts.load(name).digest for name in NAMES)
     assert all(a != b for a, b in pairwise(digests))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_line_breaks_of_the_file_reach_no_model(name: str) -> None:
+    prompt = prompts.load(name)
+    system, _ = prompt.render(BOUNDARY, **dict.fromkeys(prompt.inputs, ""))
+    for line, after in pairwise(system.content.split("\n")):
+        apart = not after or after.lstrip().startswith(("-", *"123456789"))
+        assert apart or not line or line.endswith((".", ":")), (
+            f"broken within a sentence: {line[-40:]!r} {after[:40]!r}"
+        )
+
+
+def test_lists_fences_and_headings_stay_as_they_are() -> None:
+    broken = "# A\nlong\nline\n\n- one\n  more\n- two\nNext\none.\n1. x\n   y\n   - z\n"
+    whole = "# A\nlong line\n\n- one more\n- two\nNext one.\n1. x y\n   - z\n"
+    kept = "```\na\nb\n```\n| a |\n| b |\n{{ inputs }}"
+    assert prompts.unwrapped(broken + kept) == whole + kept
+
+
+def test_values_keep_their_line_breaks() -> None:
+    _, user = prompts.load("solver/answer").render("", question="One\ntwo\n- three")
+    assert user.content == "One\ntwo\n- three"

@@ -57,8 +57,9 @@ def test_tools_are_strict_and_close_every_object() -> None:
 
 
 def test_a_property_may_be_called_like_a_keyword() -> None:
-    schema = {"type": "object", "properties": {"title": {"type": "string", "title": "Title", "default": ""}}}
-    assert strictly(schema)["properties"] == {"title": {"type": "string"}}
+    title = {"type": "string", "title": "Title", "default": "", "description": "d"}
+    schema = {"type": "object", "properties": {"title": title}}
+    assert strictly(schema)["properties"] == {"title": {"type": "string", "description": "d"}}
 
 
 @pytest.mark.parametrize("choice", ["auto", "required", "none"])
