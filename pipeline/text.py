@@ -39,6 +39,8 @@ _NUMBER = re.compile(
 )
 _TOKEN = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]\.(?:[^\W\d_]\.)+|[^\W_]+(?:['’\-][^\W_]+)*|[^\w\s]|_")
 _WORD = re.compile(r"[^\W_]+")
+_ARTICLE = re.compile(r"(?<!\w[-.@&+/\\])\b(?:an?|the)\b(?![-@&+/\\]\w|\. ?\w)", re.IGNORECASE)
+_TAG = re.compile(r"\s*\([^()]*\)$")
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
 _NEVER_ENDS = frozenset(
     "mr mrs ms dr prof st sr jr rev gen col lt sgt capt hon gov sen rep no vs etc inc ltd co corp mt ft dept est "
@@ -178,8 +180,16 @@ def words(text: str) -> list[str]:
 
 
 def normalise(text: str) -> str:
-    """SQuAD's answer normalisation (Rajpurkar et al. 2016, evaluation script), with accents folded too."""
-    return " ".join(word for word in words(re.sub(r"['’]s?\b", "", text)) if word not in ("a", "an", "the"))
+    """SQuAD's answer normalisation (Rajpurkar et al. 2016, evaluation script), with accents folded too.
+
+    An article is a word of its own: the "a" of "a.cache", "A&E", "a-ha" and "A. A. Milne" is none, and stays.
+    """
+    return " ".join(words(_ARTICLE.sub(" ", re.sub(r"['’]s?\b", "", text))))
+
+
+def untagged(title: str) -> str:
+    """Without what tells a title from others of its name: "Algeria (Geography)"."""
+    return _TAG.sub("", title)
 
 
 def contains(text: str, phrase: str) -> bool:

@@ -77,6 +77,37 @@ def test_equality_ignores_case_articles_accents_and_marks() -> None:
     assert not contains("anything", "the")
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a.cache", "a cache"),
+        ("the file a.cache", "file a cache"),
+        ("A&E", "a e"),
+        ("a-ha", "a ha"),
+        ("the/a", "the a"),
+        ("A. A. Milne", "a a milne"),
+        ("A.A. Milne", "a a milne"),
+        ("U.S.A.", "u s a"),
+        ("the a_b", "a b"),
+        ("Vitamin A", "vitamin"),
+        ("The Café", "cafe"),
+        ('"The Who"', "who"),
+        ("a (the) city, an end.", "city end"),
+        ("Hampton-on-the-Hill", "hampton on the hill"),
+        ("The", ""),
+    ],
+)
+def test_an_article_is_a_word_of_its_own(text: str, kept: str) -> None:
+    assert normalise(text) == kept
+
+
+def test_a_name_that_begins_as_an_article_does_is_not_its_rest() -> None:
+    assert normalise("a.cache") != normalise("cache")
+    assert not contains("It writes to the cache.", "a.cache")
+    assert contains("It writes to a.cache, and leaves.", "a.cache")
+    assert contains("Rich in vitamin A. It is sold.", "vitamin A")
+
+
 def test_tokens_know_their_place_in_the_sentence() -> None:
     sentence = "The film was directed by Hal Ashby and/or his son in 1971."
     tokens = tagged(sentence)
