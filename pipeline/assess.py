@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from pipeline.agents.judge import Ruling
 from pipeline.config import RunConfig
-from pipeline.text import contains, normalise
+from pipeline.text import contains, normalise, untagged
 from pipeline.types import Assessment, Call, Cause, Draft, Feedback, Finding, Label, Rollout, Verdict
 
 # As `normalise` takes them out before it looks for words.
@@ -152,39 +152,54 @@ def _too_easy(draft: Draft, rollout: Rollout, found: Verdict) -> Feedback:
     homes = [hop.passage_id for hop in draft.hops]
     calls = rollout.trajectory.calls
     first = set(calls[0].passage_ids) if calls else set()
-    together = _hops_in_one_block(draft, rollout)
-    message = f"solved in {found.steps} steps"
     hops: tuple[int, ...]
     if len(homes) > 1 and homes[-1] in first:
         cause, hops, why = Cause.OVER_SPECIFIED, (len(homes) - 1,), "the first search already found the last passage"
-    elif together:
-        cause, hops, why = Cause.CO_LOCATED, together, "one passage answers these hops together"
-    elif collapsed := _collapsed(homes, calls):
-        cause, hops, why = Cause.QUERY_COLLAPSE, collapsed, "one search found the passages of these hops together"
+    elif together := _together(draft, rollout):
+        cause, hops, why = together
     else:
         unused = tuple(i for i, home in enumerate(homes) if all(home not in call.passage_ids for call in calls))
         cause, hops, why = Cause.SUPERFICIAL, unused, "these hops were not needed"
-    return Feedback(label=Label.TOO_EASY, cause=cause, message=f"{message}: {why}", hops=hops)
+    return Feedback(label=Label.TOO_EASY, cause=cause, message=f"solved in {found.steps} steps: {why}", hops=hops)
 
 
-def _hops_in_one_block(draft: Draft, rollout: Rollout) -> tuple[int, ...]:
-    """Two hops on end whose subject and answers one passage names: it was enough to read that one."""
-    subjects = [draft.hops[0].title, *(hop.answer for hop in draft.hops)]
-    for _, text in observations(rollout):
-        for block in text.split("\n\n"):
-            held = [contains(block, subject) for subject in subjects]
-            for i in range(len(draft.hops) - 1):
-                if all(held[i : i + 3]):
-                    return i, i + 1
-    return ()
+def _together(draft: Draft, rollout: Rollout) -> tuple[Cause, tuple[int, ...], str] | None:
+    """The first search that told several hops at once, and how: by the passages that they cite, by one passage that
+    holds the evidence of all, or by another passage in the place of a cited one."""
+    told: set[int] = set()
+    for call, text in observations(rollout):
+        blocks = list(zip(call.passage_ids, text.split("\n\n"), strict=False))
+        owed = [i for i in range(len(draft.hops)) if i not in told]
+        cited = tuple(i for i in owed if draft.hops[i].passage_id in call.passage_ids)
+        if len(cited) > 1:
+            return Cause.QUERY_COLLAPSE, cited, "one search found the passages of these hops together"
+        for passage_id, block in blocks:
+            if len(both := tuple(i for i in owed if shows(draft, i, (passage_id,), block))) > 1:
+                return Cause.CO_LOCATED, both, f"one passage, '{_title(block)}', answers these hops together"
+        others = {i: _title(block) for i in owed if i not in cited and (block := _stands_in(draft, i, blocks))}
+        if cited and others:
+            names = ", ".join(f"'{title}'" for title in others.values())
+            why = f"one search answered these hops together, with {names} in the place of a passage that they cite"
+            return Cause.QUERY_COLLAPSE, tuple(sorted({*cited, *others})), why
+        told.update(cited, others)
+    return None
 
 
-def _collapsed(homes: list[str], calls: Sequence[Call]) -> tuple[int, ...]:
-    for call in calls:
-        found = tuple(i for i, home in enumerate(homes) if home in call.passage_ids)
-        if len(found) > 1:
-            return found
-    return ()
+def _stands_in(draft: Draft, number: int, blocks: Sequence[tuple[str, str]]) -> str:
+    """A passage that no hop cites and that tells this one: it says the same, or it is the page of what it leads to."""
+    homes, hop = {hop.passage_id for hop in draft.hops}, draft.hops[number]
+    between = number < len(draft.hops) - 1
+    for passage_id, block in blocks:
+        if passage_id not in homes and (
+            shows(draft, number, (), block) or (between and normalise(untagged(_title(block))) == normalise(hop.answer))
+        ):
+            return block
+    return ""
+
+
+def _title(block: str) -> str:
+    """Of a passage as it is rendered: what follows rank and id."""
+    return block.partition("\n")[0].partition("] ")[2]
 
 
 def _unsolved(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]]) -> Feedback:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar, cast
 
 from pipeline import assess
-from pipeline.adversary import oppose
+from pipeline.adversary import oppose, unpaired
 from pipeline.agents.judge import rule
 from pipeline.agents.site import Site
 from pipeline.agents.solver import attempt, solver
@@ -17,25 +17,24 @@ from pipeline.audit import audit
 from pipeline.audit.readings import readings
 from pipeline.audit.rivals import rivals
 from pipeline.config import RunConfig
-from pipeline.errors import FormatError
+from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.registry import load
 from pipeline.strategies.base import Proposal, Strategy
-from pipeline.teaching import lessons
+from pipeline.teaching import lessons, untaught
 from pipeline.types import (
     Cause,
     Draft,
     Feedback,
     Label,
-    Lesson,
-    Opposition,
     Record,
     Rollout,
     Round,
     Seed,
     Status,
     Verdict,
+    known_to,
     sha256,
 )
 
@@ -49,8 +48,6 @@ async def dig(seed: Seed, site: Site) -> Record:
     strategy = cast(Strategy, load("strategies", site.config.strategy))
     rounds: list[Round] = []
     confirmed: Tried = []
-    opposition: Opposition | None = None
-    taught: tuple[Lesson, ...] = ()
     try:
         ledger.enter("round 0")
         proposal = await _in_time(partial(strategy.propose, seed, site), site)
@@ -65,10 +62,7 @@ async def dig(seed: Seed, site: Site) -> Record:
             confirmed = await confirm(proposal.draft, site)
             rounds[-1] = await contested(rounds[-1], proposal.draft, confirmed, site)
         status, reason = outcome(rounds, confirmed, seed.target_steps, site)
-        if status is Status.ACCEPTED and proposal.draft:
-            opposition = await oppose(proposal.draft, site, one)
-            taught = await lessons(proposal.draft, opposition, seed.key, site)
-    except TimeoutError:
+    except DeadlineExceeded:
         status, reason = Status.FAILED, "deadline"
     except FormatError:
         status, reason = Status.FAILED, "no_verdict"
@@ -80,17 +74,31 @@ async def dig(seed: Seed, site: Site) -> Record:
         rounds=tuple(rounds),
         confirmation=tuple(rollout for rollout, _ in confirmed),
         confirmation_verdicts=tuple(verdict for _, verdict in confirmed),
-        opposition=opposition,
-        lessons=taught,
         lineage=site.lineage,
     )
-    return _assessed(record, site)
+    return await enrich(_assessed(record, site), site)
+
+
+async def enrich(record: Record, site: Site) -> Record:
+    """With the optional stages of an accepted record, or with what was missing of them.
+
+    None of it touches what was accepted. A rollout that its clock ended, or whose judge gave nothing readable, is left
+    out and its stage is `missing`. Raises ProviderError and RetrievalError.
+    """
+    if record.status is not Status.ACCEPTED or record.draft is None:
+        return record
+    opposition = await oppose(record.draft, site, one, record.opposition)
+    taught = await lessons(record.draft, opposition, record.key, site, record.lessons)
+    owed = {"distractors": unpaired(opposition, site), "teacher": untaught(opposition, taught, site)}
+    missing = tuple(stage for stage, samples in owed.items() if samples)
+    return record.model_copy(update={"opposition": opposition, "lessons": taught, "missing": missing})
 
 
 def _assessed(record: Record, site: Site) -> Record:
-    """With what its rollouts measure, where there are any."""
+    """With what its rollouts measure, where there are any, and with who knows the answer by heart."""
+    known = known_to(record.last.probes) if record.last else ()
     own = (assess.assessment(record.measured, site.config, site.lineage.retriever),) if record.measured else ()
-    return record.model_copy(update={"assessments": own})
+    return record.model_copy(update={"assessments": own, "known_to": known})
 
 
 async def trial(proposal: Proposal, index: int, seed: Seed, site: Site) -> Round:

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Sequence
 
 from pipeline import assess
+from pipeline.adversary import UNDECIDED
 from pipeline.agents.judge import rule
 from pipeline.agents.navigation import Navigation
 from pipeline.agents.site import Site
@@ -19,13 +20,32 @@ from pipeline.measure import f1
 from pipeline.types import Distractor, Draft, Lesson, Opposition, Outcome, Rollout
 
 
-async def lessons(draft: Draft, opposition: Opposition | None, key: str, site: Site) -> tuple[Lesson, ...]:
-    """As many as are configured, by sample; none where there is no distractor to meet. `key` is the seed's."""
+async def lessons(
+    draft: Draft, opposition: Opposition | None, key: str, site: Site, before: tuple[Lesson, ...] = ()
+) -> tuple[Lesson, ...]:
+    """As many as are configured, by sample; none where there is no distractor to meet. `key` is the seed's.
+
+    A rollout without a verdict is left out (`untaught`); what an earlier try left in `before` is kept.
+    """
     if opposition is None or not opposition.used:
         return ()
     ledger.enter(ledger.TEACH)
-    samples = range(site.config.teacher.rollouts)
-    return tuple(await asyncio.gather(*(_lesson(draft, opposition.used, key, sample, site) for sample in samples)))
+
+    async def taught(sample: int) -> Lesson | None:
+        try:
+            return await _lesson(draft, opposition.used, key, sample, site)
+        except UNDECIDED:
+            return None
+
+    found = await asyncio.gather(*map(taught, untaught(opposition, before, site)))
+    return tuple(sorted([*before, *filter(None, found)], key=lambda lesson: lesson.rollout.sample))
+
+
+def untaught(opposition: Opposition | None, made: tuple[Lesson, ...], site: Site) -> list[int]:
+    """The samples that the teacher is still to play."""
+    if opposition is None or not opposition.used:
+        return []
+    return sorted({*range(site.config.teacher.rollouts)} - {lesson.rollout.sample for lesson in made})
 
 
 async def _lesson(draft: Draft, distractors: Sequence[Distractor], key: str, sample: int, site: Site) -> Lesson:

@@ -28,6 +28,8 @@ HOLM = Passage(id="h#0", document_id="h", title="Ada Holm", text="Ada Holm was b
 TOWN = Passage(id="v#0", document_id="v", title="Vessby", text="Vessby was founded in 1641.", start=7, end=34)
 BOTH = Passage(id="b#0", document_id="b", title="Notes", text="Ada Holm of Vessby made Lantern Bay.", start=6, end=42)
 
+PAGE = Passage(id="w#0", document_id="w", title="Vessby (town)", text="A town on a river.", start=14, end=32)
+
 
 def hop(passage: Passage, answer: str) -> Hop:
     return Hop(
@@ -145,6 +147,12 @@ def test_a_label_stands_as_soon_as_it_cannot_change(
         ([[FILM, BOTH], [TOWN]], Cause.CO_LOCATED, (0, 1)),
         ([[FILM], [HOLM, TOWN]], Cause.QUERY_COLLAPSE, (1, 2)),
         ([[FILM], [TOWN]], Cause.SUPERFICIAL, (1,)),
+        # One search brings both cited passages, though another names all: that search is what saved a step.
+        ([[FILM, HOLM, BOTH], [TOWN]], Cause.QUERY_COLLAPSE, (0, 1)),
+        # What was shown before is not found again.
+        ([[FILM], [FILM, TOWN]], Cause.SUPERFICIAL, (1,)),
+        # A page that no hop cites, in the place of the one that does.
+        ([[FILM, PAGE], [TOWN]], Cause.QUERY_COLLAPSE, (0, 1)),
     ],
 )
 def test_too_easy_has_the_cause_that_the_shortest_correct_rollout_shows(
@@ -154,6 +162,12 @@ def test_too_easy_has_the_cause_that_the_shortest_correct_rollout_shows(
     given = assess.feedback(DRAFT, judged(DRAFT, longer, rollout(*results)), target=3)
     assert given is not None
     assert (given.label, given.cause, given.hops) == (Label.TOO_EASY, cause, hops)
+
+
+def test_what_stood_in_the_place_of_a_cited_passage_is_named() -> None:
+    given = assess.feedback(DRAFT, judged(DRAFT, rollout([FILM, PAGE], [TOWN])), target=3)
+    assert given is not None
+    assert "'Vessby (town)' in the place of a passage that they cite" in given.message
 
 
 def test_unsolved_because_nothing_was_found() -> None:

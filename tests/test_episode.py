@@ -162,6 +162,7 @@ def test_what_readers_were_asked_is_kept_and_paid_for() -> None:
     checks = [probe.check for probe in record.rounds[0].probes]
     assert checks == ["closed_book", "naive_rag", "oracle", *["leave_one_out"] * 3]
     assert record.usage["reader"].calls == 8
+    assert [(known.tries, known.right) for known in record.known_to] == [(4, 0)]
 
 
 def test_what_a_reader_cannot_answer_with_the_evidence_goes_back_without_a_rollout() -> None:

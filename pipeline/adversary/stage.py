@@ -19,7 +19,7 @@ from pipeline.adversary.checks import Case
 from pipeline.agents.site import Site
 from pipeline.distractors import base
 from pipeline.distractors.base import Aim
-from pipeline.errors import FormatError
+from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.retrieval.overlay import Overlay
 from pipeline.types import Check, Distractor, Draft, Kind, Opposition, Rollout, Usage, Verdict, sha256
@@ -28,31 +28,53 @@ EARLIER = 4
 """At a hop before the last one a kind has so many times fewer tries."""
 Attempt = Callable[[Draft, int, Site], Awaitable[tuple[Rollout, Verdict]]]
 """One rollout of the solver over the site's index, with its verdict."""
+UNDECIDED = (DeadlineExceeded, FormatError, TimeoutError)
+"""What leaves a rollout without a verdict. In an optional stage that costs the rollout, not the pair."""
+_Pair = tuple[Rollout, Verdict, Rollout, Verdict]
+"""One sample without the overlay, then with it."""
 
 
-async def oppose(draft: Draft, site: Site, attempt: Attempt) -> Opposition | None:
+async def oppose(draft: Draft, site: Site, attempt: Attempt, before: Opposition | None = None) -> Opposition | None:
     """Distractors of the configured kinds, and paired rollouts where one is used; none where no kind is configured.
 
-    The samples are fresh: neither the verdict nor the confirmation had them.
+    The samples are fresh: neither the verdict nor the confirmation had them. A pair of rollouts of which one has no
+    verdict is left out (`unpaired`). What an earlier try left in `before` is kept and only made whole.
     """
     chosen = site.config.distractors
     if not chosen.kinds:
         return None
     ledger.enter("distractors")
-    made = await written(draft, site)
-    if not made.used:
-        return made
-    first = 2 * site.config.loop.rollouts
-    samples = range(first, first + chosen.rollouts)
+    made = before or await written(draft, site)
     overlaid = replace(site, retriever=Overlay(site.retriever, [d.passage for d in made.used]))
-    plain = await asyncio.gather(*(attempt(draft, sample, site) for sample in samples))
-    opposed = await asyncio.gather(*(attempt(draft, sample, overlaid) for sample in samples))
+
+    async def pair(sample: int) -> _Pair | None:
+        try:
+            return *await attempt(draft, sample, site), *await attempt(draft, sample, overlaid)
+        except UNDECIDED:
+            return None
+
+    found = await asyncio.gather(*map(pair, unpaired(made, site)))
+    return _with(made, [pair for pair in found if pair])
+
+
+def unpaired(made: Opposition | None, site: Site) -> list[int]:
+    """The samples whose two rollouts are still to be made."""
+    if made is None or not made.used:
+        return []
+    first = 2 * site.config.loop.rollouts
+    return sorted({*range(first, first + site.config.distractors.rollouts)} - {r.sample for r in made.plain})
+
+
+def _with(made: Opposition, found: list[_Pair]) -> Opposition:
+    """With these pairs among its own, by sample."""
+    own = zip(made.plain, made.plain_verdicts, made.opposed, made.opposed_verdicts, strict=True)
+    pairs = sorted([*own, *found], key=lambda pair: pair[0].sample)
     return made.model_copy(
         update={
-            "plain": tuple(rollout for rollout, _ in plain),
-            "plain_verdicts": tuple(verdict for _, verdict in plain),
-            "opposed": tuple(rollout for rollout, _ in opposed),
-            "opposed_verdicts": tuple(verdict for _, verdict in opposed),
+            "plain": tuple(rollout for rollout, *_ in pairs),
+            "plain_verdicts": tuple(verdict for _, verdict, *_ in pairs),
+            "opposed": tuple(rollout for *_, rollout, _ in pairs),
+            "opposed_verdicts": tuple(verdict for *_, verdict in pairs),
         }
     )
 

@@ -11,10 +11,12 @@ from functools import partial
 from pipeline.agents.judge import rule
 from pipeline.agents.oracle import Reading, oracle, recall, skim, trace
 from pipeline.agents.site import Site
+from pipeline.agents.tools import render
+from pipeline.assess import shows
 from pipeline.audit import evidence
 from pipeline.errors import FormatError
 from pipeline.text import contains, words
-from pipeline.types import AnswerType, Cause, Data, Draft, Finding, Probe, Usage
+from pipeline.types import AnswerType, Cause, Data, Draft, Finding, Passage, Probe, Usage
 
 
 class Read(Data):
@@ -51,25 +53,31 @@ async def readings(draft: Draft, target: int, found: Sequence[Finding], site: Si
 
 
 async def closed_book(draft: Draft, target: int, site: Site) -> Read:
-    """Known without any passage, by the reader or by the model to be trained, in most of the tries."""
+    """Known without any passage, in most of the tries: fatal for the model to be trained. What the reader knows says
+    nothing of the question, and is kept as `Record.known_to`."""
     models = site.config.models
     roles = ["reader", *(["policy"] if models.policy and models.policy != models.of("reader") else [])]
     asked = [partial(recall, draft.question, site, role) for role in roles]
     probes = [await _probe("closed_book", draft, site, answer, site.config.checks.tries) for answer in asked]
-    known = [probe for probe in probes if 2 * probe.right > probe.tries]
-    detail = "answered from memory by " + " and ".join(dict.fromkeys(probe.model for probe in known))
+    known = [p for p in probes if models.policy and p.model == models.policy.model and 2 * p.right > p.tries]
+    detail = "answered from memory by " + " and ".join(probe.model for probe in known)
     return Read(probes=tuple(probes), findings=_findings("closed_book", Cause.PRIOR_KNOWLEDGE, known, detail))
 
 
 async def naive_rag(draft: Draft, target: int, site: Site) -> Read:
-    """Answered from what one search with the question finds; a target of one step asks for no more."""
+    """Answered from what one search with the question finds; a target of one step asks for no more.
+
+    A shortcut only where the evidence of the last hop is among it: without that the reader knows the answer by heart.
+    """
     if target < 2:
         return Read()
     hits = await site.retriever.search(draft.question, site.config.retrieval.k)
     passages = [hit.passage for hit in hits]
     probe = await _probe("naive_rag", draft, site, partial(skim, draft.question, passages, site), 1)
+    probe = _over(passages, draft, probe)
     detail = "one search with the question was enough to answer it"
-    return Read(probes=(probe,), findings=_findings("naive_rag", Cause.OVER_SPECIFIED, [probe] * probe.right, detail))
+    enough = [probe] if probe.right and probe.evidence else []
+    return Read(probes=(probe,), findings=_findings("naive_rag", Cause.OVER_SPECIFIED, enough, detail))
 
 
 async def with_evidence(draft: Draft, target: int, site: Site) -> Read:
@@ -77,6 +85,7 @@ async def with_evidence(draft: Draft, target: int, site: Site) -> Read:
     passages = await evidence.passages(draft, site.retriever)
     answer = partial(oracle, draft.question, passages, site)
     probe = await _probe("oracle", draft, site, answer, site.config.checks.oracle_tries, until_right=True)
+    probe = _over(passages, draft, probe)
     said = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
     detail = f"with all its passages in hand the answer was {said}"
     if probe.right:
@@ -107,7 +116,7 @@ async def _hop_by_hop(draft: Draft, site: Site) -> list[Probe]:
 
 
 async def leave_one_out(draft: Draft, target: int, site: Site) -> Read:
-    """A hop whose passage can be held back without the answer being lost is no hop.
+    """A hop whose passage can be held back without the answer being lost is no hop, unless it is known by heart.
 
     Decoys stand in its place: what a search for the last hop finds beside the evidence. Without them the answer could
     be told by what is left over.
@@ -123,8 +132,8 @@ async def leave_one_out(draft: Draft, target: int, site: Site) -> Read:
         rest = sorted([*rest, *decoys], key=lambda passage: passage.sha256)
         held_back = tuple(i for i, other in enumerate(draft.hops) if other.passage_id == hop.passage_id)
         probe = await _probe("leave_one_out", draft, site, partial(oracle, draft.question, rest, site), 1)
-        probes.append(probe.model_copy(update={"hops": held_back}))
-    hops = tuple(sorted({hop for probe in probes if probe.right for hop in probe.hops}))
+        probes.append(_over(rest, draft, probe).model_copy(update={"hops": held_back}))
+    hops = tuple(sorted({hop for probe in probes if probe.right and probe.evidence for hop in probe.hops}))
     detail = "answered without the passages of these hops"
     found = Finding(check="leave_one_out", cause=Cause.SUPERFICIAL, fatal=False, hops=hops, detail=detail)
     return Read(probes=tuple(probes), findings=(found,) if hops else ())
@@ -161,6 +170,12 @@ async def _probe(
             break
     took = {"usage": usage, "judged": judged, "second": second}
     return Probe(check=check, model=model, answers=tuple(answers), right=right, **took)
+
+
+def _over(passages: Sequence[Passage], draft: Draft, probe: Probe) -> Probe:
+    """The probe with whether these passages, which its reader was shown, hold the evidence of the last hop."""
+    held = any(shows(draft, len(draft.hops) - 1, (passage.id,), render([passage])) for passage in passages)
+    return probe.model_copy(update={"evidence": held})
 
 
 def _alike(draft: Draft, answer: str) -> bool:

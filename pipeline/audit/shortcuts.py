@@ -36,12 +36,11 @@ async def over_specified(draft: Draft, evidence: Evidence, retriever: Retriever,
 
 
 async def co_located(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
-    """Two hops in one passage, or a passage that already tells the next hop's answer."""
+    """A passage that already tells the next hop's answer. Two hops never cite one passage: `one_document` is fatal."""
     told = []
     for i in range(1, len(draft.hops)):
         before, hop = evidence[i - 1], draft.hops[i]
-        same = draft.hops[i - 1].passage_id == hop.passage_id
-        if same or (before and contains(f"{before.title} {before.text}", hop.answer)):
+        if before and contains(f"{before.title} {before.text}", hop.answer):
             told.append(i)
     return _finding("co_located", Cause.CO_LOCATED, "the passage before already answers these hops", *told)
 
@@ -54,7 +53,7 @@ async def query_collapse(draft: Draft, evidence: Evidence, retriever: Retriever,
         later
         for i, hits in enumerate(results)
         for later in range(i + 1, len(homes))
-        if homes[later] in {hit.passage.id for hit in hits} and homes[later] != homes[i]
+        if homes[later] in {hit.passage.id for hit in hits}
     }
     return _finding("query_collapse", Cause.QUERY_COLLAPSE, "an earlier hop's query finds these too", *sorted(hops))
 

@@ -1,9 +1,7 @@
 """Is the draft what it says it is? Each check gives the findings that make it unusable as it stands."""
 
-import re
-
 from pipeline.audit.evidence import Evidence
-from pipeline.text import contains, normalise
+from pipeline.text import contains, normalise, untagged
 from pipeline.types import Cause, Draft, Finding
 
 
@@ -32,17 +30,13 @@ def false_quote(draft: Draft, evidence: Evidence) -> list[Finding]:
     return [_fatal("false_quote", "these quotes are not in the passages they cite", *false)] if false else []
 
 
-_PAGE = re.compile(r"\s*\([^()]*\)$")
-"""What tells a title from others of its name: "Algeria (Geography)"."""
-
-
 def unquoted_answer(draft: Draft, evidence: Evidence) -> list[Finding]:
     """Every hop's answer stands in its quote, or is the title of its passage (a hop that is walked backwards)."""
     bare = [
         index
         for index, hop in enumerate(draft.hops)
         if not contains(hop.quote, hop.answer)
-        and normalise(hop.answer) not in (normalise(hop.title), normalise(_PAGE.sub("", hop.title)))
+        and normalise(hop.answer) not in (normalise(hop.title), normalise(untagged(hop.title)))
     ]
     last = draft.hops[-1]
     if normalise(last.answer) != normalise(draft.answer):
@@ -61,4 +55,11 @@ def broken_chain(draft: Draft, evidence: Evidence) -> list[Finding]:
     return [_fatal("broken_chain", "these hops are not about the answer before them", *broken)] if broken else []
 
 
-CHECKS = (no_question, answer_in_question, false_quote, unquoted_answer, broken_chain)
+def one_document(draft: Draft, evidence: Evidence) -> list[Finding]:
+    """Each hop lies in a document of its own: who opens a document has read all of its passages in one step."""
+    documents = [passage and passage.document_id for passage in evidence]
+    again = [index for index, document in enumerate(documents) if document and document in documents[:index]]
+    return [_fatal("one_document", "these hops lie in the document of an earlier hop", *again)] if again else []
+
+
+CHECKS = (no_question, answer_in_question, false_quote, unquoted_answer, broken_chain, one_document)

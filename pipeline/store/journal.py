@@ -30,6 +30,8 @@ class Head(Data):
     status: Status
     reason: str = Field(pattern=r"^[^{}]*$")
     target_steps: int
+    missing: tuple[str, ...] = ()
+    """As of the record."""
 
 
 class Entry(NamedTuple):
@@ -65,6 +67,7 @@ class Journal:
             status=record.status,
             reason=record.reason,
             target_steps=record.seed.target_steps,
+            missing=record.missing,
         )
         if self._appender is None:
             self._appender = Appender(self._path)

@@ -10,9 +10,21 @@ from pipeline.types.corpus import Document, Hit, Passage, shown_id
 from pipeline.types.data import Data, Lean, sha256
 from pipeline.types.distractor import Check, Distractor, Kind, Opposition, synthetic
 from pipeline.types.fork import Branch, Fork
-from pipeline.types.lesson import Encounter, Lesson, Outcome
+from pipeline.types.lesson import Completion, Encounter, Lesson, Outcome
 from pipeline.types.question import AnswerType, Draft, Hop, NegativeAspect, Seed
-from pipeline.types.record import Cause, Feedback, Finding, Label, Lineage, Probe, Record, Round, Status
+from pipeline.types.record import (
+    Cause,
+    Feedback,
+    Finding,
+    Known,
+    Label,
+    Lineage,
+    Probe,
+    Record,
+    Round,
+    Status,
+    known_to,
+)
 from pipeline.types.rollout import Call, Message, Rollout, Stop, ToolCall, Trajectory, Usage, Verdict, correct
 from pipeline.types.tree import Node, Tree
 
@@ -23,6 +35,7 @@ __all__ = [
     "Call",
     "Cause",
     "Check",
+    "Completion",
     "Data",
     "Distractor",
     "Document",
@@ -34,6 +47,7 @@ __all__ = [
     "Hit",
     "Hop",
     "Kind",
+    "Known",
     "Label",
     "Lean",
     "Lesson",
@@ -58,6 +72,7 @@ __all__ = [
     "Usage",
     "Verdict",
     "correct",
+    "known_to",
     "sha256",
     "shown_id",
     "synthetic",

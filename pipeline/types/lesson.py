@@ -1,8 +1,9 @@
-"""A teacher's rollout among distractors that were forced on it, and how it fared with each."""
+"""A teacher's rollout among distractors that were forced on it, and how it fared with each; what was made up later."""
 
 from enum import StrEnum
 
 from pipeline.types.data import Data
+from pipeline.types.distractor import Opposition
 from pipeline.types.rollout import Rollout, Verdict
 
 
@@ -47,3 +48,15 @@ class Lesson(Data):
     def resisted(self) -> bool:
         """Did it meet a distractor, and resist every one that it met?"""
         return bool(self.encounters) and all(e.outcome is Outcome.RESISTED for e in self.encounters)
+
+
+class Completion(Data):
+    """What `digsite complete` keeps of one accepted record beside the journal: its optional stages as they are then."""
+
+    key: str
+    attempt: int
+    """From 1; the last attempt counts."""
+    opposition: Opposition | None
+    lessons: tuple[Lesson, ...]
+    missing: tuple[str, ...]
+    """As of `Record.missing`: what this attempt did not make up either."""

@@ -1,6 +1,6 @@
 """How a seed went, round by round, and how it ended: the journal line."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from pipeline.types.assessment import Assessment
@@ -36,7 +36,7 @@ class Cause(StrEnum):
     GENERATOR_ERROR = "generator_error"
     AMBIGUOUS = "ambiguous"
     PRIOR_KNOWLEDGE = "prior_knowledge"
-    """Too easy for who needs no search at all: the model knows it."""
+    """Too easy for the model to be trained, which needs no search at all: it knows it."""
 
 
 class Finding(Data):
@@ -62,6 +62,8 @@ class Probe(Data):
     """Tries that gave the known answer; for `alternatives`, whether the other one fits."""
     hops: tuple[int, ...] = ()
     """Hops whose passages were held back; of a `trace` those that were misread."""
+    evidence: bool = False
+    """Did what it was shown hold the evidence of the last hop? What is right without it is known by heart."""
     usage: Usage = Usage()
     judged: Usage = Usage()
     """What the judges took."""
@@ -71,6 +73,25 @@ class Probe(Data):
     @property
     def tries(self) -> int:
         return len(self.answers)
+
+
+class Known(Data):
+    """How often a model gave the right answer without having been shown the evidence of the last hop."""
+
+    model: str
+    tries: int
+    right: int
+
+
+def known_to(probes: Iterable[Probe]) -> tuple[Known, ...]:
+    """What each model that was asked knows by heart, in the order in which they were asked."""
+    asked: dict[str, Known] = {}
+    for probe in probes:
+        if probe.check in ("closed_book", "naive_rag") and not probe.evidence:
+            before = asked.get(probe.model, Known(model=probe.model, tries=0, right=0))
+            sums = {"tries": before.tries + probe.tries, "right": before.right + probe.right}
+            asked[probe.model] = before.model_copy(update=sums)
+    return tuple(asked.values())
 
 
 class Feedback(Data):
@@ -163,7 +184,13 @@ class Record(Data):
     """Of the teacher, by sample. Acceptance, difficulty and solve rate rest on none of them."""
     opposition: Opposition | None = None
     """None where no distractor was asked for, and where the pair was not accepted."""
+    missing: tuple[str, ...] = ()
+    """The optional stages of an accepted pair, `distractors` and `teacher`, in which a timeout or an unreadable judge
+    left out a rollout. `digsite complete` makes them up; what it made is joined on reading."""
     lineage: Lineage
+    known_to: tuple[Known, ...] = ()
+    """Who knows the answer to the final question by heart, of the models that were asked. It sends a draft back only
+    where the model to be trained (`[models.policy]`) knows it in most tries."""
     assessments: tuple[Assessment, ...] = ()
     """The run's own solver first; those of `digsite remeasure` are kept beside the journal and joined on reading."""
     forks: tuple[Fork, ...] = ()

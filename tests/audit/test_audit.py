@@ -123,6 +123,13 @@ def test_a_question_that_finds_its_answer_with_the_clues_is_over_specified() -> 
     assert "over_specified" in {finding.check for finding in found}
 
 
+def test_two_passages_of_one_document_are_no_two_hops() -> None:
+    later = passage("h", "Ada Holm", "It lies far off. The town of Vessby was settled by monks in 1641.", n=1)
+    hops = (*HOPS[:2], hop(later, "1641", "When was Vessby settled?"))
+    (found,) = findings(DRAFT.model_copy(update={"hops": hops}), 2, Shelf(FILM, HOLM, later))
+    assert (found.check, found.cause, found.fatal, found.hops) == ("one_document", Cause.GENERATOR_ERROR, True, (2,))
+
+
 def test_a_chain_shorter_than_its_target_is_sent_back() -> None:
     (finding,) = findings(DRAFT, target=4)
     assert (finding.check, finding.cause, finding.fatal) == ("too_few_hops", Cause.SUPERFICIAL, True)

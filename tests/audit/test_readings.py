@@ -12,7 +12,7 @@ from pipeline.config import build
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Request
-from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Message
+from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Known, Message, known_to
 from tests.scripted import ScriptedLLM
 from tests.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 
@@ -76,10 +76,28 @@ async def test_a_draft_that_takes_all_its_evidence_passes_and_keeps_what_was_ask
 
 
 @pytest.mark.parametrize(("lucky", "known"), [(1, False), (2, True), (3, True)])
-async def test_what_is_known_by_heart_in_most_tries_is_a_shortcut(lucky: int, known: bool) -> None:
-    answer = await read(lambda titles, sample: not titles and sample < lucky, run=("closed_book",))
-    assert answer.probes[0].right == lucky
+async def test_what_the_policy_knows_by_heart_in_most_tries_is_a_shortcut(lucky: int, known: bool) -> None:
+    policy = {"provider": "openai", "model": "m"}
+    answer = await read(
+        lambda titles, sample: not titles and sample < lucky, run=("closed_book",), models={"policy": policy}
+    )
+    assert [(probe.model, probe.right) for probe in answer.probes] == [("embedded", lucky), ("m", lucky)]
     assert told(answer) == ([("closed_book", Cause.PRIOR_KNOWLEDGE, True)] if known else [])
+
+
+async def test_what_the_reader_knows_by_heart_is_recorded_and_is_no_finding() -> None:
+    answer = await read(lambda titles, _: True, run=("closed_book", "naive_rag"), retrieval={"k": 1})
+    assert [(p.check, p.right, p.evidence) for p in answer.probes] == [
+        ("closed_book", 3, False),
+        ("naive_rag", 1, False),
+    ]
+    assert answer.findings == ()
+    assert known_to(answer.probes) == (Known(model="embedded", tries=4, right=4),)
+
+
+async def test_who_knows_the_answer_by_heart_needs_no_evidence_and_no_hop_is_needless_for_it() -> None:
+    last = lambda titles, _: "Vessby" not in titles  # noqa: E731
+    assert (await read(last, 2, run=("leave_one_out",))).findings == ()
 
 
 async def test_the_policy_is_asked_what_it_knows_too_and_once_where_it_is_the_reader() -> None:
@@ -94,6 +112,7 @@ async def test_the_policy_is_asked_what_it_knows_too_and_once_where_it_is_the_re
         answer = await readings(DRAFT, 3, (), where)
         assert [probe.model for probe in answer.probes] == models
         assert bool(answer.findings) is (policy is small)
+        assert {known.model for known in known_to(answer.probes)} == set(models)
     assert "small" in (await readings(DRAFT, 3, (), site(ScriptedLLM(knows), ("closed_book",), models={
         "default": large, "policy": small}))).findings[0].detail  # fmt: skip
 
@@ -137,7 +156,8 @@ async def test_hops_that_the_static_audit_found_needless_are_counted_with_them()
 
 async def test_the_first_fatal_finding_ends_it_and_nothing_is_asked_after_one_of_the_static_audit() -> None:
     answer = await read(lambda titles, _: True)
-    assert [probe.check for probe in answer.probes] == ["closed_book"]
+    assert [probe.check for probe in answer.probes] == ["closed_book", "naive_rag"]
+    assert [finding.check for finding in answer.findings] == ["naive_rag"]
     fatal = Finding(check="broken_chain", cause=Cause.GENERATOR_ERROR, fatal=True)
     assert await read(lambda titles, _: True, 3, fatal) == Read()
 
