@@ -24,7 +24,7 @@ setup: $(READY) ## install everything into .venv (done by the others where neede
 generate: $(READY) ## dig a data set: CORPUS=wiki|factbook|tiny|path, PAIRS=30, STEPS=2-4, SEED=0, ARGS='--model ...'
 	$(DIGSITE) generate "$(CORPUS)" $(if $(PAIRS),--pairs $(PAIRS)) $(if $(STEPS),--steps $(STEPS)) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
-preview: $(READY) ## three pairs with their traces, nothing written: CORPUS=...
+preview: $(READY) ## three pairs with their traces, without a run: CORPUS=...
 	$(DIGSITE) preview "$(CORPUS)" $(ARGS)
 
 doctor: $(READY) ## what is missing for what, and how to get it

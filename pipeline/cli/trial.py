@@ -1,7 +1,6 @@
-"""A few pairs without a run: no journal, no folder, nothing left behind."""
+"""A few pairs without a run: no journal, no folder of one. Index and paid answers are kept as `generate` keeps them."""
 
 import asyncio
-from pathlib import Path
 
 from pipeline.agents.site import Site
 from pipeline.cli import stages
@@ -11,22 +10,16 @@ from pipeline.corpus import Corpus
 from pipeline.episode import dig
 from pipeline.gates import Gates, dropped
 from pipeline.llm.ledger import counting
-from pipeline.retrieval import index
-from pipeline.retrieval.lucene import ANALYSER
 from pipeline.run import prepare
 from pipeline.run.plan import Order, bounds
-from pipeline.store.scratch import scratch
 from pipeline.types import Record, Seed, Status
 
 
 def trial(config: RunConfig, progress: Progress) -> list[Record]:
     """The first seeds of the plan, as `generate` would make them, up to where the wanted pairs are accepted or a little
-    beyond; an index that is there is used."""
+    beyond. A `generate` with the same settings finds the index and the model's answers in the output folder."""
     corpus = stages.read(config, progress)
-    with scratch() as folder:
-        built = not index.problem(corpus, ANALYSER, config.how.out)
-        how = config.how if built else config.how.model_copy(update={"out": Path(folder)})
-        return asyncio.run(_dug(config.model_copy(update={"how": how}), corpus, progress))
+    return asyncio.run(_dug(config, corpus, progress))
 
 
 async def _dug(config: RunConfig, corpus: Corpus, progress: Progress) -> list[Record]:

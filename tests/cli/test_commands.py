@@ -199,7 +199,7 @@ def test_report_writes_the_page(digsite: Digsite, out: Path) -> None:
     assert Path(said.json["report"]).samefile(page)
 
 
-def test_preview_prints_three_pairs_and_leaves_nothing(
+def test_preview_prints_three_pairs_and_leaves_no_run(
     digsite: Digsite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -207,7 +207,8 @@ def test_preview_prints_three_pairs_and_leaves_nothing(
     assert said.code == 0
     assert said.out.count("accepted  target 1") == 3
     assert said.out.count("round 0: generator") == 3
-    assert list(tmp_path.iterdir()) == []
+    assert "no run was started" in said.err
+    assert not list(tmp_path.rglob("run.json"))
 
 
 def test_a_preview_without_pairs_says_why(digsite: Digsite, tmp_path: Path) -> None:

@@ -44,3 +44,18 @@ def test_a_preview_tells_what_it_has_cost(digsite: Digsite, tmp_path: Path, monk
     last = [line for line in digsite("preview", *ASKED).err.splitlines() if line.startswith("done: ")]
     assert "30 seeds" in last[0]
     assert "cost 0.00" not in last[0]
+
+
+def test_what_a_preview_has_paid_for_generate_does_not_pay_again(
+    digsite: Digsite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = digsite("preview", *ASKED)
+    assert "index and paid answers are kept in outputs" in said.err
+
+    def unasked(request: Request) -> Completion:
+        raise AssertionError("asked again")
+
+    monkeypatch.setattr(prepare, "client", lambda model, seed: ScriptedLLM(unasked))
+    made = digsite("generate", *ASKED, "--pairs", "1", "--max-seeds", "3", "--no-flow")
+    assert made.code == 3, made.err
