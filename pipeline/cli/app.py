@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from pipeline.cli import branches, corpora, generate, outward, pilot, remeasure, runs, serve, tell
+from pipeline.cli import branches, complete, corpora, generate, outward, pilot, remeasure, runs, serve, tell
 from pipeline.cli.options import Through, Way
 from pipeline.errors import DigsiteError
 
@@ -36,6 +36,7 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
     runs.export,
     runs.report,
     branches.branch,
+    complete.complete,
     remeasure.remeasure,
     outward.review,
     outward.push,

@@ -51,7 +51,7 @@ def resume(
 
 @options.settled(options.What, options.Models, options.Fields, pairs=PREVIEWED)
 def preview(settings: RunConfig, json: options.Json = False) -> int:
-    """Print three pairs of CORPUS with all their traces, and what a run will take; nothing is written."""
+    """Print three pairs of CORPUS with all their traces, and what a run will take, without starting one."""
     from pipeline.cli.trial import trial
     from pipeline.report.forecast import forecast
     from pipeline.run import prepare
@@ -68,6 +68,7 @@ def preview(settings: RunConfig, json: options.Json = False) -> int:
             tell.show(*pages.item(record), "")
         tell.show(pages.projection(forecast(tried, settings.models, How().pairs)))
         tell.note(settings.models.names())
+        tell.say(f"no run was started; index and paid answers are kept in {settings.how.out} for 'digsite generate'")
     if len(found) < PREVIEWED:
         reasons = Counter(record.reason for record in tried if record.reason)
         why = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
@@ -116,6 +117,9 @@ def _close(result: "RunResult", config: RunConfig) -> None:
         gave = f"digsite: {result.planned} seeds gave {result.accepted} of {config.how.pairs} pairs"
         tell.say(f"{gave}; for more: --max-seeds{_barren(result, config)}")
     run = spelled(f"{folder.parent.name}/{folder.name}", config.how.out)
+    if result.missing:
+        lacking = " and ".join(f"{count} pairs lack {stage} rollouts" for stage, count in result.missing.items())
+        tell.say(f"digsite: {lacking}; to make them up: digsite complete {run}")
     tell.show(tell.words(f"next      digsite inspect {run}"))
 
 

@@ -31,6 +31,8 @@ def item(record: Record) -> Iterator[Text | Padding]:
     yield from pair(record)
     for played in record.rounds:
         yield from _round(played, last=played is record.rounds[-1])
+    for stage in record.missing:
+        yield words(f"\nmissing: {stage} rollouts, which 'digsite complete' makes up", style="yellow")
     if record.confirmation:
         yield words("\nconfirmation: fresh rollouts, from which difficulty and solve rate come", style="bold")
         yield from _rollouts(record.confirmation, record.confirmation_verdicts, record.draft)

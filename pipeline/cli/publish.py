@@ -19,6 +19,7 @@ from pipeline.report.html import page
 from pipeline.run import RunResult, planned, read
 from pipeline.run.attempts import spent
 from pipeline.store.branches import Branches
+from pipeline.store.completed import Completed
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
 from pipeline.store.remeasured import Remeasured
@@ -29,10 +30,13 @@ REVIEW = "review.json"
 
 
 def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> Iterator[Record]:
-    """The records of the plan, in its order, those with a reason that `include` names last, each with its forks and
-    with what other solvers made of it.
+    """The records of the plan, in its order, those with a reason that `include` names last, each with its forks, with
+    what other solvers made of it, and with what was made up of its optional stages.
     """
-    found = planned(Journal(folder / "journal"), config, include, Remeasured(folder).joined)
+    completed, remeasured = Completed(folder), Remeasured(folder)
+    found = planned(
+        Journal(folder / "journal"), config, include, lambda record: remeasured.joined(completed.joined(record))
+    )
     return Branches(folder).joined(found)
 
 

@@ -12,6 +12,7 @@ from pipeline.cli.locate import run_folder, spelled
 from pipeline.config import RunConfig, build
 from pipeline.errors import UsageError
 from pipeline.gates import Drop
+from pipeline.store.completed import Completed
 from pipeline.store.journal import Head, Journal
 from pipeline.types import Status
 
@@ -51,10 +52,10 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
     folder = run_folder(run, out)
     journal = Journal(folder / "journal")
     if item is not None:
-        _item(journal, item, json=json)
+        _item(journal, item, Completed(folder), json=json)
         return
     publish.whole(folder, damaged=True)
-    heads = _heads(journal, config := read(folder).config)
+    heads = _heads(journal, config := read(folder).config, Completed(folder))
     paid, pairs = spent(folder), sum(head.status is Status.ACCEPTED and not head.reason for head in heads)
     if json:
         items = [head.model_dump() for head in heads]
@@ -65,18 +66,20 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
         tell.show(tell.table("outcome", "seeds", rows=_counts(heads).items()), "")
         tell.show(tell.table(*money.HEADS, rows=money.rows(paid, pairs)), "")
         tell.note(config.models.names())
+        for stage, count in sorted(Counter(stage for head in heads for stage in head.missing).items()):
+            tell.show(tell.words(f"{count} accepted pairs lack {stage} rollouts: digsite complete {spelled(run, out)}"))
         tell.show(tell.table("key", "status", "reason", "target", rows=rows))
         tell.say(f"one in full: digsite inspect {spelled(run, out)} --item {rows[0][0] if rows else 'KEY'}")
 
 
-def _item(journal: Journal, item: str, *, json: bool) -> None:
+def _item(journal: Journal, item: str, completed: Completed, *, json: bool) -> None:
     from pipeline.cli import pages
 
     keys = [key for key in journal.entries if item and key.startswith(item)]
     if len(keys) != 1:
         said = f"{len(keys)} items start with" if keys else "no item has"
         raise UsageError(f"{said} the key '{item}'; 'digsite inspect RUN' lists the keys")
-    record = journal.read(keys[0])
+    record = completed.joined(journal.read(keys[0]))
     if json:
         tell.json(record.model_dump(mode="json"))
     else:
@@ -84,7 +87,7 @@ def _item(journal: Journal, item: str, *, json: bool) -> None:
         tell.note(record.lineage.model)
 
 
-def _heads(journal: Journal, config: RunConfig) -> list[Head]:
+def _heads(journal: Journal, config: RunConfig, completed: Completed) -> list[Head]:
     """As the data set sees them: what the gates dropped is rejected, and what ended beyond the plan is `surplus`."""
     from pipeline.run import verdicts
     from pipeline.run.plan import prefix
@@ -92,7 +95,8 @@ def _heads(journal: Journal, config: RunConfig) -> list[Head]:
     judged = verdicts(journal, config)
     drops = {head.key: drop for head, drop in judged}
     plan = {head.key for head, _ in prefix((head for head, _ in judged), config.how, lambda head: drops[head.key])}
-    return [_seen(head, drop, planned=head.key in plan) for head, drop in judged]
+    seen = [_seen(head, drop, planned=head.key in plan) for head, drop in judged]
+    return [head.model_copy(update={"missing": completed.missing(head.key, head.missing)}) for head in seen]
 
 
 def _seen(head: Head, drop: Drop | None, *, planned: bool) -> Head:

@@ -124,6 +124,8 @@ class Figures(Data):
     """By side."""
     confirmed: Share
     """Candidates that fresh rollouts confirmed, at or above the target."""
+    missing: tuple[Count, ...]
+    """Accepted pairs that lack rollouts of an optional stage, by stage."""
     review: Review | None
     costs: tuple[Cost, ...]
     paid: Spending

@@ -61,6 +61,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.ends: Counter[End] = Counter()
+        self.missing: Counter[str] = Counter()
         self.usages = {role: UsageCounter() for role in ROLES}
         self.signatures = Signatures()
         self.lineage: Lineage | None = None
@@ -73,6 +74,7 @@ class Tally:
         record.count_usage(self.usages)
         if record.status is Status.ACCEPTED:
             self.signatures.add(record, right)
+            self.missing.update(record.missing)
 
     def figures(self, outside: Outside = _NOTHING) -> Figures:
         ends = self.ends
@@ -89,6 +91,7 @@ class Tally:
             solve_rates=_solve_rates(ends),
             signatures=self.signatures.rows(),
             confirmed=Share(part=_where(fresh, lambda end: end.reached[_CONFIRMED]).total(), whole=fresh.total()),
+            missing=counted(self.missing),
             review=outside.review,
             costs=tuple(
                 Cost(role=role, usage=usage, spent=_spent(outside, ROLES[role]))

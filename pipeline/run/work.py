@@ -22,6 +22,7 @@ from pipeline.run.attempts import Attempt, Notes, attempt
 from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
 from pipeline.run.plan import Frontier, Order, Passages, Planned, askable, planned, prefix
+from pipeline.store.completed import Completed
 from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Head, Journal
 from pipeline.store.lock import locked
@@ -49,6 +50,8 @@ class RunResult(Data):
     complete: bool
     exhausted: bool
     """The most seeds were tried, and there are fewer pairs than wanted."""
+    missing: dict[str, int]
+    """Accepted pairs that lack rollouts of an optional stage, by stage; `digsite complete` makes them up."""
     damaged: int
     """Lines of the journal that were torn or damaged; their seeds are owed again."""
 
@@ -118,6 +121,8 @@ class Run:
         heads = list(prefix(self.journal.heads(), self.config.how, self._gating.foresee()))
         reasons = [drop.reason if drop else head.reason for head, drop in heads if drop or head.status != "accepted"]
         counts = Counter(Status.REJECTED if drop else head.status for head, drop in heads)
+        completed = Completed(self.folder)
+        missing = [stage for head, drop in heads if not drop for stage in completed.missing(head.key, head.missing)]
         return RunResult(
             folder=self.folder,
             planned=len(heads),
@@ -129,6 +134,7 @@ class Run:
             dropped=dict(self._order.dropped(self._frontier.length).most_common()),
             complete=self._frontier.complete,
             exhausted=self._frontier.exhausted,
+            missing=dict(Counter(missing)),
             damaged=self.journal.damaged + self.journal.torn,
         )
 

@@ -1,0 +1,142 @@
+"""Optional stages that lost a rollout: the pair stays, what is missing is recorded, and made up once."""
+
+import asyncio
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline.agents.site import Site
+from pipeline.config import RunConfig, build
+from pipeline.episode import dig
+from pipeline.errors import ProviderError
+from pipeline.llm.base import Completion, Request
+from pipeline.llm.cached import Cached
+from pipeline.report.tally import tally
+from pipeline.run.complete import Completing, complete
+from pipeline.store.cache import Cache
+from pipeline.store.completed import Completed
+from pipeline.types import Message, Record, Status
+from tests.adversary.test_stage import EDITION
+from tests.scripted import ScriptedLLM
+from tests.test_episode import LINEAGE, SHELF, Cast, call, seeded
+
+SETS = (
+    "retrieval.k=1", "loop.control_share=0", "loop.rollouts=2", 'distractors.kinds=["doppelganger"]',
+    "distractors.tries=2", "distractors.rollouts=2", "teacher.rollouts=2",
+)  # fmt: skip
+TEACHER = "Passages may be wrong, out of date"
+
+
+class Faulty(Cast):
+    """As its parent, and a judge is asked about every answer of one role, which it cannot be read on while `bad`."""
+
+    def __init__(self, role: str) -> None:
+        super().__init__(lambda question, sample: 3)
+        self.role, self.bad = role, True
+        self.reads = lambda passages: "1641" if passages >= 3 else ""
+
+    def __call__(self, request: Request) -> Message:
+        if request.output and request.output.name == "write":
+            return Message(role="assistant", content=orjson.dumps({"passages": [EDITION]}).decode())
+        if request.output and request.output.name == "verdict":
+            return Message(role="assistant", content="hm" if self.bad else '{"correct": true}')
+        said = super().__call__(request)
+        if said.tool_calls and said.tool_calls[0].name == "answer" and self._mine(request):
+            return call("answer", answer="the year 1641")
+        return said
+
+    def _mine(self, request: Request) -> bool:
+        taught = TEACHER in request.messages[0].content
+        return self.role == ("teacher" if taught else "distractors" if request.sample >= 4 else "")
+
+
+def config() -> RunConfig:
+    return build(sets=list(SETS))
+
+
+def site(llm: object) -> Site:
+    return Site(config=config(), llm=llm, retriever=SHELF, lineage=LINEAGE)  # type: ignore[arg-type]
+
+
+def completed(record: Record, llm: object, folder: Path) -> Completing:
+    return asyncio.run(complete([record], site(llm), folder, lambda ended: None))
+
+
+@pytest.mark.parametrize(
+    ("role", "missing", "pairs", "lessons"), [("distractors", ("distractors",), 0, 2), ("teacher", ("teacher",), 2, 0)]
+)
+def test_an_unreadable_judge_costs_the_rollout_and_not_the_pair_and_is_made_up(
+    tmp_path: Path, role: str, missing: tuple[str, ...], pairs: int, lessons: int
+) -> None:
+    cast, cache = Faulty(role), Cache(tmp_path / "cache.sqlite")
+    record = asyncio.run(dig(seeded(), site(Cached(ScriptedLLM(cast), cache))))
+    assert (record.status, record.reason, record.missing) == (Status.ACCEPTED, "", missing)
+    assert record.opposition is not None
+    assert (len(record.opposition.plain), len(record.lessons)) == (pairs, lessons)
+    assert [(count.name, count.count) for count in tally([record]).figures().missing] == [(missing[0], 1)]
+
+    # The judge cannot be read yet: that attempt stands, and the next one asks afresh.
+    assert completed(record, Cached(ScriptedLLM(cast), cache), tmp_path).missing == {missing[0]: 1}
+    cast.bad = False
+    again = ScriptedLLM(cast)
+    found = completed(record, Cached(again, cache), tmp_path)
+    assert (found.pairs, found.completed, found.missing) == (1, 1, {})
+    assert {request.output.name for request in again.requests if request.output} == {"verdict"}
+    assert len(again.requests) == len([r for r in again.requests if r.output]), "rollouts that were paid for are kept"
+
+    whole = Completed(tmp_path).joined(record)
+    assert whole.missing == ()
+    assert whole.opposition is not None
+    assert [r.sample for r in whole.opposition.plain] == [r.sample for r in whole.opposition.opposed] == [4, 5]
+    assert [lesson.rollout.sample for lesson in whole.lessons] == [0, 1]
+    assert (whole.confirmation, whole.rounds, whole.difficulty) == (record.confirmation, record.rounds, 3)
+    assert completed(record, ScriptedLLM([]), tmp_path).pairs == 0, "and nothing is asked twice"
+
+
+def test_a_clock_that_ends_the_teacher_costs_no_pair() -> None:
+    cast = Faulty("nobody")
+
+    class Slow(ScriptedLLM):
+        async def complete(self, request: Request) -> Completion:
+            if TEACHER in request.messages[0].content:
+                await asyncio.sleep(5)
+            return await super().complete(request)
+
+    settings = build(sets=[*SETS, "how.rollout_seconds=0.2"])
+    slow = Site(config=settings, llm=Slow(cast), retriever=SHELF, lineage=LINEAGE)
+    record = asyncio.run(dig(seeded(), slow))
+    assert (record.status, record.missing, record.lessons) == (Status.ACCEPTED, ("teacher",), ())
+    assert record.opposition is not None
+    assert len(record.opposition.opposed) == 2
+
+
+def test_an_endpoint_that_fails_there_still_requeues_the_seed() -> None:
+    cast = Faulty("nobody")
+
+    def down(request: Request) -> Message | Exception:
+        return ProviderError("down") if TEACHER in request.messages[0].content else cast(request)
+
+    with pytest.raises(ProviderError, match="down"):
+        asyncio.run(dig(seeded(), site(ScriptedLLM(down))))
+
+
+def test_what_had_ended_is_kept_when_the_endpoint_fails(tmp_path: Path) -> None:
+    cast = Faulty("teacher")
+    record = asyncio.run(dig(seeded(), site(ScriptedLLM(cast))))
+    others = [record.model_copy(update={"key": f"{n:02d}" * 32}) for n in range(3)]
+    cast.bad = False
+
+    class Breaking(ScriptedLLM):
+        async def complete(self, request: Request) -> Completion:
+            if len(self.requests) >= 12:
+                raise ProviderError("down")
+            return await super().complete(request)
+
+    with pytest.raises(ProviderError, match="down"):
+        asyncio.run(complete(others, site(Breaking(cast)), tmp_path, lambda ended: None))
+    kept = Completed(tmp_path)
+    done = [other for other in others if not kept.joined(other).missing]
+    assert 0 < len(done) < 3
+    left = asyncio.run(complete(others, site(ScriptedLLM(cast)), tmp_path, lambda ended: None))
+    assert (left.pairs, left.completed) == (3 - len(done), 3 - len(done))
