@@ -62,7 +62,7 @@ _MOST_RUNS = 4000
 
 def _follows(graph: Graph, run: tuple[Edge, ...], edge: Edge) -> bool:
     back, home = run[-1].back, run[-1].stated.passage
-    if tells(home, edge.mention) or home.id == edge.stated.passage.id:
+    if tells(home, edge.mention) or home.title == edge.stated.passage.title:
         return False
     passed = {run[0].source, *(before.target for before in run)}
     return (
@@ -221,13 +221,14 @@ def _object_kind(fact: Fact) -> str:
 
 
 def sound(graph: Graph, chain: Chain) -> bool:
-    """No passage tells a later answer, the anchor does not give one away, and the clues are not the answer."""
+    """Each hop has a page of its own, by its title. No passage tells a later answer, the anchor does not give one away,
+    and the clues are not the answer."""
     answers = chain.answers
     homes = [stated.passage for stated in chain.evidence]
     back = chain.edges[-1].back if chain.edges else None
     if back and back.passage.id != homes[-1].id:
         return False
-    if len({home.id for home in homes}) < len(homes) or len(set(map(normalise, answers))) < len(answers):
+    if len({home.title for home in homes}) < len(homes) or len(set(map(normalise, answers))) < len(answers):
         return False
     last = len(homes) - 1
     if any(tells(homes[i], answers[j]) for i in range(last) for j in {i + 1, last}):

@@ -126,11 +126,11 @@ def _over(title: str, teller: Teller, named: re.Match[str], rest: tuple[Told, ..
 
 
 def _sound(row: Row, way: tuple[Told, ...]) -> bool:
-    """Each hop has a passage of its own, which tells no later answer."""
+    """Each hop has a page of its own, by its title, which tells no later answer."""
     homes = [row.passage, *(told.teller.passage for told in way)]
     later = [row.answer, *(told.title for told in way)]
     told_of = " ".join(told.teller.clause for told in way)
-    if len({home.id for home in homes}) < len(homes) or contains(told_of, row.answer):
+    if len({home.title for home in homes}) < len(homes) or contains(told_of, row.answer):
         return False
     return not any(contains(homes[i].text, later[j]) for i in range(1, len(homes)) for j in range(i))
 

@@ -60,6 +60,15 @@ def clauses(title: str) -> set[str]:
     return {teller.clause for teller in Works(SEEN).tellers[title]}
 
 
+def test_two_passages_of_one_page_are_no_two_hops() -> None:
+    parted = [Seen("p1", "Velia (Government)", "Capital > name: Orrby\nCountry name > former: Kingdom of Velia"),
+              Seen("p2", "Velia (Government)", "Independence: 7 April 1703\nSuffrage: 18 years of age")]  # fmt: skip
+    works = Works([*(page for page in SEEN if page.title != "Velia (Government)"), *parted])
+    made = [draft for kind in ("date", "number") for draft in drafts(works, parted[0], 2, kind, chance)]
+    assert made
+    assert not any({hop["passage_id"] for hop in draft.hops} == {"p1", "p2"} for draft in made)
+
+
 def test_pages_of_one_name_are_one_entry_and_say_what_it_is() -> None:
     works = Works([*SEEN, Seen("p1", "Rain", "Rain falls: on the coast.\nIt rains: much.")])
     assert works.sorts == dict.fromkeys(("Numidia", "Gallia", "Velia", "Thule"), "country")
