@@ -185,9 +185,10 @@ def call(name: str, **arguments: Any) -> Message:
 
 def play(cases: dict[str, Case], sets: Sequence[str], out: Path) -> tuple[Path, runs.Pinned]:
     """One run with a seed for each case; its folder and configuration."""
+    scripted = {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}
     values = {
         "corpus": {"name": "tiny"},
-        "models": {"default": {"provider": "openai", "model": "scripted", "base_url": "http://127.0.0.1:9/v1"}},
+        "models": {"default": scripted, "policy": scripted},
         "answer_types": ["date"],
         "gates": {"off": ["duplicate", "overused_answer", "overused_opening", "overused_passage"]},
         "how": {"seeds": len(cases), "out": out, "rollout_seconds": 600},
