@@ -30,7 +30,9 @@ _QUOTES = " \t\r\n*`\"'“”‘’«»„「」"
 _ARTICLES = ("a", "an", "the")
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = {name[:cut]: n for n, name in enumerate(_MONTHS, 1) for cut in (3, 4 if name == "september" else 3, len(name))}
-_DAYS = re.compile(r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|of|the|on|in)\b|(?<=\d)(?:st|nd|rd|th)\b|[,.]")
+_DAYS = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|of|the|on|in)\b|(?<!\d\d\d)(?<=\d)(?:st|nd|rd|th)\b|[,.]"
+)
 _NUMERIC = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})")
 _QUANTITY = re.compile(
     r"(?P<before>(?:us|usd|eur|gbp|au|ca)?\s?[$£€¥₹]|usd|eur|gbp)?\s?"
@@ -99,7 +101,7 @@ _UNITS |= {word: (thing, Fraction(1)) for thing in _THINGS.split() for word in (
 def equal(answer: str, golds: list[str]) -> bool:
     """Is the answer one of the gold answers, which are spellings of one and the same?"""
     # Longer than all of them by far, it is none of them, whatever it costs to normalise.
-    golds, answer = [gold for gold in golds if gold.strip()], answer.strip(_QUOTES)
+    golds, answer = [gold for gold in golds if gold.strip()], _INVISIBLE.sub("", answer).strip(_QUOTES)
     if len(answer) > 20 * max(map(len, golds), default=0) + 200:
         return False
     said = _forms(answer)

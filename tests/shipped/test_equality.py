@@ -37,7 +37,8 @@ EQUAL = [
     ("Austin, TX", "Austin"),
     ("Walton, Merseyside, England", "Walton"), ("Walton, Liverpool, England", "Walton, Liverpool"),
     ("London, England", "London"),
-    ("Texas, USA", "Texas"), ("Lyon, France", "Lyon"), ("Washington, D.C.", "Washington"),
+    ("Texas, USA", "Texas"), ("Lyon, France", "Lyon"), ("Lyon (France)\u200d", "Lyon"),
+    ("Washington, D.C.", "Washington"),
 ]  # fmt: skip
 UNEQUAL = [
     ("17.3", "173"), ("5", "-5"), ("", ""), ("the", "a"), ("1e5", "100000"), ("null", ""), (None, "None"),
@@ -49,6 +50,7 @@ UNEQUAL = [
     ("5½", "51/2"), ("1-2", "1/2"), ("<5", "5"), ("~5", "5"), ("≠5", "5"), ("€5", "$5"), ("がき", "かき"),
     # Other quantities: another number, another unit, another meaning.
     ("324 km", METRES), ("325 m", METRES), ("324 ft", METRES), ("324 thousand", METRES), ("324th", METRES),
+    ("1243th", "1243"),
     ("324 or 325", METRES),
     ("324%", METRES), ("12 million", "12"), ("12 dozen", "12"), ("5k", "5"), ("44", "44 BC"), ("7", "007"),
     ("8 miles", "8 Mile"), ("8", "8 Mile"),
