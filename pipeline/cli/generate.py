@@ -113,6 +113,8 @@ def _close(result: "RunResult", config: RunConfig) -> None:
     tell.show(tell.table("seeds", "", rows=rows), "")
     tell.note(config.models.names())
     tell.show(tell.words(f"data set  {folder / 'dataset'}"), tell.words(f"report    {folder / 'report.html'}"))
+    if result.damaged:
+        tell.say(f"digsite: damaged lines in the journal: {result.damaged}; their seeds have been run again")
     if result.exhausted:
         gave = f"digsite: {result.planned} seeds gave {result.accepted} of {config.how.pairs} pairs"
         tell.say(f"{gave}; for more: --max-seeds{_barren(result, config)}")

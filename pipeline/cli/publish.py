@@ -79,8 +79,8 @@ def whole(folder: Path, *, damaged: bool = False) -> int:
     beside = Branches(folder).damaged + Remeasured(folder).damaged
     if beside:
         tell.say(
-            f"digsite: {beside} damaged lines in {folder}/branches or /remeasured are left out; "
-            "digsite branch and digsite remeasure ask again for what is missing"
+            f"digsite: damaged lines in {folder}/branches and /remeasured, which are left out: {beside}; "
+            "'digsite branch' and 'digsite remeasure' make again what is missing"
         )
     lost = _lost(folder)
     if lost:
