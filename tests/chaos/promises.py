@@ -129,6 +129,12 @@ PROMISES = (
     ),
     _promise("F19", "Memory stays under 1.5 GiB at any size, and what is too large is counted", "chaos/test_size.py"),
     _promise(
+        "F20",
+        "A recorded run, replayed, gives the frozen bytes; a change of its requests is noticed",
+        "golden/test_recorded.py",
+        "golden/test_outcomes.py",
+    ),
+    _promise(
         "S1",
         "No output of a model, however malformed, deep or large, ends in an exception",
         "agents/test_mutations.py",
