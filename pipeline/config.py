@@ -5,7 +5,6 @@ concurrency, folders, time-outs) is not: it may change between two calls that co
 """
 
 import re
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -13,7 +12,7 @@ from typing import Any, Literal, get_args
 import orjson
 from pydantic import Field, ValidationError, field_validator
 
-from pipeline import prompts
+from pipeline import prompts, toml
 from pipeline.errors import UsageError
 from pipeline.gates.base import Settings as GateSettings
 from pipeline.llm.settings import Models
@@ -36,6 +35,10 @@ class CorpusConfig(Data):
     text_field: str = "text"
     title_field: str = "title"
     id_field: str = "id"
+    language: str | None = None
+    """What is said of a path, as a manifest says it of a known corpus. Every record states it, so it is digested."""
+    licence: str | None = None
+    attribution: str | None = None
 
     @property
     def identity(self) -> str:
@@ -201,7 +204,9 @@ class RunConfig(Data):
         from pipeline.embedded import digest
 
         tree = self.model_dump(mode="json", exclude={"how", "gates", "models"})
-        tree["corpus"]["name"] = self.corpus.identity
+        tree["corpus"] |= {"name": self.corpus.identity}
+        # What nobody said of a corpus is no part of it.
+        tree["corpus"] = {key: value for key, value in tree["corpus"].items() if value is not None}
         tree["retrieval"]["retriever"] = self.retrieval.identity
         tree["models"] = self.models.what()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if self._may_ask(name)}
@@ -247,20 +252,16 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
 
     Raises UsageError, one line that names the key, on anything unknown or out of range.
     """
-    tree = {}
-    if file is not None:
-        try:
-            tree = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise UsageError(f"cannot read {file}: {error}") from error
-    for layer in (values or {}, *map(_setting, sets)):
-        tree = _merged(tree, layer)
+    tree = toml.read(file) if file is not None else {}
+    for layer in (values or {}, *map(toml.setting, sets)):
+        tree = toml.merged(tree, layer)
+    toml.check(tree)
     preset = tree.get("preset", "default")
     if preset not in PRESETS:
         raise UsageError(f"no preset '{preset}'; known: {', '.join(PRESETS)}")
     # Each agent's limits have defaults of their own, so that one of them can be set without the others.
     limits = RunConfig().model_dump(mode="json", include={"generator", "solver"})
-    tree = _merged(_merged({**limits, **unhurried(tree)}, PRESETS[preset]), {**tree, "preset": preset})
+    tree = toml.merged(toml.merged({**limits, **unhurried(tree)}, PRESETS[preset]), {**tree, "preset": preset})
     try:
         return RunConfig.model_validate(tree)
     except ValidationError as error:
@@ -268,28 +269,6 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
         key = ".".join(str(part) for part in first["loc"])
         known = f"; known: {', '.join(_known(first['loc'][:-1]))}" if first["type"] == "extra_forbidden" else ""
         raise UsageError(f"{key or 'configuration'}: {first['msg'].removeprefix('Value error, ')}{known}") from error
-
-
-def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in over.items():
-        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = _merged(merged[key], value) if both else value
-    return merged
-
-
-def _setting(text: str) -> dict[str, Any]:
-    """`a.b=c` as a tree; the value is read as TOML and, where it is none, as a plain word."""
-    name, equals, raw = text.partition("=")
-    if not equals or not re.fullmatch(r"\w+(\.\w+)*", name.strip()):
-        raise UsageError(f"--set takes name=value, such as loop.rounds=1, not '{text}'")
-    try:
-        value: Any = tomllib.loads(f"value = {raw}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = raw
-    for part in reversed(name.strip().split(".")):
-        value = {part: value}
-    return value  # type: ignore[no-any-return]
 
 
 def _known(path: tuple[str | int, ...]) -> list[str]:

@@ -72,7 +72,6 @@ class Selection(Data):
     outside: Outside = Outside()
     redistribute: Literal["full", "spans", "ids", "unknown"] = "unknown"
     """How much of the corpus may be passed on: views that hold more are left out."""
-    language: str = "en"
     shard_bytes: int = SHARD_BYTES
 
 
@@ -198,7 +197,7 @@ def _describe(
         missing=max((how.missing for how in manifest.views.values()), default=0),
         older=[name for name in rows if manifest.views[name].source != source],
         example=example,
-        **chosen.model_dump(include={"redistribute", "language"}),
+        redistribute=chosen.redistribute,
     )
     text = card(figures, contents, chosen.config)
     atomic_write(building / "README.md", text.encode())

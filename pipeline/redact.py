@@ -12,7 +12,13 @@ _ESCAPE = re.compile(
 _ACTING = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
+_ACTING_JSON = re.compile(f"[{_ACTING.pattern[1:-1]}\u2028\u2029]")
 _BREAKS = re.compile(r"\r\n?|[\u2028\u2029\x85]")
+
+
+def escaped(json: str) -> str:
+    """The same JSON, with the code points that `clean` drops, and those that end a line, spelled as `\\uXXXX`."""
+    return _ACTING_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", json)
 
 
 def clean(text: str) -> str:

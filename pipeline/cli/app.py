@@ -10,6 +10,8 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
 from types import FrameType
 from typing import Annotated, NoReturn
 
@@ -49,15 +51,27 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
 for _command in _COMMANDS:
     app.command()(_command)
 app.add_typer(corpora.corpus, name="corpus")
+for _listed in (*app.registered_commands, *corpora.corpus.registered_commands):
+    # A text that is named as the short one is wrapped in a list of commands; another would be cut.
+    _listed.short_help = (getattr(_listed.callback, "__doc__", None) or "").partition("\n\n")[0]
 
 
 INTERRUPTED = 130
-"""What typer makes of a Ctrl-C."""
+"""What typer makes of a Ctrl-C; of any signal here."""
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        tell.show(tell.words(f"digsite {version('digsite')}"))
+        raise typer.Exit
 
 
 @app.callback()
 def _digsite(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks. May stand anywhere on the line.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
     """Digs deep-search question-answer pairs out of a text corpus, at a difficulty that a solver agent has proved."""
 
@@ -71,15 +85,22 @@ def main(arguments: list[str] | None = None, *, through: Through | None = None) 
         plain.append("--help")
     _open_streams()
     # Not Python's own, which asyncio would replace by one that waits until the event loop has its turn again.
-    signal.signal(signal.SIGINT, _interrupt)
+    caught: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, partial(_interrupt, caught))
     try:
         with tell.warnings():
             result = app(plain, prog_name="digsite", standalone_mode=False, obj=Way(through, debug))
         code = result if isinstance(result, int) else 0
         if code == INTERRUPTED:
+            code = 128 + caught[0] if caught else code
             tell.say("digsite: interrupted; what had finished is kept, and the same command goes on from there")
     except (DigsiteError, typer.TyperException) as error:
         code = _failed(_line(error), error.exit_code, debug=debug)
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # typer makes a plain 1 of it
+            tell.end_unread()
+        raise
     except OSError as error:  # the machine's trouble, such as a full disk under `> file`
         code = _failed(f"{_line(error)}; put that right and repeat the command", 1, debug=debug)
         tell.give_up()
@@ -100,7 +121,8 @@ def _open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+def _interrupt(caught: list[int], number: int, frame: FrameType | None) -> NoReturn:
+    caught.append(number)
     raise KeyboardInterrupt
 
 

@@ -10,6 +10,7 @@ from pipeline.cli import options, tell
 from pipeline.config import How, RunConfig
 
 if TYPE_CHECKING:
+    from pipeline.corpus import Manifest
     from pipeline.types import Hit
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")]
@@ -22,7 +23,10 @@ Asked = Annotated[str | None, typer.Option(metavar=options.MODELS, help="A model
 Judge = Annotated[bool, typer.Option(help="Ask a model about 200 near misses too, how well it judges.")]
 
 corpus = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="The corpora that are there, and what is in one."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="The corpora that are there, and what is in one.",
+    short_help="The corpora that are there, and what is in one.",
 )
 
 
@@ -40,20 +44,28 @@ def corpus_list(json: options.Json = False) -> None:
 
 
 @corpus.command("stats")
-@options.settled(options.Fields)
+@options.settled(options.Fields, options.Provenance)
 def corpus_stats(settings: RunConfig, json: options.Json = False) -> None:
     """What was read of a corpus, and what was left out and why."""
+    from pipeline.readers.base import skipped_in_words
     from pipeline.run import prepare
 
     loaded = prepare.corpus(settings)
     counts = loaded.counts.model_dump()
     if json:
-        tell.json({"name": loaded.manifest.name, "fingerprint": loaded.fingerprint, **counts})
+        tell.json(
+            {"name": loaded.manifest.name, "fingerprint": loaded.fingerprint, **_provenance(loaded.manifest), **counts}
+        )
         return
-    facts = {"fingerprint": loaded.fingerprint[:12], "licence": loaded.manifest.licence, **counts}
+    facts = {"fingerprint": loaded.fingerprint[:12], **_provenance(loaded.manifest), **counts}
+    facts["skipped"] = skipped_in_words(loaded.counts.skipped) or "no file"
     tell.show(tell.table(loaded.manifest.name, "", rows=facts.items()))
     for offender in loaded.offenders:
         tell.show(tell.words(f"bad: {offender}", style="yellow"))
+
+
+def _provenance(manifest: "Manifest") -> dict[str, str]:
+    return {"licence": manifest.licence, "attribution": manifest.attribution, "language": manifest.language}
 
 
 @corpus.command("passages")

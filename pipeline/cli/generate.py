@@ -28,7 +28,7 @@ class _Asked:
     against: options.Against
 
 
-@options.settled(_Asked, options.What, options.Models, options.Fields, options.How)
+@options.settled(_Asked, options.What, options.Models, options.Fields, options.Provenance, options.How)
 def generate(ctx: typer.Context, settings: RunConfig, no_flow: NoFlow = False, json: options.Json = False) -> int:
     """Make pairs out of CORPUS until so many are accepted. The same command again goes on where it stopped."""
     return _run(settings, None, way=None if no_flow else ctx.obj, json=json)
@@ -49,7 +49,7 @@ def resume(
     return _run(config, folder, way=None if no_flow else ctx.obj, json=json)
 
 
-@options.settled(options.What, options.Models, options.Fields, pairs=PREVIEWED)
+@options.settled(options.What, options.Models, options.Fields, options.Provenance, pairs=PREVIEWED)
 def preview(settings: RunConfig, json: options.Json = False) -> int:
     """Print three pairs of CORPUS with all their traces, and what a run will take, without starting one."""
     from pipeline.cli.trial import trial
@@ -102,6 +102,7 @@ def summary(result: "RunResult") -> dict[str, Any]:
 
 def _close(result: "RunResult", config: RunConfig) -> None:
     from pipeline.cli import publish
+    from pipeline.corpus.seeds import explained
 
     folder = result.folder
     example = next((r for r in publish.records(folder, config) if r.status == "accepted"), None)
@@ -117,7 +118,9 @@ def _close(result: "RunResult", config: RunConfig) -> None:
         tell.say(f"digsite: damaged lines in the journal: {result.damaged}; their seeds have been run again")
     if result.exhausted:
         gave = f"digsite: {result.planned} seeds gave {result.accepted} of {config.how.pairs} pairs"
-        tell.say(f"{gave}; for more: --max-seeds{_barren(result, config)}")
+        tell.say(f"{gave}; {_for_more(result, config)}")
+    if sum(result.dropped.values()) > result.planned:
+        tell.say(f"digsite: more passages were passed over than asked about. {explained(result.dropped)}")
     run = spelled(f"{folder.parent.name}/{folder.name}", config.how.out)
     if result.missing:
         lacking = " and ".join(f"{count} pairs lack {stage} rollouts" for stage, count in result.missing.items())
@@ -125,11 +128,17 @@ def _close(result: "RunResult", config: RunConfig) -> None:
     tell.show(tell.words(f"next      digsite inspect {run}"))
 
 
-def _barren(result: "RunResult", config: RunConfig) -> str:
-    """What else may help where most seeds gave no question, or no chain that is long enough, as with tables."""
+def _for_more(result: "RunResult", config: RunConfig) -> str:
+    """What may help; also where most seeds gave no question, or no chain that is long enough, as with tables."""
     short, none = result.reasons.get("superficial", 0), result.reasons.get("no_draft", 0)
+    embedded = config.models.of("generator").embedded
+    if embedded and short + none == result.planned:
+        return (
+            "none gave a chain of hops. The embedded model reads English prose only: name a --model that reads these "
+            "texts, try fewer --steps, or go on all the same with --max-seeds"
+        )
     if 2 * (short + none) <= result.planned:
-        return ""
-    if none > short and not config.models.of("generator").embedded:
-        return "; the model asked nothing usable: see what it can do with digsite doctor --model"
-    return "; most had no chain that long: try fewer --steps, or a --model that reads such text"
+        return "for more: --max-seeds"
+    if none > short and not embedded:
+        return "for more: --max-seeds; the model asked nothing usable: see what it can do with digsite doctor --model"
+    return "for more: --max-seeds; most had no chain that long: try fewer --steps, or a --model that reads such text"

@@ -49,7 +49,9 @@ def reopened(name: str, out: Path | None) -> tuple[Path, RunConfig]:
 def ground(folder: Path, config: RunConfig) -> "tuple[Corpus, Site]":
     """The corpus of a run that is there, and all that its episodes need. Raises UsageError where its engine is not."""
     from pipeline.run import prepare
+    from pipeline.store.lock import refuse_second
 
+    refuse_second(folder)
     corpus = prepare.corpus(config)
     site = prepare.site(config, corpus)
     if site.config != config:

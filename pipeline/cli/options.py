@@ -54,6 +54,11 @@ Against = Annotated[
 TextField = Annotated[str | None, typer.Option(help="Field of the text, for a CORPUS that is a path.  [text]")]
 TitleField = Annotated[str | None, typer.Option(help="Field of the title.  [title]")]
 IdField = Annotated[str | None, typer.Option(help="Field of the id.  [id]")]
+Language = Annotated[
+    str | None, typer.Option(metavar="CODE", help="Language of a CORPUS that is a path, such as en.  [unknown]")
+]
+Licence = Annotated[str | None, typer.Option(metavar="SPDX", help="Its licence, such as CC-BY-4.0.  [unknown]")]
+Attribution = Annotated[str | None, typer.Option(metavar="TEXT", help="Who it is to be credited to.  [unknown]")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, everything else on stderr.")]
 Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="A known name, or the path of a file or folder.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or wiki/latest, wiki, latest, its digest.")]
@@ -80,7 +85,10 @@ class Models:
 
     model: Annotated[
         str | None,
-        typer.Option(metavar=MODELS, help="Model of all roles that have none of their own.  [embedded]"),
+        typer.Option(
+            metavar=MODELS,
+            help="Model of all roles without one of their own; embedded: a demo, English prose only.  [embedded]",
+        ),
     ]
     base_url: BaseUrl
     wait: Wait
@@ -94,6 +102,14 @@ class Fields:
     text_field: TextField
     title_field: TitleField
     id_field: IdField
+
+
+class Provenance:
+    """What every record says of a corpus that is a path."""
+
+    language: Language
+    licence: Licence
+    attribution: Attribution
 
 
 class How:
@@ -114,6 +130,9 @@ KEYS = {
     "text_field": "corpus.text_field",
     "title_field": "corpus.title_field",
     "id_field": "corpus.id_field",
+    "language": "corpus.language",
+    "licence": "corpus.licence",
+    "attribution": "corpus.attribution",
     "retriever": "retrieval.retriever",
     "model": "models.default",
     "base_url": "models.default.base_url",

@@ -26,7 +26,7 @@ class _Asked:
     pairs: Annotated[int, typer.Option(min=1, help="Accepted pairs to try it on.")] = PILOT_PAIRS
 
 
-@options.settled(_Asked, options.What, options.Models, options.Fields, options.How)
+@options.settled(_Asked, options.What, options.Models, options.Fields, options.Provenance, options.How)
 def pilot(settings: RunConfig, wanted: Wanted = FORECAST_PAIRS, json: options.Json = False) -> int:
     """Make a few pairs of CORPUS and tell what many would take. 'generate' with the same settings goes on from them."""
     from pipeline.cli.stages import Job, straight

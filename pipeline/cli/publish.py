@@ -59,7 +59,7 @@ def dataset(
     name = config.corpus.name
     if name not in manifest.names() and not Path(name).is_absolute():
         raise UsageError(f"corpora/{name}.toml, which says what of '{name}' may be passed on, is not here; put it back")
-    said = manifest.read(name).model_dump(include={"redistribute", "language"}) if name in manifest.names() else {}
+    said = manifest.read(name).model_dump(include={"redistribute"}) if name in manifest.names() else {}
     chosen = Selection(
         config=config,
         views=views,

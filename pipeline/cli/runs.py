@@ -94,7 +94,7 @@ def _heads(journal: Journal, config: RunConfig, completed: Completed) -> list[He
 
     judged = verdicts(journal, config)
     drops = {head.key: drop for head, drop in judged}
-    plan = {head.key for head, _ in prefix((head for head, _ in judged), config.how, lambda head: drops[head.key])}
+    plan = {head.key for head, _ in prefix((head for head, _ in judged), config, lambda head: drops[head.key])}
     seen = [_seen(head, drop, planned=head.key in plan) for head, drop in judged]
     return [head.model_copy(update={"missing": completed.missing(head.key, head.missing)}) for head in seen]
 

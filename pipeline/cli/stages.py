@@ -2,6 +2,8 @@
 flow as its tasks; since both run these, both give the same bytes.
 """
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +14,9 @@ from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
 from pipeline.episode import dig
 from pipeline.errors import BudgetExceeded
+from pipeline.readers.base import skipped_in_words
 from pipeline.run import Observer, Run, RunResult, askable, prepare, unchanged
+from pipeline.store.lock import locked
 
 
 class Watch(Observer, Protocol):
@@ -30,6 +34,10 @@ def read(config: RunConfig, watch: Watch) -> Corpus:
     if missing := corpus.counts.left_out:
         kept, whole = corpus.counts.kept, corpus.counts.read
         tell.say(f"{corpus.manifest.name}: {kept:,} of {whole:,} documents; left out: {missing}")
+    if config.models.of("generator").embedded and corpus.manifest.language.partition("-")[0] != "en":
+        tell.say(f"{corpus.manifest.name}: the embedded model reads English prose only; for other texts name a --model")
+    if files := skipped_in_words(corpus.counts.skipped):
+        tell.say(f"{corpus.manifest.name}: files that are not read: {files}")
     return corpus
 
 
@@ -44,25 +52,44 @@ class Job:
         # `resume` may be called from another folder than this command was.
         self.config, self.watch, self._given = prepare.rooted(config), watch, folder
         self.folder = folder or self.config.folder()
+        self._lock = ExitStack()
+
+    @contextmanager
+    def _claimed(self) -> Iterator[None]:
+        """Lock the run's folder, until the run closes or the body fails: a second process is to be refused at once, not
+        after it has read the corpus.
+        """
+        self._lock.close()
+        with ExitStack() as stack:
+            stack.enter_context(locked(self.folder))
+            yield
+            self._lock = stack.pop_all()
 
     def read(self) -> None:
         """Once: who starts a server for the rest reads the corpus before, and the stage has nothing left to do."""
         if not hasattr(self, "corpus"):
-            self.corpus = read(self.config, self.watch)
-            # The run would refuse other texts too, but only once they are indexed.
-            unchanged(self.folder, self.config, self.corpus.fingerprint)
+            with self._claimed():
+                self.corpus = read(self.config, self.watch)
+                # The run would refuse other texts too, but only once they are indexed.
+                unchanged(self.folder, self.config, self.corpus.fingerprint)
 
     def index(self) -> None:
         self.watch.stage("opening the index")
-        self.site = prepare.site(self.config, self.corpus)
+        try:
+            self.site = prepare.site(self.config, self.corpus)
+        except BaseException:
+            self._lock.close()
+            raise
         if self.site.config != self.config:
             # Without Java another engine stands in, and what it finds is another run. A run that is resumed refuses it.
             self.config = self.site.config
             self.folder = self._given or self.config.folder()
+            with self._claimed():
+                pass
 
     def open(self) -> Run:
         """The run, to be entered around all that follows."""
-        self.run = Run(self.config, self.corpus, folder=self.folder)
+        self.run = Run(self.config, self.corpus, folder=self.folder, lock=self._lock.pop_all())
         return self.run
 
     async def dig(self, keys: tuple[str, ...] | None = None) -> None:

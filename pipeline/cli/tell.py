@@ -1,12 +1,13 @@
 """What reaches a person or a script: text on stderr or stdout, JSON on stdout only.
 
 Corpus and model text is hostile: it is cleaned of terminal escapes and never read as markup. Where stdout is closed
-early (`digsite inspect latest | head`) the process ends quietly.
+early (`digsite inspect latest | head`) the process ends quietly, with the code that SIGPIPE would give it.
 """
 
 import logging
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +18,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.redact import clean
+from pipeline.redact import clean, escaped
 
 LOOP = "made with the embedded model: figures of the loop, not of the data"
 """Stands wherever a figure of such a run does."""
@@ -38,7 +39,7 @@ class Screen(Console):
     def on_broken_pipe(self) -> None:
         """A command ends when nobody reads its output; work goes on when nobody reads its messages."""
         if not self.stderr:
-            _end_unread()
+            end_unread()
         _drain(sys.stderr)
         self.quiet = True
 
@@ -51,9 +52,10 @@ def give_up() -> None:
         _drain(sys.stdout)
 
 
-def _end_unread() -> NoReturn:
+def end_unread() -> NoReturn:
+    """End quietly where nobody reads our output any more, as other programs of a pipeline do."""
     _drain(sys.stdout)
-    raise SystemExit(1)
+    raise SystemExit(128 + signal.SIGPIPE)
 
 
 def _drain(stream: TextIO) -> None:
@@ -135,7 +137,7 @@ def json(value: Any) -> None:
 
 def _write(text: bytes) -> None:
     try:
-        sys.stdout.write(text.decode())
+        sys.stdout.write(escaped(text.decode()))
         sys.stdout.flush()
     except BrokenPipeError:
-        _end_unread()
+        end_unread()

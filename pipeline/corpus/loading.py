@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from pipeline import readers
 from pipeline.corpus.manifest import Fields, Manifest
 from pipeline.corpus.passages import CHUNKER, passages
@@ -35,10 +37,12 @@ class Counts(Data):
     kept: int
     passages: int
     characters: int
+    skipped: dict[str, int] = Field(default_factory=dict)
+    """Files of a folder that no reader takes, by their ending."""
 
     @property
     def left_out(self) -> str:
-        """In words, by reason; empty where nothing was."""
+        """Documents, in words, by reason; empty where none was."""
         reasons = {"bad": self.bad, "empty": self.empty, "oversized": self.oversized, "duplicate": self.duplicate}
         return ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
 
@@ -138,6 +142,7 @@ def load(manifest: Manifest) -> Corpus:
         kept=len(documents),
         passages=len(cut),
         characters=sum(len(d.text) for d in documents),
+        skipped=readers.skipped(manifest.reader, path),
     )
     return Corpus(manifest, documents, cut, counts, tuple(tally.offenders))
 

@@ -1,14 +1,13 @@
 """What a corpus is and where it comes from: a TOML file in `corpora/`, or a bare path and what the user says of it."""
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from pipeline import readers
-from pipeline.config import slug
+from pipeline import readers, toml
+from pipeline.config import CorpusConfig, slug
 from pipeline.errors import CorpusError, UsageError
 from pipeline.folders import folder
 from pipeline.readers.base import Limits
@@ -38,7 +37,8 @@ class Manifest(Data):
     licence: str = "unknown"
     """An SPDX expression."""
     attribution: str = "unknown"
-    language: str = "en"
+    language: str = Field("unknown", pattern=r"^(unknown|[a-z]{2,3}(-[A-Za-z0-9]{2,8})*)$")
+    """A code such as `en` or `pt-BR`."""
     redistribute: Literal["full", "spans", "ids", "unknown"] = "unknown"
     """How much of the text may be passed on."""
     fields: Fields = Fields()
@@ -58,9 +58,9 @@ def read(name: str) -> Manifest:
     """The manifest of a known corpus. Raises CorpusError, naming the key, where it is not as it should be."""
     path = ROOT / f"{name}.toml"
     try:
-        manifest = Manifest.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CorpusError(f"cannot read the manifest {path}: {error}") from error
+        manifest = Manifest.model_validate(toml.read(path))
+    except UsageError as error:
+        raise CorpusError(str(error).replace("cannot read", "cannot read the manifest", 1)) from error
     except ValidationError as error:
         first = error.errors()[0]
         raise CorpusError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
@@ -69,17 +69,20 @@ def read(name: str) -> Manifest:
     return manifest
 
 
-def resolve(
-    name_or_path: str, *, text_field: str = "text", title_field: str = "title", id_field: str = "id"
-) -> Manifest:
-    """The manifest of a known name, or one made for a file or folder, with an unknown licence.
+def resolve(name_or_path: str, **said_of_it: str | None) -> Manifest:
+    """The manifest of a known name, or one made for a file or folder by what is said of it; the rest is unknown.
 
-    The field names apply to paths only. Raises UsageError where they are given for a manifest, which has its own.
+    What can be said are the fields of `CorpusConfig`.
+    Raises UsageError where something is said of a known corpus, whose manifest says it all.
     """
-    fields = Fields(id=id_field, title=(title_field,), text=text_field)
+    given = CorpusConfig(name=name_or_path, **said_of_it)
+    fields = Fields(id=given.id_field, title=(given.title_field,), text=given.text_field)
+    said = given.model_dump(include={"language", "licence", "attribution"}, exclude_none=True)
     if _NAME.fullmatch(name_or_path) and name_or_path in names():
         if fields != Fields():
             raise UsageError(f"the manifest of '{name_or_path}' names its fields: leave --text-field and the like out")
+        if said:
+            raise UsageError(f"the manifest of '{name_or_path}' says its {', '.join(said)}: leave these options out")
         return read(name_or_path)
     path = _existing(name_or_path)
     if path is None and re.search(r"[/.~]", name_or_path):
@@ -89,12 +92,13 @@ def resolve(
             f"no corpus '{name_or_path}'; known: {', '.join(names())}; or give the path of {readers.TAKEN}"
         )
     reader = readers.for_path(path)
-    return Manifest(
-        name=slug(path),
-        reader=reader,
-        source=path,
-        fields=Fields() if reader == "folder" else fields,
-    )
+    if reader == "folder":
+        fields = Fields()
+    try:
+        return Manifest(name=slug(path), reader=reader, source=path, fields=fields, **said)
+    except ValidationError as error:
+        # Nothing else of it can be wrong.
+        raise UsageError(f"--language takes a code such as en, de or pt-BR, not '{given.language}'") from error
 
 
 def _existing(text: str) -> Path | None:

@@ -1,6 +1,7 @@
 """From which passages a question may start, and on which side of the split a document lies."""
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Literal
 
@@ -12,6 +13,22 @@ _MIN_WORDS = 25
 _DISAMBIGUATION = re.compile(r"^[^.\n]{0,80} (?:may|can|might|could) (?:also |either )?refer to\b", re.IGNORECASE)
 _LIST_TITLE = re.compile(r"^(?:lists? of|index of|outline of|glossary of|timeline of)\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w'’.-]+")
+
+
+REFUSALS = {
+    "too_short": f"fewer than {_MIN_WORDS} words; join what belongs together into longer texts",
+    "disambiguation": "it only says what a name may refer to; leave such pages out",
+    "list": "most of its lines are short and end without a full stop, as in lists, tables and verse, or its title says "
+    "'List of'; write full sentences, one paragraph a line (wrapped lines look like a list too)",
+    "no_fact": "no name inside a sentence, no date, no number: nothing that an answer could be",
+}
+"""What each reason of `quality` means, and what to do about it."""
+
+
+def explained(refused: Mapping[str, int]) -> str:
+    """Why so many passages can start no question, in words, the most frequent reason first."""
+    ranked = sorted(refused.items(), key=lambda item: -item[1])
+    return ". ".join(f"{reason} {count:,}: {REFUSALS.get(reason, reason)}" for reason, count in ranked)
 
 
 def quality(passage: Passage) -> str | None:

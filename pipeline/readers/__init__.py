@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.errors import CorpusError
+from pipeline.readers import base
 from pipeline.readers.base import Limits, Reader, Row, files, walked
 from pipeline.readers.folder import ENDINGS
 
@@ -51,6 +52,11 @@ def for_path(path: Path) -> str:
         if len(kinds) > 1:  # at once: somebody may have named their home
             raise CorpusError(f"{path}: holds files of several kinds; give {TAKEN}")
     return kinds.pop() if kinds else "folder"
+
+
+def skipped(name: str, path: Path) -> dict[str, int]:
+    """The files of a folder that the reader passes over, counted by ending; of a file, none."""
+    return base.skipped(path, load(name).SUFFIXES or ENDINGS) if path.is_dir() else {}
 
 
 def rows(name: str, path: Path, limits: Limits) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.errors import CorpusError
-from pipeline.readers.base import Limits, Row, files
+from pipeline.readers.base import Limits, Row, files, skipped, skipped_in_words
 
 SUFFIXES: tuple[str, ...] = ()
 ENDINGS = (".txt", ".md")
@@ -18,9 +18,14 @@ _HEADING = re.compile(r"\A\s*#{1,6}[ \t]+(\S.*)\n")
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     root, total = path.resolve(), 0
     if not (texts := files(path, ENDINGS)):
-        raise CorpusError(f"{path}: it is empty of .txt, .md, .jsonl and .parquet files")
+        others = skipped_in_words(skipped(path, ENDINGS))
+        there = f" ({others})" if others else ""
+        raise CorpusError(f"{path}: it is empty of .txt, .md, .jsonl and .parquet files{there}")
     for file in texts:
         name = file.relative_to(path).as_posix()
+        if not file.is_file():
+            yield Row(name, name, {}, "no file that can be read: a broken link, a loop of links, a pipe or a device")
+            continue
         if not file.resolve().is_relative_to(root):
             yield Row(name, name, {}, "a link that leads out of the folder")
             continue

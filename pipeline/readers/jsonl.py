@@ -1,7 +1,6 @@
 """JSON Lines, plain or compressed with gzip, zstandard or xz; one object per line, blank lines skipped.
 
-Decompressed bytes are counted while they stream, with a cap on their ratio to the compressed ones, so that a bomb of a
-few hundred bytes ends as an error and not as a full memory.
+Decompressed bytes are counted while they stream.
 """
 
 import gzip
@@ -15,20 +14,16 @@ import orjson
 import pyarrow as pa
 
 from pipeline.errors import CorpusError
-from pipeline.readers.base import Limits, Row
+from pipeline.readers.base import LONGEST, Limits, Row, Unpacked
 
 SUFFIXES = tuple(kind + packed for kind in (".jsonl", ".ndjson") for packed in ("", ".gz", ".zst", ".xz"))
 _CHUNK = 1 << 20
-_MAX_LINE = 32 << 20
-_MAX_RATIO = 200
-_FREE_BYTES = 64 << 20
-"""The ratio is judged beyond this much only: small files of much the same text compress well, and do no harm."""
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     for number, line in enumerate(_lines(path, limits), 1):
         if line is None:
-            yield Row(f"line {number}", str(number), {}, f"longer than {_MAX_LINE >> 20} MiB")
+            yield Row(f"line {number}", str(number), {}, f"longer than {LONGEST >> 20} MiB")
         elif line.strip():
             yield _row(number, line)
 
@@ -55,23 +50,19 @@ def _lines(path: Path, limits: Limits) -> Iterator[bytes | None]:
             rest, too_long = tail, False
         elif not too_long:
             rest += tail
-        if len(rest) > _MAX_LINE:
+        if len(rest) > LONGEST:
             rest, too_long = b"", True
     if rest or too_long:
         yield None if too_long else rest
 
 
 def _chunks(path: Path, limits: Limits) -> Iterator[bytes]:
-    total, first = 0, True
+    first = True
     try:
-        size = path.stat().st_size
+        unpacked = Unpacked(path, limits)
         with _opened(path) as stream:
             while chunk := stream.read(_CHUNK):
-                total += len(chunk)
-                if total > limits.bytes:
-                    raise CorpusError(f"{path}: more than {limits.bytes} bytes; raise limits.bytes in its manifest")
-                if total > _FREE_BYTES and total > _MAX_RATIO * size:
-                    raise CorpusError(f"{path}: unpacks to more than {_MAX_RATIO} times its size; refused as a bomb")
+                unpacked.add(len(chunk))
                 yield chunk.removeprefix(b"\xef\xbb\xbf") if first else chunk
                 first = False
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:

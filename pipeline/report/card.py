@@ -48,7 +48,6 @@ class Contents(Data):
     """Views that were written from an earlier state of the run than the figures."""
     redistribute: str = "unknown"
     """How much of the corpus may be passed on, as its manifest says."""
-    language: str = "en"
     example: Draft | None = None
 
     @property
@@ -84,8 +83,9 @@ def metadata(figures: Figures, contents: Contents, config: RunConfig) -> dict[st
     tree: dict[str, Any] = {"license": licence.lower() if known else "other"}
     if not known:
         tree["license_name"] = licence or "unknown"
+    if lineage and lineage.language != "unknown":
+        tree["language"] = [lineage.language]
     tree |= {
-        "language": [contents.language],
         "pretty_name": f"Digsite {lineage.corpus if lineage else config.corpus_slug()}, {config.preset} preset",
         "task_categories": ["question-answering"],
         "tags": ["synthetic", "deep-search", "multi-hop", "agent-trajectories", "digsite"],

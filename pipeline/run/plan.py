@@ -20,6 +20,8 @@ from pipeline.types import Passage, Record, Seed, Status, sha256
 
 SEEDS_PER_PAIR = 10
 FEWEST_AT_WORK = 8
+BARREN = 40
+"""Seeds after which a plan of the embedded model ends if none of them gave a chain: no more will come of such texts."""
 Judge = Callable[[Head], Drop | None]
 """Says whether an accepted seed passes the gates. Asked once for each, in the order of the plan."""
 
@@ -104,11 +106,8 @@ def askable(corpus: Passages) -> None:
         if reason is None:
             return
         drops[reason] += 1
-    reasons = ", ".join(f"{reason} {count}" for reason, count in drops.most_common()) or "there are none"
-    raise UsageError(
-        f"nothing can be asked about this corpus: no passage can start a question ({reasons}); "
-        "give it texts of some length, with facts in full sentences"
-    )
+    reasons = rules.explained(drops) or "there are none"
+    raise UsageError(f"nothing can be asked about this corpus: no passage can start a question. {reasons}")
 
 
 def bounds(how: How) -> tuple[int | None, int]:
@@ -118,16 +117,29 @@ def bounds(how: How) -> tuple[int | None, int]:
     return how.pairs, how.max_seeds if how.max_seeds is not None else SEEDS_PER_PAIR * how.pairs
 
 
-def prefix(heads: Iterable[Head], how: How, judge: Judge) -> Iterator[tuple[Head, Drop | None]]:
+def barren_after(config: RunConfig) -> int | None:
+    """The seeds after which the plan ends if none gave a chain; None where a number of seeds was asked for, or where a
+    model that may read any text makes the questions."""
+    asked = config.how.seeds is not None or config.how.max_seeds is not None
+    return None if asked or not config.models.of("generator").embedded else BARREN
+
+
+def chainless(head: Head) -> bool:
+    """Did the seed end without a draft, or with one whose chain was too short?"""
+    return head.reason in ("no_draft", "superficial")
+
+
+def prefix(heads: Iterable[Head], config: RunConfig, judge: Judge) -> Iterator[tuple[Head, Drop | None]]:
     """The part of a journal that counts, in the order of the plan; the rest is surplus.
 
     For a finished run that is its plan; for one that was interrupted, what the plan has so far.
     """
-    wanted, most = bounds(how)
-    passed = 0
+    (wanted, most), barren = bounds(config.how), barren_after(config)
+    passed = without = 0
     for count, head in enumerate(sorted(heads, key=lambda head: head.order)):
-        if passed == wanted or count == most:
+        if passed == wanted or count == most or without == count == barren:
             return
+        without += chainless(head)
         drop = judge(head) if head.status is Status.ACCEPTED else None
         passed += head.status is Status.ACCEPTED and drop is None
         yield head, drop
@@ -153,7 +165,7 @@ def planned(
         held[head.key] = record = read(head.key)
         return gates.admit(gates.weigh(record))
 
-    for head, drop in prefix(journal.heads(), config.how, judge):
+    for head, drop in prefix(journal.heads(), config, judge):
         if head.reason in include:
             late.append(head.key)
             continue
@@ -177,9 +189,9 @@ def verdicts(journal: Journal, config: RunConfig) -> list[tuple[Head, Drop | Non
 class Frontier:
     """What the plan still needs, from how the seeds ended that did. Seeds are known by their index in the order."""
 
-    def __init__(self, how: How, judge: Judge) -> None:
-        self._wanted, self._most = bounds(how)
-        self._judge = judge
+    def __init__(self, config: RunConfig, judge: Judge) -> None:
+        self._wanted, self._most = bounds(config.how)
+        self._judge, self._barren, self._without = judge, barren_after(config), 0
         self._ahead: dict[int, Head] = {}
         self._passed = 0
         self.length = 0
@@ -196,16 +208,22 @@ class Frontier:
                 if drop := self._judge(head):
                     drops.append((head, drop))
                 self._passed += drop is None
+            self._without += chainless(head)
             self.length += 1
         return drops
 
     @property
     def complete(self) -> bool:
-        return self._passed == self._wanted or self.length >= self._most
+        return self._passed == self._wanted or self.length >= self._most or self.barren
+
+    @property
+    def barren(self) -> bool:
+        """The first seeds gave no chain, and no more will come of these texts."""
+        return self.length == self._without == self._barren
 
     @property
     def exhausted(self) -> bool:
-        """The most seeds were tried and there are fewer pairs than wanted."""
+        """As many seeds as are worth it were tried, and there are fewer pairs than wanted."""
         return self.complete and self._wanted is not None and self._passed < self._wanted
 
     def appetite(self) -> int:

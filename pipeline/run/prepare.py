@@ -156,6 +156,7 @@ def site(config: RunConfig, corpus: Corpus) -> Site:
         corpus_fingerprint=corpus.fingerprint,
         licence=corpus.manifest.licence,
         attribution=corpus.manifest.attribution,
+        language=corpus.manifest.language,
         retriever=engine,
     )
     # What was opened stays; else every full collection would walk it, and hold up all calls for a sixth of a second.

@@ -33,7 +33,9 @@ def read(folder: Path) -> RunFile:
         return RunFile.model_validate_json(path.read_bytes())
     except FileNotFoundError as error:
         raise UsageError(f"{folder} is no run: it has no {NAME}") from error
-    except (OSError, ValidationError) as error:
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror or error}") from error
+    except ValidationError as error:
         line = f"{path} is damaged or of another version; move {folder} elsewhere, or name another --out"
         raise StoreError(line) from error
 

@@ -83,18 +83,21 @@ class Observer(Protocol):
 class Run:
     """An open run: locked, checked, its journal read. A context manager; one per folder at a time."""
 
-    def __init__(self, config: RunConfig, corpus: Passages, *, folder: Path | None = None) -> None:
+    def __init__(
+        self, config: RunConfig, corpus: Passages, *, folder: Path | None = None, lock: ExitStack | None = None
+    ) -> None:
+        """`lock` holds that of the folder already, and is let go when the run closes."""
         self.config = config
         self.folder = folder or config.folder()
         self.pauses: tuple[float, ...] = PAUSES
         self._corpus = corpus
-        self._stack = ExitStack()
+        self._lock, self._stack = lock, ExitStack()
         self._begun = False
 
     def __enter__(self) -> Self:
         askable(self._corpus)
         with ExitStack() as stack:
-            stack.enter_context(locked(self.folder))
+            stack.enter_context(self._lock or locked(self.folder))
             sweep(self.folder)
             resume.begin(self.folder, self.config, self._corpus.fingerprint)
             self.journal = Journal(self.folder / "journal")
@@ -104,7 +107,7 @@ class Run:
             link(self.folder.parent / "latest", self.folder.name)
             self._order = Order(self.config, self._corpus, self.journal.entries)
             self._gating = Gating(self.config.gates, self.journal)
-            self._frontier = Frontier(self.config.how, self._gating.judge)
+            self._frontier = Frontier(self.config, self._gating.judge)
             next(self._owed(), None)
             self._stack = stack.pop_all()
         return self
@@ -118,7 +121,7 @@ class Run:
 
     def result(self) -> RunResult:
         """How the run stands now."""
-        heads = list(prefix(self.journal.heads(), self.config.how, self._gating.foresee()))
+        heads = list(prefix(self.journal.heads(), self.config, self._gating.foresee()))
         reasons = [drop.reason if drop else head.reason for head, drop in heads if drop or head.status != "accepted"]
         counts = Counter(Status.REJECTED if drop else head.status for head, drop in heads)
         completed = Completed(self.folder)

@@ -158,6 +158,8 @@ class Lineage(Lean):
     licence: str
     attribution: str
     retriever: str
+    language: str = "unknown"
+    """Of the corpus: a code such as `en`, as its manifest or the user says."""
 
     @property
     def embedded(self) -> bool:

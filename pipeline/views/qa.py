@@ -56,6 +56,7 @@ SCHEMA = pa.schema(
         ("corpus", pa.string()),
         ("corpus_fingerprint", pa.string()),
         ("licence", pa.string()),
+        ("language", pa.string()),
         ("trainable", pa.bool_()),
         ("run", pa.string()),
     ]
@@ -90,6 +91,7 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
         "corpus": lineage.corpus,
         "corpus_fingerprint": lineage.corpus_fingerprint,
         "licence": lineage.licence,
+        "language": lineage.language,
         "trainable": trainable(record),
         "run": lineage.run,
     }

@@ -84,7 +84,8 @@ def test_a_text_without_chains_is_told_what_else_helps(digsite: Digsite, tmp_pat
     most = ("--steps", "3", "--pairs", "2", "--max-seeds", "4", "--retriever", "bm25")
     said = digsite("generate", str(corpus), *most, "--out", tmp_path)
     assert said.code == 3
-    assert "0 of 2 pairs; for more: --max-seeds; most had no chain that long: try fewer --steps" in said.err
+    assert "0 of 2 pairs; none gave a chain of hops. The embedded model reads English prose only" in said.err
+    assert "bridges: the embedded model reads English prose only; for other texts name a --model\n" in said.err
 
 
 def test_resume_of_a_finished_run_changes_no_byte_of_its_data(digsite: Digsite, out: Path) -> None:

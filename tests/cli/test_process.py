@@ -83,6 +83,19 @@ def test_a_reader_that_goes_away_early_gets_no_traceback(out: Path) -> None:
         assert "BrokenPipe" not in said
 
 
+@pytest.mark.parametrize(
+    "command", ["--help", "generate --help", "export --list", "corpus list", "corpus passages tiny"]
+)
+def test_head_ends_a_command_quietly_with_the_code_of_a_closed_pipe(command: str) -> None:
+    process = subprocess.Popen(
+        [*DIGSITE, *command.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=BUFFERED
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, said = process.communicate()
+    assert (process.returncode, said) == (128 + signal.SIGPIPE, b"")
+
+
 def test_a_message_screen_that_goes_away_does_not_end_a_run(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*DIGSITE, "generate", "tiny", *SMALL, "--seeds", "4", "--out", tmp_path, "--json"],
@@ -162,6 +175,40 @@ def test_a_signal_ends_it_in_time_and_resume_goes_on(tmp_path: Path, number: sig
     lines = journal.read_bytes().splitlines()
     assert 0 < len(lines) < 400
     assert all(orjson.loads(line) for line in lines)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_before_the_first_seed_says_so_and_leaves_nothing(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    process = subprocess.Popen(
+        [*DIGSITE, "generate", "wiki", "--retriever", "bm25", "--out", tmp_path / "out"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("reading the corpus")
+    process.send_signal(number)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert said == "digsite: interrupted; what had finished is kept, and the same command goes on from there\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_process_is_refused_before_it_reads_the_corpus(tmp_path: Path) -> None:
+    command = [*DIGSITE, "generate", "wiki", "--retriever", "bm25", "--out", str(tmp_path)]
+    first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert first.stderr is not None
+        assert first.stderr.readline().startswith("reading the corpus")
+        said = subprocess.run(command, capture_output=True, text=True, check=False)
+    finally:
+        first.kill()
+        first.communicate()
+    assert said.returncode == 1
+    assert said.stderr.startswith(f"digsite: another process (pid {first.pid}) works on ")
+    assert said.stderr.count("\n") == 1
 
 
 def on_a_terminal(arguments: list[str], env: dict[str, str]) -> tuple[int, str]:

@@ -2,13 +2,16 @@
 
 import logging
 import sys
+from importlib.metadata import version
 
+import orjson
 import pytest
 from rich.console import Console
 
 from pipeline.cli import tell
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
+from pipeline.redact import clean
 from pipeline.report import money
 from pipeline.run import prepare
 from tests.cli.conftest import Digsite
@@ -48,3 +51,28 @@ def test_a_warning_is_a_line_like_others_whatever_a_library_makes_of_logging(
     monkeypatch.setattr(prepare, "corpus", warned)
     assert digsite("corpus", "stats", "tiny").err.splitlines() == ["[down] for a while"]
     assert logging.getLogger("pipeline").propagate
+
+
+def test_json_keeps_its_values_and_shows_no_terminal_a_mark_that_acts(capsys: pytest.CaptureFixture[str]) -> None:
+    value = {"text": "a\u202eb\u2066c\u200f\x9b31m\x85d\u2028é\ufeff\x7f\U0001f600"}
+    tell.json(value)
+    tell.lines([value])
+    out = capsys.readouterr().out
+    assert [clean(line) for line in out.splitlines()] == out.split("\n")[:-1]
+    whole, _, line = out.rpartition('{"')
+    assert orjson.loads(whole) == orjson.loads('{"' + line) == value
+    assert r"a\u202eb\u2066c\u200f\u009b31m" in out
+
+
+@pytest.mark.parametrize("columns", ["80", "60"])
+def test_no_line_of_a_help_is_cut(columns: str, digsite: Digsite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    for command in ("", "corpus", "generate", "export"):
+        shown = digsite(*command.split(), "--help").out
+        assert "..." not in shown.replace("[ARGS]...", "")
+        assert max(map(len, shown.splitlines())) <= int(columns)
+    assert "if nothing that it rests on has changed." in " ".join(digsite("--help").out.split())
+
+
+def test_the_version_is_the_packages(digsite: Digsite) -> None:
+    assert digsite("--version") == (0, f"digsite {version('digsite')}\n", "")

@@ -113,3 +113,20 @@ def test_hostile_names_never_become_a_name(figures: Figures) -> None:
 def test_a_manifest_takes_no_name_that_could_leave_its_folder(name: str) -> None:
     with pytest.raises(ValidationError):
         manifest.Manifest(name=name, reader="jsonl", source=Path("x"))
+
+
+def test_of_a_path_nothing_is_known_but_what_the_user_says(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.touch()
+    found = manifest.resolve(str(path))
+    assert (found.language, found.licence, found.attribution) == ("unknown",) * 3
+    said = manifest.resolve(str(path), language="pt-BR", licence="CC-BY-4.0", attribution="The mills of Arden")
+    assert (said.language, said.licence, said.attribution) == ("pt-BR", "CC-BY-4.0", "The mills of Arden")
+    with pytest.raises(UsageError, match="--language takes a code such as en, de or pt-BR, not 'Dutch'"):
+        manifest.resolve(str(path), language="Dutch")
+    with pytest.raises(UsageError, match="the manifest of 'tiny' says its language, licence: leave"):
+        manifest.resolve("tiny", language="en", licence="MIT")
+
+
+def test_the_shipped_corpora_say_their_language() -> None:
+    assert {manifest.read(name).language for name in manifest.names()} == {"en"}

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from pipeline.corpus import Corpus
-from pipeline.corpus.seeds import quality, side
+from pipeline.corpus.seeds import REFUSALS, explained, quality, side
 from pipeline.types import Passage
 
 FILL = "and it went on like that for a good many more words than anybody would have thought possible on that day"
@@ -47,3 +47,11 @@ def test_a_document_never_changes_its_side() -> None:
 
 
 EVAL = [4, 5, 11, 15, 49, 58, 77, 96, 99]
+
+
+def test_every_refusal_is_explained_in_words() -> None:
+    assert explained({"too_short": 2, "list": 1200, "disambiguation": 0, "no_fact": 1}).startswith(
+        "list 1,200: most of its lines are short and end without a full stop, as in lists, tables and verse"
+    )
+    bodies = ("Too short.", f"Mill may refer to a mill, {FILL}", "one\ntwo\n" * 20, "of no name " * 20)
+    assert {quality(passage(body)) for body in bodies} == REFUSALS.keys()

@@ -1,5 +1,6 @@
 """Folders of text files as rows."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from pipeline import corpus
 from pipeline.errors import CorpusError
 from pipeline.readers import folder
-from pipeline.readers.base import Limits
+from pipeline.readers.base import Limits, skipped_in_words
 
 
 @pytest.fixture
@@ -64,5 +65,24 @@ def test_a_folder_beyond_the_limit_or_without_texts_is_refused(path: Path, tmp_p
 
 def test_a_folder_of_other_files_is_not_called_empty_without_saying_of_what(tmp_path: Path) -> None:
     (tmp_path / "0.csv").touch()
-    with pytest.raises(CorpusError, match=r"empty of \.txt, \.md, \.jsonl and \.parquet files"):
+    with pytest.raises(CorpusError, match=r"empty of \.txt, .* and \.parquet files \(1 skipped: 1 \.csv\)"):
         list(folder.read(tmp_path, Limits()))
+
+
+def test_a_loop_of_links_and_a_pipe_are_bad_rows(path: Path) -> None:
+    (path / "z1.txt").symlink_to(path / "z2.txt")
+    (path / "z2.txt").symlink_to(path / "z1.txt")
+    os.mkfifo(path / "z3.txt")
+    bad = [row for row in folder.read(path, Limits()) if row.error]
+    assert [row.place for row in bad] == ["z1.txt", "z2.txt", "z3.txt"]
+    assert {row.error.partition(":")[0] for row in bad} == {"no file that can be read"}
+    with pytest.raises(CorpusError, match=r"3 of 6 rows are no documents: z1\.txt"):
+        corpus.load(corpus.resolve(str(path)))
+
+
+def test_files_that_are_not_read_are_counted_and_named(path: Path) -> None:
+    for name in ("a.pdf", "deep/b.PDF", "c.csv", "Makefile"):
+        (path / name).touch()
+    counts = corpus.load(corpus.resolve(str(path))).counts
+    assert skipped_in_words(counts.skipped) == "5 skipped: 2 .pdf, 1 .csv, 1 .png, 1 without an ending"
+    assert skipped_in_words({}) == ""

@@ -1,5 +1,7 @@
 """Parquet files as rows, and what is no Parquet file."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +12,34 @@ from pipeline import corpus
 from pipeline.errors import CorpusError
 from pipeline.readers import parquet
 from pipeline.readers.base import Limits
+
+READ = """
+import resource, sys
+from pathlib import Path
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+from pipeline import corpus
+try:
+    corpus.load(corpus.resolve(sys.argv[1]))
+except corpus.loading.CorpusError as error:
+    print(error)
+# Not getrusage's figure, which a child inherits.
+print(next(int(line.split()[1]) >> 10 for line in Path("/proc/self/status").open() if line.startswith("VmHWM")))
+"""
+
+
+def bomb(path: Path, text: str, rows: int) -> None:
+    """A file whose rows all name one text of its dictionary."""
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([text]))
+    pq.write_table(pa.table({"text": column}), path, compression="zstd", store_schema=False)
+
+
+def shared_prefixes(path: Path, text: str, rows: int) -> None:
+    """A file whose rows each repeat all of the one before."""
+    with pq.ParquetWriter(
+        path, pa.schema([("text", pa.string())]), compression="zstd", use_dictionary=False, write_statistics=False,
+        column_encoding={"text": "DELTA_BYTE_ARRAY"}, store_schema=False,
+    ) as writer:  # fmt: skip
+        writer.write_table(pa.table({"text": pa.array([text] * rows)}))
 
 
 @pytest.fixture
@@ -57,3 +87,30 @@ def test_ids_that_a_gap_made_floats_are_whole_numbers_again(tmp_path: Path) -> N
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"id": [7.0, None], "text": ["A text.", "Another text."]}), path)
     assert [document.id for document in corpus.load(corpus.resolve(str(path))).documents] == ["7", "2"]
+
+
+@pytest.mark.parametrize(("write", "rows"), [(bomb, 2000), (shared_prefixes, 100)])
+def test_a_bomb_of_repeated_texts_is_refused_within_little_memory(write, rows: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    write(path, "x" * 20_000_000, rows)  # 40 GB, and 2 GB
+    assert path.stat().st_size < 10_000
+    said = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
+    line, megabytes = said.stdout.splitlines()
+    assert line.endswith("unpacks to more than 200 times its size; refused as a bomb")
+    assert int(megabytes) < 1000
+
+
+def test_a_text_that_is_too_long_is_a_bad_row_and_many_repeated_ones_are_none(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "LONGEST", 1000)
+    bomb(tmp_path / "b.parquet", "x" * 1001, 3)
+    assert [row.error for row in parquet.read(tmp_path / "b.parquet", Limits())] == ["a text longer than 0 MiB"] * 3
+    bomb(tmp_path / "c.parquet", "x" * 1000, 3000)
+    assert [row.values["text"] for row in parquet.read(tmp_path / "c.parquet", Limits())] == ["x" * 1000] * 3000
+
+
+def test_what_rows_hold_counts_against_the_limit_whatever_the_footer_says(tmp_path: Path) -> None:
+    bomb(tmp_path / "a.parquet", "x" * 1000, 3000)
+    with pytest.raises(CorpusError, match="more than 100000 bytes"):
+        list(parquet.read(tmp_path / "a.parquet", Limits(bytes=100_000)))

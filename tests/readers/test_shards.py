@@ -1,6 +1,7 @@
 """A folder of shards as one corpus, as the Hub's data sets come."""
 
 import gzip
+import os
 from pathlib import Path
 
 import orjson
@@ -79,3 +80,21 @@ def test_the_limit_of_bytes_is_for_all_shards_together(path: Path) -> None:
     small = corpus.resolve(str(path)).model_copy(update={"limits": Limits(bytes=300)})
     with pytest.raises(CorpusError, match="data: more than 300 bytes"):
         corpus.load(small)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.parquet"])
+def test_a_pipe_among_the_shards_is_one_line_and_no_wait(path: Path, name: str) -> None:
+    os.mkfifo(path / name)
+    with pytest.raises(CorpusError, match=f"{name}: cannot be read; it is a pipe or a device"):
+        corpus.load(corpus.resolve(str(path)))
+    (path / name).unlink()
+    (path / name).symlink_to(path / name)
+    with pytest.raises(CorpusError, match=rf"{name}: cannot be read.*Too many levels of symbolic links"):
+        corpus.load(corpus.resolve(str(path)))
+
+
+def test_what_lies_beside_the_shards_is_counted_as_skipped(path: Path) -> None:
+    (path / "a.jsonl").write_bytes(lines(FIRST))
+    (path / "README.md").touch()
+    assert corpus.load(corpus.resolve(str(path))).counts.skipped == {".md": 1}
+    assert corpus.load(corpus.resolve(str(path / "a.jsonl"))).counts.skipped == {}

@@ -47,8 +47,16 @@ def test_licence_is_the_corpus_s_and_share_alike_is_said():
     assert "share-alike" not in free
 
 
-def test_the_language_is_the_corpus_s():
-    assert yaml.safe_load(made(accepted(0), language="de").split("---")[1])["language"] == ["de"]
+def spoken(language):
+    lineage = accepted().lineage.model_copy(update={"language": language})
+    return made(accepted().model_copy(update={"lineage": lineage}))
+
+
+def test_the_language_is_the_corpus_s_and_unknown_where_nobody_said_it():
+    assert front(spoken("de"))["language"] == ["de"]
+    assert "The language of the corpus is `de`." in spoken("de")
+    assert "language" not in front(spoken("unknown"))
+    assert "The language of the corpus is `unknown`." in spoken("unknown")
 
 
 def test_it_is_tagged_synthetic_and_says_whose_figures_they_are():

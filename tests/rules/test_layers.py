@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "embedded.__init__",
         "shipped",
     ),
-    ("config", "presets", "registry", "prompts", "agents.parse"),
+    ("config", "toml", "presets", "registry", "prompts", "agents.parse"),
     ("corpus", "readers", "retrieval", "llm", "embedded"),
     ("agents", "audit", "answers", "assess", "gates", "distractors"),
     (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.config import How
+from pipeline.config import How, RunConfig, build
 from pipeline.errors import UsageError
 from pipeline.gates import Drop
 from pipeline.run.plan import Frontier, Order, askable, prefix
@@ -102,7 +102,7 @@ def truth(statuses: list[Status], how: How) -> int:
 )
 def test_the_plan_is_the_same_whatever_ends_first(statuses: list[Status], how: How, chance: object) -> None:
     length = truth(statuses, how)
-    frontier = Frontier(how, judge := EveryThird())
+    frontier = Frontier(RunConfig(how=how), judge := EveryThird())
     owed = list(range(len(statuses)))
     drops = []
     # Again and again, since what the gates drop makes room for seeds that were not needed before.
@@ -115,14 +115,14 @@ def test_the_plan_is_the_same_whatever_ends_first(statuses: list[Status], how: H
     assert frontier.length == length
     assert judge.asked == [str(n) for n in range(length) if statuses[n] is Status.ACCEPTED]
     heads = [head(n, status) for n, status in enumerate(statuses)]
-    found = list(prefix(heads[::-1], how, EveryThird()))
+    found = list(prefix(heads[::-1], RunConfig(how=how), EveryThird()))
     assert [int(head.key) for head, _ in found] == list(range(length))
     assert [(head, drop) for head, drop in found if drop] == drops
 
 
 def test_the_horizon_shrinks_as_soon_as_enough_are_accepted_and_grows_with_a_drop() -> None:
     drops = iter([None, DROP, None])
-    frontier = Frontier(How(pairs=2, max_seeds=30), lambda _: next(drops))
+    frontier = Frontier(RunConfig(how=How(pairs=2, max_seeds=30)), lambda _: next(drops))
     assert frontier.horizon() == 30
     assert frontier.end(7, head(7, Status.ACCEPTED)) == []
     assert frontier.end(9, head(9, Status.ACCEPTED)) == []
@@ -140,19 +140,19 @@ def test_the_horizon_shrinks_as_soon_as_enough_are_accepted_and_grows_with_a_dro
 
 
 def test_a_plan_that_ran_out_of_seeds_says_so() -> None:
-    frontier = Frontier(How(pairs=2, max_seeds=3), all_pass)
+    frontier = Frontier(RunConfig(how=How(pairs=2, max_seeds=3)), all_pass)
     for index, status in enumerate((Status.ACCEPTED, Status.REJECTED, Status.FAILED)):
         frontier.end(index, head(index, status))
     assert frontier.complete
     assert frontier.exhausted
-    fixed = Frontier(How(pairs=2, seeds=1), all_pass)
+    fixed = Frontier(RunConfig(how=How(pairs=2, seeds=1)), all_pass)
     fixed.end(0, head(0, Status.REJECTED))
     assert fixed.complete
     assert not fixed.exhausted
 
 
 def test_no_more_seeds_are_at_work_than_the_missing_pairs_will_take() -> None:
-    frontier = Frontier(How(pairs=30), all_pass)
+    frontier = Frontier(RunConfig(how=How(pairs=30)), all_pass)
     assert frontier.appetite() == 60
     for index in range(90):
         frontier.end(index, head(index, Status.ACCEPTED if index % 3 == 0 else Status.REJECTED))
@@ -160,4 +160,33 @@ def test_no_more_seeds_are_at_work_than_the_missing_pairs_will_take() -> None:
         if index == 44:
             assert 40 <= frontier.appetite() <= 50
     assert frontier.complete
-    assert Frontier(How(seeds=500), all_pass).appetite() == 500
+    assert Frontier(RunConfig(how=How(seeds=500)), all_pass).appetite() == 500
+
+
+@pytest.mark.parametrize("reason", ["no_draft", "superficial"])
+def test_a_plan_of_the_embedded_model_ends_after_forty_seeds_without_a_chain(reason: str) -> None:
+    asked = RunConfig(how=How(pairs=30))
+    heads = [head(n, Status.REJECTED).model_copy(update={"reason": reason}) for n in range(60)]
+    frontier = Frontier(asked, all_pass)
+    for index in range(48):  # some were at work when the fortieth ended
+        frontier.end(index, heads[index])
+    assert (frontier.length, frontier.complete, frontier.exhausted) == (40, True, True)
+    assert len(list(prefix(heads, asked, all_pass))) == 40
+
+
+@pytest.mark.parametrize(
+    ("asked", "other"),
+    [
+        (RunConfig(how=How(pairs=30, max_seeds=50)), "superficial"),
+        (RunConfig(how=How(seeds=50)), "superficial"),
+        (build(values={"models": {"default": {"provider": "openai", "model": "m"}}}), "superficial"),
+        (RunConfig(how=How(pairs=30)), "unconfirmed"),
+    ],
+)
+def test_no_other_plan_does(asked: RunConfig, other: str) -> None:
+    heads = [head(n, Status.REJECTED).model_copy(update={"reason": "superficial"}) for n in range(50)]
+    heads[7] = heads[7].model_copy(update={"reason": other})
+    frontier = Frontier(asked, all_pass)
+    for index in range(50):
+        frontier.end(index, heads[index])
+    assert frontier.length == len(list(prefix(heads, asked, all_pass))) == 50

@@ -162,3 +162,12 @@ def test_a_broken_file_is_one_line(begun: Path, content: bytes) -> None:
 def test_a_folder_that_is_no_run_is_the_users_mistake(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is no run"):
         resumable(tmp_path)
+
+
+def test_a_file_that_may_not_be_read_is_not_called_damaged(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "read_bytes", forbidden)
+    with pytest.raises(StoreError, match=r"^cannot read .*run\.json: Permission denied$"):
+        read(begun)

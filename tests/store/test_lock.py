@@ -2,13 +2,15 @@
 
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import StoreError
-from pipeline.store.lock import locked
+from pipeline.store.lock import locked, refuse_second
 
 _HOLD = "import sys, time; from pathlib import Path; from pipeline.store.lock import locked\n"
 _HOLD += "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
@@ -33,3 +35,45 @@ def test_a_second_process_is_refused_at_once_and_a_dead_one_holds_nothing(tmp_pa
 def test_a_folder_is_locked_once_within_a_process_too(tmp_path: Path) -> None:
     with locked(tmp_path), pytest.raises(StoreError), locked(tmp_path):
         pass
+
+
+def test_a_look_refuses_like_the_lock_and_takes_nothing(tmp_path: Path) -> None:
+    refuse_second(tmp_path / "none")
+    assert list(tmp_path.iterdir()) == []
+    with locked(tmp_path), pytest.raises(StoreError, match="another process .* works on"):
+        refuse_second(tmp_path)
+    refuse_second(tmp_path)
+
+
+def test_a_folder_that_was_made_for_the_lock_alone_goes_with_it(tmp_path: Path) -> None:
+    with locked(tmp_path / "a/b"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+    with locked(tmp_path / "a/b"):
+        (tmp_path / "a/c").touch()
+    assert [path.name for path in tmp_path.rglob("*")] == ["a", "c"]
+    with locked(tmp_path / "a/b"):
+        (tmp_path / "a/b/run.json").touch()
+    assert sorted(path.name for path in (tmp_path / "a/b").iterdir()) == [".lock", "run.json"]
+
+
+def test_never_two_hold_it_while_others_take_and_remove_it(tmp_path: Path) -> None:
+    held, most, taken = 0, 0, 0
+    until = time.monotonic() + 1.5
+
+    def work() -> None:
+        nonlocal held, most, taken
+        while time.monotonic() < until:
+            with suppress(StoreError), locked(tmp_path / "run"):
+                held += 1
+                most, taken = max(most, held), taken + 1
+                time.sleep(0.0001)
+                held -= 1
+
+    workers = [threading.Thread(target=work) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert (most, held) == (1, 0)
+    assert taken > 5
