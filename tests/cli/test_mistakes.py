@@ -40,6 +40,7 @@ MISTAKES = {
     "export nosuch": "digsite generate",
     "report nosuch": "digsite generate",
     "branch nosuch --method cso": "digsite generate",
+    "complete nosuch": "digsite generate",
     "review nosuch": "digsite generate",
     "push nosuch --repo me/mine": "digsite generate",
     "pilot nosuch": "known: factbook, tiny, wiki",
