@@ -123,8 +123,10 @@ def _close(result: "RunResult", config: RunConfig) -> None:
         tell.say(f"digsite: more passages were passed over than asked about. {explained(result.dropped)}")
     run = spelled(f"{folder.parent.name}/{folder.name}", config.how.out)
     if result.missing:
-        lacking = " and ".join(f"{count} pairs lack {stage} rollouts" for stage, count in result.missing.items())
-        tell.say(f"digsite: {lacking}; to make them up: digsite complete {run}")
+        lacking = ", ".join(f"{stage} {count}" for stage, count in result.missing.items())
+        tell.say(
+            f"digsite: accepted pairs without all rollouts of a stage: {lacking}; to make up: digsite complete {run}"
+        )
     tell.show(tell.words(f"next      digsite inspect {run}"))
 
 

@@ -66,8 +66,12 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
         tell.show(tell.table("outcome", "seeds", rows=_counts(heads).items()), "")
         tell.show(tell.table(*money.HEADS, rows=money.rows(paid, pairs)), "")
         tell.note(config.models.names())
-        for stage, count in sorted(Counter(stage for head in heads for stage in head.missing).items()):
-            tell.show(tell.words(f"{count} accepted pairs lack {stage} rollouts: digsite complete {spelled(run, out)}"))
+        pairs_kept = [
+            head for head in heads if head.status is Status.ACCEPTED and not head.reason.startswith("surplus")
+        ]
+        for stage, count in sorted(Counter(stage for head in pairs_kept for stage in head.missing).items()):
+            tell.show(tell.words(f"accepted pairs without all {stage} rollouts: {count}"))
+            tell.say(f"to make them up: digsite complete {spelled(run, out)}")
         tell.show(tell.table("key", "status", "reason", "target", rows=rows))
         tell.say(f"one in full: digsite inspect {spelled(run, out)} --item {rows[0][0] if rows else 'KEY'}")
 

@@ -12,7 +12,7 @@ from pipeline.llm.base import LLM, Completion, Request
 from pipeline.run.attempts import Notes
 from pipeline.store.completed import Completed
 from pipeline.types import Completion as Made
-from pipeline.types import Data, Record
+from pipeline.types import Data, Record, Status
 
 APART = 1000
 """Between the sample indices of two attempts at a judgement: more than one attempt uses."""
@@ -35,7 +35,8 @@ async def complete(records: Iterable[Record], site: Site, folder: Path, told: Ca
     `told` hears how many have ended. Raises ProviderError, RetrievalError and BudgetExceeded; what had ended is kept.
     """
     kept, notes = Completed(folder), Notes(folder)
-    owed = [record for record in map(kept.joined, records) if record.missing]
+    # What a gate dropped is rejected: it stands for no pair.
+    owed = [record for record in map(kept.joined, records) if record.missing and record.status is Status.ACCEPTED]
     gate, left, ended = asyncio.Semaphore(site.config.seeds_at_work()), Counter[str](), 0
 
     async def one(record: Record) -> tuple[str, ...]:
