@@ -94,6 +94,13 @@ def test_an_unreadable_judge_costs_the_rollout_and_not_the_pair_and_is_made_up(
     assert completed(record, ScriptedLLM([]), tmp_path).pairs == 0, "and nothing is asked twice"
 
 
+def test_a_pair_that_a_gate_dropped_is_left_alone(tmp_path: Path) -> None:
+    record = asyncio.run(dig(seeded(), site(ScriptedLLM(Faulty("teacher")))))
+    gated = record.model_copy(update={"status": Status.REJECTED, "reason": "gate:duplicate"})
+    assert gated.missing == ("teacher",)
+    assert completed(gated, ScriptedLLM([]), tmp_path).pairs == 0
+
+
 def test_a_clock_that_ends_the_teacher_costs_no_pair() -> None:
     cast = Faulty("nobody")
 
