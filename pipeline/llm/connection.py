@@ -1,33 +1,28 @@
-"""HTTP with one endpoint: a bounded number of bytes of an answer, whatever its status or compression, and nothing that
-the endpoint was not meant to see.
+"""The SDK's client at one endpoint, reading a bounded number of bytes of an answer, whatever its status or compression,
+and sending nothing that the endpoint was not meant to see.
 
 Retries, limits and the meaning of an answer are others' part.
 """
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, cast
 
 import httpx2
+import openai
 import orjson
+from openai import AsyncOpenAI
 
 from pipeline.llm.settings import ModelConfig
 
 MOST_BYTES, MOST_ERROR_BYTES = 4 << 20, 64 << 10
-"""Of one answer after decompression, and of one with an error status."""
+"""Of one answer after decompression, and of one with an error status. One byte more is read, to tell a longer one."""
 CONNECT_SECONDS = 10.0
 _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 """Headers of OpenAI's own endpoint, and the environment variables that they are read from."""
-
-
-class Answer(NamedTuple):
-    status: int
-    headers: httpx2.Headers
-    body: bytes
-    whole: bool
-    """False where the body was longer than is read of one."""
+_PLAIN = {"accept", "connection", "content-length", "host"}
 
 
 class Connections:
@@ -39,10 +34,34 @@ class Connections:
     def __init__(self, config: ModelConfig) -> None:
         self._config = config
         self._ssl = httpx2.create_ssl_context()
-        self._idle: list[httpx2.AsyncClient] = []
+        self._idle: list[AsyncOpenAI] = []
+
+    async def ask(self, path: str, tree: dict[str, Any] | None = None) -> httpx2.Response:
+        """The answer, read, to a POST of the tree, or to a GET without one. Bounds no time. Raises TimeoutError, or
+        ConnectionError in the library's words, which may hold the key.
+
+        The SDK's own methods walk every message of the body by its types, which costs more than all else that we do
+        for a call; `body` has made what the wire wants already.
+        """
+        try:
+            with self._client() as client:
+                if tree is None:
+                    return await client.get(path, cast_to=httpx2.Response)
+                return await client.post(path, content=orjson.dumps(tree), cast_to=httpx2.Response)
+        except openai.APIStatusError as error:
+            return error.response
+        except openai.APITimeoutError:
+            raise TimeoutError from None
+        except (openai.OpenAIError, httpx2.InvalidURL, ValueError) as error:
+            cause = error.__cause__ or error
+            raise ConnectionError(str(cause) or type(cause).__name__) from None
+
+    async def aclose(self) -> None:
+        for client in self._idle:
+            await client.close()
 
     @contextmanager
-    def client(self) -> Iterator[httpx2.AsyncClient]:
+    def _client(self) -> Iterator[AsyncOpenAI]:
         """One that no other call uses, the last used first: its connection is the least likely to be closed."""
         client = self._idle.pop() if self._idle else self._opened()
         try:
@@ -50,17 +69,34 @@ class Connections:
         finally:
             self._idle.append(client)
 
-    def _opened(self) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(
-            headers=_headers(self._config),
-            verify=self._ssl,
-            # The second one while the first is being closed.
-            limits=httpx2.Limits(max_connections=2, max_keepalive_connections=1),
-            timeout=httpx2.Timeout(self._config.limits.timeout_seconds, connect=CONNECT_SECONDS),
-            # The endpoint that was configured, and no other that it names.
-            follow_redirects=False,
-            # The proxies of the environment, but not for what is on this machine.
-            trust_env=not self._config.loopback,
+    def _opened(self) -> AsyncOpenAI:
+        headers = _headers(self._config)
+        sent = _PLAIN | {name.lower() for name in headers}
+
+        async def cleared(request: httpx2.Request) -> None:
+            for name in request.headers.keys() - sent:
+                del request.headers[name]
+
+        return AsyncOpenAI(
+            # The SDK wants one; where there is none its header is among those that are cleared away.
+            api_key=self._config.key() or "none",
+            # As `headers` has them, not as the SDK reads them out of the environment for every endpoint.
+            organization="",
+            project="",
+            default_headers=headers,
+            base_url=self._config.base_url,
+            max_retries=0,
+            http_client=httpx2.AsyncClient(
+                verify=self._ssl,
+                # The second one while the first is being closed.
+                limits=httpx2.Limits(max_connections=2, max_keepalive_connections=1),
+                timeout=httpx2.Timeout(self._config.limits.timeout_seconds, connect=CONNECT_SECONDS),
+                # The endpoint that was configured, and no other that it names.
+                follow_redirects=False,
+                # The proxies of the environment, but not for what is on this machine.
+                trust_env=not self._config.loopback,
+                event_hooks={"request": [cleared], "response": [_bound]},
+            ),
         )
 
 
@@ -73,30 +109,39 @@ def _headers(config: ModelConfig) -> dict[str, str]:
     return headers
 
 
-async def ask(client: httpx2.AsyncClient, url: str, tree: dict[str, Any] | None = None) -> Answer:
-    """The answer to a POST of the tree, or to a GET without one. Raises httpx2.HTTPError; bounds no time."""
-    content = None if tree is None else orjson.dumps(tree)
-    async with client.stream("GET" if tree is None else "POST", url, content=content) as response:
-        most = MOST_BYTES if response.is_success else MOST_ERROR_BYTES
-        body = await _read(response, most)
-        return Answer(response.status_code, response.headers, body[:most], len(body) <= most)
+async def _bound(response: httpx2.Response) -> None:
+    """Before anyone reads the body, the SDK that of an error included."""
+    response.stream = _Bounded(response)
+    response.headers.pop("content-encoding", None)
+    # The SDK decodes an error by the charset that the server names, and Python has one called bz2.
+    response.encoding = "utf-8"
 
 
-async def _read(response: httpx2.Response, most: int) -> bytes:
-    """At most one byte more than `most`; nothing where it cannot be decompressed.
+class _Bounded(httpx2.AsyncByteStream):
+    """The body, decompressed; what cannot be is left out.
 
     The client's own decoders unpack every chunk whole: 64 kB of one can hold 64 MB.
     """
-    coding = response.headers.get("content-encoding", "identity").strip().lower()
-    if coding not in ("identity", "gzip", "x-gzip"):
-        return b""
-    unpack = None if coding == "identity" else zlib.decompressobj(zlib.MAX_WBITS | 16)
-    got = bytearray()
-    async for chunk in response.aiter_raw():
-        try:
-            got += unpack.decompress(chunk, most + 1 - len(got)) if unpack else chunk
-        except zlib.error:
-            return b""
-        if len(got) > most:
-            break
-    return bytes(got[: most + 1])
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._stream = cast(httpx2.AsyncByteStream, response.stream)
+        self._coding = response.headers.get("content-encoding", "identity").strip().lower()
+        self._most = MOST_BYTES if response.is_success else MOST_ERROR_BYTES
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._coding not in ("identity", "gzip", "x-gzip"):
+            return
+        unpack = None if self._coding == "identity" else zlib.decompressobj(zlib.MAX_WBITS | 16)
+        left = self._most + 1
+        async for chunk in self._stream:
+            try:
+                part = unpack.decompress(chunk, left) if unpack else chunk[:left]
+            except zlib.error:
+                return
+            yield part
+            left -= len(part)
+            if not left:
+                return
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

@@ -10,10 +10,9 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
-from pipeline.llm import reply
+from pipeline.llm import connection, reply
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.cached import request_digest
-from pipeline.llm.connection import Answer, Connections, ask
 from pipeline.llm.limiter import Limiter, Slot
 from pipeline.llm.refusal import Refusal, Verdict, judged
 from pipeline.llm.retry import Failure, Patience, persist, retry_after
@@ -46,8 +45,7 @@ class OpenAIModel:
         tokens = _guessed(*request.messages)
 
         async def once(slot: Slot) -> Completion:
-            with line.connections.client() as client:
-                completion = await self._answer(client, request)
+            completion = await self._answer(request)
             slot.tokens = completion.usage.prompt_tokens + completion.usage.completion_tokens
             return completion
 
@@ -66,64 +64,63 @@ class OpenAIModel:
             line = self._lines[loop] = _Line(self.config)
         return line
 
-    async def _answer(self, client: httpx2.AsyncClient, request: Request) -> Completion:
+    async def _answer(self, request: Request) -> Completion:
         """One try. A refusal that may be of the key or of this request alone is the key's where it meets a plain
         request too."""
         try:
-            return await self._once(client, request)
+            return await self._once(request)
         except Failure as failure:
             if failure.kind != "refused":
                 raise
-            other = await self._plain_request(client)
+            other = await self._plain_request()
             if other is None:
                 self._tell(f"{self.config.model} would not answer a request ({failure.own or failure})")
                 return reply.refused(Finish.CONTENT_FILTER)
             raise Failure(str(failure), "fatal") if other.kind in ("refused", "fatal") else other from None
 
     async def _alive(self) -> bool:
-        with self._line().connections.client() as client:
-            return await self._plain_request(client) is None
+        return await self._plain_request() is None
 
-    async def _plain_request(self, client: httpx2.AsyncClient) -> Failure | None:
+    async def _plain_request(self) -> Failure | None:
         """Why the endpoint does not even answer the plainest request; nothing where it does."""
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
                 request = Request(model=self.config.model, messages=_PLAIN, sampling=self.config.sampling)
-                await self._once(client, request)
+                await self._once(request)
         except Failure as failure:
             return failure
         except TimeoutError:
             return Failure(f"no answer within {_PROBE_SECONDS:.0f} s")
         return None
 
-    async def _once(self, client: httpx2.AsyncClient, request: Request) -> Completion:
+    async def _once(self, request: Request) -> Completion:
         """One request, or a few where the server refuses parameters: each of those is left out from then on."""
         while True:
             without = self._without
             tree = body(request, self._seed, without)
-            answer = await self._post(client, tree)
-            if not 200 <= answer.status < 300:
+            answer = await self._post(tree)
+            if not answer.is_success:
                 verdict = judged(self._refusal(answer), without, self._taken)
                 if verdict.lacks:
                     self._without |= {verdict.lacks}
                     self._tell(f"{self.config.model} is asked without '{verdict.lacks}', which the endpoint refuses")
                     continue
                 return self._settled(verdict)
-            if not answer.whole:
+            if len(answer.content) > connection.MOST_BYTES:
                 return reply.refused(Finish.LENGTH)
-            completion = self._read(answer.body, request)
+            completion = self._read(answer.content, request)
             self._taken |= {*tree, *(("strict",) if "tools" in tree else ())}
             return completion
 
-    async def _post(self, client: httpx2.AsyncClient, tree: dict[str, Any]) -> Answer:
+    async def _post(self, tree: dict[str, Any]) -> httpx2.Response:
         seconds = self.config.limits.timeout_seconds
         try:
             async with asyncio.timeout(seconds):
-                return await ask(client, f"{self.config.base_url}/chat/completions", tree)
-        except (TimeoutError, httpx2.TimeoutException):
+                return await self._line().connections.ask("/chat/completions", tree)
+        except TimeoutError:
             raise Failure(f"no answer within {seconds:.0f} s") from None
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            raise Failure(f"the connection broke ({self._plain(str(error) or type(error).__name__)})") from None
+        except ConnectionError as error:
+            raise Failure(f"the connection broke ({self._plain(error)})") from None
 
     def _read(self, raw: bytes, request: Request) -> Completion:
         """The answer. Tokens that the server does not tell are guessed: without any no budget or limit would end."""
@@ -147,10 +144,10 @@ class OpenAIModel:
         self._tell(verdict.said)
         return reply.overflow() if verdict.finish is Finish.CONTEXT else reply.refused(verdict.finish)
 
-    def _refusal(self, answer: Answer) -> Refusal:
-        complaint, code = reply.complaint(answer.body)
+    def _refusal(self, answer: httpx2.Response) -> Refusal:
+        complaint, code = reply.complaint(answer.content)
         return Refusal(
-            status=answer.status,
+            status=answer.status_code,
             said=self._plain(complaint),
             code=self._plain(code),
             after=retry_after(answer.headers.get("retry-after")),
@@ -175,7 +172,7 @@ class _Line:
 
     def __init__(self, config: ModelConfig) -> None:
         self.limiter = Limiter(config.limits)
-        self.connections = Connections(config)
+        self.connections = connection.Connections(config)
 
 
 def _guessed(*messages: Message) -> int:

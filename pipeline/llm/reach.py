@@ -5,6 +5,7 @@ server was not started, or is still loading its weights.
 import asyncio
 import logging
 import time
+from contextlib import aclosing
 from functools import cache
 
 import httpx2
@@ -12,7 +13,7 @@ import httpx2
 from pipeline.errors import ProviderError
 from pipeline.llm import reply
 from pipeline.llm.base import LLM, Completion, Request
-from pipeline.llm.connection import Answer, Connections, ask
+from pipeline.llm.connection import Connections
 from pipeline.llm.deadline import held
 from pipeline.llm.refusal import Refusal, judged
 from pipeline.llm.settings import ModelConfig
@@ -48,17 +49,16 @@ async def reach(config: ModelConfig, wait: float) -> None:
     end = time.monotonic() + wait
     if warning := config.key_warning():
         _warn(warning)
-    with Connections(config).client() as client:
-        async with client:
-            told = False
-            while why := await _silent(client, config):
-                if time.monotonic() >= end:
-                    hint = "start it, or correct the address; --wait SECONDS waits for one that is still loading"
-                    raise ProviderError(f"{config.base_url} {why}: {hint}", then="stop")
-                if not told:
-                    told = True
-                    logger.warning("%s %s; waiting for it for up to %g s", config.base_url, why, wait)
-                await asyncio.sleep(min(_AGAIN, max(0.0, end - time.monotonic())))
+    async with aclosing(Connections(config)) as connections:
+        told = False
+        while why := await _silent(connections, config):
+            if time.monotonic() >= end:
+                hint = "start it, or correct the address; --wait SECONDS waits for one that is still loading"
+                raise ProviderError(f"{config.base_url} {why}: {hint}", then="stop")
+            if not told:
+                told = True
+                logger.warning("%s %s; waiting for it for up to %g s", config.base_url, why, wait)
+            await asyncio.sleep(min(_AGAIN, max(0.0, end - time.monotonic())))
 
 
 @cache
@@ -67,23 +67,23 @@ def _warn(line: str) -> None:
     logger.warning("%s", line)
 
 
-async def _silent(client: httpx2.AsyncClient, config: ModelConfig) -> str:
+async def _silent(connections: Connections, config: ModelConfig) -> str:
     """What keeps the endpoint from being asked, which may pass; empty where nothing does."""
     try:
         async with asyncio.timeout(SECONDS):
-            answer = await ask(client, f"{config.base_url}/models")
-    except (TimeoutError, httpx2.TimeoutException):
+            answer = await connections.ask("/models")
+    except TimeoutError:
         return f"did not answer within {SECONDS:g} s"
-    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        said = without(str(error) or type(error).__name__, config.key(), f"[{config.key_name}]")
+    except ConnectionError as error:
+        said = without(str(error), config.key(), f"[{config.key_name}]")
         return f"cannot be reached ({' '.join(said.split())[:200]})"
     _refuse(answer, config)
-    return f"answered {answer.status}" if answer.status in _LOADING else ""
+    return f"answered {answer.status_code}" if answer.status_code in _LOADING else ""
 
 
-def _refuse(answer: Answer, config: ModelConfig) -> None:
+def _refuse(answer: httpx2.Response, config: ModelConfig) -> None:
     """Not every gateway lists its models, and a key may be for calls alone: only a plain no is one."""
-    said = without(reply.complaint(answer.body)[0], config.key(), "")
-    if answer.status == 401 and "scope" not in said or 300 <= answer.status < 400:
-        refusal = Refusal(answer.status, "", "", None, config.base_url, config.model, config.key_name)
+    said = without(reply.complaint(answer.content)[0], config.key(), "")
+    if answer.status_code == 401 and "scope" not in said or 300 <= answer.status_code < 400:
+        refusal = Refusal(answer.status_code, "", "", None, config.base_url, config.model, config.key_name)
         raise ProviderError(judged(refusal, frozenset()).said, then="stop")

@@ -16,8 +16,6 @@ from pipeline.llm.base import LLM
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.cached import Cached
 from pipeline.llm.ledger import Counted, Spent
-from pipeline.llm.reach import Reached
-from pipeline.llm.reach import reach as reached
 from pipeline.llm.routed import Routed
 from pipeline.llm.settings import ROLES, ModelConfig
 from pipeline.retrieval.opening import check as check_retriever
@@ -79,6 +77,8 @@ def model(config: RunConfig) -> LLM:
     def made(one: ModelConfig) -> LLM:
         asked = client(one, config.seed)
         if one.provider == "openai":
+            from pipeline.llm.reach import Reached
+
             asked = Reached(asked, one, config.how.wait_seconds)
         bounded = Budgeted(Counted(asked, one.cost), budget, one.cost)
         return bounded if cache is None or one.provider == "embedded" else Cached(bounded, cache)
@@ -108,6 +108,8 @@ def reach(config: RunConfig) -> None:
         return
     servers = {one.base_url: one for one in config.models.all() if one.provider == "openai"}
     for one in servers.values():
+        from pipeline.llm.reach import reach as reached
+
         asyncio.run(reached(one, config.how.wait_seconds))
 
 

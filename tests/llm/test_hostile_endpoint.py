@@ -2,6 +2,7 @@
 key."""
 
 import asyncio
+import bz2
 import logging
 import resource
 import time
@@ -18,7 +19,7 @@ import pytest
 from pipeline.errors import ProviderError
 from pipeline.llm import retry
 from pipeline.llm.base import Completion, Finish, Request
-from pipeline.llm.connection import MOST_BYTES
+from pipeline.llm.connection import MOST_BYTES, MOST_ERROR_BYTES
 from pipeline.llm.openai import OpenAIModel
 from pipeline.llm.settings import Limits, ModelConfig
 from pipeline.types import Message
@@ -143,6 +144,20 @@ async def test_a_compressed_answer_is_unpacked_no_further_than_is_read_of_it(sta
     async with FaultyServer(script=lambda number, body: Reply(status, packed, headers)) as server:
         before = peak()
         await ended(client(server.url, attempts=2, timeout_seconds=20))
+    assert peak() - before < MEMORY
+
+
+@pytest.mark.parametrize("charset", ["bz2", "rot13", "idna", "undefined"])
+async def test_an_error_is_read_as_utf_8_whatever_charset_it_names(charset: str) -> None:
+    """Python calls compression a charset too."""
+    pack, zeros = bz2.BZ2Compressor(), bytes(1 << 20)
+    packed = b"".join([*(pack.compress(zeros) for _ in range(128)), pack.flush()])
+    headers = (("Content-Type", f"text/plain; charset={charset}"),)
+    async with FaultyServer(script=lambda number, body: Reply(400, packed, headers)) as server:
+        before = peak()
+        with pytest.raises(ProviderError, match="takes no request of ours"):
+            await client(server.url, attempts=2, timeout_seconds=20).complete(REQUEST)
+    assert len(packed) < MOST_ERROR_BYTES
     assert peak() - before < MEMORY
 
 

@@ -88,6 +88,9 @@ async def test_a_server_that_does_not_listen_yet_is_waited_for(
     monkeypatch.setattr(reach, "_AGAIN", 0.02)
     address = closed()
     waiting = asyncio.create_task(reach.reach(model(address), 30.0))
+    async with asyncio.timeout(10):
+        while "waiting for it" not in caplog.text:
+            await asyncio.sleep(0.02)
     await asyncio.sleep(0.2)
     assert not waiting.done()
     assert len([r for r in caplog.records if "waiting for it" in r.message]) == 1
@@ -158,10 +161,26 @@ async def test_no_header_of_openais_account_goes_elsewhere(monkeypatch: pytest.M
     monkeypatch.setenv("OPENAI_ORG_ID", "org-canary")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-canary")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "admin-canary")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: canary\nauthorization: canary\naccept-encoding: br")
+    monkeypatch.setenv("THE_KEY", "sk-theirs")
     async with FaultyServer(script=lambda number, body: GOOD) as server:
         await OpenAIModel(model(server.url), 0).complete(REQUEST)
+        await OpenAIModel(model(server.url, api_key_env="THE_KEY"), 0).complete(REQUEST)
     assert "canary" not in str(server.headers)
-    assert "authorization" not in server.headers[0]
+    assert "stainless" not in str(server.headers)
+    assert [headers.get("authorization") for headers in server.headers] == [None, "Bearer sk-theirs"]
+    assert server.headers[0]["accept-encoding"] == "gzip"
+
+
+async def test_openai_is_told_the_account_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ModelConfig, "at_openai", True)
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-canary\n")
+    async with FaultyServer(script=lambda number, body: GOOD) as server:
+        await OpenAIModel(model(server.url), 0).complete(REQUEST)
+    (headers,) = server.headers
+    assert (headers["openai-organization"], headers["authorization"]) == ("org-canary", f"Bearer {KEY}")
+    assert "openai-project" not in headers
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
