@@ -6,7 +6,7 @@ Retries, limits and the meaning of an answer are others' part.
 
 import os
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -110,38 +110,31 @@ def _headers(config: ModelConfig) -> dict[str, str]:
 
 
 async def _bound(response: httpx2.Response) -> None:
-    """Before anyone reads the body, the SDK that of an error included."""
-    response.stream = _Bounded(response)
-    response.headers.pop("content-encoding", None)
+    """Read before anyone else does, the SDK that of an error included."""
+    raw = cast(httpx2.AsyncByteStream, response.stream)
+    most = MOST_BYTES if response.is_success else MOST_ERROR_BYTES
+    body = await _read(raw, response.headers.pop("content-encoding", "identity"), most)
+    await raw.aclose()
+    response.stream = httpx2.ByteStream(body)
     # The SDK decodes an error by the charset that the server names, and Python has one called bz2.
     response.encoding = "utf-8"
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    """The body, decompressed; what cannot be is left out.
+async def _read(raw: httpx2.AsyncByteStream, coding: str, most: int) -> bytes:
+    """At most one byte more than `most`; nothing where it cannot be decompressed.
 
     The client's own decoders unpack every chunk whole: 64 kB of one can hold 64 MB.
     """
-
-    def __init__(self, response: httpx2.Response) -> None:
-        self._stream = cast(httpx2.AsyncByteStream, response.stream)
-        self._coding = response.headers.get("content-encoding", "identity").strip().lower()
-        self._most = MOST_BYTES if response.is_success else MOST_ERROR_BYTES
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        if self._coding not in ("identity", "gzip", "x-gzip"):
-            return
-        unpack = None if self._coding == "identity" else zlib.decompressobj(zlib.MAX_WBITS | 16)
-        left = self._most + 1
-        async for chunk in self._stream:
-            try:
-                part = unpack.decompress(chunk, left) if unpack else chunk[:left]
-            except zlib.error:
-                return
-            yield part
-            left -= len(part)
-            if not left:
-                return
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+    coding = coding.strip().lower()
+    if coding not in ("identity", "gzip", "x-gzip"):
+        return b""
+    unpack = None if coding == "identity" else zlib.decompressobj(zlib.MAX_WBITS | 16)
+    got = bytearray()
+    async for chunk in raw:
+        try:
+            got += unpack.decompress(chunk, most + 1 - len(got)) if unpack else chunk
+        except zlib.error:
+            return b""
+        if len(got) > most:
+            break
+    return bytes(got[: most + 1])
