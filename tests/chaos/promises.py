@@ -103,6 +103,8 @@ PROMISES = (
         "F14",
         "Of commands that start on one run at once, one proceeds and the others are refused within a second",
         "chaos/test_together.py",
+        "cli/test_process.py::test_a_second_process_is_refused_before_it_reads_the_corpus",
+        "store/test_lock.py",
     ),
     _promise(
         "F15",
@@ -186,11 +188,12 @@ PROMISES = (
         "llm/test_hostile_endpoint.py::test_a_compressed_answer_is_unpacked_no_further_than_is_read_of_it",
         "llm/test_hostile_endpoint.py::test_an_endless_answer_is_read_no_further_than_its_limit",
         "readers/test_jsonl.py::test_a_bomb_is_refused_at_once_and_in_little_memory",
-        "readers/test_parquet.py::test_the_size_is_judged_before_anything_is_unpacked",
+        "readers/test_parquet.py",
     ),
     _promise(
         "S9",
         "A malformed corpus gives rows that add up, or one line",
+        "readers/test_folder.py::test_a_loop_of_links_and_a_pipe_are_bad_rows",
         "readers/test_jsonl.py::test_damage_gives_rows_or_one_line_and_never_a_traceback",
         "corpus/test_loading.py::test_whatever_the_lines_hold_the_counts_add_up_or_one_line_says_why",
     ),
