@@ -1,7 +1,7 @@
 """`make chaos`: run every test of the promises at its full size, and write what came of it to docs/reliability.md.
 
 `python -m tests.chaos.table [--only ID ...] [--to FILE]`. As a plugin of pytest (`-p tests.chaos.table`) it leaves out
-the small cases of tests that have a full size.
+the small cases of tests that have a full size, and begins with the long ones.
 """
 
 import argparse
@@ -30,7 +30,9 @@ page from the tests' own figures; what was not run is not shown as passed.
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     full = {_function(item.nodeid) for item in items if item.get_closest_marker("chaos")}
-    items[:] = [item for item in items if item.get_closest_marker("chaos") or _function(item.nodeid) not in full]
+    kept = [item for item in items if item.get_closest_marker("chaos") or _function(item.nodeid) not in full]
+    # The long ones first, so that no worker is left with one at the end.
+    items[:] = sorted(kept, key=lambda item: not any(map(item.get_closest_marker, ("chaos", "slow"))))
 
 
 def _function(nodeid: str) -> str:
@@ -102,7 +104,20 @@ def rows(promises: Iterable[Promise], results: Results, date: str) -> Iterator[s
 def run(promises: Sequence[Promise], document: Path) -> int:
     tests = list(dict.fromkeys(test for promise in promises for test in promise.tests))
     results, began = Results(), time.monotonic()
-    options = ["-m", "", "-n", "2", "--dist", "worksteal", "-p", "tests.chaos.table", "--durations", "20"]
+    options = [
+        "-m",
+        "",
+        "-n",
+        "2",
+        "--dist",
+        "load",
+        "--maxschedchunk",
+        "1",
+        "-p",
+        "tests.chaos.table",
+        "--durations",
+        "20",
+    ]
     code = pytest.main([*options, *tests], plugins=[results])
     minutes = (time.monotonic() - began) / 60
     now = datetime.now(UTC).date().isoformat()

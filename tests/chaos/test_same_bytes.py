@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.store.journal import Journal, encode
+from tests.conftest import Figures
 
 ROOT = Path(__file__).parents[2]
 SEEDS = 10
@@ -37,10 +38,17 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return files
 
 
-@pytest.mark.parametrize(("hash_seed", "concurrency"), [("1", 8), ("2", 64)])
+@pytest.mark.parametrize(
+    ("hash_seed", "concurrency"),
+    [
+        ("1", 64),
+        *(pytest.param(seed, n, marks=pytest.mark.chaos) for seed in ("0", "1", "random") for n in (1, 8, 64)),
+    ],
+)
 def test_neither_hash_order_nor_concurrency_changes_a_byte(
-    tmp_path: Path, reference: dict[str, bytes], hash_seed: str, concurrency: int
+    tmp_path: Path, reference: dict[str, bytes], figures: Figures, hash_seed: str, concurrency: int
 ) -> None:
     again = made(tmp_path, hash_seed, concurrency)
+    figures({"runs": 1, "seeds": SEEDS}, {"other bytes": 0})
     assert again.keys() == reference.keys()
     assert [name for name in again if again[name] != reference[name]] == []

@@ -120,9 +120,9 @@ def test_completions_of_ten_megabytes(tmp_path: Path, figures: Figures, seeds: i
     assert ended.code == 0, ended.err
     remains = Remains(tmp_path)
     remains.whole(seeds)
-    longest = max(map(len, remains.known.values())) / 1e6
+    longest = max(map(len, remains.known.values())) / 1e3
     figures(
-        {"seeds": seeds, "whole answers": asked}, {"longest line in MB": round(longest, 1), "GiB": round(ended.gib, 2)}
+        {"seeds": seeds, "whole answers": asked}, {"longest line in kB": round(longest, 1), "GiB": round(ended.gib, 2)}
     )
     assert ended.gib <= MOST
-    assert longest < 5
+    assert longest < 5_000
