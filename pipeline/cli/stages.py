@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pipeline.agents.site import Site
-from pipeline.cli import publish, tell
+from pipeline.cli import tell
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
 from pipeline.episode import dig
@@ -103,10 +103,14 @@ class Job:
     def export(self) -> None:
         self.watch.stage("exporting")
         # What could not be run again, as where the budget is used up, is told and holds back nothing that is there.
+        from pipeline.cli import publish
+
         publish.dataset(self.folder, self.config, damaged=True)
 
     def report(self) -> Path:
         self.watch.stage("writing the report")
+        from pipeline.cli import publish
+
         return publish.report(self.folder, self.config)
 
 

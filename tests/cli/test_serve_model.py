@@ -6,6 +6,7 @@
 import subprocess
 from pathlib import Path
 
+import orjson
 import pytest
 
 from pipeline.store.journal import Journal, encode
@@ -16,7 +17,8 @@ SETTINGS = "tiny --retriever bm25 --seeds 12 --no-flow --steps 1-3".split()
 
 
 def made(out: Path, *more: str) -> dict[str, bytes]:
-    """The journal's lines by key, and every file of the data set but the card, which tells what was paid."""
+    """The journal's lines by key, and every file of the data set but the card, which says what was paid, and the card's
+    hash in the manifest."""
     command = [*COMMAND, "generate", *SETTINGS, "--out", str(out), *more]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
@@ -24,7 +26,10 @@ def made(out: Path, *more: str) -> dict[str, bytes]:
     journal = Journal(folder / "journal")
     lines = {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
     files = [path for path in sorted((folder / "dataset").rglob("*")) if path.is_file() and path.suffix != ".md"]
-    return lines | {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+    made = lines | {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+    manifest = orjson.loads(made["dataset/manifest.json"])
+    manifest["files"] = [file for file in manifest["files"] if file["path"] != "README.md"]
+    return made | {"dataset/manifest.json": orjson.dumps(manifest)}
 
 
 @pytest.mark.parametrize("seed", ["0", pytest.param("7", marks=pytest.mark.slow)])
