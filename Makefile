@@ -48,8 +48,8 @@ serve-llm: $(if $(MODEL),a-gpu $(SERVE)/.ready,which-model) ## vLLM on the loopb
 test-vllm: $(READY) .serve-cpu/.ready ## vLLM's own server on the CPU over tiny weights made here (3 GB, minutes)
 	DIGSITE_VLLM="$(CURDIR)/.serve-cpu/bin/python" .venv/bin/pytest -m slow tests/llm/test_vllm.py
 
-lint: $(READY) ## ruff and mypy
-	.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
+lint: $(READY) ## ruff, mypy and the layers of imports
+	.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/lint-imports --no-cache
 
 format: $(READY) ## put the sources into ruff's form
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .

@@ -27,11 +27,11 @@ from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
 from pipeline.cli import publish
-from pipeline.cli.progress import Progress, Tally
+from pipeline.cli.progress import Progress, ProgressCounts
 from pipeline.cli.stages import Job
 from pipeline.config import RunConfig, build
+from pipeline.dataset.card import code, fence
 from pipeline.errors import BudgetExceeded, UsageError
-from pipeline.report.card import code, fence
 from pipeline.run import Run, RunResult
 from pipeline.types import Status
 
@@ -63,7 +63,7 @@ async def generate(config: str) -> RunResult | State[RunResult]:
     except UsageError as error:
         # Raised, it would be a page of Prefect's own code in the log of a night.
         return Failed(message=str(error))
-    with Progress(Tally(pairs=settings.how.pairs, seeds=settings.how.seeds)) as progress:
+    with Progress(ProgressCounts(pairs=settings.how.pairs, seeds=settings.how.seeds)) as progress:
         job = Job(settings, progress)
         try:
             return await _stages(job)
@@ -105,7 +105,7 @@ async def _dug(job: Job, run: Run) -> BudgetExceeded | None:
 
     async def batch(keys: tuple[str, ...]) -> None:
         try:
-            await job.dig(keys)
+            await job.run_seed(keys)
         except BudgetExceeded as error:
             spent.append(error)
 

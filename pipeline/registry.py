@@ -1,4 +1,4 @@
-"""The directory is the registry: a plug-in is one file of its package, and its name is the file's."""
+"""The directory is the registry: a plug-in is one file of its folder, and its name is the file's."""
 
 import pkgutil
 from importlib import import_module
@@ -6,16 +6,27 @@ from typing import Any
 
 from pipeline.errors import UsageError
 
+FOLDERS = {
+    "branching": "pipeline.dataset.branching",
+    "distractors": "pipeline.distractors.kinds",
+    "gates": "pipeline.dataset.gates",
+    "readers": "pipeline.corpus.readers",
+    "retrievers": "pipeline.retrieval.engines",
+    "strategies": "pipeline.loop.strategies",
+    "views": "pipeline.dataset.views",
+}
+"""Every kind of plug-in, with the package that holds its files."""
 
-def names(package: str) -> list[str]:
-    """The plug-ins of `pipeline.<package>`; `base` is its contract and none of them."""
-    home = import_module(f"pipeline.{package}")
+
+def names(kind: str) -> list[str]:
+    """The plug-ins of that kind, sorted; `base` is their contract and none of them."""
+    home = import_module(FOLDERS[kind])
     modules = (module.name for module in pkgutil.iter_modules(home.__path__))
     return sorted(name for name in modules if name != "base")
 
 
-def load(package: str, name: str) -> Any:
+def load(kind: str, name: str) -> Any:
     """The module of that name. Raises UsageError, listing the known ones, for any other."""
-    if name not in names(package):
-        raise UsageError(f"no '{name}' among the {package}; known: {', '.join(names(package))}")
-    return import_module(f"pipeline.{package}.{name}")
+    if name not in names(kind):
+        raise UsageError(f"no '{name}' among the {kind}; known: {', '.join(names(kind))}")
+    return import_module(f"{FOLDERS[kind]}.{name}")

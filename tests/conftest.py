@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 
 from pipeline import corpus
 from pipeline.corpus import Corpus
-from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.retrieval.engines.lucene import LuceneRetriever
 
 # A clock says nothing of the code: on a busy machine any example is slow.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])

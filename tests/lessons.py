@@ -5,22 +5,22 @@ from typing import Literal
 
 import orjson
 
-from pipeline import assess
+from pipeline.agents import grading
 from pipeline.agents.tools import render
-from pipeline.encounters import encounters
+from pipeline.distractors.encounters import encounters
 from pipeline.types import (
     Call,
     Check,
     Distractor,
+    DistractorEval,
     Draft,
     Kind,
-    Lesson,
     Message,
-    Opposition,
     Passage,
     Record,
     Rollout,
     Stop,
+    TeacherRollout,
     ToolCall,
     Trajectory,
     Usage,
@@ -56,17 +56,17 @@ def played(question: str, searches: Searches, answer: str, sample: int = 0, thou
     return Rollout(sample=sample, trajectory=trajectory, answer=answer)
 
 
-def lesson(draft: Draft, w: World, searches: Searches, answer: str, sample: int = 0) -> Lesson:
+def lesson(draft: Draft, w: World, searches: Searches, answer: str, sample: int = 0) -> TeacherRollout:
     made, right = played(draft.question, searches, answer, sample), answer == draft.answer
     verdict = Verdict(
         sample=sample, right=right, supported=right, method="exact", steps=made.trajectory.steps,
-        calls=len(made.trajectory.calls), hit_step=None, found_at=assess.found(draft, made),
+        calls=len(made.trajectory.calls), hit_step=None, found_at=grading.found(draft, made),
     )  # fmt: skip
     met = encounters(draft, [lie(w)], made, correct=right)
-    return Lesson(rollout=made, verdict=verdict, f1=float(right), encounters=met, kept=right)
+    return TeacherRollout(rollout=made, verdict=verdict, f1=float(right), encounters=met, kept=right)
 
 
-def opposition(w: World, record: Record) -> Opposition:
+def opposition(w: World, record: Record) -> DistractorEval:
     """The lie, used; the same of another edition, rejected; and the same rollouts in both arms, but for one."""
     used = lie(w).model_copy(update={"checks": (Check(name="marked", passed=True),)})
     failed = used.model_copy(update={"mark": "1912", "checks": (Check(name="marked", passed=False, detail="why"),)})
@@ -74,7 +74,7 @@ def opposition(w: World, record: Record) -> Opposition:
     assert record.draft
     misled = played(record.draft.question, [("the crossing", [w.bridge, used.passage])], "1399", plain[0].sample)
     wrong = verdicts[0].model_copy(update={"right": False, "supported": False})
-    return Opposition(
+    return DistractorEval(
         distractors=(failed, used),
         unwritten=(Kind.FALSE_SHORTCUT,),
         plain=plain,

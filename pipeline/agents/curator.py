@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 
 import orjson
 
-from pipeline.agents.loop import Agent, Desk, carry_out, converse, identity
+from pipeline.agents.loop import Agent, AgentState, carry_out, converse, identity
 from pipeline.agents.parse import parse
-from pipeline.agents.site import Site
 from pipeline.agents.tools import EXPLORE, OPEN, SEARCH, ExploreArguments, shown
 from pipeline.config import AgentLimits
+from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline
 from pipeline.text import contains, words
@@ -25,14 +25,14 @@ _ASKED = AgentLimits(searches=0, turns=3)
 _TAKEN = AgentLimits(searches=1, turns=1)
 
 
-async def grow(seed: Seed, site: Site) -> Tree:
+async def grow(seed: Seed, context: RunContext) -> Tree:
     """The whole tree, its best paths chosen; a root alone where nothing could be reached."""
-    growth = _Growth(seed, site)
-    await growth.expand(0, site.config.tree.depth)
+    growth = _Growth(seed, context)
+    await growth.expand(0, context.config.tree.depth)
     tree = Tree(nodes=tuple(growth.nodes), refused=growth.refused, usage=growth.usage)
     # The deeper path first where two hold as much, then the earlier one.
     leaves = sorted(tree.leaves, key=lambda leaf: (-tree.score(leaf), -len(tree.path(leaf)), leaf))
-    return tree.model_copy(update={"paths": tuple(leaves[: site.config.tree.paths])})
+    return tree.model_copy(update={"paths": tuple(leaves[: context.config.tree.paths])})
 
 
 @dataclass
@@ -40,7 +40,7 @@ class _Growth:
     """A tree as it grows. `tried` maps an action's identity to how it is told to the model."""
 
     seed: Seed
-    site: Site
+    context: RunContext
     nodes: list[Node] = field(default_factory=list)
     passages: dict[str, Passage] = field(default_factory=dict)
     tried: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class _Growth:
             await self.expand(child, left - 1)
 
     def _children(self, parent: int, left: int) -> int:
-        settings = self.site.config.tree
+        settings = self.context.config.tree
         if not left:
             return 0
         drawn = random.Random(sha256(f"{self.seed.key}:branch:{parent}")).random()
@@ -72,7 +72,7 @@ class _Growth:
     async def _child(self, parent: int, left: int) -> int | None:
         """A new node, or none where the curator leaves or keeps reaching nothing new."""
         held = [self.passages[i] for i in Tree(nodes=tuple(self.nodes)).passages(parent)]
-        for _ in range(self.site.config.tree.tries):
+        for _ in range(self.context.config.tree.tries):
             asked = await self._asked(parent, left, held)
             if asked is None or asked.tool == "leave":
                 return None
@@ -96,53 +96,53 @@ class _Growth:
 
     async def _asked(self, parent: int, left: int, held: list[Passage]) -> ExploreArguments | None:
         """What the curator wants to do next; none where it cannot say so."""
-        messages = self.site.prompt(
+        messages = self.context.prompt(
             "curator/explore",
             passage=shown(self.seed.passage),
             path=steps(Tree(nodes=tuple(self.nodes)).path(parent), self.passages),
             left=left,
             tried=list(self.tried.values()),
         )
-        async with deadline(self.site.config.how.rollout_seconds):
-            trajectory = await converse(self._agent(), messages, sample=self.seed.draw, desk=_desk(held))
+        async with deadline(self.context.config.how.rollout_seconds):
+            trajectory = await converse(self._agent(), messages, sample=self.seed.draw, state=_desk(held))
         self.usage += trajectory.usage
         return parse(ExploreArguments, trajectory.final) if trajectory.final else None
 
     def _agent(self) -> Agent:
         return Agent(
-            llm=self.site.llm,
-            model=self.site.config.models.of("curator"),
+            llm=self.context.llm,
+            model=self.context.config.models.of("curator"),
             tools=(EXPLORE,),
             limits=_ASKED,
-            retriever=self.site.side(self.seed.side),
-            k=self.site.config.retrieval.k,
+            retriever=self.context.side(self.seed.side),
+            k=self.context.config.retrieval.k,
             accept=self._accept,
         )
 
-    def _accept(self, arguments: str, desk: Desk) -> None:
+    def _accept(self, arguments: str, state: AgentState) -> None:
         asked = parse(ExploreArguments, arguments)
         if asked.tool == "search" and not words(asked.argument):
             raise FormatError("The query holds no word.")
-        if asked.tool == "open" and asked.argument not in desk.passages:
+        if asked.tool == "open" and asked.argument not in state.passages:
             raise FormatError(f"The path holds no passage '{asked.argument[:40]}'.")
-        if asked.tool != "leave" and identity(asked.tool, asked.argument, desk) in self.tried:
+        if asked.tool != "leave" and identity(asked.tool, asked.argument, state) in self.tried:
             raise FormatError("This action was tried before; take another one.")
 
     async def _taken(self, asked: ExploreArguments, held: list[Passage]) -> tuple[Call, list[Passage]]:
-        desk = _desk(held)
+        state = _desk(held)
         arguments = {"query" if asked.tool == "search" else "passage_id": asked.argument}
         call = ToolCall(id="", name=asked.tool, arguments=orjson.dumps(arguments).decode())
-        await carry_out(replace(self._agent(), tools=(SEARCH, OPEN, EXPLORE), limits=_TAKEN), desk, call, 0)
-        by_id = {passage.id: passage for passage in desk.passages.values()}
-        return desk.calls[0], [by_id[i] for i in desk.calls[0].passage_ids]
+        await carry_out(replace(self._agent(), tools=(SEARCH, OPEN, EXPLORE), limits=_TAKEN), state, call, 0)
+        by_id = {passage.id: passage for passage in state.passages.values()}
+        return state.calls[0], [by_id[i] for i in state.calls[0].passage_ids]
 
     def _note(self, asked: ExploreArguments, held: list[Passage], outcome: str) -> None:
         told = {"tool": asked.tool, "argument": asked.argument, "outcome": outcome}
         self.tried[identity(asked.tool, asked.argument, _desk(held))] = told
 
 
-def _desk(held: Iterable[Passage]) -> Desk:
-    return Desk(passages={passage.shown_id: passage for passage in held})
+def _desk(held: Iterable[Passage]) -> AgentState:
+    return AgentState(passages={passage.shown_id: passage for passage in held})
 
 
 def new_titles(call: Call, found: Iterable[Passage], held: Iterable[Passage]) -> tuple[str, ...]:

@@ -6,10 +6,10 @@ model gives needs a second one, not by the generator's model where there is anot
 
 from typing import Literal
 
-from pipeline.agents.site import Site
 from pipeline.agents.structured import schema, structured
+from pipeline.config.models import ModelConfig
+from pipeline.context import RunContext
 from pipeline.llm.base import LLM
-from pipeline.llm.settings import ModelConfig
 from pipeline.prompts import load
 from pipeline.text import normalise
 from pipeline.types import AnswerType, Data, Draft, Message, Usage
@@ -25,7 +25,7 @@ class VerdictOutput(Data):
 VERDICT = schema("verdict", VerdictOutput)
 
 
-class Case(Data):
+class NearMiss(Data):
     """What a judge is told."""
 
     question: str
@@ -36,7 +36,7 @@ class Case(Data):
     response: str
 
 
-class Ruling(Data):
+class Grade(Data):
     right: bool
     method: Literal["exact", "judge", "split", "none"]
     """`split`: the judges were not of one mind, which is no "yes"."""
@@ -45,14 +45,14 @@ class Ruling(Data):
     """Of `usage`, the second judge."""
 
 
-async def rule(draft: Draft, response: str, site: Site, *, ask: bool = True) -> Ruling:
+async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool = True) -> Grade:
     """The ruling on one answer; without `ask` by exact match alone.
 
     Raises FormatError when a judge gives no readable verdict: that is no "wrong".
     """
     if not response:
-        return Ruling(right=False, method="none")
-    case = Case(
+        return Grade(right=False, method="none")
+    case = NearMiss(
         question=draft.question,
         answer=draft.answer,
         answer_aliases=draft.answer_aliases,
@@ -61,17 +61,17 @@ async def rule(draft: Draft, response: str, site: Site, *, ask: bool = True) -> 
         response=response,
     )
     if exact(case):
-        return Ruling(right=True, method="exact")
+        return Grade(right=True, method="exact")
     if not ask:
-        return Ruling(right=False, method="none")
-    return await judged(case, site.config.models.judges(), site.llm, site.boundary)
+        return Grade(right=False, method="none")
+    return await judged(case, context.config.models.judges(), context.llm, context.boundary)
 
 
-def exact(case: Case) -> bool:
+def exact(case: NearMiss) -> bool:
     return normalise(case.response) in {normalise(answer) for answer in (case.answer, *case.answer_aliases)}
 
 
-def asked(case: Case, boundary: str) -> tuple[Message, ...]:
+def asked(case: NearMiss, boundary: str) -> tuple[Message, ...]:
     """The judge's prompt."""
     return load("judge/verdict").render(
         boundary,
@@ -84,7 +84,7 @@ def asked(case: Case, boundary: str) -> tuple[Message, ...]:
     )
 
 
-async def judged(case: Case, judges: tuple[ModelConfig, ...], llm: LLM, boundary: str) -> Ruling:
+async def judged(case: NearMiss, judges: tuple[ModelConfig, ...], llm: LLM, boundary: str) -> Grade:
     """Each of the judges in turn, until one says no."""
     messages = asked(case, boundary)
     usage = second = Usage()
@@ -96,5 +96,5 @@ async def judged(case: Case, judges: tuple[ModelConfig, ...], llm: LLM, boundary
         usage += took
         second = took if place else second
         if not output.correct:
-            return Ruling(right=False, method="split" if place else "judge", usage=usage, second=second)
-    return Ruling(right=True, method="judge", usage=usage, second=second)
+            return Grade(right=False, method="split" if place else "judge", usage=usage, second=second)
+    return Grade(right=True, method="judge", usage=usage, second=second)

@@ -4,11 +4,11 @@ import asyncio
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipeline.agents.judge import Case, judged
+from pipeline.agents.judge import NearMiss, judged
+from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError
 from pipeline.folders import folder
 from pipeline.llm.base import LLM
-from pipeline.llm.settings import ModelConfig
 from pipeline.types import AnswerType, Data
 
 FILE = folder("corpora") / "near_misses.jsonl"
@@ -29,7 +29,7 @@ class _Row(Data):
 
 
 class Marked(NamedTuple):
-    case: Case
+    case: NearMiss
     right: bool
 
 
@@ -50,9 +50,9 @@ def near_misses() -> tuple[Marked, ...]:
     found = []
     for line in FILE.read_text(encoding="utf-8").splitlines():
         row = _Row.model_validate_json(line)
-        told = row.model_dump(include=set(Case.model_fields))
+        told = row.model_dump(include=set(NearMiss.model_fields))
         for right, responses in ((True, row.right), (False, row.wrong)):
-            found += [Marked(Case.model_validate({**told, "response": response}), right) for response in responses]
+            found += [Marked(NearMiss.model_validate({**told, "response": response}), right) for response in responses]
     return tuple(found)
 
 
@@ -60,12 +60,12 @@ async def score(judges: tuple[ModelConfig, ...], llm: LLM) -> Score:
     """Ask the judges about all of them, as a run would. Raises ProviderError."""
     marked = near_misses()
 
-    async def said(case: Case) -> tuple[bool, str] | None:
+    async def said(case: NearMiss) -> tuple[bool, str] | None:
         try:
-            ruling = await judged(case, judges, llm, _BOUNDARY)
+            graded = await judged(case, judges, llm, _BOUNDARY)
         except FormatError:
             return None
-        return ruling.right, ruling.method
+        return graded.right, graded.method
 
     answers = await asyncio.gather(*(said(case) for case, _ in marked))
     pairs = [(known, *answer) for (_, known), answer in zip(marked, answers, strict=True) if answer]

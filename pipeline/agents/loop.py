@@ -11,9 +11,9 @@ from typing import Any
 from pipeline.agents.parse import MOST_BYTES, parse
 from pipeline.agents.tools import OpenArguments, SearchArguments, render
 from pipeline.config import AgentLimits
+from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Finish, Request, Tool
-from pipeline.llm.settings import ModelConfig
 from pipeline.retrieval.base import Retriever
 from pipeline.text import words
 from pipeline.types import Call, Message, Passage, Stop, ToolCall, Trajectory, Usage
@@ -32,7 +32,7 @@ class Toolbox:
     limits: AgentLimits
     retriever: Retriever
     k: int
-    accept: Callable[[str, "Desk"], object]
+    accept: Callable[[str, "AgentState"], object]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Agent(Toolbox):
 
 
 @dataclass
-class Desk:
+class AgentState:
     """What one agent has done and read so far. `passages` goes by shown id: only what was shown can be opened."""
 
     passages: dict[str, Passage] = field(default_factory=dict)
@@ -56,39 +56,39 @@ class Desk:
     final: str = ""
 
 
-async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, desk: Desk) -> Trajectory:
-    """Run one agent to its end. `desk` may hold what it already knows, and `messages` the turns that it has had."""
-    desk.messages = list(messages)
+async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, state: AgentState) -> Trajectory:
+    """Run one agent to its end. `state` may hold what it already knows, and `messages` the turns that it has had."""
+    state.messages = list(messages)
     stop = Stop.MAX_TURNS
     for _ in range(agent.limits.turns - sum(message.role == "assistant" for message in messages)):
-        forced = len(desk.calls) >= agent.limits.searches
-        if not await _turn(agent, desk, sample=sample, forced=forced):
+        forced = len(state.calls) >= agent.limits.searches
+        if not await _turn(agent, state, sample=sample, forced=forced):
             stop = Stop.CONTEXT
             break
-        if desk.final:
+        if state.final:
             stop = Stop.SEARCH_BUDGET if forced and agent.limits.searches else Stop.ANSWERED
             break
-        if desk.errors_in_a_row >= agent.limits.format_errors:
+        if state.errors_in_a_row >= agent.limits.format_errors:
             stop = Stop.FORMAT_ERRORS
             break
-        if desk.usage.prompt_tokens + desk.usage.completion_tokens >= agent.limits.tokens:
+        if state.usage.prompt_tokens + state.usage.completion_tokens >= agent.limits.tokens:
             stop = Stop.MAX_TOKENS
             break
     return Trajectory(
-        messages=tuple(desk.messages),
-        calls=tuple(desk.calls),
+        messages=tuple(state.messages),
+        calls=tuple(state.calls),
         stop=stop,
-        final=desk.final,
-        format_errors=desk.errors,
-        usage=desk.usage,
+        final=state.final,
+        format_errors=state.errors,
+        usage=state.usage,
     )
 
 
-async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> bool:
+async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -> bool:
     """One completion and the tool messages that answer it; False where the conversation has outgrown the model."""
     request = Request(
         model=agent.model.model,
-        messages=tuple(desk.messages),
+        messages=tuple(state.messages),
         tools=agent.tools,
         tool_choice=agent.tools[-1].name if forced else "auto",
         parallel_calls=agent.limits.calls_per_turn > 1,
@@ -96,27 +96,27 @@ async def _turn(agent: Agent, desk: Desk, *, sample: int, forced: bool) -> bool:
         sample=sample,
     )
     completion = await agent.llm.complete(request)
-    desk.usage += completion.usage
+    state.usage += completion.usage
     if completion.finish is Finish.CONTEXT:
         return False
-    calls = _numbered(completion.message.tool_calls[: MOST_CALLS * agent.limits.calls_per_turn], desk)
-    desk.messages.append(_kept(completion.message, calls))
+    calls = _numbered(completion.message.tool_calls[: MOST_CALLS * agent.limits.calls_per_turn], state)
+    state.messages.append(_kept(completion.message, calls))
     if not calls:
         why = "was cut off at the token limit" if completion.finish is Finish.LENGTH else "called no tool"
         names = ", ".join(tool.name for tool in agent.tools)
-        _error(desk, Message(role="user", content=f"Your last message {why}. Call one of: {names}."))
+        _error(state, Message(role="user", content=f"Your last message {why}. Call one of: {names}."))
     for place, call in enumerate(calls):
-        content, good = await carry_out(agent, desk, call, place)
-        if desk.final:
+        content, good = await carry_out(agent, state, call, place)
+        if state.final:
             return True
         message = Message(role="tool", content=content, tool_call_id=call.id, name=call.name)
         if good:
-            desk.errors_in_a_row = 0
+            state.errors_in_a_row = 0
         most = agent.limits.calls_per_turn
         if good or (place > most and place % most):  # as many as a turn may have are one error
-            desk.messages.append(message)
+            state.messages.append(message)
         else:
-            _error(desk, message)
+            _error(state, message)
     return True
 
 
@@ -128,20 +128,20 @@ def _kept(message: Message, calls: tuple[ToolCall, ...]) -> Message:
     return message.model_copy(update={**said, "tool_calls": short})
 
 
-def _numbered(calls: tuple[ToolCall, ...], desk: Desk) -> tuple[ToolCall, ...]:
+def _numbered(calls: tuple[ToolCall, ...], state: AgentState) -> tuple[ToolCall, ...]:
     """The calls with ids of our own: some servers repeat theirs or draw them at random, and Mistral's templates want
     nine letters and digits."""
-    made = sum(len(message.tool_calls) for message in desk.messages)
+    made = sum(len(message.tool_calls) for message in state.messages)
     return tuple(call.model_copy(update={"id": f"call{made + n:05d}"}) for n, call in enumerate(calls))
 
 
-def _error(desk: Desk, message: Message) -> None:
-    desk.errors += 1
-    desk.errors_in_a_row += 1
-    desk.messages.append(message)
+def _error(state: AgentState, message: Message) -> None:
+    state.errors += 1
+    state.errors_in_a_row += 1
+    state.messages.append(message)
 
 
-async def carry_out(box: Toolbox, desk: Desk, call: ToolCall, place: int) -> tuple[str, bool]:
+async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, place: int) -> tuple[str, bool]:
     """The observation of one tool call, and whether the call was well formed. `place` counts from 0 within a turn."""
     last = box.tools[-1].name
     try:
@@ -150,17 +150,17 @@ async def carry_out(box: Toolbox, desk: Desk, call: ToolCall, place: int) -> tup
         if call.name not in {tool.name for tool in box.tools}:
             raise FormatError(f"There is no tool '{call.name[:40]}'.")
         if call.name == last:
-            box.accept(call.arguments, desk)
-            desk.final = call.arguments
+            box.accept(call.arguments, state)
+            state.final = call.arguments
             return "", True
-        if len(desk.calls) >= box.limits.searches:
+        if len(state.calls) >= box.limits.searches:
             return f"The search budget is used up. Call `{last}` now.", True
-        return await _look(box, desk, call), True
+        return await _look(box, state, call), True
     except FormatError as error:
         return f"Error: {error}", False
 
 
-async def _look(box: Toolbox, desk: Desk, call: ToolCall) -> str:
+async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
     """Carry out a search or open and note it."""
     if call.name == "search":
         argument = parse(SearchArguments, call.arguments).query.strip()
@@ -169,15 +169,15 @@ async def _look(box: Toolbox, desk: Desk, call: ToolCall) -> str:
         passages = [hit.passage for hit in await box.retriever.search(argument, box.k)]
     else:
         argument = parse(OpenArguments, call.arguments).passage_id.strip()
-        if argument not in desk.passages:
+        if argument not in state.passages:
             raise FormatError(f"No search has returned a passage '{argument[:40]}'.")
-        passages = _window(await box.retriever.document(desk.passages[argument].document_id), desk.passages[argument])
-    same = identity(call.name, argument, desk)
-    repeat = any(identity(earlier.tool, earlier.argument, desk) == same for earlier in desk.calls)
-    desk.passages |= {passage.shown_id: passage for passage in passages}
+        passages = _window(await box.retriever.document(state.passages[argument].document_id), state.passages[argument])
+    same = identity(call.name, argument, state)
+    repeat = any(identity(earlier.tool, earlier.argument, state) == same for earlier in state.calls)
+    state.passages |= {passage.shown_id: passage for passage in passages}
     ids = tuple(passage.id for passage in passages)
     made: dict[str, Any] = {"tool": call.name, "argument": argument, "passage_ids": ids, "repeat": repeat}
-    desk.calls.append(Call(id=call.id, **made))
+    state.calls.append(Call(id=call.id, **made))
     return render(passages)
 
 
@@ -188,6 +188,6 @@ def _window(passages: list[Passage], opened: Passage) -> list[Passage]:
     return passages[start : start + OPENED]
 
 
-def identity(tool: str, argument: str, desk: Desk) -> tuple[str, str]:
+def identity(tool: str, argument: str, state: AgentState) -> tuple[str, str]:
     """What makes two calls the same: the words of a query, the document of an opened passage."""
-    return tool, " ".join(words(argument)) if tool == "search" else desk.passages[argument].document_id
+    return tool, " ".join(words(argument)) if tool == "search" else state.passages[argument].document_id

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from pipeline.agents.site import Site
 from pipeline.agents.structured import structured
 from pipeline.agents.tools import shown
+from pipeline.context import RunContext
 from pipeline.types import Data, Message, Passage, Usage
 
 READ, TRACE, WEIGH = "read", "trace", "weigh"
@@ -42,45 +42,47 @@ class Reading(Data):
     usage: Usage = Usage()
 
 
-async def oracle(question: str, passages: Sequence[Passage], site: Site, sample: int = 0) -> Reading:
+async def oracle(question: str, passages: Sequence[Passage], context: RunContext, sample: int = 0) -> Reading:
     """Answer from exactly these passages.
 
     This and the others here ask the model that plays `reader`, and raise FormatError where it says nothing readable.
     """
-    messages = site.prompt("oracle/read", question=question, passages=list(map(shown, passages)))
-    return await _answer(messages, site, "reader", sample)
+    messages = context.prompt("oracle/read", question=question, passages=list(map(shown, passages)))
+    return await _answer(messages, context, "reader", sample)
 
 
-async def trace(parts: Sequence[tuple[str, Passage]], site: Site) -> tuple[list[str], str, Usage]:
+async def trace(parts: Sequence[tuple[str, Passage]], context: RunContext) -> tuple[list[str], str, Usage]:
     """Each question answered from its own passage alone, all in one call; and who read.
 
     An answer that is missing counts as none. Raises FormatError where the reader says nothing readable.
     """
     asked = [{"question": question, "passage": shown(passage)} for question, passage in parts]
-    model = site.config.models.of("reader")
-    output, usage = await structured(site.llm, model, site.prompt("oracle/trace", parts=asked), TRACE, TraceOutput)
+    model = context.config.models.of("reader")
+    output, usage = await structured(
+        context.llm, model, context.prompt("oracle/trace", parts=asked), TRACE, TraceOutput
+    )
     return [answer.strip() for answer in (*output.answers, *[""] * len(parts))][: len(parts)], model.model, usage
 
 
-async def skim(question: str, passages: Sequence[Passage], site: Site, sample: int = 0) -> Reading:
+async def skim(question: str, passages: Sequence[Passage], context: RunContext, sample: int = 0) -> Reading:
     """Answer from what one search found, guessing where that is not enough: naive retrieval-augmented generation."""
-    messages = site.prompt("naive/skim", question=question, passages=list(map(shown, passages)))
-    return await _answer(messages, site, "reader", sample)
+    messages = context.prompt("naive/skim", question=question, passages=list(map(shown, passages)))
+    return await _answer(messages, context, "reader", sample)
 
 
-async def recall(question: str, site: Site, role: str, sample: int = 0) -> Reading:
+async def recall(question: str, context: RunContext, role: str, sample: int = 0) -> Reading:
     """Answer from prior knowledge alone; `role` is `reader` or `policy`, the model to be trained."""
-    return await _answer(site.prompt("closed_book/recall", question=question), site, role, sample)
+    return await _answer(context.prompt("closed_book/recall", question=question), context, role, sample)
 
 
-async def weigh(question: str, answer: str, passages: Sequence[Passage], site: Site) -> tuple[bool, Usage]:
+async def weigh(question: str, answer: str, passages: Sequence[Passage], context: RunContext) -> tuple[bool, Usage]:
     """Do the passages state of this answer all that the question asks for? The known answer is not told."""
-    messages = site.prompt("rival/weigh", question=question, answer=answer, passages=list(map(shown, passages)))
-    output, usage = await structured(site.llm, site.config.models.of("reader"), messages, WEIGH, WeighOutput)
+    messages = context.prompt("rival/weigh", question=question, answer=answer, passages=list(map(shown, passages)))
+    output, usage = await structured(context.llm, context.config.models.of("reader"), messages, WEIGH, WeighOutput)
     return output.fits, usage
 
 
-async def _answer(messages: tuple[Message, ...], site: Site, role: str, sample: int) -> Reading:
-    model = site.config.models.of(role)
-    output, usage = await structured(site.llm, model, messages, READ, ReadOutput, sample=sample)
+async def _answer(messages: tuple[Message, ...], context: RunContext, role: str, sample: int) -> Reading:
+    model = context.config.models.of(role)
+    output, usage = await structured(context.llm, model, messages, READ, ReadOutput, sample=sample)
     return Reading(answer=output.answer.strip(), model=model.model, usage=usage)

@@ -4,25 +4,25 @@ Field trouble is nearly always of these kinds: calls that the server does not pa
 reasoning, structured output that it ignores, a context that is too short.
 """
 
-from pipeline.agents.judge import VERDICT, Case, VerdictOutput, asked
+from pipeline.agents.judge import VERDICT, NearMiss, VerdictOutput, asked
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, OpenArguments, SearchArguments
+from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request
-from pipeline.llm.settings import ModelConfig
 from pipeline.types import AnswerType, Data, Message, ToolCall
 
 _SYSTEM = "You answer questions by searching a small corpus. Call `search` first, then `answer` with a short answer."
 _QUESTION = "In which year was the lighthouse of Ostrava Point first lit?"
 _FOUND = "Doc 1 [p0123456789ab] Ostrava Point\nThe lighthouse of Ostrava Point was first lit in 1874 by Ada Brannick."
-_CASE = Case(question=_QUESTION, answer="1874", answer_type=AnswerType.NUMBER, response="in 1874")
+_CASE = NearMiss(question=_QUESTION, answer="1874", answer_type=AnswerType.NUMBER, response="in 1874")
 _BOUNDARY = "0123456789abcdef"
 _SHAPES: dict[str, type[Data]] = {"search": SearchArguments, "open": OpenArguments, "answer": AnswerArguments}
 _TURNS = 3
 _BIG = "a bigger model, or the server's tool parser for it (vLLM: --enable-auto-tool-choice --tool-call-parser ...)"
 
 
-class Finding(Data):
+class ProbeFinding(Data):
     """One thing that was tried."""
 
     name: str
@@ -31,23 +31,26 @@ class Finding(Data):
     remedy: str = ""
 
 
-async def probe(model: ModelConfig, llm: LLM) -> list[Finding]:
+async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
     """At most five calls. What the endpoint refuses for good ends it; nothing is raised but for bugs."""
-    findings: list[Finding] = []
+    findings: list[ProbeFinding] = []
     thought = False
     for name, tried in (("tool calls", _tools), ("structured output", _structured)):
         try:
             finding, completions = await tried(model, llm)
         except ProviderError as error:
             line = str(error)
-            return [*findings, Finding(name=name, ok=False, detail=line, remedy="put right what the message names")]
+            return [
+                *findings,
+                ProbeFinding(name=name, ok=False, detail=line, remedy="put right what the message names"),
+            ]
         findings.append(finding)
         thought = thought or any(completion.message.reasoning for completion in completions)
     told = "told apart from what it says, and not sent back" if thought else "none, or told within the answer"
-    return [*findings, Finding(name="reasoning", ok=True, detail=told)]
+    return [*findings, ProbeFinding(name="reasoning", ok=True, detail=told)]
 
 
-async def _tools(model: ModelConfig, llm: LLM) -> tuple[Finding, list[Completion]]:
+async def _tools(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, list[Completion]]:
     """Search, read, answer: with a turn that is forced in the end."""
     messages = [Message(role="system", content=_SYSTEM), Message(role="user", content=_QUESTION)]
     made: list[Completion] = []
@@ -64,7 +67,7 @@ async def _tools(model: ModelConfig, llm: LLM) -> tuple[Finding, list[Completion
         problem = _problem(completion)
         if problem:
             detail = f"turn {turn + 1}: {problem}"
-            return Finding(name="tool calls", ok=False, detail=detail, remedy=f"try {_BIG}"), made
+            return ProbeFinding(name="tool calls", ok=False, detail=detail, remedy=f"try {_BIG}"), made
         call = completion.message.tool_calls[0].model_copy(update={"id": f"call{turn:05d}"})
         called.append(call.name)
         if call.name == "answer":
@@ -76,7 +79,7 @@ async def _tools(model: ModelConfig, llm: LLM) -> tuple[Finding, list[Completion
     cached = sum(completion.usage.cached_tokens for completion in made)
     detail = f"{' → '.join(called)}, {right}; {cached} of {tokens} prompt tokens were cached"
     remedy = "" if said else f"it never answered, though told to; try {_BIG}"
-    return Finding(name="tool calls", ok=bool(said), detail=detail, remedy=remedy), made
+    return ProbeFinding(name="tool calls", ok=bool(said), detail=detail, remedy=remedy), made
 
 
 def _observed(completion: Completion, call: ToolCall) -> list[Message]:
@@ -103,7 +106,7 @@ def _problem(completion: Completion) -> str:
     return ""
 
 
-async def _structured(model: ModelConfig, llm: LLM) -> tuple[Finding, list[Completion]]:
+async def _structured(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, list[Completion]]:
     """As a judge of a run is asked: the embedded model, behind `digsite serve-model`, reads nothing else."""
     request = Request(model=model.model, messages=asked(_CASE, _BOUNDARY), output=VERDICT, sampling=model.sampling)
     completion = await llm.complete(request)
@@ -112,6 +115,6 @@ async def _structured(model: ModelConfig, llm: LLM) -> tuple[Finding, list[Compl
     except FormatError as error:
         remedy = "name another model for [models.judge], or a server that honours response_format"
         detail = f"what it answered does not fit the schema ({error})"
-        return Finding(name="structured output", ok=False, detail=detail, remedy=remedy), [completion]
+        return ProbeFinding(name="structured output", ok=False, detail=detail, remedy=remedy), [completion]
     detail = "fits the schema" + ("" if said.correct else ", though the verdict on an easy case is wrong")
-    return Finding(name="structured output", ok=True, detail=detail), [completion]
+    return ProbeFinding(name="structured output", ok=True, detail=detail), [completion]

@@ -7,7 +7,7 @@ same sample gets from there to the same end, and the answers of a model that wer
 from dataclasses import replace
 from itertools import dropwhile
 
-from pipeline.agents.loop import Agent, Desk
+from pipeline.agents.loop import Agent, AgentState
 from pipeline.agents.solver import rollout
 from pipeline.errors import RetrievalError
 from pipeline.llm.base import LLM, Completion, Finish, Request
@@ -23,31 +23,31 @@ async def branch(
     The limits of turns and searches count those of the prefix too; usage, and the limit of tokens, the new turns alone.
     Raises RetrievalError where the index does not hold what the prefix was shown.
     """
-    desk = await desk_at(source, prefix, agent.retriever)
+    state = await desk_at(source, prefix, agent.retriever)
     if action is not None:
         agent = replace(agent, llm=_Opening(action, agent.llm))
-    return await rollout(agent, source.messages[:prefix], sample, desk)
+    return await rollout(agent, source.messages[:prefix], sample, state)
 
 
-async def desk_at(source: Trajectory, prefix: int, retriever: Retriever) -> Desk:
+async def desk_at(source: Trajectory, prefix: int, retriever: Retriever) -> AgentState:
     """The desk of the agent as it was after the first `prefix` messages."""
     kept = source.messages[:prefix]
     answered = {message.tool_call_id for message in kept if message.role == "tool"}
-    desk = Desk(calls=[call for call in source.calls if call.id in answered])
-    for passage_id in dict.fromkeys(i for call in desk.calls for i in call.passage_ids):
+    state = AgentState(calls=[call for call in source.calls if call.id in answered])
+    for passage_id in dict.fromkeys(i for call in state.calls for i in call.passage_ids):
         passage = await retriever.get(passage_id)
         if passage is None:
             raise RetrievalError(f"the index holds no passage '{passage_id}', which the rollout was shown")
-        desk.passages[passage.shown_id] = passage
-    carried_out = {call.id for call in desk.calls}
+        state.passages[passage.shown_id] = passage
+    carried_out = {call.id for call in state.calls}
     for message in dropwhile(lambda message: message.role != "assistant", kept):
         refused = message.role == "tool" and message.tool_call_id not in carried_out
         if message.role == "user" or (refused and message.content.startswith("Error: ")):
-            desk.errors += 1
-            desk.errors_in_a_row += 1
+            state.errors += 1
+            state.errors_in_a_row += 1
         elif message.role == "tool":
-            desk.errors_in_a_row = 0
-    return desk
+            state.errors_in_a_row = 0
+    return state
 
 
 class _Opening:

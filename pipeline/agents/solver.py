@@ -1,7 +1,7 @@
 """The solver: sees the bare question and the tools, as a trained model will."""
 
 from pipeline import prompts
-from pipeline.agents.loop import Agent, Desk, converse
+from pipeline.agents.loop import Agent, AgentState, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import RunConfig
@@ -18,7 +18,7 @@ def solver(config: RunConfig, llm: LLM, retriever: Retriever) -> Agent:
         limits=config.solver,
         retriever=retriever,
         k=config.retrieval.k,
-        accept=lambda arguments, desk: parse(AnswerArguments, arguments),
+        accept=lambda arguments, state: parse(AnswerArguments, arguments),
     )
 
 
@@ -26,11 +26,11 @@ async def attempt(agent: Agent, question: str, sample: int) -> Rollout:
     """One rollout. `sample` sets its chance; an agent that ends without an answer gives an empty one."""
     # The question goes in bare, without a fence: this conversation is what a model is trained on.
     messages = prompts.load("solver/answer").render("", question=question)
-    return await rollout(agent, messages, sample, Desk())
+    return await rollout(agent, messages, sample, AgentState())
 
 
-async def rollout(agent: Agent, messages: tuple[Message, ...], sample: int, desk: Desk) -> Rollout:
+async def rollout(agent: Agent, messages: tuple[Message, ...], sample: int, state: AgentState) -> Rollout:
     """The conversation to its end, from any of its states, and the answer that it ended in."""
-    trajectory = await converse(agent, messages, sample=sample, desk=desk)
+    trajectory = await converse(agent, messages, sample=sample, state=state)
     answer = parse(AnswerArguments, trajectory.final).answer.strip() if trajectory.final else ""
     return Rollout(sample=sample, trajectory=trajectory, answer=answer)

@@ -4,9 +4,9 @@ from functools import cache
 from typing import TypeVar
 
 from pipeline.agents.parse import parse, schema_of
+from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Request, Schema
-from pipeline.llm.settings import ModelConfig
 from pipeline.types import Data, Message, Usage
 
 TRIES = 3

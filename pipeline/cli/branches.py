@@ -21,8 +21,8 @@ def branch(
     run: options.Run, method: Method, calls: Calls = 200, out: options.Out = None, json: options.Json = False
 ) -> None:
     """Take rollouts of accepted pairs up again at their states, and write the data set anew with what came of it."""
-    from pipeline.branching import base
     from pipeline.cli import publish
+    from pipeline.dataset.branching import base
     from pipeline.run import Run, prepare
     from pipeline.run.branches import Campaign
 
@@ -30,8 +30,8 @@ def branch(
     folder, config = reopened(run, out)
     publish.whole(folder)
     prepare.reach(config)
-    corpus, site = ground(folder, config)
-    with Run(config, corpus, folder=folder) as opened, Campaign(method, site, folder) as campaign:
+    corpus, context = ground(folder, config)
+    with Run(config, corpus, folder=folder) as opened, Campaign(method, context, folder) as campaign:
         if not json:
             tell.say(f"asking about the states of {opened.result().accepted} accepted pairs, {calls} calls at most")
         done = asyncio.run(campaign.run(opened.kept(), calls, _told))

@@ -14,9 +14,9 @@ def complete(run: options.Run, out: options.Out = None, json: options.Json = Fal
 
     folder, config = reopened(run, out)
     prepare.check(config)
-    corpus, site = ground(folder, config)
+    corpus, context = ground(folder, config)
     with Run(config, corpus, folder=folder) as opened:
-        found = asyncio.run(completed(opened.kept(), site, folder, lambda ended: tell.say(f"{ended} pairs")))
+        found = asyncio.run(completed(opened.kept(), context, folder, lambda ended: tell.say(f"{ended} pairs")))
         if found.pairs:
             publish.again(folder, config)
             publish.report(folder, config)

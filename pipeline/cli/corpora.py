@@ -44,10 +44,10 @@ def corpus_list(json: options.Json = False) -> None:
 
 
 @corpus.command("stats")
-@options.settled(options.Fields, options.Provenance)
+@options.settled(options.FieldOptions, options.Provenance)
 def corpus_stats(settings: RunConfig, json: options.Json = False) -> None:
     """What was read of a corpus, and what was left out and why."""
-    from pipeline.readers.base import skipped_in_words
+    from pipeline.corpus.readers.base import skipped_in_words
     from pipeline.run import prepare
 
     loaded = prepare.corpus(settings)
@@ -69,7 +69,7 @@ def _provenance(manifest: "Manifest") -> dict[str, str]:
 
 
 @corpus.command("passages")
-@options.settled(options.Fields)
+@options.settled(options.FieldOptions)
 def corpus_passages(settings: RunConfig) -> None:
     """The passages on stdout, a JSON line each, as Search-R1 and others build an index of: id, contents."""
     from pipeline.retrieval.passages import search_r1
@@ -83,7 +83,7 @@ class _Searched:
     out: options.Out
 
 
-@options.settled(_Searched, options.Fields)
+@options.settled(_Searched, options.FieldOptions)
 def search(settings: RunConfig, query: Query, k: K = 5, json: options.Json = False) -> None:
     """The passages that a solver would see for QUERY."""
     hits = asyncio.run(_found(settings, query, k))
@@ -112,18 +112,18 @@ class _Measured:
     out: options.Out
 
 
-@options.settled(_Measured, options.Models, options.Fields)
+@options.settled(_Measured, options.ModelOptions, options.FieldOptions)
 def measure(settings: RunConfig, file: Questions, limit: Limit = None, json: options.Json = False) -> None:
     """How good the solver is on questions with known answers: the check of what difficulty is measured with."""
-    from pipeline import measure as measuring
-    from pipeline.report.figures import percent, short
+    from pipeline.dataset.figures import percent, short
+    from pipeline.run import measure as measuring
     from pipeline.run import prepare
 
     questions = measuring.read(file)[:limit]
     prepare.reach(settings)
-    site = prepare.site(settings, prepare.corpus(settings))
+    context = prepare.context(settings, prepare.corpus(settings))
     tell.say(f"{len(questions)} questions, {settings.loop.rollouts} rollouts each; this may take minutes")
-    found = asyncio.run(measuring.measure(questions, site.llm, site.retriever, settings))
+    found = asyncio.run(measuring.measure(questions, context.llm, context.retriever, settings))
     if json:
         tell.json(found.model_dump(mode="json"))
         return
@@ -148,7 +148,7 @@ def doctor(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> int:
     """What is missing on this machine, or what a model can do (--model, --config). Exit 1 where something is amiss."""
-    from pipeline import doctor as doctors
+    from pipeline.run import doctor as doctors
 
     if model or base_url or config or sets:
         settings = options.settings({"model": model, "base_url": base_url}, file=config, sets=sets)

@@ -9,7 +9,7 @@ import typer
 
 from pipeline.cli import options, pages, tell
 from pipeline.cli.locate import reopened, spelled
-from pipeline.cli.progress import Progress, Tally
+from pipeline.cli.progress import Progress, ProgressCounts
 from pipeline.config import How, RunConfig
 from pipeline.types import Status
 
@@ -28,7 +28,9 @@ class _Asked:
     against: options.Against
 
 
-@options.settled(_Asked, options.What, options.Models, options.Fields, options.Provenance, options.How)
+@options.settled(
+    _Asked, options.WhatOptions, options.ModelOptions, options.FieldOptions, options.Provenance, options.HowOptions
+)
 def generate(ctx: typer.Context, settings: RunConfig, no_flow: NoFlow = False, json: options.Json = False) -> int:
     """Make pairs out of CORPUS until so many are accepted. The same command again goes on where it stopped."""
     return _run(settings, None, way=None if no_flow else ctx.obj, json=json)
@@ -49,16 +51,16 @@ def resume(
     return _run(config, folder, way=None if no_flow else ctx.obj, json=json)
 
 
-@options.settled(options.What, options.Models, options.Fields, options.Provenance, pairs=PREVIEWED)
+@options.settled(options.WhatOptions, options.ModelOptions, options.FieldOptions, options.Provenance, pairs=PREVIEWED)
 def preview(settings: RunConfig, json: options.Json = False) -> int:
     """Print three pairs of CORPUS with all their traces, and what a run will take, without starting one."""
     from pipeline.cli.trial import trial
-    from pipeline.report.forecast import forecast
     from pipeline.run import prepare
+    from pipeline.view.forecast import forecast
 
     prepare.check(settings)
     prepare.reach(settings)
-    with Progress(Tally(pairs=PREVIEWED, seeds=None)) as progress:
+    with Progress(ProgressCounts(pairs=PREVIEWED, seeds=None)) as progress:
         tried = trial(settings, progress)
     found = [record for record in tried if record.status is Status.ACCEPTED][:PREVIEWED]
     if json:
@@ -83,7 +85,7 @@ def _run(config: RunConfig, folder: Path | None, *, way: options.Way | None, jso
 
     prepare.check(config)
     prepare.reach(config)
-    with Progress(Tally(pairs=config.how.pairs, seeds=config.how.seeds)) as progress:
+    with Progress(ProgressCounts(pairs=config.how.pairs, seeds=config.how.seeds)) as progress:
         job = Job(config, progress, folder)
         result: RunResult = way.through(job, debug=way.debug) if way and way.through else asyncio.run(straight(job))
     if json:

@@ -8,7 +8,7 @@ from pipeline.config import How, RunConfig
 from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipeline.agents.site import Site
+    from pipeline.context import RunContext
     from pipeline.corpus import Corpus
 
 
@@ -46,17 +46,17 @@ def reopened(name: str, out: Path | None) -> tuple[Path, RunConfig]:
     return folder, config.model_copy(update={"how": config.how.model_copy(update={"out": folder.parents[1]})})
 
 
-def ground(folder: Path, config: RunConfig) -> "tuple[Corpus, Site]":
+def ground(folder: Path, config: RunConfig) -> "tuple[Corpus, RunContext]":
     """The corpus of a run that is there, and all that its episodes need. Raises UsageError where its engine is not."""
     from pipeline.run import prepare
     from pipeline.store.lock import refuse_second
 
     refuse_second(folder)
     corpus = prepare.corpus(config)
-    site = prepare.site(config, corpus)
-    if site.config != config:
+    context = prepare.context(config, corpus)
+    if context.config != config:
         raise UsageError(f"{folder} was made with {config.retrieval.retriever}, which is not here: see digsite doctor")
-    return corpus, site
+    return corpus, context
 
 
 def runs(out: Path) -> list[Path]:

@@ -11,8 +11,8 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 import typer
 
 from pipeline.config import RunConfig, build
+from pipeline.config.models import PROVIDERS
 from pipeline.errors import UsageError
-from pipeline.llm.settings import PROVIDERS
 
 Through: TypeAlias = Callable[..., Any]
 """Runs a `stages.Job` and returns its `RunResult`; `debug` says whether it may be talkative."""
@@ -64,8 +64,8 @@ Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="A known name, or 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or wiki/latest, wiki, latest, its digest.")]
 
 
-class What:
-    """What a run makes, beside `Models` and `Fields`."""
+class WhatOptions:
+    """What a run makes, beside `ModelOptions` and `FieldOptions`."""
 
     steps: Annotated[
         str | None, typer.Option(metavar="S|A-B", help="Target: searches that a pair needs at least.  [2-4]")
@@ -80,7 +80,7 @@ class What:
     ]
 
 
-class Models:
+class ModelOptions:
     """By which models, and all that has no option of its own."""
 
     model: Annotated[
@@ -96,7 +96,7 @@ class Models:
     sets: Sets
 
 
-class Fields:
+class FieldOptions:
     """How a corpus that is a path calls its parts."""
 
     text_field: TextField
@@ -112,7 +112,7 @@ class Provenance:
     attribution: Attribution
 
 
-class How:
+class HowOptions:
     """Where a run is kept, and what may end it."""
 
     out: Out

@@ -22,8 +22,8 @@ def review(
     run: options.Run, read: Read = None, items: Items = 100, out: options.Out = None, json: options.Json = False
 ) -> None:
     """Write a sheet of accepted pairs for people to mark (review.csv), or take a marked one in."""
-    from pipeline import review as reviews
     from pipeline.cli import publish
+    from pipeline.dataset import review as reviews
     from pipeline.run import read as run_file
     from pipeline.store.files import atomic_write, write_json
 
@@ -66,7 +66,7 @@ def push(
     json: options.Json = False,
 ) -> None:
     """Send a run's data set to the Hugging Face Hub in one commit; private unless you say otherwise."""
-    from pipeline import hub
+    from pipeline.dataset import push as hub
     from pipeline.run import read as run_file
 
     folder = run_folder(run, out)

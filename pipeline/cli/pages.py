@@ -8,11 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.cli.tell import table, words
-from pipeline.process import Process, process
+from pipeline.dataset.process import Process, process
 from pipeline.types import Draft, Record, Rollout, Round, Status, Trajectory, Verdict
 
 if TYPE_CHECKING:
-    from pipeline.report.forecast import Forecast
+    from pipeline.view.forecast import Forecast
 
 _COLOUR = {Status.ACCEPTED: "green", Status.REJECTED: "yellow", Status.FAILED: "red"}
 

@@ -10,13 +10,13 @@ import typer
 
 from pipeline.cli import options, pages, tell
 from pipeline.cli.generate import SHORT
-from pipeline.cli.progress import Progress, Tally
+from pipeline.cli.progress import Progress, ProgressCounts
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded
 
 if TYPE_CHECKING:
-    from pipeline.report.figures import Figures
-    from pipeline.report.forecast import Forecast
+    from pipeline.dataset.figures import Figures
+    from pipeline.view.forecast import Forecast
 
 PILOT_PAIRS, FORECAST_PAIRS = 50, 1000
 Wanted = Annotated[int, typer.Option("--for", min=1, help="Pairs that the forecast is for.")]
@@ -26,7 +26,9 @@ class _Asked:
     pairs: Annotated[int, typer.Option(min=1, help="Accepted pairs to try it on.")] = PILOT_PAIRS
 
 
-@options.settled(_Asked, options.What, options.Models, options.Fields, options.Provenance, options.How)
+@options.settled(
+    _Asked, options.WhatOptions, options.ModelOptions, options.FieldOptions, options.Provenance, options.HowOptions
+)
 def pilot(settings: RunConfig, wanted: Wanted = FORECAST_PAIRS, json: options.Json = False) -> int:
     """Make a few pairs of CORPUS and tell what many would take. 'generate' with the same settings goes on from them."""
     from pipeline.cli.stages import Job, straight
@@ -34,7 +36,7 @@ def pilot(settings: RunConfig, wanted: Wanted = FORECAST_PAIRS, json: options.Js
 
     prepare.check(settings)
     prepare.reach(settings)
-    with Progress(Tally(pairs=settings.how.pairs, seeds=None)) as progress:
+    with Progress(ProgressCounts(pairs=settings.how.pairs, seeds=None)) as progress:
         job = Job(settings, progress)
         try:
             exhausted = asyncio.run(straight(job)).exhausted
@@ -47,10 +49,10 @@ def pilot(settings: RunConfig, wanted: Wanted = FORECAST_PAIRS, json: options.Js
 
 def _told(folder: Path, config: RunConfig, wanted: int, *, json: bool) -> None:
     from pipeline.cli import publish
-    from pipeline.report import money
-    from pipeline.report.figures import Share
-    from pipeline.report.forecast import forecast
-    from pipeline.report.tally import tally
+    from pipeline.dataset import money
+    from pipeline.dataset.figures import Share
+    from pipeline.dataset.tally import tally
+    from pipeline.view.forecast import forecast
 
     records = list(publish.records(folder, config))
     figures = tally(records).figures(publish.outside(folder))
@@ -68,7 +70,7 @@ def _told(folder: Path, config: RunConfig, wanted: int, *, json: bool) -> None:
 
 
 def _tree(folder: Path, config: RunConfig, figures: "Figures", expected: "Forecast") -> dict[str, Any]:
-    from pipeline.report import money
+    from pipeline.dataset import money
 
     return {
         "run": str(folder),

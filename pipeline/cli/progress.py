@@ -20,7 +20,7 @@ from pipeline.cli.tell import Screen, table, words
 from pipeline.types import Record, Seed, Status
 
 if TYPE_CHECKING:
-    from pipeline.gates import Drop
+    from pipeline.dataset.gates import Drop
     from pipeline.run import Attempt, Run
     from pipeline.store.journal import Head
 
@@ -29,7 +29,7 @@ RECENT = 60
 FEWEST = 3
 
 
-class Tally:
+class ProgressCounts:
     """What has happened so far. `clock` counts seconds and never goes back."""
 
     def __init__(self, *, pairs: int | None, seeds: int | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -112,7 +112,7 @@ class Tally:
 class Progress:
     """Shows a tally while it is entered."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, tally: ProgressCounts) -> None:
         self.tally = tally
         self._screen = Screen(error=True)
         self._said = 0.0

@@ -11,11 +11,10 @@ from pipeline import prompts
 from pipeline.cli import tell
 from pipeline.config import RunConfig
 from pipeline.corpus import manifest
+from pipeline.dataset.export import DatasetManifest, Selection, export
+from pipeline.dataset.export import read as manifest_of
+from pipeline.dataset.figures import Outside, Review
 from pipeline.errors import UsageError
-from pipeline.export import Manifest, Selection, export
-from pipeline.export import read as manifest_of
-from pipeline.report.figures import Outside, Review
-from pipeline.report.html import page
 from pipeline.run import RunResult, planned, read
 from pipeline.run.attempts import spent
 from pipeline.store.branches import Branches
@@ -24,6 +23,7 @@ from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
 from pipeline.store.remeasured import Remeasured
 from pipeline.types import Record
+from pipeline.view.html import page
 
 REVIEW = "review.json"
 """What `digsite review` has read back, in the folder of the run."""
@@ -47,7 +47,7 @@ def dataset(
     views: tuple[str, ...] = (),
     include: tuple[str, ...] = (),
     damaged: bool = False,
-) -> Manifest:
+) -> DatasetManifest:
     """Write `dataset/`; no view named means all of them.
 
     Raises UsageError where its environment would not be the one of its rollouts, where the manifest is gone that says

@@ -7,8 +7,8 @@ import typer
 
 from pipeline.cli import options, tell
 from pipeline.cli.locate import ground, reopened, spelled
+from pipeline.config.models import ModelConfig, inherited
 from pipeline.errors import UsageError
-from pipeline.llm.settings import ModelConfig, inherited
 
 Solver = Annotated[
     str | None, typer.Option(metavar=options.MODELS, help="The solver to try.  [the run's models.policy]")
@@ -24,7 +24,7 @@ def remeasure(
 ) -> None:
     """Try the pairs of a run with another solver, those that were beyond its own too; by default [models.policy]."""
     from pipeline.cli import publish
-    from pipeline.report.figures import percent
+    from pipeline.dataset.figures import percent
     from pipeline.run import Run, prepare
     from pipeline.run.remeasure import recast
     from pipeline.run.remeasure import remeasure as measured
@@ -34,9 +34,9 @@ def remeasure(
     config = recast(own, _solver(own.models.policy, own.models.of("solver"), model, base_url))
     prepare.check(config)
     prepare.reach(config)
-    corpus, site = ground(folder, config)
+    corpus, context = ground(folder, config)
     with Run(own, corpus, folder=folder) as opened:
-        found = asyncio.run(measured(opened.kept(), site, folder, lambda ended: tell.say(f"{ended} questions")))
+        found = asyncio.run(measured(opened.kept(), context, folder, lambda ended: tell.say(f"{ended} questions")))
         publish.again(folder, own)
     if json:
         tell.json({"model": config.models.names(), "run": str(folder), **found.model_dump()})

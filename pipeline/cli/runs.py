@@ -10,8 +10,8 @@ import typer
 from pipeline.cli import options, tell
 from pipeline.cli.locate import run_folder, spelled
 from pipeline.config import RunConfig, build
+from pipeline.dataset.gates import Drop
 from pipeline.errors import UsageError
-from pipeline.gates import Drop
 from pipeline.store.completed import Completed
 from pipeline.store.journal import Head, Journal
 from pipeline.types import Status
@@ -45,7 +45,7 @@ List = Annotated[bool, typer.Option("--list", help="The names of all views, and 
 def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: options.Json = False) -> None:
     """What became of every seed of a run, or of one seed in full."""
     from pipeline.cli import publish
-    from pipeline.report import money
+    from pipeline.dataset import money
     from pipeline.run import read
     from pipeline.run.attempts import spent
 
@@ -128,7 +128,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> None:
     """Write the data set of a run anew: all its views, or some beside those that are there."""
-    from pipeline.views import base
+    from pipeline.dataset.views import base
 
     if every:
         tell.json(base.names()) if json else tell.show(*map(tell.words, base.names()))

@@ -8,8 +8,8 @@ import typer
 from pipeline.cli import options, tell
 from pipeline.cli.locate import run_folder
 from pipeline.config import How
+from pipeline.config.retrieval import TOKEN_ENV
 from pipeline.errors import UsageError
-from pipeline.retrieval.settings import TOKEN_ENV
 
 if TYPE_CHECKING:
     from pipeline.serve.retrieval import Served

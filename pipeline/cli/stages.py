@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.agents.site import Site
 from pipeline.cli import tell
 from pipeline.config import RunConfig
+from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.episode import dig
+from pipeline.corpus.readers.base import skipped_in_words
 from pipeline.errors import BudgetExceeded
-from pipeline.readers.base import skipped_in_words
+from pipeline.loop.episode import run_seed
 from pipeline.run import Observer, Run, RunResult, askable, prepare, unchanged
 from pipeline.store.lock import locked
 
@@ -45,7 +45,7 @@ class Job:
     """One `generate` under way. The stages are called in the order in which they stand here."""
 
     corpus: Corpus
-    site: Site
+    context: RunContext
     run: Run
 
     def __init__(self, config: RunConfig, watch: Watch, folder: Path | None = None) -> None:
@@ -76,13 +76,13 @@ class Job:
     def index(self) -> None:
         self.watch.stage("opening the index")
         try:
-            self.site = prepare.site(self.config, self.corpus)
+            self.context = prepare.context(self.config, self.corpus)
         except BaseException:
             self._lock.close()
             raise
-        if self.site.config != self.config:
+        if self.context.config != self.config:
             # Without Java another engine stands in, and what it finds is another run. A run that is resumed refuses it.
-            self.config = self.site.config
+            self.config = self.context.config
             self.folder = self._given or self.config.folder()
             with self._claimed():
                 pass
@@ -92,13 +92,13 @@ class Job:
         self.run = Run(self.config, self.corpus, folder=self.folder, lock=self._lock.pop_all())
         return self.run
 
-    async def dig(self, keys: tuple[str, ...] | None = None) -> None:
+    async def run_seed(self, keys: tuple[str, ...] | None = None) -> None:
         """A batch of seeds, or everything that is owed."""
         self.watch.stage("digging")
         if keys is None:
-            await self.run.execute(partial(dig, site=self.site), self.watch)
+            await self.run.execute(partial(run_seed, context=self.context), self.watch)
         else:
-            await self.run.run_batch(keys, partial(dig, site=self.site), self.watch)
+            await self.run.run_batch(keys, partial(run_seed, context=self.context), self.watch)
 
     def export(self) -> None:
         self.watch.stage("exporting")
@@ -121,7 +121,7 @@ async def straight(job: Job) -> RunResult:
     with job.open() as run:
         spent = None
         try:
-            await job.dig()
+            await job.run_seed()
         except BudgetExceeded as error:
             spent = error
         job.export()

@@ -2,14 +2,14 @@
 
 import asyncio
 
-from pipeline.agents.site import Site
 from pipeline.cli import stages
 from pipeline.cli.progress import Progress
 from pipeline.config import LOCAL_SEEDS, RunConfig
+from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.episode import dig
-from pipeline.gates import Gates, dropped
+from pipeline.dataset.gates import Gates, dropped
 from pipeline.llm.ledger import counting
+from pipeline.loop.episode import run_seed
 from pipeline.run import prepare
 from pipeline.run.plan import Order, bounds
 from pipeline.types import Record, Seed, Status
@@ -24,16 +24,16 @@ def trial(config: RunConfig, progress: Progress) -> list[Record]:
 
 async def _dug(config: RunConfig, corpus: Corpus, progress: Progress) -> list[Record]:
     progress.stage("opening the index")
-    site, order, found = prepare.site(config, corpus), Order(config, corpus), list[Record]()
+    context, order, found = prepare.context(config, corpus), Order(config, corpus), list[Record]()
     wanted, most = bounds(config.how)
     gates = Gates(config.gates)
     progress.stage("digging")
     together = min(config.seeds_at_work(), LOCAL_SEEDS)
     for start in range(0, most, together):
         seeds = [order[index].seed for index in range(start, min(start + together, most))]
-        for record, money in await asyncio.gather(*(_priced(seed, site) for seed in seeds)):
+        for record, money in await asyncio.gather(*(_priced(seed, context) for seed in seeds)):
             progress.tally.pay(money)
-            drop = gates.admit(gates.weigh(record)) if record.status is Status.ACCEPTED else None
+            drop = gates.admit(gates.check(record)) if record.status is Status.ACCEPTED else None
             found.append(dropped(record, drop) if drop else record)
             progress.tally.add(found[-1])
         if sum(record.status is Status.ACCEPTED for record in found) >= (wanted or most):
@@ -41,7 +41,7 @@ async def _dug(config: RunConfig, corpus: Corpus, progress: Progress) -> list[Re
     return found
 
 
-async def _priced(seed: Seed, site: Site) -> tuple[Record, float | None]:
+async def _priced(seed: Seed, context: RunContext) -> tuple[Record, float | None]:
     """With the money that it took."""
     with counting() as ledger:
-        return await dig(seed, site), ledger.spending.total.money
+        return await run_seed(seed, context), ledger.spending.total.money

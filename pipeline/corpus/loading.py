@@ -12,11 +12,11 @@ from typing import Any
 
 from pydantic import Field
 
-from pipeline import readers
+from pipeline.corpus import readers
 from pipeline.corpus.manifest import Fields, Manifest
 from pipeline.corpus.passages import CHUNKER, passages
+from pipeline.corpus.readers.base import Row
 from pipeline.errors import CorpusError
-from pipeline.readers.base import Row
 from pipeline.types import Data, Document, Passage, sha256
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

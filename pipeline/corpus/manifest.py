@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from pipeline import readers, toml
-from pipeline.config import CorpusConfig, slug
+from pipeline.config import CorpusConfig, slug, toml
+from pipeline.corpus import readers
+from pipeline.corpus.readers.base import ReadLimits
 from pipeline.errors import CorpusError, UsageError
 from pipeline.folders import folder
-from pipeline.readers.base import Limits
 from pipeline.types import Data
 
 ROOT = folder("corpora")
@@ -42,7 +42,7 @@ class Manifest(Data):
     redistribute: Literal["full", "spans", "ids", "unknown"] = "unknown"
     """How much of the text may be passed on."""
     fields: Fields = Fields()
-    limits: Limits = Limits()
+    limits: ReadLimits = ReadLimits()
 
     @property
     def path(self) -> Path:

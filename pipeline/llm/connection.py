@@ -15,7 +15,7 @@ import openai
 import orjson
 from openai import AsyncOpenAI
 
-from pipeline.llm.settings import ModelConfig
+from pipeline.config.models import ModelConfig
 
 MOST_BYTES, MOST_ERROR_BYTES = 4 << 20, 64 << 10
 """Of one answer after decompression, and of one with an error status. One byte more is read, to tell a longer one."""

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from pipeline.llm.settings import Limits
+from pipeline.config.models import Limits
 
 CUT = 0.75
 GROW_AFTER = 25

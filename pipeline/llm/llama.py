@@ -13,10 +13,10 @@ import sys
 import threading
 from pathlib import Path
 
+from pipeline.config.models import ModelConfig
 from pipeline.errors import ProviderError
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.openai import OpenAIModel
-from pipeline.llm.settings import ModelConfig
 from pipeline.redact import clean
 
 CONTEXT = 16_384

@@ -10,13 +10,13 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
+from pipeline.config.models import ModelConfig
 from pipeline.llm import connection, reply
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.cached import request_digest
 from pipeline.llm.limiter import Limiter, Slot
-from pipeline.llm.refusal import Refusal, Verdict, judged
-from pipeline.llm.retry import Failure, Patience, persist, retry_after
-from pipeline.llm.settings import ModelConfig
+from pipeline.llm.refusal import Refusal, RefusalAction, judged
+from pipeline.llm.retry import CallFailure, EndpointHealth, retry_after, with_retries
 from pipeline.llm.wire import Dialect, body
 from pipeline.redact import without
 from pipeline.types import Message
@@ -34,7 +34,7 @@ class OpenAIModel:
         self.config = config
         self._seed = run_seed
         self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = WeakKeyDictionary()
-        self._patience = Patience(config.base_url, config.limits, self._alive)
+        self._patience = EndpointHealth(config.base_url, config.limits, self._alive)
         self._without: Dialect = frozenset()
         self._told: set[str] = set()
         self._taken: Dialect = frozenset()
@@ -50,10 +50,10 @@ class OpenAIModel:
             return completion
 
         try:
-            return await persist(
+            return await with_retries(
                 once, line.limiter, self._patience, tokens=tokens, digest=lambda: request_digest(request)
             )
-        except Failure as failure:
+        except CallFailure as failure:
             self._tell(f"{self.config.model} breaks on a request that is left out ({failure})")
             return reply.refused(Finish.CONTENT_FILTER)
 
@@ -69,28 +69,28 @@ class OpenAIModel:
         request too."""
         try:
             return await self._once(request)
-        except Failure as failure:
+        except CallFailure as failure:
             if failure.kind != "refused":
                 raise
             other = await self._plain_request()
             if other is None:
                 self._tell(f"{self.config.model} would not answer a request ({failure.own or failure})")
                 return reply.refused(Finish.CONTENT_FILTER)
-            raise Failure(str(failure), "fatal") if other.kind in ("refused", "fatal") else other from None
+            raise CallFailure(str(failure), "fatal") if other.kind in ("refused", "fatal") else other from None
 
     async def _alive(self) -> bool:
         return await self._plain_request() is None
 
-    async def _plain_request(self) -> Failure | None:
+    async def _plain_request(self) -> CallFailure | None:
         """Why the endpoint does not even answer the plainest request; nothing where it does."""
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
                 request = Request(model=self.config.model, messages=_PLAIN, sampling=self.config.sampling)
                 await self._once(request)
-        except Failure as failure:
+        except CallFailure as failure:
             return failure
         except TimeoutError:
-            return Failure(f"no answer within {_PROBE_SECONDS:.0f} s")
+            return CallFailure(f"no answer within {_PROBE_SECONDS:.0f} s")
         return None
 
     async def _once(self, request: Request) -> Completion:
@@ -118,16 +118,16 @@ class OpenAIModel:
             async with asyncio.timeout(seconds):
                 return await self._line().connections.ask("/chat/completions", tree)
         except TimeoutError:
-            raise Failure(f"no answer within {seconds:.0f} s") from None
+            raise CallFailure(f"no answer within {seconds:.0f} s") from None
         except ConnectionError as error:
-            raise Failure(f"the connection broke ({self._plain(error)})") from None
+            raise CallFailure(f"the connection broke ({self._plain(error)})") from None
 
     def _read(self, raw: bytes, request: Request) -> Completion:
         """The answer. Tokens that the server does not tell are guessed: without any no budget or limit would end."""
         try:
             completion = reply.completion(raw)
-        except Failure as failure:
-            raise Failure(self._plain(failure), failure.kind) from None
+        except CallFailure as failure:
+            raise CallFailure(self._plain(failure), failure.kind) from None
         if not completion.usage.prompt_tokens:
             self._tell(f"{self.config.base_url} tells no tokens; they are counted as a quarter of the characters")
             guessed = {"prompt_tokens": _guessed(*request.messages), "completion_tokens": _guessed(completion.message)}
@@ -138,9 +138,9 @@ class OpenAIModel:
             self._tell(f"{self.config.model} repeated the key in {self.config.key_name}, which was taken out")
         return kept
 
-    def _settled(self, verdict: Verdict) -> Completion:
+    def _settled(self, verdict: RefusalAction) -> Completion:
         if verdict.finish is None:
-            raise verdict.failure or Failure(verdict.said)
+            raise verdict.failure or CallFailure(verdict.said)
         self._tell(verdict.said)
         return reply.overflow() if verdict.finish is Finish.CONTEXT else reply.refused(verdict.finish)
 

@@ -10,13 +10,13 @@ from functools import cache
 
 import httpx2
 
+from pipeline.config.models import ModelConfig
 from pipeline.errors import ProviderError
 from pipeline.llm import reply
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.connection import Connections
 from pipeline.llm.deadline import held
 from pipeline.llm.refusal import Refusal, judged
-from pipeline.llm.settings import ModelConfig
 from pipeline.redact import without
 
 logger = logging.getLogger(__name__)

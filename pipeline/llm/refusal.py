@@ -7,9 +7,9 @@ not know in words only.
 import re
 from typing import NamedTuple
 
+from pipeline.config.models import OPENAI_KEY
 from pipeline.llm.base import Finish
-from pipeline.llm.retry import Failure, Kind
-from pipeline.llm.settings import OPENAI_KEY
+from pipeline.llm.retry import CallFailure, Kind
 from pipeline.llm.wire import Dialect
 
 _OVERFLOW = re.compile(
@@ -48,43 +48,45 @@ class Refusal(NamedTuple):
     key_name: str
 
 
-class Verdict(NamedTuple):
+class RefusalAction(NamedTuple):
     """Exactly one of `failure`, `finish` and `lacks` is set."""
 
     said: str
-    failure: Failure | None = None
+    failure: CallFailure | None = None
     finish: Finish | None = None
     lacks: str = ""
     """The parameter to leave out from now on."""
 
 
-def judged(refusal: Refusal, without: Dialect, taken: Dialect = frozenset()) -> Verdict:
+def judged(refusal: Refusal, without: Dialect, taken: Dialect = frozenset()) -> RefusalAction:
     """`taken` are the parameters of requests that the endpoint did answer: those it does not refuse as such, so that a
     bad request is that request's own fault."""
     status, text = refusal.status, f"{refusal.code} {refusal.said}"
     if status == 403 and not _QUOTA.search(text):
-        return Verdict("", Failure(_key_refused(refusal), "refused", own=f"{refusal.endpoint} answered 403"))
+        return RefusalAction("", CallFailure(_key_refused(refusal), "refused", own=f"{refusal.endpoint} answered 403"))
     if failure := _fatal(refusal, text):
-        return Verdict(str(failure), failure)
+        return RefusalAction(str(failure), failure)
     if status not in _BUSY and _OVERFLOW.search(text):
         line = f"a conversation outgrew the context of {refusal.model} ({refusal.said})"
-        return Verdict(line, finish=Finish.CONTEXT)
+        return RefusalAction(line, finish=Finish.CONTEXT)
     if status in _BUSY or status >= 500:
         said = f"{refusal.endpoint} answered {status}" + (f" ({refusal.said})" if refusal.said else "")
-        return Verdict(said, Failure(said, _KINDS.get(status, "passing"), after=refusal.after))
+        return RefusalAction(said, CallFailure(said, _KINDS.get(status, "passing"), after=refusal.after))
     if _FILTER.search(text):
-        return Verdict(f"{refusal.model} would not answer a request ({refusal.said})", finish=Finish.CONTENT_FILTER)
+        return RefusalAction(
+            f"{refusal.model} would not answer a request ({refusal.said})", finish=Finish.CONTENT_FILTER
+        )
     for name, told in REFUSABLE.items():
         # `auto` may be taken where the name of a tool is not.
         if name not in without and (name not in taken or name == "tool_choice") and re.search(told, text):
-            return Verdict(refusal.said, lacks=name)
+            return RefusalAction(refusal.said, lacks=name)
     said = f"{refusal.endpoint} takes no request of ours ({status}: {refusal.said})"
     if taken:
-        return Verdict(said.replace("no request", "not every request"), finish=Finish.CONTENT_FILTER)
-    return Verdict(said, Failure(said, "refused", own=refusal.said))
+        return RefusalAction(said.replace("no request", "not every request"), finish=Finish.CONTENT_FILTER)
+    return RefusalAction(said, CallFailure(said, "refused", own=refusal.said))
 
 
-def _fatal(refusal: Refusal, text: str) -> Failure | None:
+def _fatal(refusal: Refusal, text: str) -> CallFailure | None:
     """What no waiting mends. The text of a 401 is left out: it may hold the key, or half of it."""
     status = refusal.status
     if status == 401:
@@ -98,7 +100,7 @@ def _fatal(refusal: Refusal, text: str) -> Failure | None:
         line = f"{refusal.endpoint} redirects ({status}), which is not followed: set base_url to the final address"
     else:
         return None
-    return Failure(line, "fatal")
+    return CallFailure(line, "fatal")
 
 
 def _key_refused(refusal: Refusal) -> str:

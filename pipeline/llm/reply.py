@@ -1,7 +1,7 @@
 """The body of an answer as a completion, whatever the server made of it.
 
 Nothing here trusts a field to be there or of its type: what can be read is read, and only an answer without a message
-is a `Failure`, which is asked for again.
+is a `CallFailure`, which is asked for again.
 """
 
 import json
@@ -12,7 +12,7 @@ import orjson
 
 from pipeline.llm import text_tools
 from pipeline.llm.base import Completion, Finish
-from pipeline.llm.retry import Failure
+from pipeline.llm.retry import CallFailure
 from pipeline.redact import disguised
 from pipeline.types import Message, ToolCall, Usage
 
@@ -50,14 +50,14 @@ def completion(raw: bytes) -> Completion:
     try:
         tree = load(raw)
     except ValueError as error:
-        raise Failure("the answer is no JSON, or was cut off") from error
+        raise CallFailure("the answer is no JSON, or was cut off") from error
     choices = _get(tree, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     said = _get(choice, "message")
     reason = _get(choice, "finish_reason")
     if not isinstance(said, dict) or reason in _BROKEN:
         why = _said(tree) or _said({"error": _get(choice, "error")})
-        raise Failure("the answer holds no message" + (f" ({why})" if why else ""), "inside")
+        raise CallFailure("the answer holds no message" + (f" ({why})" if why else ""), "inside")
     usage = _usage(_get(tree, "usage"))
     message = _message(said)
     return Completion(message=message, finish=_finish(reason, message, _get(said, "refusal")), usage=usage)

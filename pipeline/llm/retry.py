@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Literal, TypeVar
 
+from pipeline.config.models import Limits
 from pipeline.errors import ProviderError
 from pipeline.llm import budget
 from pipeline.llm.deadline import held
 from pipeline.llm.limiter import Limiter, Slot
-from pipeline.llm.settings import Limits
 
 logger = logging.getLogger(__name__)
 BASE, CAP = 0.5, 30.0
@@ -34,7 +34,7 @@ Kind = Literal["passing", "throttled", "inside", "refused", "fatal"]
 asks or for the key."""
 
 
-class Failure(Exception):
+class CallFailure(Exception):
     """One try that got no answer. The texts are for the user: no key, no escapes, one line. `own` is what to say of a
     `refused` one that turns out to be of this request alone."""
 
@@ -47,7 +47,7 @@ async def _dead() -> bool:
     return False
 
 
-class Patience:
+class EndpointHealth:
     """How one endpoint has been doing, over all calls and roles. `probe` asks it the plainest request there is."""
 
     def __init__(self, name: str, limits: Limits, probe: Callable[[], Awaitable[bool]] = _dead) -> None:
@@ -67,7 +67,7 @@ class Patience:
             logger.warning("%s answers again", self.name)
         self._failures = 0
 
-    def said(self, failure: Failure) -> str:
+    def said(self, failure: CallFailure) -> str:
         """With the endpoint's name, which some failures tell and others do not."""
         return str(failure) if self.name in str(failure) else f"{self.name}: {failure}"
 
@@ -81,7 +81,7 @@ class Patience:
         """One for a request that was left out before: its seed may come to it again."""
         return 1 if self._left_out and digest() in self._left_out else self.attempts
 
-    async def own_fault(self, failures: list[Failure], answers: int, digest: Callable[[], bytes]) -> bool:
+    async def own_fault(self, failures: list[CallFailure], answers: int, digest: Callable[[], bytes]) -> bool:
         """Is the request to blame for all its tries? Not where the endpoint answered nothing else since there were
         `answers`, and does not now. What breaks within a server that answers others is believed at once; what may be a
         bad gateway or line is believed when the request comes back from the queue and fails as often again."""
@@ -95,7 +95,7 @@ class Patience:
         self._suspects.add(name)
         return name in self._left_out
 
-    async def failed(self, failure: Failure) -> None:
+    async def failed(self, failure: CallFailure) -> None:
         """Raises ProviderError where no more waiting makes sense."""
         if failure.kind == "fatal":
             raise ProviderError(str(failure), then="stop") from failure
@@ -109,10 +109,10 @@ class Patience:
             raise ProviderError(f"no answer for {silent:.0f} s: {self.said(failure)}", then="stop") from failure
 
 
-async def persist(
+async def with_retries(
     once: Callable[[Slot], Awaitable[T]],
     limiter: Limiter,
-    patience: Patience,
+    patience: EndpointHealth,
     *,
     tokens: int,
     digest: Callable[[], bytes],
@@ -120,7 +120,7 @@ async def persist(
     """`once` until it answers. Raises ProviderError and BudgetExceeded, and the last Failure where the request is left
     out: it would fail for ever, and the run would never end. `digest` is the request's.
     """
-    failures: list[Failure] = []
+    failures: list[CallFailure] = []
     answers = 0
     tries = patience.tries(digest)
     with held() as clock:
@@ -130,7 +130,7 @@ async def persist(
                 began = time.monotonic()
                 try:
                     answer = await once(slot)
-                except Failure as failure:
+                except CallFailure as failure:
                     answers = answers if failures else patience.answers
                     failures.append(failure)
                     if failure.kind == "throttled":

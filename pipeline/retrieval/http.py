@@ -17,14 +17,14 @@ from weakref import WeakKeyDictionary
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
+from pipeline.config.models import on_loopback
+from pipeline.config.retrieval import TOKEN_ENV, RetrievalConfig
 from pipeline.corpus.loading import Corpus
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.llm.deadline import held
 from pipeline.llm.retry import pause
-from pipeline.llm.settings import on_loopback
 from pipeline.redact import without
 from pipeline.retrieval.passages import Passages, query_text
-from pipeline.retrieval.settings import TOKEN_ENV, RetrievalConfig
 from pipeline.types import Hit, Passage
 
 ATTEMPTS = 6

@@ -12,7 +12,7 @@ from pipeline.retrieval.base import Retriever
 
 
 def kinds() -> list[str]:
-    return [name for name in registry.names("retrieval") if hasattr(registry.load("retrieval", name), "opened")]
+    return registry.names("retrievers")
 
 
 def check(kind: str) -> None:
@@ -30,4 +30,4 @@ def open_retriever(kind: str, corpus: Corpus, out: Path) -> Retriever:
         from pipeline.retrieval.http import HttpRetriever
 
         return HttpRetriever(corpus, kind)
-    return cast(Retriever, registry.load("retrieval", kind).opened(corpus, out))
+    return cast(Retriever, registry.load("retrievers", kind).opened(corpus, out))

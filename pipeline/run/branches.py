@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.agents.replay import branch
-from pipeline.agents.site import Site
 from pipeline.agents.solver import solver
-from pipeline.branching import base
-from pipeline.branching.base import State
+from pipeline.context import RunContext
+from pipeline.dataset.branching import base
+from pipeline.dataset.branching.base import State
 from pipeline.llm.ledger import enter
 from pipeline.run.attempts import Notes
 from pipeline.run.remeasure import judged
@@ -50,10 +50,10 @@ class Owed(NamedTuple):
 class Campaign:
     """A method over a run whose lock the caller holds. A context manager."""
 
-    def __init__(self, name: str, site: Site, folder: Path) -> None:
-        self.name, self.method, self._site = name, base.load(name), site
+    def __init__(self, name: str, context: RunContext, folder: Path) -> None:
+        self.name, self.method, self._site = name, base.load(name), context
         self._kept, self._notes = Branches(folder), Notes(folder)
-        self._gate = asyncio.Semaphore(site.config.seeds_at_work())
+        self._gate = asyncio.Semaphore(context.config.seeds_at_work())
 
     def __enter__(self) -> "Campaign":
         return self
@@ -125,9 +125,9 @@ class Campaign:
         return tuple(await asyncio.gather(*(self._branch(owed, sample, action) for sample in samples)))
 
     async def _branch(self, owed: Owed, sample: int, action: Message | None) -> Branch:
-        site, prefix = self._site, owed.state.prefix
-        agent = solver(site.config, site.llm, site.retriever)
+        context, prefix = self._site, owed.state.prefix
+        agent = solver(context.config, context.llm, context.retriever)
         start = partial(branch, agent, owed.source, prefix, sample=sample, action=action)
         async with self._gate:
-            rollout, verdict = await judged(owed.draft, start, site)
+            rollout, verdict = await judged(owed.draft, start, context)
         return Branch(rollout=rollout, verdict=verdict)

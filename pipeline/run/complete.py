@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.agents.site import Site
-from pipeline.episode import enrich
+from pipeline.context import RunContext
 from pipeline.llm.base import LLM, Completion, Request
+from pipeline.loop.episode import enrich
 from pipeline.run.attempts import Notes
 from pipeline.store.completed import Completed
 from pipeline.types import Completion as Made
@@ -29,7 +29,9 @@ class Completing(Data):
     """Pairs that still lack it, by stage."""
 
 
-async def complete(records: Iterable[Record], site: Site, folder: Path, told: Callable[[int], None]) -> Completing:
+async def complete(
+    records: Iterable[Record], context: RunContext, folder: Path, told: Callable[[int], None]
+) -> Completing:
     """Make up what each record lacks. The caller holds the run's lock.
 
     `told` hears how many have ended. Raises ProviderError, RetrievalError and BudgetExceeded; what had ended is kept.
@@ -37,13 +39,13 @@ async def complete(records: Iterable[Record], site: Site, folder: Path, told: Ca
     kept, notes = Completed(folder), Notes(folder)
     # What a gate dropped is rejected: it stands for no pair.
     owed = [record for record in map(kept.joined, records) if record.missing and record.status is Status.ACCEPTED]
-    gate, left, ended = asyncio.Semaphore(site.config.seeds_at_work()), Counter[str](), 0
+    gate, left, ended = asyncio.Semaphore(context.config.seeds_at_work()), Counter[str](), 0
 
     async def one(record: Record) -> tuple[str, ...]:
         nonlocal ended
         async with gate:
             with notes.noting(record.seed, "completed", ",".join(record.missing)):
-                made = await _made(record, kept.attempts(record.key) + 1, site)
+                made = await _made(record, kept.attempts(record.key) + 1, context)
                 kept.append(made)
             ended += 1
             told(ended)
@@ -61,8 +63,8 @@ async def complete(records: Iterable[Record], site: Site, folder: Path, told: Ca
     return Completing(pairs=len(owed), completed=left.pop("none", 0), missing=dict(left))
 
 
-async def _made(record: Record, attempt: int, site: Site) -> Made:
-    now = await enrich(record, replace(site, llm=_Afresh(site.llm, attempt)))
+async def _made(record: Record, attempt: int, context: RunContext) -> Made:
+    now = await enrich(record, replace(context, llm=_Afresh(context.llm, attempt)))
     return Made(key=record.key, attempt=attempt, opposition=now.opposition, lessons=now.lessons, missing=now.missing)
 
 

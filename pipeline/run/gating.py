@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from pipeline.gates import Drop, Gates, Settings, Weighed
+from pipeline.config.gates import GateConfig
+from pipeline.dataset.gates import Checked, Drop, Gates
 from pipeline.store.journal import Head, Journal
 from pipeline.types import Record
 
@@ -10,14 +11,14 @@ from pipeline.types import Record
 class Gating:
     """Accepted seeds are weighed as they end and judged in the order of the plan."""
 
-    def __init__(self, settings: Settings, journal: Journal) -> None:
+    def __init__(self, settings: GateConfig, journal: Journal) -> None:
         self._gates, self._journal = Gates(settings), journal
-        self._waiting: dict[str, Weighed] = {}
+        self._waiting: dict[str, Checked] = {}
         self._judged: dict[str, Drop | None] = {}
 
-    def weigh(self, record: Record) -> None:
+    def check(self, record: Record) -> None:
         """A seed was accepted; it waits for its turn."""
-        self._waiting[record.key] = self._gates.weigh(record)
+        self._waiting[record.key] = self._gates.check(record)
 
     def judge(self, head: Head) -> Drop | None:
         """What the gates say, for good: all before it have been judged."""
@@ -38,7 +39,7 @@ class Gating:
 
         return judge
 
-    def _weighed(self, key: str) -> Weighed:
+    def _weighed(self, key: str) -> Checked:
         if key not in self._waiting:
-            self.weigh(self._journal.read(key))
+            self.check(self._journal.read(key))
         return self._waiting[key]

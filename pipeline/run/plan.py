@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 
 from pipeline.config import How, RunConfig
 from pipeline.corpus import seeds as rules
+from pipeline.dataset.gates import Drop, Gates, dropped
 from pipeline.errors import UsageError
-from pipeline.gates import Drop, Gates, dropped
 from pipeline.store.journal import Head, Journal
 from pipeline.types import Passage, Record, Seed, Status, sha256
 
@@ -26,7 +26,7 @@ Judge = Callable[[Head], Drop | None]
 """Says whether an accepted seed passes the gates. Asked once for each, in the order of the plan."""
 
 
-class Passages(Protocol):
+class PassageSource(Protocol):
     """What a plan needs of a corpus."""
 
     @property
@@ -48,7 +48,7 @@ class Order:
     The corpus must be `askable`.
     """
 
-    def __init__(self, config: RunConfig, corpus: Passages, known: Container[str] = ()) -> None:
+    def __init__(self, config: RunConfig, corpus: PassageSource, known: Container[str] = ()) -> None:
         self._config, self._digest = config, config.digest()
         self._passages, self._fingerprint = corpus.passages, corpus.fingerprint
         self._known = known
@@ -98,7 +98,7 @@ def _chance(key: str, name: str) -> int:
     return int(sha256(f"{key}\n{name}")[:16], 16)
 
 
-def askable(corpus: Passages) -> None:
+def askable(corpus: PassageSource) -> None:
     """Raise UsageError where no passage can be a seed."""
     drops: Counter[str] = Counter()
     for passage in corpus.passages:
@@ -163,7 +163,7 @@ def planned(
 
     def judge(head: Head) -> Drop | None:
         held[head.key] = record = read(head.key)
-        return gates.admit(gates.weigh(record))
+        return gates.admit(gates.check(record))
 
     for head, drop in prefix(journal.heads(), config, judge):
         if head.reason in include:
@@ -173,7 +173,7 @@ def planned(
         yield dropped(record, drop) if drop else record
     for record in map(read, late):
         # What nothing has measured is in no view, and must keep nothing else out of one.
-        drop = gates.admit(gates.weigh(record)) if record.confirmation_verdicts else None
+        drop = gates.admit(gates.check(record)) if record.confirmation_verdicts else None
         yield dropped(record, drop) if drop else record
 
 
@@ -181,7 +181,7 @@ def verdicts(journal: Journal, config: RunConfig) -> list[tuple[Head, Drop | Non
     """Every seed of a journal, surplus too, each accepted one with what the gates say of it."""
     gates = Gates(config.gates)
     return [
-        (head, gates.admit(gates.weigh(journal.read(head.key))) if head.status is Status.ACCEPTED else None)
+        (head, gates.admit(gates.check(journal.read(head.key))) if head.status is Status.ACCEPTED else None)
         for head in journal.heads()
     ]
 
@@ -226,7 +226,7 @@ class Frontier:
         """As many seeds as are worth it were tried, and there are fewer pairs than wanted."""
         return self.complete and self._wanted is not None and self._passed < self._wanted
 
-    def appetite(self) -> int:
+    def max_in_flight(self) -> int:
         """Seeds worth having at work at once: what the missing pairs will take at the yield so far, since every seed
         beyond the plan is paid for and put aside. It changes when a seed is begun, never which seeds the plan holds.
         """

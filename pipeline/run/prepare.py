@@ -4,20 +4,20 @@ import asyncio
 import gc
 
 from pipeline import registry
-from pipeline.agents.site import Site
 from pipeline.config import RunConfig
+from pipeline.config.models import ROLES, ModelConfig
+from pipeline.context import RunContext
 from pipeline.corpus import Corpus, Manifest, load, resolve
 from pipeline.corpus.manifest import names
+from pipeline.dataset.gates import Gates
+from pipeline.dataset.gates.licence import conflict
 from pipeline.errors import UsageError
-from pipeline.gates import Gates
-from pipeline.gates.licence import conflict
 from pipeline.llm import weights
 from pipeline.llm.base import LLM
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.cached import Cached
 from pipeline.llm.ledger import Counted, Spent
 from pipeline.llm.routed import Routed
-from pipeline.llm.settings import ROLES, ModelConfig
 from pipeline.retrieval.opening import check as check_retriever
 from pipeline.retrieval.opening import open_retriever
 from pipeline.run.attempts import spent
@@ -135,7 +135,7 @@ def client(model: ModelConfig, run_seed: int) -> LLM:
     return OpenAIModel(model, run_seed)
 
 
-def site(config: RunConfig, corpus: Corpus) -> Site:
+def context(config: RunConfig, corpus: Corpus) -> RunContext:
     """What the episodes of a run work with; builds the index where there is none. Raises RetrievalError.
 
     Its configuration names the engine that really opened: without Java that is not the one asked for.
@@ -164,4 +164,4 @@ def site(config: RunConfig, corpus: Corpus) -> Site:
     # What was opened stays; else every full collection would walk it, and hold up all calls for a sixth of a second.
     gc.collect()
     gc.freeze()
-    return Site(config=config, llm=llm, retriever=retriever, lineage=lineage)
+    return RunContext(config=config, llm=llm, retriever=retriever, lineage=lineage)

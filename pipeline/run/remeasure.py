@@ -9,15 +9,17 @@ from pathlib import Path
 import orjson
 from pydantic import ValidationError
 
-from pipeline import assess, prompts
-from pipeline.agents.judge import rule
-from pipeline.agents.site import Site
+from pipeline import prompts
+from pipeline.agents import grading
+from pipeline.agents.judge import grade
 from pipeline.agents.solver import attempt as attempted
 from pipeline.agents.solver import solver
 from pipeline.config import RunConfig
+from pipeline.config.models import ModelConfig, Models
+from pipeline.context import RunContext
 from pipeline.errors import DeadlineExceeded, FormatError, ProviderError, UsageError
 from pipeline.llm.deadline import in_time
-from pipeline.llm.settings import ModelConfig, Models
+from pipeline.loop import assess
 from pipeline.run.attempts import Notes
 from pipeline.store.remeasured import Remeasured
 from pipeline.types import Assessment, Data, Draft, Record, Remeasurement, Rollout, Status, Verdict, sha256
@@ -69,20 +71,22 @@ def pool(records: Iterable[Record]) -> list[Record]:
     return [r for r in records if r.draft and (r.status is Status.ACCEPTED or r.reason in POOL)]
 
 
-async def remeasure(records: Iterable[Record], site: Site, folder: Path, told: Callable[[int], None]) -> Remeasuring:
-    """K fresh rollouts of `site`'s solver for each record that has none yet. The caller holds the run's lock.
+async def remeasure(
+    records: Iterable[Record], context: RunContext, folder: Path, told: Callable[[int], None]
+) -> Remeasuring:
+    """K fresh rollouts of `context`'s solver for each record that has none yet. The caller holds the run's lock.
 
     `told` hears how many have ended. Raises what model and index do; what had ended is kept.
     """
-    name, kept, notes = identity(site.config), Remeasured(folder), Notes(folder)
-    chosen, gate, ended = pool(records), asyncio.Semaphore(site.config.seeds_at_work()), 0
+    name, kept, notes = identity(context.config), Remeasured(folder), Notes(folder)
+    chosen, gate, ended = pool(records), asyncio.Semaphore(context.config.seeds_at_work()), 0
 
     async def one(record: Record) -> None:
         nonlocal ended
         async with gate:
             if not kept.has(name, record.key):
                 with notes.noting(record.seed, "remeasured", name):
-                    kept.append(name, await _measured(record, site))
+                    kept.append(name, await _measured(record, context))
             ended += 1
             told(ended)
 
@@ -93,41 +97,41 @@ async def remeasure(records: Iterable[Record], site: Site, folder: Path, told: C
     finally:
         kept.close()
         notes.close()
-    return _summary([(record, kept.read(name, record.key).assessment) for record in chosen], site)
+    return _summary([(record, kept.read(name, record.key).assessment) for record in chosen], context)
 
 
-async def _measured(record: Record, site: Site) -> Remeasurement:
+async def _measured(record: Record, context: RunContext) -> Remeasurement:
     assert record.draft  # noqa: S101 - `pool` takes no other
-    samples = range(FIRST, FIRST + site.config.loop.rollouts)
-    agent = solver(site.config, site.llm, site.retriever)
+    samples = range(FIRST, FIRST + context.config.loop.rollouts)
+    agent = solver(context.config, context.llm, context.retriever)
     starts = [partial(attempted, agent, record.draft.question, sample) for sample in samples]
-    tried = await asyncio.gather(*(judged(record.draft, start, site) for start in starts))
+    tried = await asyncio.gather(*(judged(record.draft, start, context) for start in starts))
     verdicts = tuple(verdict for _, verdict in tried)
     return Remeasurement(
         key=record.key,
-        assessment=assess.assessment(verdicts, site.config, site.lineage.retriever),
+        assessment=assess.assessment(verdicts, context.config, context.lineage.retriever),
         rollouts=tuple(rollout for rollout, _ in tried),
         verdicts=verdicts,
     )
 
 
-async def judged(draft: Draft, start: Callable[[], Awaitable[Rollout]], site: Site) -> tuple[Rollout, Verdict]:
+async def judged(draft: Draft, start: Callable[[], Awaitable[Rollout]], context: RunContext) -> tuple[Rollout, Verdict]:
     """A rollout within its time, and what is said of it. Raises ProviderError where clock or judge ends it."""
     try:
-        rollout = await in_time(start, site.config.how.rollout_seconds)
-        ruling = await rule(draft, rollout.answer, site, ask=assess.supported(draft, rollout))
+        rollout = await in_time(start, context.config.how.rollout_seconds)
+        graded = await grade(draft, rollout.answer, context, ask=grading.supported(draft, rollout))
     except DeadlineExceeded as error:
         raise ProviderError("a rollout was ended by the clock, twice; repeat the command to go on") from error
     except FormatError as error:
         raise ProviderError(f"{error}; repeat the command to go on, or name another judge") from error
-    return rollout, assess.verdict(draft, rollout, ruling)
+    return rollout, grading.verdict(draft, rollout, graded)
 
 
-def _summary(found: list[tuple[Record, Assessment]], site: Site) -> Remeasuring:
+def _summary(found: list[tuple[Record, Assessment]], context: RunContext) -> Remeasuring:
     rates = [assessment.solve_rate for _, assessment in found]
     beyond = [(a.least_steps or 0) >= r.seed.target_steps for r, a in found if r.reason == "beyond_solver"]
     return Remeasuring(
-        solver=site.config.models.of("solver").model,
+        solver=context.config.models.of("solver").model,
         questions=len(found),
         solved=sum(rate > 0 for rate in rates),
         solve_rate=sum(rates) / len(rates) if rates else None,

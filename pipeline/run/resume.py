@@ -6,8 +6,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from pipeline.config import RunConfig
+from pipeline.config.gates import GateConfig
+from pipeline.dataset.gates import Gates
 from pipeline.errors import StoreError, UsageError
-from pipeline.gates import Gates, Settings
 from pipeline.store.files import write_json
 from pipeline.store.lock import locked
 from pipeline.types import Data
@@ -56,7 +57,7 @@ def unchanged(folder: Path, config: RunConfig, fingerprint: str) -> None:
         _refuse_another(folder, read(folder), config, fingerprint)
 
 
-def regate(folder: Path, gates: Settings) -> RunConfig:
+def regate(folder: Path, gates: GateConfig) -> RunConfig:
     """Keep other gates in the run's file: what reads it from now on, the report too, sees the pairs they let through.
 
     Raises UsageError where one cannot work with them, StoreError where another process works on the run.

@@ -14,21 +14,21 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from pipeline.config import RunConfig
+from pipeline.dataset.gates import Drop
 from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError
-from pipeline.gates import Drop
 from pipeline.llm.ledger import counting
 from pipeline.run import resume
 from pipeline.run.attempts import Attempt, Notes, attempt
 from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
-from pipeline.run.plan import Frontier, Order, Passages, Planned, askable, planned, prefix
+from pipeline.run.plan import Frontier, Order, PassageSource, Planned, askable, planned, prefix
 from pipeline.store.completed import Completed
 from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Head, Journal
 from pipeline.store.lock import locked
 from pipeline.types import Data, Record, Seed, Status
 
-Dig = Callable[[Seed], Awaitable[Record]]
+RunSeed = Callable[[Seed], Awaitable[Record]]
 PAUSES = (2.0, 15.0, 60.0)
 """Seconds before a seed is tried again that the endpoint or the index failed; the model's own retries come first."""
 
@@ -84,7 +84,7 @@ class Run:
     """An open run: locked, checked, its journal read. A context manager; one per folder at a time."""
 
     def __init__(
-        self, config: RunConfig, corpus: Passages, *, folder: Path | None = None, lock: ExitStack | None = None
+        self, config: RunConfig, corpus: PassageSource, *, folder: Path | None = None, lock: ExitStack | None = None
     ) -> None:
         """`lock` holds that of the folder already, and is let go when the run closes."""
         self.config = config
@@ -141,14 +141,14 @@ class Run:
             damaged=self.journal.damaged + self.journal.torn,
         )
 
-    async def execute(self, dig: Dig, observer: Observer) -> RunResult:
+    async def execute(self, run_seed: RunSeed, observer: Observer) -> RunResult:
         """Dig until the plan is complete.
 
         Raises Interrupted after a signal, and ProviderError, RetrievalError, BudgetExceeded or StoreError where one of
         them ended the work; whatever it raises, all that had finished is kept and `execute` goes on from there.
         """
         self._begin(observer)
-        await self._guarded(self._all(dig, observer))
+        await self._guarded(self._all(run_seed, observer))
         return self.result()
 
     def batches(self, size: int = 32) -> Iterator[tuple[str, ...]]:
@@ -156,12 +156,12 @@ class Run:
         while keys := tuple(planned.seed.key for _, planned in islice(self._owed(), size)):
             yield keys
 
-    async def run_batch(self, keys: Iterable[str], dig: Dig, observer: Observer) -> None:
+    async def run_batch(self, keys: Iterable[str], run_seed: RunSeed, observer: Observer) -> None:
         """Dig those of the keys that are still owed and that the plan still needs; raises what `execute` raises."""
         wanted = set(keys)
         mine = (owed for owed in self._owed() if owed[1].seed.key in wanted)
         self._begin(observer)
-        await self._guarded(self._work(islice(mine, len(wanted)), dig, observer))
+        await self._guarded(self._work(islice(mine, len(wanted)), run_seed, observer))
 
     def _begin(self, observer: Observer) -> None:
         if not self._begun:
@@ -200,18 +200,18 @@ class Run:
                 self._frontier.end(index, entry.head)
             index += 1
 
-    async def _all(self, dig: Dig, observer: Observer) -> None:
+    async def _all(self, run_seed: RunSeed, observer: Observer) -> None:
         """Again where the gates dropped what the plan had counted on."""
         while not self._frontier.complete:
-            await self._work(self._owed(), dig, observer)
+            await self._work(self._owed(), run_seed, observer)
 
-    async def _work(self, owed: Iterator[tuple[int, Planned]], dig: Dig, observer: Observer) -> None:
+    async def _work(self, owed: Iterator[tuple[int, Planned]], run_seed: RunSeed, observer: Observer) -> None:
         flying: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]] = {}
         spent: BaseException | None = None
         try:
             while True:
                 for index, planned in islice(owed, max(0, self._room() - len(flying))):
-                    flying[asyncio.create_task(self._dug(planned.seed, dig, observer))] = index, planned
+                    flying[asyncio.create_task(self._dug(planned.seed, run_seed, observer))] = index, planned
                 if not flying:
                     if spent:
                         raise spent
@@ -234,7 +234,7 @@ class Run:
 
     def _room(self) -> int:
         """Seeds that may be at work now."""
-        return min(self.config.seeds_at_work(), self._frontier.appetite())
+        return min(self.config.seeds_at_work(), self._frontier.max_in_flight())
 
     def _settle(
         self,
@@ -254,7 +254,7 @@ class Run:
             record, attempt = task.result()
             self.journal.append(record, planned.order)
             if record.status is Status.ACCEPTED:
-                self._gating.weigh(record)
+                self._gating.check(record)
             drops = self._frontier.end(index, self.journal.entries[record.key].head)
             self._note(attempt, observer)
             observer.record(record)
@@ -262,13 +262,13 @@ class Run:
                 observer.gated(head, drop)
         return error
 
-    async def _dug(self, seed: Seed, dig: Dig, observer: Observer) -> tuple[Record, Attempt]:
+    async def _dug(self, seed: Seed, run_seed: RunSeed, observer: Observer) -> tuple[Record, Attempt]:
         """One seed to its record, with pauses where the outside fails."""
         pauses = iter(self.pauses)
         while True:
             with counting() as ledger:
                 try:
-                    record = await dig(seed)
+                    record = await run_seed(seed)
                 except (Exception, asyncio.CancelledError) as error:
                     self._note(attempt(seed, type(error).__name__, "", ledger), observer)
                     pause = self._pause(error, pauses)

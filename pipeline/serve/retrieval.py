@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from pipeline.agents.environment import Environment
-from pipeline.agents.loop import Desk, Toolbox, carry_out
+from pipeline.agents.loop import AgentState, Toolbox, carry_out
 from pipeline.agents.parse import parse as parse_arguments
 from pipeline.agents.tools import AnswerArguments
 from pipeline.corpus import Corpus
@@ -103,13 +103,13 @@ class _Service:
         asked = parse(Asked.model_validate_json, raw)
         retriever, own = self._over(asked.question_id)
         known = {key: self._by_shown.get(key) or own.get(key) for key in asked.shown}
-        desk = Desk(passages={key: passage for key, passage in known.items() if passage is not None})
+        state = AgentState(passages={key: passage for key, passage in known.items() if passage is not None})
         # Which calls they were matters to a rollout's own account alone, not to what is observed.
-        desk.calls = [Call(id="", tool="search", argument="", passage_ids=())] * asked.calls
+        state.calls = [Call(id="", tool="search", argument="", passage_ids=())] * asked.calls
         call = ToolCall(id="", name=asked.name, arguments=_text(asked.arguments))
-        content, good = await carry_out(self._toolbox(retriever), desk, call, asked.place)
-        made = desk.calls[asked.calls :]
-        shown = [key for key in desk.passages if key not in known]
+        content, good = await carry_out(self._toolbox(retriever), state, call, asked.place)
+        made = state.calls[asked.calls :]
+        shown = [key for key in state.passages if key not in known]
         return {"content": content, "ok": good, "calls": asked.calls + len(made), "shown": [*asked.shown, *shown]}
 
     async def about(self, raw: bytes) -> object:
@@ -156,7 +156,7 @@ class _Service:
             limits=environment.limits,
             retriever=retriever,
             k=environment.k,
-            accept=lambda arguments, desk: parse_arguments(AnswerArguments, arguments),
+            accept=lambda arguments, state: parse_arguments(AnswerArguments, arguments),
         )
 
 

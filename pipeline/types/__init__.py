@@ -1,16 +1,16 @@
 """The nouns of the product, as DESIGN's "Words" defines them.
 
-All of them, `Data` and `Lean`, are frozen and forbid unknown fields, so that the JSON form is the identity: what the
+All of them, `Data` and `Slotted`, are frozen and forbid unknown fields, so that the JSON form is the identity: what the
 journal holds is what ran. Nothing here holds seconds, money, URLs or timestamps: those live in `attempts.jsonl`,
 outside the promise that the same configuration, corpus, cache and seed give the same bytes.
 """
 
 from pipeline.types.assessment import Assessment, Remeasurement
 from pipeline.types.corpus import Document, Hit, Passage, shown_id
-from pipeline.types.data import Data, Lean, sha256
-from pipeline.types.distractor import Check, Distractor, Kind, Opposition, synthetic
+from pipeline.types.data import Data, Slotted, sha256
+from pipeline.types.distractor import Check, Distractor, DistractorEval, Kind, synthetic
 from pipeline.types.fork import Branch, Fork
-from pipeline.types.lesson import Completion, Encounter, Lesson, Outcome
+from pipeline.types.lesson import Completion, Encounter, Outcome, TeacherRollout
 from pipeline.types.question import AnswerType, Draft, Hop, NegativeAspect, Seed
 from pipeline.types.record import (
     Cause,
@@ -38,6 +38,7 @@ __all__ = [
     "Completion",
     "Data",
     "Distractor",
+    "DistractorEval",
     "Document",
     "Draft",
     "Encounter",
@@ -49,13 +50,10 @@ __all__ = [
     "Kind",
     "Known",
     "Label",
-    "Lean",
-    "Lesson",
     "Lineage",
     "Message",
     "NegativeAspect",
     "Node",
-    "Opposition",
     "Outcome",
     "Passage",
     "Probe",
@@ -64,8 +62,10 @@ __all__ = [
     "Rollout",
     "Round",
     "Seed",
+    "Slotted",
     "Status",
     "Stop",
+    "TeacherRollout",
     "ToolCall",
     "Trajectory",
     "Tree",

@@ -16,7 +16,7 @@ class Data(BaseModel):
     model_config = ConfigDict(frozen=True, **_STRICT)
 
 
-class Lean:
+class Slotted:
     """Base of the values of which a record has hundreds or that are asked for much; each is declared `@lean` too.
 
     They are what `Data` is, with slots instead of a dictionary: a third of the memory, as much faster to read, and a
@@ -30,12 +30,12 @@ class Lean:
         return type(self)(**{name: getattr(self, name) for name in self.__slots__} | dict(update))
 
 
-_T = TypeVar("_T", bound=Lean)
+_T = TypeVar("_T", bound=Slotted)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def lean(kind: type[_T]) -> type[_T]:
-    """Give a `Lean` class its slots, and validation by the rules of `Data`."""
+def slotted(kind: type[_T]) -> type[_T]:
+    """Give a `Slotted` class its slots, and validation by the rules of `Data`."""
     made = dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)(kind)
     return cast(type[_T], made)
 

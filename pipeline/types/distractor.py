@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-from pydantic import Field
-
 from pipeline.types.corpus import Passage
 from pipeline.types.data import Data, sha256
 from pipeline.types.rollout import Rollout, Usage, Verdict
@@ -24,20 +22,6 @@ class Kind(StrEnum):
     """One of several passages that each hold a part, and say so."""
     SUBJECTIVE_FALLACY = "subjective_fallacy"
     """An opinion, in tone and in words, with one objective error."""
-
-
-class Settings(Data):
-    """Synthetic passages against every accepted pair (RAGShaper, arXiv 2601.08699, Table 1)."""
-
-    kinds: tuple[str, ...] = ()
-    """None: the stage is left out."""
-    passages: int = Field(2, ge=1, le=16)
-    """Most that one pair's overlay holds. The paper injects two: with many, they crowd the evidence out instead."""
-    tries: int = Field(8, ge=1, le=32)
-    """Of one kind at the last hop, for each of its pieces, until all of them pass all checks. At an earlier hop it has
-    a quarter of them."""
-    rollouts: int = Field(4, ge=1, le=64)
-    """Fresh ones, once without and once with the overlay."""
 
 
 class Check(Data):
@@ -95,7 +79,7 @@ class Distractor(Data):
         return Passage(id=self.id, document_id=document, title=self.title, text=self.text, start=start, end=end)
 
 
-class Opposition(Data):
+class DistractorEval(Data):
     """The distractors of an accepted pair, and fresh paired rollouts: the same samples without and with them.
 
     The pair's difficulty and solve rate rest on none of it.

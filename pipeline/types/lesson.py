@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from pipeline.types.data import Data
-from pipeline.types.distractor import Opposition
+from pipeline.types.distractor import DistractorEval
 from pipeline.types.rollout import Rollout, Verdict
 
 
@@ -34,7 +34,7 @@ class Encounter(Data):
     outcome: Outcome
 
 
-class Lesson(Data):
+class TeacherRollout(Data):
     rollout: Rollout
     """Over the index with the question's distractors; `search` and `answer` alone were offered."""
     verdict: Verdict
@@ -56,7 +56,7 @@ class Completion(Data):
     key: str
     attempt: int
     """From 1; the last attempt counts."""
-    opposition: Opposition | None
-    lessons: tuple[Lesson, ...]
+    opposition: DistractorEval | None
+    lessons: tuple[TeacherRollout, ...]
     missing: tuple[str, ...]
     """As of `Record.missing`: what this attempt did not make up either."""

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.types.corpus import Passage
-from pipeline.types.data import Data, Lean, lean
+from pipeline.types.data import Data, Slotted, slotted
 from pipeline.types.distractor import Kind
 
 
@@ -16,8 +16,8 @@ class AnswerType(StrEnum):
     NUMBER = "number"
 
 
-@lean
-class Hop(Lean):
+@slotted
+class Hop(Slotted):
     """One link of the evidence chain. `quote` is a verbatim slice of the passage's text and holds the answer."""
 
     sub_question: str
@@ -54,8 +54,8 @@ class Draft(Data):
     negative_aspect: tuple[NegativeAspect, ...] = ()
 
 
-@lean
-class Seed(Lean):
+@slotted
+class Seed(Slotted):
     """One planned attempt. `key` is the identity of its journal line."""
 
     key: str

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from pipeline.types.assessment import Assessment
-from pipeline.types.data import Data, Lean, lean
-from pipeline.types.distractor import Opposition
+from pipeline.types.data import Data, Slotted, slotted
+from pipeline.types.distractor import DistractorEval
 from pipeline.types.fork import Fork
-from pipeline.types.lesson import Lesson
+from pipeline.types.lesson import TeacherRollout
 from pipeline.types.question import Draft, Seed
 from pipeline.types.rollout import Rollout, Trajectory, Usage, UsageCounter, Verdict, correct, least_steps
 from pipeline.types.tree import Tree
@@ -103,8 +103,8 @@ class Feedback(Data):
     hops: tuple[int, ...] = ()
 
 
-@lean
-class Round(Lean):
+@slotted
+class Round(Slotted):
     """One draft and all that was found out about it. Round 0 is the generator's, later ones the refiner's."""
 
     index: int
@@ -142,8 +142,8 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-@lean
-class Lineage(Lean):
+@slotted
+class Lineage(Slotted):
     """Where a record comes from."""
 
     run: str
@@ -182,9 +182,9 @@ class Record(Data):
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
-    lessons: tuple[Lesson, ...] = ()
+    lessons: tuple[TeacherRollout, ...] = ()
     """Of the teacher, by sample. Acceptance, difficulty and solve rate rest on none of them."""
-    opposition: Opposition | None = None
+    opposition: DistractorEval | None = None
     """None where no distractor was asked for, and where the pair was not accepted."""
     missing: tuple[str, ...] = ()
     """The optional stages of an accepted pair, `distractors` and `teacher`, in which a timeout or an unreadable judge

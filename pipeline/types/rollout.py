@@ -4,19 +4,19 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
-from pipeline.types.data import Lean, lean
+from pipeline.types.data import Slotted, slotted
 
 
-@lean
-class ToolCall(Lean):
+@slotted
+class ToolCall(Slotted):
     id: str
     name: str
     arguments: str
     """A JSON object, as text."""
 
 
-@lean
-class Message(Lean):
+@slotted
+class Message(Slotted):
     role: Literal["system", "user", "assistant", "tool"]
     content: str = ""
     reasoning: str = ""
@@ -25,8 +25,8 @@ class Message(Lean):
     name: str = ""
 
 
-@lean
-class Usage(Lean):
+@slotted
+class Usage(Slotted):
     """Tokens of one or more calls. The embedded model counts words and marks."""
 
     calls: int = 0
@@ -85,8 +85,8 @@ class Stop(StrEnum):
     """The conversation no longer fitted the model's context."""
 
 
-@lean
-class Call(Lean):
+@slotted
+class Call(Slotted):
     """One search or open of an agent. A call that is no repeat is a *step*."""
 
     id: str
@@ -98,8 +98,8 @@ class Call(Lean):
     repeat: bool = False
 
 
-@lean
-class Trajectory(Lean):
+@slotted
+class Trajectory(Slotted):
     """One agent's whole conversation: `messages` are exactly what the model was sent and said."""
 
     messages: tuple[Message, ...]
@@ -115,8 +115,8 @@ class Trajectory(Lean):
         return sum(not call.repeat for call in self.calls)
 
 
-@lean
-class Rollout(Lean):
+@slotted
+class Rollout(Slotted):
     """One attempt of the solver."""
 
     sample: int
@@ -125,8 +125,8 @@ class Rollout(Lean):
     """Empty where the solver gave none."""
 
 
-@lean
-class Verdict(Lean):
+@slotted
+class Verdict(Slotted):
     """What the judge and the evidence say of one rollout."""
 
     sample: int

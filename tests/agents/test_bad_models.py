@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.types import Cause, Message, Record, Status, Stop, ToolCall, Usage
-from tests.test_episode import CHECKS, Cast, call, proposal, run
+from tests.loop.test_episode import CHECKS, Cast, call, proposal, run
 
 HUGE = "x" * 10_000_000
 SMALL = 3_000_000

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from pipeline import config, prompts
 from pipeline.agents.curator import grow, new_titles
-from pipeline.agents.site import Site
+from pipeline.context import RunContext
 from pipeline.corpus.seeds import side
 from pipeline.llm.base import Request
 from pipeline.types import AnswerType, Call, Message, Passage, Seed, Tree, sha256
+from tests.loop.test_episode import LINEAGE, call
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
-from tests.test_episode import LINEAGE, call
 
 PLACES = 400
 
@@ -47,9 +47,9 @@ def onward(told: dict[str, Any]) -> dict[str, Any]:
 
 def grown(curator: Curator, *sets: str, key: str = "ab" * 32, start: int = 1) -> tuple[Tree, ScriptedLLM]:
     llm = ScriptedLLM(lambda request: call("explore", **curator(inputs(request))))
-    site = Site(config.build(sets=["retrieval.k=1", *sets]), llm, LAND, LINEAGE)
+    context = RunContext(config.build(sets=["retrieval.k=1", *sets]), llm, LAND, LINEAGE)
     seed = Seed(key=key, passage=place(start), draw=0, side="train", answer_type=AnswerType.ENTITY, target_steps=3)
-    return asyncio.run(grow(seed, site)), llm
+    return asyncio.run(grow(seed, context)), llm
 
 
 def depths(tree: Tree) -> list[int]:
@@ -154,9 +154,9 @@ def test_open_reads_the_document_of_a_passage_that_the_path_holds() -> None:
         return call("explore", **act)
 
     llm = ScriptedLLM(curator)
-    site = Site(config.build(sets=["retrieval.k=1", "tree.branching=0"]), llm, shelf, LINEAGE)
+    context = RunContext(config.build(sets=["retrieval.k=1", "tree.branching=0"]), llm, shelf, LINEAGE)
     seed = Seed(key="a", passage=place(1), draw=0, side="train", answer_type=AnswerType.ENTITY, target_steps=2)
-    tree = asyncio.run(grow(seed, site))
+    tree = asyncio.run(grow(seed, context))
     assert [node.argument for node in tree.nodes] == ["", "Place2"]
     assert tree.refused == 1
     assert any("holds no passage" in message.content for message in llm.requests[2].messages)

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from pipeline.agents.judge import exact, rule
+from pipeline.agents.judge import exact, grade
 from pipeline.agents.judging import near_misses, score
-from pipeline.agents.site import Site
 from pipeline.config import build
+from pipeline.config.models import Models
+from pipeline.context import RunContext
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import Request
-from pipeline.llm.settings import Models
-from tests.audit.test_readings import DRAFT
+from tests.loop.audit.test_readings import DRAFT
+from tests.loop.test_episode import LINEAGE, SHELF
 from tests.scripted import ScriptedLLM
-from tests.test_episode import LINEAGE, SHELF
 
 YES, NO = '{"reason": "the same", "correct": true}', '{"reason": "another", "correct": false}'
 
@@ -23,15 +23,15 @@ def played(**roles: str) -> Models:
     return Models.model_validate({role: {"provider": "openai", "model": name} for role, name in roles.items()})
 
 
-def site(model: ScriptedLLM, **roles: str) -> Site:
+def context(model: ScriptedLLM, **roles: str) -> RunContext:
     models = played(**roles or {"default": "m"}).model_dump()
-    return Site(build(values={"models": models}), model, SHELF, LINEAGE)
+    return RunContext(build(values={"models": models}), model, SHELF, LINEAGE)
 
 
 async def test_what_is_equal_needs_no_judge_and_what_is_empty_neither() -> None:
     for response, right, method in (("1641.", True, "exact"), ("", False, "none")):
-        ruling = await rule(DRAFT, response, site(ScriptedLLM([])))
-        assert (ruling.right, ruling.method, ruling.usage.calls) == (right, method, 0)
+        graded = await grade(DRAFT, response, context(ScriptedLLM([])))
+        assert (graded.right, graded.method, graded.usage.calls) == (right, method, 0)
 
 
 @pytest.mark.parametrize(
@@ -40,17 +40,17 @@ async def test_what_is_equal_needs_no_judge_and_what_is_empty_neither() -> None:
 )
 async def test_a_yes_needs_two_and_a_no_one(said: list[str], right: bool, method: str) -> None:
     model = ScriptedLLM(said)
-    ruling = await rule(DRAFT, "in 1641 or so", site(model))
-    assert (ruling.right, ruling.method, ruling.usage.calls) == (right, method, len(said))
-    assert ruling.second.calls == len(said) - 1
+    graded = await grade(DRAFT, "in 1641 or so", context(model))
+    assert (graded.right, graded.method, graded.usage.calls) == (right, method, len(said))
+    assert graded.second.calls == len(said) - 1
     assert [request.sampling.temperature for request in model.requests] == [0.0, 1.0][: len(said)]
     assert len({request.sample for request in model.requests}) == len(said)
 
 
 async def test_the_embedded_judges_yes_is_a_rule_and_needs_no_second() -> None:
-    where = Site(build(), EmbeddedModel(), SHELF, LINEAGE)
-    ruling = await rule(DRAFT, "in the year 1641", where)
-    assert (ruling.right, ruling.usage.calls) == (True, 1)
+    where = RunContext(build(), EmbeddedModel(), SHELF, LINEAGE)
+    graded = await grade(DRAFT, "in the year 1641", where)
+    assert (graded.right, graded.usage.calls) == (True, 1)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_one_of_the_two_is_not_the_generators_where_there_is_another(roles: dict
 
 async def test_no_readable_verdict_is_an_error_and_no_wrong() -> None:
     with pytest.raises(FormatError, match="'m' gave no readable 'verdict'"):
-        await rule(DRAFT, "in 1641 or so", site(ScriptedLLM(lambda request: "correct: yes")))
+        await grade(DRAFT, "in 1641 or so", context(ScriptedLLM(lambda request: "correct: yes")))
 
 
 def test_there_are_200_near_misses_half_of_them_right_and_none_that_exact_match_decides() -> None:

@@ -6,12 +6,12 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.agents.loop import OPENED, Agent, Desk, converse
+from pipeline.agents.loop import OPENED, Agent, AgentState, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import AgentLimits
+from pipeline.config.models import ModelConfig
 from pipeline.llm.base import Completion, Finish, Request
-from pipeline.llm.settings import ModelConfig
 from pipeline.types import Message, Stop, ToolCall, Trajectory, Usage
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -40,9 +40,9 @@ def run(outputs: Any, limits: AgentLimits | None = None) -> tuple[Trajectory, Sc
         limits=limits or AgentLimits(searches=4, turns=6),
         retriever=SHELF,
         k=1,
-        accept=lambda arguments, desk: parse(AnswerArguments, arguments),
+        accept=lambda arguments, state: parse(AnswerArguments, arguments),
     )
-    return asyncio.run(converse(agent, START, sample=3, desk=Desk())), llm
+    return asyncio.run(converse(agent, START, sample=3, state=AgentState())), llm
 
 
 ANSWER = say(("answer", {"answer": "Vessby"}))

@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 
 from pipeline.agents import judge, oracle, tools
-from pipeline.agents.loop import Agent, Desk, converse
+from pipeline.agents.loop import Agent, AgentState, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.structured import structured
 from pipeline.config import AgentLimits
+from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError
 from pipeline.llm import reply
 from pipeline.llm.base import Completion, Finish, Request
-from pipeline.llm.retry import Failure
-from pipeline.llm.settings import ModelConfig
-from pipeline.strategies.base import to_draft
+from pipeline.llm.retry import CallFailure
+from pipeline.loop.strategies.base import to_draft
 from pipeline.types import Data, Message, Stop, Usage
 from tests.conftest import Figures
 from tests.hostile import HOSTILE
+from tests.loop.test_episode import FILM, HOLM, SHELF, TOWN, proposal
 from tests.scripted import ScriptedLLM
-from tests.test_episode import FILM, HOLM, SHELF, TOWN, proposal
 
 PROPOSAL = proposal()
 SHAPES: tuple[tuple[type[Data], dict[str, Any]], ...] = (
@@ -99,7 +99,7 @@ def sent(content: str, calls: list[tuple[str, str]]) -> Completion:
     body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
     try:
         return reply.completion(body.encode())
-    except Failure:
+    except CallFailure:
         return Completion(message=Message(role="assistant"), finish=Finish.EMPTY, usage=Usage(calls=1))
 
 
@@ -116,7 +116,7 @@ def test_every_shape_is_read_when_it_is_whole() -> None:
 
 
 def test_ten_thousand_mutated_outputs_are_values_or_format_errors(figures: Figures) -> None:
-    desk = Desk(passages={p.shown_id: p for p in (FILM, HOLM, TOWN)})
+    state = AgentState(passages={p.shown_id: p for p in (FILM, HOLM, TOWN)})
     ended, longest = Counter[str](), 0
     for shape, raw in outputs(10_000):
         try:
@@ -129,7 +129,7 @@ def test_ten_thousand_mutated_outputs_are_values_or_format_errors(figures: Figur
         assert value.model_validate_json(value.model_dump_json()) == value, "it can be journalled"
         if shape is tools.ProposeArguments:
             try:
-                draft = to_draft(raw, desk)
+                draft = to_draft(raw, state)
                 ended["drafts"] += draft is not None
             except FormatError:
                 ended["drafts refused"] += 1
@@ -156,9 +156,9 @@ async def test_agents_end_with_a_stop_whatever_they_are_told(block: int) -> None
             limits=AgentLimits(searches=4, turns=8, format_errors=6),
             retriever=SHELF,
             k=2,
-            accept=to_draft if number % 2 else lambda arguments, desk: parse(tools.AnswerArguments, arguments),
+            accept=to_draft if number % 2 else lambda arguments, state: parse(tools.AnswerArguments, arguments),
         )
-        trajectory = await converse(agent, (Message(role="user", content="?"),), sample=number, desk=Desk())
+        trajectory = await converse(agent, (Message(role="user", content="?"),), sample=number, state=AgentState())
         assert trajectory.stop in set(Stop)
         assert len(trajectory.calls) <= 4 + 20
         assert all(call.tool in ("search", "open") for call in trajectory.calls)

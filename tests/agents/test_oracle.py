@@ -4,28 +4,28 @@ import pytest
 
 from pipeline import prompts
 from pipeline.agents.oracle import oracle, trace
-from pipeline.agents.site import Site
 from pipeline.agents.structured import TRIES
 from pipeline.config import build
+from pipeline.context import RunContext
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
 from tests.hostile import HOSTILE
+from tests.loop.test_episode import FILM, HOLM, LINEAGE, TOWN
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
-from tests.test_episode import FILM, HOLM, LINEAGE, TOWN
 
 QUESTION = "Who directed the film Lantern Bay?"
 CHAIN = "When was the home town of the person who directed Lantern Bay founded?"
 
 
-def site(llm: LLM, **values: object) -> Site:
-    return Site(build(values=values), llm, Shelf(), LINEAGE)
+def context(llm: LLM, **values: object) -> RunContext:
+    return RunContext(build(values=values), llm, Shelf(), LINEAGE)
 
 
 async def test_it_sends_the_question_and_the_passages_as_data_and_says_what_it_took() -> None:
     model = ScriptedLLM(['{"reason": "Lantern Bay: by Ada Holm", "answer": " Ada Holm "}'])
-    reading = await oracle(QUESTION, [FILM, HOLM], site(model), sample=2)
+    reading = await oracle(QUESTION, [FILM, HOLM], context(model), sample=2)
     (request,) = model.requests
     assert (reading.answer, reading.usage.calls) == ("Ada Holm", 1)
     assert (request.output and request.output.name, request.sample, request.tools) == ("read", 2 * TRIES, ())
@@ -36,11 +36,11 @@ async def test_it_sends_the_question_and_the_passages_as_data_and_says_what_it_t
 
 async def test_what_cannot_be_read_is_asked_again_under_another_index_and_is_then_an_error() -> None:
     model = ScriptedLLM(["no idea", '{"answer": 7}', '{"answer": ""}'])
-    reading = await oracle(QUESTION, [FILM], site(model))
+    reading = await oracle(QUESTION, [FILM], context(model))
     assert (reading.answer, reading.usage.calls) == ("", TRIES)
     assert len({request.sample for request in model.requests}) == TRIES
     with pytest.raises(FormatError, match="'embedded' gave no readable 'read'"):
-        await oracle(QUESTION, [FILM], site(ScriptedLLM(["?"] * TRIES)))
+        await oracle(QUESTION, [FILM], context(ScriptedLLM(["?"] * TRIES)))
 
 
 async def test_the_reader_is_the_solvers_model_unless_it_is_named() -> None:
@@ -49,34 +49,36 @@ async def test_the_reader_is_the_solvers_model_unless_it_is_named() -> None:
 
     for models, expected in (({"solver": model("s")}, "s"), ({"solver": model("s"), "reader": model("r")}, "r")):
         asked = ScriptedLLM(['{"answer": "x"}'])
-        await oracle(QUESTION, [FILM], site(asked, models=models))
+        await oracle(QUESTION, [FILM], context(asked, models=models))
         assert asked.requests[0].model == expected
 
 
 async def test_the_embedded_model_follows_a_chain_over_the_passages_in_any_order() -> None:
     for given in ([FILM, HOLM, TOWN], [TOWN, FILM, HOLM]):
-        assert (await oracle(CHAIN, given, site(EmbeddedModel()))).answer == "1641"
-    assert (await oracle(QUESTION, [FILM], site(EmbeddedModel()))).answer == "Ada Holm"
+        assert (await oracle(CHAIN, given, context(EmbeddedModel()))).answer == "1641"
+    assert (await oracle(QUESTION, [FILM], context(EmbeddedModel()))).answer == "Ada Holm"
 
 
 async def test_the_embedded_model_says_nothing_where_there_is_nothing() -> None:
-    assert (await oracle(QUESTION, [], site(EmbeddedModel()))).answer == ""
+    assert (await oracle(QUESTION, [], context(EmbeddedModel()))).answer == ""
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_hostile_passages_are_read_as_text(text: str) -> None:
     given = [FILM, passage("bad", text[:200], text)]
-    assert isinstance((await oracle(QUESTION, given, site(EmbeddedModel()))).answer, str)
+    assert isinstance((await oracle(QUESTION, given, context(EmbeddedModel()))).answer, str)
 
 
 async def test_every_hop_is_read_from_its_own_passage_in_one_call() -> None:
     parts = [(QUESTION, FILM), ("In which town was Ada Holm born?", HOLM), (QUESTION, TOWN)]
     model = ScriptedLLM(['{"answers": ["Ada Holm", " Vessby "]}'])
-    assert (await trace(parts, site(model)))[0] == ["Ada Holm", "Vessby", ""], "what is not answered counts as nothing"
+    assert (await trace(parts, context(model)))[0] == ["Ada Holm", "Vessby", ""], (
+        "what is not answered counts as nothing"
+    )
     inputs = prompts.unfence(model.requests[0].messages[-1].content) or {}
     assert [(part["question"], part["passage"]["title"]) for part in inputs["parts"]] == [
         (question, found.title) for question, found in parts
     ]
-    answers, _, usage = await trace(parts, site(EmbeddedModel()))
+    answers, _, usage = await trace(parts, context(EmbeddedModel()))
     assert (answers[:2], usage.calls) == (["Ada Holm", "Vessby"], 1)
     assert answers[2] != "Ada Holm", "another part's passage does not count"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from pipeline.agents.probe import Finding, probe
+from pipeline.agents.probe import ProbeFinding, probe
+from pipeline.config.models import ModelConfig
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import ProviderError
 from pipeline.llm.base import Completion, Finish, Request
-from pipeline.llm.settings import ModelConfig
 from pipeline.types import Message, ToolCall, Usage
 from tests.scripted import Output, ScriptedLLM
 
@@ -26,7 +26,7 @@ def nothing(finish: Finish) -> Completion:
     return Completion(message=Message(role="assistant", reasoning="hm"), finish=finish, usage=Usage(calls=1))
 
 
-async def findings(*outputs: Output | Exception) -> dict[str, Finding]:
+async def findings(*outputs: Output | Exception) -> dict[str, ProbeFinding]:
     found = await probe(ModelConfig(), ScriptedLLM(outputs))
     assert all(finding.ok or finding.remedy for finding in found)
     return {finding.name: finding for finding in found}

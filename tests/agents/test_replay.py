@@ -5,16 +5,16 @@ import asyncio
 import orjson
 import pytest
 
-from pipeline.agents.loop import Agent, Desk, converse
+from pipeline.agents.loop import Agent, AgentState, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.replay import branch, desk_at
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import AgentLimits, RunConfig
+from pipeline.config.models import ModelConfig
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import RetrievalError
-from pipeline.llm.settings import ModelConfig
-from pipeline.retrieval.bm25 import Bm25Retriever
+from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.types import Message, Stop, ToolCall, Usage
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -49,7 +49,7 @@ def agent(llm, shelf=SHELF, **limits):
         limits=AgentLimits(**{"searches": 4, "turns": 8, **limits}),
         retriever=shelf,
         k=1,
-        accept=lambda arguments, desk: parse(AnswerArguments, arguments),
+        accept=lambda arguments, state: parse(AnswerArguments, arguments),
     )
 
 
@@ -64,7 +64,7 @@ COURSE = [
 
 
 def course():
-    return asyncio.run(converse(agent(ScriptedLLM(list(COURSE))), START, sample=0, desk=Desk()))
+    return asyncio.run(converse(agent(ScriptedLLM(list(COURSE))), START, sample=0, state=AgentState()))
 
 
 def assistants(trajectory):
@@ -82,12 +82,12 @@ def test_from_every_state_the_same_answers_give_the_same_rollout(turn):
 
 def test_the_desk_remembers_what_was_read_and_how_many_errors_stood_in_a_row():
     whole = course()
-    desk = asyncio.run(desk_at(whole, assistants(whole)[3], SHELF))
-    assert set(desk.passages) == {FILM.shown_id}
-    assert (desk.errors, desk.errors_in_a_row) == (2, 2)
-    desk = asyncio.run(desk_at(whole, assistants(whole)[4], SHELF))
-    assert (desk.errors, desk.errors_in_a_row) == (2, 0)
-    assert [call.repeat for call in desk.calls] == [False, True, False]
+    state = asyncio.run(desk_at(whole, assistants(whole)[3], SHELF))
+    assert set(state.passages) == {FILM.shown_id}
+    assert (state.errors, state.errors_in_a_row) == (2, 2)
+    state = asyncio.run(desk_at(whole, assistants(whole)[4], SHELF))
+    assert (state.errors, state.errors_in_a_row) == (2, 0)
+    assert [call.repeat for call in state.calls] == [False, True, False]
 
 
 def test_a_given_action_is_carried_out_first_and_costs_no_call():

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.audit import shortcuts, soundness
-from pipeline.audit.evidence import gather
+from pipeline.agents.evidence import gather
+from pipeline.loop.audit import shortcuts, soundness
 from pipeline.retrieval.base import Retriever
 from pipeline.text import contains, dates, numbers, sentences
 from pipeline.types import AnswerType, Draft, Finding, Hop, Passage
@@ -136,10 +136,10 @@ def _share(found: list[Called]) -> Interval:
 
 async def main(options: argparse.Namespace) -> bool:
     ground = opened(str(options.corpus), options.out, [f"retrieval.k={options.k}"])
-    gold = Gold(ground.site.retriever)
+    gold = Gold(ground.context.retriever)
     rows = [json.loads(line) for line in options.gold.read_text().splitlines()[: options.limit]]
     cases = [case for row in rows for case in await gold.cases(row)]
-    found = [await called(case, ground.site.retriever, options.k) for case in cases]
+    found = [await called(case, ground.context.retriever, options.k) for case in cases]
     print(f"audit_gold: {options.gold.stem} over {options.corpus.name}, k {options.k}; {gold.lost} lack a document\n")
     good = report(found)
     wrong = [c for c in found if c.easy is not (c.group == SINGLE)]

@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pipeline.agents.site import Site
 from pipeline.cli.locate import run_folder
 from pipeline.config import RunConfig, build
+from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.run import planned, prepare, resume
@@ -97,7 +97,7 @@ class Ground(NamedTuple):
 
     config: RunConfig
     corpus: Corpus
-    site: Site
+    context: RunContext
 
     def seeds(self, count: int) -> list[Seed]:
         """The first seeds of the plan that the configuration gives."""
@@ -108,7 +108,7 @@ class Ground(NamedTuple):
 def opened(corpus: str, out: Path, sets: Sequence[str] = ()) -> Ground:
     config = build(values={"corpus": {"name": corpus}, "how": {"out": str(out)}}, sets=list(sets))
     texts = prepare.corpus(config)
-    return Ground(config, texts, prepare.site(config, texts))
+    return Ground(config, texts, prepare.context(config, texts))
 
 
 class Dug(NamedTuple):

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline import episode
+from pipeline.loop import episode
 from pipeline.registry import load
 from pipeline.types import Draft, Seed
 from tests.bench.common import Ground, interval, median, opened, quantile, share, table
@@ -31,12 +31,12 @@ class Measured(NamedTuple):
 
 async def measured(seed: Seed, ground: Ground) -> Measured | None:
     """None where the generator makes no one-hop question of this seed."""
-    proposal = await load("strategies", ground.config.strategy).propose(seed, ground.site)
+    proposal = await load("strategies", ground.config.strategy).propose(seed, ground.context)
     draft = proposal.draft
     if draft is None or len(draft.hops) != 1:
         return None
     k = ground.config.loop.rollouts
-    verdicts = [(await episode.one(draft, sample, ground.site))[1] for sample in range(k)]
+    verdicts = [(await episode.one(draft, sample, ground.context))[1] for sample in range(k)]
     steps = [verdict.steps for verdict in verdicts if verdict.correct]
     return Measured(seed, draft, min(steps, default=None), steps, k)
 
@@ -46,7 +46,7 @@ def report(found: list[Measured], ground: Ground, seeds: int) -> bool:
     steps = [step for m in found for step in m.steps]
     print(
         f"controls: corpus {ground.config.corpus.name}, {len(found)} one-hop questions from {seeds} seeds, "
-        f"K {ground.config.loop.rollouts}, solver {ground.site.lineage.solver_digest[:12]} "
+        f"K {ground.config.loop.rollouts}, solver {ground.context.lineage.solver_digest[:12]} "
         "(figures of the loop, not of the data)\n"
     )
     head = ("", "n", "median", "90 % at most", "mean")

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline import episode
-from pipeline.adversary.checks import Case
-from pipeline.agents.site import Site
-from pipeline.encounters import encounters
+from pipeline.context import RunContext
+from pipeline.distractors.checks import DistractorChecks
+from pipeline.distractors.encounters import encounters
+from pipeline.loop import episode
 from pipeline.retrieval.overlay import Overlay
 from pipeline.run import prepare
 from pipeline.text import normalise
@@ -50,27 +50,27 @@ class Asked(NamedTuple):
         return [rollout for (_, before), (rollout, after) in pairs if before.correct and not after.correct]
 
 
-async def ask(record: Record, site: Site, rollouts: int) -> Asked:
+async def ask(record: Record, context: RunContext, rollouts: int) -> Asked:
     assert record.draft
     assert record.opposition
     used = record.opposition.used
     blank = [d.model_copy(update={"text": d.text.replace(d.claim, UNTOLD)}).passage for d in used]
     arms: list[Tried] = []
     for passages in ([], [d.passage for d in used], blank):
-        arms.append(await arm(record.draft, site, passages, rollouts))
+        arms.append(await arm(record.draft, context, passages, rollouts))
     return Asked(record, record.draft, used, *arms)
 
 
-async def arm(draft: Draft, site: Site, passages: Sequence[Passage], rollouts: int) -> Tried:
-    over = replace(site, retriever=Overlay(site.retriever, passages))
+async def arm(draft: Draft, context: RunContext, passages: Sequence[Passage], rollouts: int) -> Tried:
+    over = replace(context, retriever=Overlay(context.retriever, passages))
     return list(await asyncio.gather(*(episode.one(draft, FIRST + n, over) for n in range(rollouts))))
 
 
-async def again(record: Record, site: Site) -> list[str]:
+async def again(record: Record, context: RunContext) -> list[str]:
     """The used distractors that no longer pass, with the reason."""
     assert record.draft
     assert record.opposition
-    case = Case(record.draft, site)
+    case = DistractorChecks(record.draft, context)
     checked = [await case.check(d.model_copy(update={"checks": ()})) for d in record.opposition.used]
     return [f"{d.id}: {d.reason}: {d.checks[-1].detail}" for d in checked if not d.used]
 
@@ -158,10 +158,10 @@ def report(run: Dug, asked: Sequence[Asked], broken: Sequence[str]) -> bool:
 async def main(options: argparse.Namespace) -> bool:
     run = dug(options.run, options.out, options.pairs)
     config = run.config.model_copy(update={"how": run.config.how.model_copy(update={"out": options.out})})
-    site = prepare.site(config, prepare.corpus(config))
+    context = prepare.context(config, prepare.corpus(config))
     with_overlay = [r for r in run.accepted if r.opposition and r.opposition.used]
-    asked = [await ask(record, site, options.rollouts) for record in with_overlay]
-    broken = [line for record in with_overlay for line in await again(record, site)]
+    asked = [await ask(record, context, options.rollouts) for record in with_overlay]
+    broken = [line for record in with_overlay for line in await again(record, context)]
     return report(run, asked, broken)
 
 

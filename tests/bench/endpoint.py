@@ -26,7 +26,7 @@ import orjson
 from openai import AsyncOpenAI
 
 from pipeline.config import build
-from pipeline.episode import dig, is_control
+from pipeline.loop.episode import is_control, run_seed
 from pipeline.run import Run, prepare
 from pipeline.types import Record, Rollout, Verdict
 from tests.bench.common import table
@@ -89,10 +89,10 @@ def job(url: str, cap: int, latency: float, options: argparse.Namespace, seeds: 
         texts = prepare.corpus(config)
         # The index may be an old one; journal and cache must not.
         fresh = config.model_copy(update={"how": config.how.model_copy(update={"out": Path(folder)})})
-        site = replace(prepare.site(config, texts), config=fresh, llm=prepare.model(fresh))
+        context = replace(prepare.context(config, texts), config=fresh, llm=prepare.model(fresh))
         with Run(fresh, texts) as run:
             cpu, began = _cpu(), time.monotonic()
-            result = asyncio.run(run.execute(partial(dig, site=site), Watch()))
+            result = asyncio.run(run.execute(partial(run_seed, context=context), Watch()))
             wall, cpu = time.monotonic() - began, _cpu() - cpu
             depth = max(depth_of(record, config.loop.control_share) for record in run.kept())
     stats = told(url, "stats")

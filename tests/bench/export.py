@@ -25,8 +25,8 @@ import pyarrow.parquet as pq
 from pydantic_core import to_json
 
 from pipeline.config import RunConfig
-from pipeline.export import Selection, export
-from pipeline.store.shards import _storage
+from pipeline.dataset.export import Selection, export
+from pipeline.dataset.shards import _storage
 from pipeline.types import Record, Rollout, sha256
 from tests.records import accepted
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from pipeline.gates.contaminated import SHIPPED, marks
+from pipeline.dataset.gates.contaminated import SHIPPED, marks
 
 
 def main(path: Path, note: str) -> None:

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from scipy.stats import kendalltau  # type: ignore[import-untyped]
 
-from pipeline import assess
-from pipeline.agents.judge import rule
-from pipeline.agents.site import Site
+from pipeline.agents import grading
+from pipeline.agents.judge import grade
 from pipeline.agents.tools import render
+from pipeline.context import RunContext
 from pipeline.types import Call, Draft, Message, Passage, Record, Rollout, Stop, Trajectory
 from tests.bench import overlap
 from tests.bench.common import Dug, Ground, dug, heading, interval, median, opened, share, table
@@ -63,13 +63,13 @@ def spans(question: str, passage: Passage) -> list[tuple[str, str]]:
 class Walk:
     """What a foreign solver has searched and seen."""
 
-    site: Site
+    context: RunContext
     calls: list[Call] = field(default_factory=list)
     texts: list[Message] = field(default_factory=list)
     seen: list[Passage] = field(default_factory=list)
 
     async def search(self, query: str) -> list[Passage]:
-        passages = [hit.passage for hit in await self.site.retriever.search(query, self.site.config.retrieval.k)]
+        passages = [hit.passage for hit in await self.context.retriever.search(query, self.context.config.retrieval.k)]
         name = f"c{len(self.calls)}"
         repeat = any(call.argument == query for call in self.calls)
         ids = tuple(passage.id for passage in passages)
@@ -96,14 +96,14 @@ def best(question: str, passages: Sequence[Passage]) -> str:
     return max(worth, key=lambda span: worth[span]) if worth else ""
 
 
-async def one_shot(question: str, sample: int, site: Site) -> Rollout:
-    walk = Walk(site)
+async def one_shot(question: str, sample: int, context: RunContext) -> Rollout:
+    walk = Walk(context)
     return walk.rollout(sample, best(question, await walk.search(question)))
 
 
-async def wander(question: str, steps: int, chance: random.Random, site: Site) -> Walk:
+async def wander(question: str, steps: int, chance: random.Random, context: RunContext) -> Walk:
     """Start from a random piece of the question, then search names picked at random from all that was seen."""
-    walk, tokens = Walk(site), question.rstrip("?").split()
+    walk, tokens = Walk(context), question.rstrip("?").split()
     size = min(len(tokens), chance.randint(3, 7))
     start = chance.randrange(len(tokens) - size + 1)
     found = await walk.search(" ".join(tokens[start : start + size]))
@@ -114,23 +114,23 @@ async def wander(question: str, steps: int, chance: random.Random, site: Site) -
     return walk
 
 
-async def random_walk(question: str, sample: int, site: Site) -> Rollout:
+async def random_walk(question: str, sample: int, context: RunContext) -> Rollout:
     chance = random.Random(f"{question}|{sample}")
-    walk = await wander(question, chance.randint(1, LONGEST), chance, site)
+    walk = await wander(question, chance.randint(1, LONGEST), chance, context)
     return walk.rollout(sample, best(question, walk.seen))
 
 
-async def guess(question: str, sample: int, steps: int, site: Site) -> Rollout:
+async def guess(question: str, sample: int, steps: int, context: RunContext) -> Rollout:
     """A span of the wanted type from one of the passages seen, both drawn at random."""
     chance = random.Random(f"guess|{question}|{sample}")
-    walk = await wander(question, steps, chance, site)
+    walk = await wander(question, steps, chance, context)
     found = spans(question, chance.choice(walk.seen)) if walk.seen else []
     return walk.rollout(sample, chance.choice(found)[0] if found else "")
 
 
-async def marked(draft: Draft, rollout: Rollout, site: Site) -> tuple[bool, bool, int]:
+async def marked(draft: Draft, rollout: Rollout, context: RunContext) -> tuple[bool, bool, int]:
     """Right by the judge; correct as the loop counts it (the support was read too); steps."""
-    verdict = assess.verdict(draft, rollout, await rule(draft, rollout.answer, site))
+    verdict = grading.verdict(draft, rollout, await grade(draft, rollout.answer, context))
     return verdict.right, verdict.correct, verdict.steps
 
 
@@ -164,13 +164,13 @@ class Tried:
         return (1 - (1 - first) ** screen) * (1 - (1 - second) ** k)
 
 
-async def tried(record: Record, site: Site) -> Tried:
+async def tried(record: Record, context: RunContext) -> Tried:
     draft = record.draft
     assert draft is not None
     question, target = draft.question, record.seed.target_steps
-    shot, _, _ = await marked(draft, await one_shot(question, 0, site), site)
-    walks = [(await marked(draft, await random_walk(question, n, site), site))[0] for n in range(WALKS)]
-    guesses = [await marked(draft, await guess(question, n, target, site), site) for n in range(GUESSES)]
+    shot, _, _ = await marked(draft, await one_shot(question, 0, context), context)
+    walks = [(await marked(draft, await random_walk(question, n, context), context))[0] for n in range(WALKS)]
+    guesses = [await marked(draft, await guess(question, n, target, context), context) for n in range(GUESSES)]
     return Tried(
         record=record,
         shot=shot,
@@ -226,7 +226,7 @@ async def main(options: argparse.Namespace) -> bool:
         heading("foreign", accepted),
         f"\n{len(accepted)} accepted pairs, {WALKS} walks of 1 to {LONGEST} searches each\n",
     )
-    all_tried = [await tried(record, ground.site) for record in accepted]
+    all_tried = [await tried(record, ground.context) for record in accepted]
     print(by_difficulty(all_tried), ranks(all_tried), sep="\n\n")
     k, screen = run.config.loop.rollouts, run.config.screened() or run.config.loop.rollouts
     through = interval(all_tried, lambda ts: sum(t.carried(screen, k) for t in ts) / len(ts))

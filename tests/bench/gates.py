@@ -16,13 +16,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline import audit as audits
 from pipeline.agents import tools
+from pipeline.agents.evidence import gather
 from pipeline.agents.solver import attempt, solver
-from pipeline.audit import soundness
-from pipeline.audit.evidence import gather
-from pipeline.audit.uniqueness import another_answer
-from pipeline.gates import Gates, Settings, described
+from pipeline.config.gates import GateConfig
+from pipeline.dataset.gates import Gates, described
+from pipeline.loop import audit as audits
+from pipeline.loop.audit import soundness
+from pipeline.loop.audit.uniqueness import another_answer
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.overlay import Overlay
 from pipeline.text import normalise
@@ -32,9 +33,9 @@ from tests.bench.audit_gold import Gold, as_draft
 from tests.bench.common import Ground, opened, share, table
 
 LEAST_CAUGHT, MOST_FALSE = 0.95, 0.02
-CAPS = tuple(name for name in described(Settings()) if name.startswith("overused") or name == "quota")
+CAPS = tuple(name for name in described(GateConfig()) if name.startswith("overused") or name == "quota")
 BARE = Trajectory(messages=(), calls=(), stop=Stop.ANSWERED)
-DEAF = Settings(off=(*CAPS, "contaminated"))
+DEAF = GateConfig(off=(*CAPS, "contaminated"))
 
 
 class Case(NamedTuple):
@@ -79,12 +80,12 @@ def record(draft: Draft, ground: Ground, rollouts: tuple[Rollout, ...] = (), age
     seed = Seed(key=key, passage=passage, draw=0, side="train", answer_type=draft.answer_type, target_steps=2)
     last = Round(index=0, agent=agent or BARE, draft=draft, rollouts=rollouts)
     return Record(
-        key=key, seed=seed, status=Status.ACCEPTED, reason="", rounds=(last,), lineage=ground.site.lineage
+        key=key, seed=seed, status=Status.ACCEPTED, reason="", rounds=(last,), lineage=ground.context.lineage
     )  # fmt: skip
 
 
 async def tried(draft: Draft, ground: Ground, retriever: Retriever, samples: int) -> Record:
-    agent = solver(ground.config, ground.site.llm, retriever)
+    agent = solver(ground.config, ground.context.llm, retriever)
     rollouts = [await attempt(agent, draft.question, sample) for sample in range(samples)]
     return record(draft, ground, tuple(rollouts), await walked(draft, retriever, ground.config.retrieval.k))
 
@@ -97,13 +98,13 @@ async def walked(draft: Draft, retriever: Retriever, k: int) -> Trajectory:
 
 
 def dropped(
-    records: list[Record], settings: Settings, before: list[Record] | None = None, show: bool = False
+    records: list[Record], settings: GateConfig, before: list[Record] | None = None, show: bool = False
 ) -> list[str]:
     """The gate that drops each of the records, `before` having passed; empty where none does."""
     gates = Gates(settings)
     for one in before or []:
-        gates.admit(gates.weigh(one))
-    drops = [gates.admit(gates.weigh(one)) for one in records]
+        gates.admit(gates.check(one))
+    drops = [gates.admit(gates.check(one)) for one in records]
     for one, drop in zip(records, drops, strict=True):
         if show and drop and one.draft:
             print(f"{drop.gate}: {drop.why}: {one.draft.question} -> {one.draft.answer}")
@@ -126,7 +127,7 @@ async def doubted(drafts: list[Draft], retrievers: list[Retriever], gates: list[
 
 async def planted(bases: list[Draft], questions: list[str], ground: Ground) -> dict[str, list[str]]:
     """By fault, what caught each plant."""
-    chance, retriever = random.Random(5), ground.site.retriever
+    chance, retriever = random.Random(5), ground.context.retriever
     plain = [record(draft, ground) for draft in bases]
     rivals = [planting.rival(draft, bases, chance) for draft in bases]
     half = len(bases) // 2
@@ -147,7 +148,7 @@ async def planted(bases: list[Draft], questions: list[str], ground: Ground) -> d
         "swapped answer": await audited(swapped, [retriever] * len(swapped), ground),
         "dropped gold passage": await audited([*cut, *bases[half:]], [retriever] * half + list(lost), ground),
         "second valid answer": await doubted(bases, laid, dropped(seen, DEAF), ground.config.retrieval.k),
-        "benchmark question": dropped([record(draft, ground) for draft in listed], Settings(off=CAPS)),
+        "benchmark question": dropped([record(draft, ground) for draft in listed], GateConfig(off=CAPS)),
         "near duplicate": dropped([record(draft, ground) for draft in copied], DEAF, before=plain),
         "leaked answer": dropped(leaks, DEAF),
     }
@@ -171,7 +172,7 @@ def report(found: dict[str, list[str]], alarms: list[str], cases: list[Case]) ->
 
 async def main(options: argparse.Namespace) -> bool:
     ground = opened(str(options.corpus), options.out)
-    gold = Gold(ground.site.retriever)
+    gold = Gold(ground.context.retriever)
     rows = [json.loads(line) for line in (options.gold / "2wiki_train500.jsonl").read_text().splitlines()]
     made = [await case(row, gold) for row in rows[: options.limit]]
     cases = [one for one in made if one]
@@ -183,11 +184,11 @@ async def main(options: argparse.Namespace) -> bool:
     random.Random(3).shuffle(others)
     print(
         f"gates: {len(cases)} of {len(made)} 2Wiki questions have their evidence in {options.corpus.name}; solver "
-        f"{ground.site.lineage.solver_digest[:12]}, {options.samples} rollouts of each, "
+        f"{ground.context.lineage.solver_digest[:12]}, {options.samples} rollouts of each, "
         f"{2 * ground.config.loop.rollouts} of each second valid answer (figures of the loop, not of the data)\n"
     )
-    gold_records = [await tried(one.draft, ground, ground.site.retriever, options.samples) for one in cases]
-    drafts, index = [one.draft for one in cases], [ground.site.retriever] * len(cases)
+    gold_records = [await tried(one.draft, ground, ground.context.retriever, options.samples) for one in cases]
+    drafts, index = [one.draft for one in cases], [ground.context.retriever] * len(cases)
     alarms = await doubted(drafts, index, dropped(gold_records, DEAF, show=options.show), ground.config.retrieval.k)
     clean = [one.draft for one, gate in zip(cases, alarms, strict=True) if one.sound and not gate]
     found = await planted(clean[: options.plants], others, ground)

@@ -14,10 +14,10 @@ from typing import Any
 
 import orjson
 
-from pipeline import config, corpus
+from pipeline import config, corpus, registry
 from pipeline.embedded.model import EmbeddedModel
-from pipeline.measure import Figures, Measurement, Question, measure
 from pipeline.retrieval.opening import open_retriever
+from pipeline.run.measure import GoldQuestion, Measurement, SolverFigures, measure
 from pipeline.text import normalise
 
 _KINDS = {"country": "What country is {} in?", "performer": "Who is the performer of {}?"}
@@ -34,9 +34,9 @@ def rows(gold: Path, split: str) -> list[dict[str, Any]]:
     return [row for row in found if split in ("all", side(row["id"]))]
 
 
-def question(row: dict[str, Any], kept: dict[str, str]) -> Question:
+def question(row: dict[str, Any], kept: dict[str, str]) -> GoldQuestion:
     """`kept`: of documents with the same text the index holds one."""
-    return Question(
+    return GoldQuestion(
         question=row["question"],
         answer=row["answer"],
         answer_aliases=tuple(row["answer_aliases"]),
@@ -46,8 +46,8 @@ def question(row: dict[str, Any], kept: dict[str, str]) -> Question:
     )
 
 
-def sub_questions(row: dict[str, Any], kept: dict[str, str]) -> list[Question]:
-    found: list[Question] = []
+def sub_questions(row: dict[str, Any], kept: dict[str, str]) -> list[GoldQuestion]:
+    found: list[GoldQuestion] = []
     for step in row.get("decomposition") or ():
         if "support_id" not in step:
             continue
@@ -60,7 +60,7 @@ def sub_questions(row: dict[str, Any], kept: dict[str, str]) -> list[Question]:
         text = text[0].upper() + text[1:].rstrip(" ?") + "?"
         support = kept.get(step["support_id"], step["support_id"])
         found.append(
-            Question(question=text, answer=step["answer"], hops=1, supporting_ids=(support,), dataset="musique-sub")
+            GoldQuestion(question=text, answer=step["answer"], hops=1, supporting_ids=(support,), dataset="musique-sub")
         )
     return found
 
@@ -69,11 +69,10 @@ def duplicates(corpus_: corpus.Corpus, path: Path) -> dict[str, str]:
     """Ids of the source that the corpus dropped, to the id of the document with the same text that it kept."""
     by_title = {title: d.id for d in corpus_.documents for title in (*d.aliases, d.title)}
     known = {d.id for d in corpus_.documents}
-    from pipeline import readers
 
     manifest = corpus_.manifest
     found = {}
-    for row in readers.load(manifest.reader).read(path, manifest.limits):
+    for row in registry.load("readers", manifest.reader).read(path, manifest.limits):
         key, title = str(row.values.get("id", "")), " ".join(str(row.values.get("title", "")).split())
         if key and key not in known and title in by_title:
             found[key] = by_title[title]
@@ -87,7 +86,7 @@ def table(measurement: Measurement) -> str:
     )
 
 
-def _line(f: Figures) -> str:
+def _line(f: SolverFigures) -> str:
     recall, baseline = f.recall or 0.0, f.baseline or 0.0
     return (
         f"{f.group:18} {f.questions:4} {f.exact:6.3f} {f.f1:6.3f} {f.solved:7.3f} {recall:7.3f} {baseline:9.3f} "

@@ -17,11 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline import assess, episode
-from pipeline.agents.site import Site
-from pipeline.audit import audit
 from pipeline.config import LoopConfig
-from pipeline.presets import PRESETS
+from pipeline.config.presets import PRESETS
+from pipeline.context import RunContext
+from pipeline.loop import assess, episode
+from pipeline.loop.audit import audit
 from pipeline.types import Label, Record, Seed, Status
 from tests.bench.common import Ground, Interval, Remembered, interval, opened, table
 
@@ -58,43 +58,43 @@ class Ended(NamedTuple):
         return sum(self.spent.values())
 
 
-def arms(ground: Ground) -> dict[str, Site]:
+def arms(ground: Ground) -> dict[str, RunContext]:
     """Each arm has the stages of the one above it, and one more."""
     stages = {part: dict(PRESETS["sage"][part]) for part in ("loop", "checks")}
-    site = replace(ground.site, llm=Remembered(ground.site.llm))
+    context = replace(ground.context, llm=Remembered(ground.context.llm))
     sites = {}
     for name, added in STAGES.items():
         parts = {}
         for part, stage in stages.items():
             stage.update(added.get(part, {}))
             parts[part] = getattr(ground.config, part).model_copy(update=stage)
-        sites[name] = replace(site, config=ground.config.model_copy(update=parts))
+        sites[name] = replace(context, config=ground.config.model_copy(update=parts))
     last = sites["default"].config
     assert (last.loop, last.checks) == (ground.config.loop, ground.config.checks), "the last arm is the default preset"
     return sites
 
 
-async def run(seed: Seed, site: Site) -> Ended:
-    record = await episode.dig(seed, site)
+async def run(seed: Seed, context: RunContext) -> Ended:
+    record = await episode.run_seed(seed, context)
     spent = {role: usage.calls for role, usage in record.usage.items()}
     relaxed = record.reason == "relaxed"
     accepted = record.status is Status.ACCEPTED and not relaxed
     held, fresh = accepted, 0
-    if accepted and not site.config.loop.confirm:
-        held, fresh = await holds(record, site)
-    return Ended(held, accepted, relaxed, held and await sound(record, site), spent, fresh)
+    if accepted and not context.config.loop.confirm:
+        held, fresh = await holds(record, context)
+    return Ended(held, accepted, relaxed, held and await sound(record, context), spent, fresh)
 
 
-async def sound(record: Record, site: Site) -> bool:
+async def sound(record: Record, context: RunContext) -> bool:
     assert record.draft is not None
-    found = await audit(record.draft, record.seed.target_steps, site.retriever, site.config.retrieval.k)
+    found = await audit(record.draft, record.seed.target_steps, context.retriever, context.config.retrieval.k)
     return not any(finding.fatal for finding in found)
 
 
-async def holds(record: Record, site: Site) -> tuple[bool, int]:
+async def holds(record: Record, context: RunContext) -> tuple[bool, int]:
     """Do K fresh rollouts find it at its target? Their calls are counted apart: the arm has no such stage."""
     assert record.draft is not None
-    tried = await episode.confirm(record.draft, site)
+    tried = await episode.confirm(record.draft, context)
     calls = sum(rollout.trajectory.usage.calls + verdict.usage.calls for rollout, verdict in tried)
     return assess.label([verdict for _, verdict in tried], record.seed.target_steps) is Label.CANDIDATE, calls
 
@@ -134,7 +134,7 @@ def report(ended: dict[str, list[Ended]], ground: Ground) -> bool:
     print(
         f"loop: corpus {config.corpus.name}, {seeds} seeds of --seed {config.seed}, steps {config.steps}, "
         f"K {config.loop.rollouts}, R {config.loop.rounds}, k {config.retrieval.k}, model {model}, "
-        f"solver {ground.site.lineage.solver_digest[:12]} (figures of the loop, not of the data)\n"
+        f"solver {ground.context.lineage.solver_digest[:12]} (figures of the loop, not of the data)\n"
     )
     roles = list(ended["sage"][0].spent)
     rows = []
@@ -160,11 +160,11 @@ async def main(options: argparse.Namespace) -> bool:
     seeds = ground.seeds(options.seeds)[: options.limit]
     ended: dict[str, list[Ended]] = {}
     wanted = options.arms or list(STAGES)
-    for name, site in arms(ground).items():
+    for name, context in arms(ground).items():
         if name not in wanted:
             continue
         began = time.monotonic()
-        ended[name] = [await run(seed, site) for seed in seeds]
+        ended[name] = [await run(seed, context) for seed in seeds]
         print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr)
     return report(ended, ground)
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from pipeline import corpus
 from pipeline.agents.oracle import oracle
-from pipeline.agents.site import Site
 from pipeline.config import RunConfig, build
+from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.run import prepare
 from pipeline.text import normalise
@@ -38,18 +38,18 @@ class Asked(NamedTuple):
     passages: tuple[tuple[Passage, ...], ...]
 
 
-async def right(asked: Asked, passages: Sequence[tuple[Passage, ...]], site: Site) -> bool:
+async def right(asked: Asked, passages: Sequence[tuple[Passage, ...]], context: RunContext) -> bool:
     flat = [*dict.fromkeys(passage.id for group in passages for passage in group)]
     known = {passage.id: passage for group in passages for passage in group}
-    reading = await oracle(asked.question, [known[key] for key in flat], site)
+    reading = await oracle(asked.question, [known[key] for key in flat], context)
     return normalise(reading.answer) in {normalise(answer) for answer in asked.answers}
 
 
-async def figures(questions: Sequence[Asked], site: Site) -> str:
+async def figures(questions: Sequence[Asked], context: RunContext) -> str:
     found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
     for asked in questions:
-        whole = await right(asked, asked.passages, site)
-        rest = await right(asked, asked.passages[:-1], site) if len(asked.passages) > 1 else False
+        whole = await right(asked, asked.passages, context)
+        rest = await right(asked, asked.passages[:-1], context) if len(asked.passages) > 1 else False
         for group in ("all", asked.group):
             found[group].append((whole, rest))
     rows = [
@@ -108,9 +108,9 @@ def main() -> None:
     else:
         config, questions = from_run(given.run, given.out)
     # No search is made, so any index does.
-    site = replace(opened("tiny", given.out).site, config=config, llm=prepare.model(config))
+    context = replace(opened("tiny", given.out).context, config=config, llm=prepare.model(config))
     print(f"reader {config.models.of('reader').model}: figures of the loop, not of the data, where it is embedded")
-    print(asyncio.run(figures(questions, site)))
+    print(asyncio.run(figures(questions, context)))
 
 
 if __name__ == "__main__":

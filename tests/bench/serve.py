@@ -17,7 +17,7 @@ from typing import Any
 import httpx2
 
 from pipeline.corpus import load, resolve
-from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.retrieval.engines.lucene import LuceneRetriever
 from tests.served import serving
 
 Batch = list[str]

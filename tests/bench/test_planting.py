@@ -49,4 +49,4 @@ def test_a_leak_holds_the_answer() -> None:
 
 def test_planting_knows_no_gate() -> None:
     text = Path(planting.__file__).read_text()
-    assert not any(word in text for word in ("pipeline.gates", "pipeline.audit"))
+    assert not any(word in text for word in ("pipeline.dataset.gates", "pipeline.loop.audit"))

@@ -15,16 +15,16 @@ import orjson
 import pytest
 
 from pipeline import prompts, registry
-from pipeline.agents.site import Site
 from pipeline.cli import publish
 from pipeline.config import RunConfig, build
+from pipeline.context import RunContext
 from pipeline.corpus import Corpus
+from pipeline.dataset import money
 from pipeline.embedded.model import EmbeddedModel
-from pipeline.episode import dig
 from pipeline.errors import BudgetExceeded, ProviderError
 from pipeline.llm import retry
 from pipeline.llm.base import Completion, Request
-from pipeline.report import money
+from pipeline.loop.episode import run_seed
 from pipeline.run import Run, attempts, prepare
 from pipeline.run.plan import Order
 from pipeline.types import Record, Seed, Status
@@ -46,7 +46,7 @@ SETTINGS: dict[str, Any] = {
 class Ground:
     """The seeds, and what the embedded model makes of them in this process."""
 
-    site: Site
+    context: RunContext
     corpus: Corpus
     seeds: tuple[Seed, ...]
     records: list[Record]
@@ -56,19 +56,19 @@ class Ground:
 @pytest.fixture(scope="module")
 def ground(tiny: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Ground:
     config = build(values={**SETTINGS, "how": {"out": tmp_path_factory.mktemp("here")}})
-    site, order = prepare.site(config, tiny), Order(config, tiny)
+    context, order = prepare.context(config, tiny), Order(config, tiny)
     planned = (order[index].seed for index in range(MOST_PLANNED))
     # Every change of the embedded generator draws another plan; what is compared needs both endings.
-    good = next(seed for seed in planned if asyncio.run(dig(seed, site)).status is Status.ACCEPTED)
+    good = next(seed for seed in planned if asyncio.run(run_seed(seed, context)).status is Status.ACCEPTED)
     seeds = tuple(dict.fromkeys([good, *(order[index].seed for index in range(SEEDS))]))[:SEEDS]
     began = time.monotonic()
-    records = asyncio.run(_dug(seeds, site))
+    records = asyncio.run(_dug(seeds, context))
     assert {Status.ACCEPTED, Status.REJECTED} == {record.status for record in records}
-    return Ground(site, tiny, seeds, records, time.monotonic() - began)
+    return Ground(context, tiny, seeds, records, time.monotonic() - began)
 
 
-async def _dug(seeds: Iterable[Seed], site: Site) -> list[Record]:
-    return list(await asyncio.gather(*(dig(seed, site) for seed in seeds)))
+async def _dug(seeds: Iterable[Seed], context: RunContext) -> list[Record]:
+    return list(await asyncio.gather(*(run_seed(seed, context) for seed in seeds)))
 
 
 def wired(server: FaultyServer, out: Path, **how: Any) -> RunConfig:
@@ -78,16 +78,16 @@ def wired(server: FaultyServer, out: Path, **how: Any) -> RunConfig:
     return build(values={**SETTINGS, "models": {"default": {**model, "prices": prices}}, "how": {"out": out, **how}})
 
 
-def site(server: FaultyServer, ground: Ground, out: Path) -> Site:
+def context(server: FaultyServer, ground: Ground, out: Path) -> RunContext:
     """Where the same seeds are dug over the wire; the lineage is that of the records they are compared with."""
-    return replace(prepare.site(wired(server, out), ground.corpus), lineage=ground.site.lineage)
+    return replace(prepare.context(wired(server, out), ground.corpus), lineage=ground.context.lineage)
 
 
 async def test_the_whole_loop_over_the_wire_gives_the_same_records(ground: Ground, tmp_path: Path) -> None:
     async with FaultyServer() as server:
-        assert await _dug(ground.seeds, site(server, ground, tmp_path)) == ground.records
+        assert await _dug(ground.seeds, context(server, ground, tmp_path)) == ground.records
         paid = len(server.asked)
-        assert await _dug(ground.seeds, site(server, ground, tmp_path)) == ground.records
+        assert await _dug(ground.seeds, context(server, ground, tmp_path)) == ground.records
         assert len(server.asked) == paid
     prefixes_stand(server.asked)
 
@@ -127,9 +127,9 @@ def _bytes(tree: Any) -> bytes:
 
 
 async def run(config: RunConfig, ground: Ground) -> tuple[Watch, list[Record]]:
-    watch, place = Watch(), prepare.site(config, ground.corpus)
+    watch, place = Watch(), prepare.context(config, ground.corpus)
     with Run(config, ground.corpus) as under_way:
-        await under_way.execute(lambda seed: dig(seed, place), watch)
+        await under_way.execute(lambda seed: run_seed(seed, place), watch)
         return watch, list(under_way.kept())
 
 
@@ -139,7 +139,7 @@ async def test_a_third_of_all_answers_broken_changes_no_record(
 ) -> None:
     monkeypatch.setattr(retry, "BASE", 0.05)
     async with FaultyServer(rate=0.3, seed=chance) as server:
-        assert await _dug(ground.seeds, site(server, ground, tmp_path)) == ground.records
+        assert await _dug(ground.seeds, context(server, ground, tmp_path)) == ground.records
     # How many calls there are, and so how many faults, depends on the plan, which the generator's digest draws.
     assert sum(server.counts[fault] for fault in FAULTS) >= 5
 
@@ -200,10 +200,10 @@ async def test_an_outage_pauses_the_run_and_drops_nothing(
     async with FaultyServer() as server:
         server.script = lambda number, body: _unavailable() if number < 150 else None
         config = wired(server, tmp_path, seeds=5)
-        place, watch = prepare.site(config, ground.corpus), Watch()
+        place, watch = prepare.context(config, ground.corpus), Watch()
         with Run(config, ground.corpus) as under_way:
             under_way.pauses = (0.1,)
-            result = await under_way.execute(lambda seed: dig(seed, place), watch)
+            result = await under_way.execute(lambda seed: run_seed(seed, place), watch)
     assert len(watch.troubles) >= 5
     assert (result.planned, result.failed, result.complete) == (5, 0, True)
 
@@ -223,11 +223,11 @@ async def test_an_outage_that_lasts_stops_the_run_and_can_be_resumed(
         limits = model.limits.model_copy(update={"patience_seconds": 0.3})
         impatient = model.model_copy(update={"limits": limits})
         config = config.model_copy(update={"models": config.models.model_copy(update={"default": impatient})})
-        place = prepare.site(config, ground.corpus)
+        place = prepare.context(config, ground.corpus)
         with Run(config, ground.corpus) as under_way:
             under_way.pauses = (0.05,)
             with pytest.raises(ProviderError, match=r"no answer for .* answered 503 \(overloaded\); what had .*resume"):
-                await under_way.execute(lambda seed: dig(seed, place), Watch())
+                await under_way.execute(lambda seed: run_seed(seed, place), Watch())
         server.script = None
         asked = len(server.asked)
         watch, records = await run(config, ground)
@@ -280,10 +280,10 @@ async def test_a_request_that_is_never_answered_does_not_hold_up_its_run(
             return bad if hit else None
 
         server.script = poisoned
-        place, watch = prepare.site(config, ground.corpus), Watch()
+        place, watch = prepare.context(config, ground.corpus), Watch()
         with Run(config, ground.corpus) as under_way:
             under_way.pauses = (0.01,)
-            result = await asyncio.wait_for(under_way.execute(lambda seed: dig(seed, place), watch), 60)
+            result = await asyncio.wait_for(under_way.execute(lambda seed: run_seed(seed, place), watch), 60)
     assert met
     assert (result.planned, result.complete) == (6, True)
     publish.dataset(config.folder(), config)

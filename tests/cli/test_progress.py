@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.progress import Progress, Tally, duration
+from pipeline.cli.progress import Progress, ProgressCounts, duration
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.run import Attempt, Run
 from pipeline.run.attempts import NAME
@@ -28,10 +28,10 @@ def finished(accepted: bool, n: int) -> Record:
 
 def played(
     pattern: str, *, seconds: float = 1.0, pairs: int | None = 10, seeds: int | None = None
-) -> tuple[Tally, Clock]:
+) -> tuple[ProgressCounts, Clock]:
     """A tally after one seed per letter, `a` accepted and `r` rejected, each taking `seconds`."""
     clock = Clock()
-    tally = Tally(pairs=pairs, seeds=seeds, clock=clock)
+    tally = ProgressCounts(pairs=pairs, seeds=seeds, clock=clock)
     for letter, n in zip(pattern, count()):
         clock.now += seconds
         tally.add(finished(letter == "a", n))
@@ -50,7 +50,7 @@ def test_the_time_left_follows_from_the_speed_of_accepting() -> None:
 
 def test_what_came_before_the_first_seed_does_not_count() -> None:
     clock = Clock()
-    tally = Tally(pairs=10, seeds=None, clock=clock)
+    tally = ProgressCounts(pairs=10, seeds=None, clock=clock)
     clock.now = tally.digging = 100.0
     for n in range(5):
         clock.now += 1
@@ -80,7 +80,7 @@ def test_what_a_gate_dropped_says_nothing_of_the_speed() -> None:
 
 
 def test_what_a_broken_try_took_is_paid_too() -> None:
-    progress = Progress(Tally(pairs=1, seeds=None))
+    progress = Progress(ProgressCounts(pairs=1, seeds=None))
     for ended, money in (("ProviderError", 0.25), ("accepted", 0.5)):
         spent = Spending(by_stage={"round 0": {"propose": Spent(money=money)}})
         progress.attempt(Attempt(key="k", ended=ended, reason="", began="", seconds=1, spent=spent))
@@ -92,7 +92,7 @@ def test_what_earlier_commands_paid_counts(tmp_path: Path) -> None:
     earlier = Attempt(key="k", ended="BudgetExceeded", reason="", began="", seconds=1, spent=paid)
     with Run(fakes.config(tmp_path), fakes.corpus()) as run:
         (run.folder / NAME).write_text(earlier.model_dump_json() + "\n")
-        progress = Progress(Tally(pairs=1, seeds=None))
+        progress = Progress(ProgressCounts(pairs=1, seeds=None))
         progress.started(run)
     assert "cost 1.50" in progress.tally.line()
 
@@ -102,7 +102,7 @@ def test_nothing_is_left_when_all_is_there() -> None:
 
 
 def test_seeds_of_an_earlier_session_say_nothing_of_the_speed() -> None:
-    tally = Tally(pairs=10, seeds=None, clock=Clock())
+    tally = ProgressCounts(pairs=10, seeds=None, clock=Clock())
     for n in range(5):
         tally.add(finished(True, n), now=False)
     assert (tally.accepted, tally.seconds_left()) == (5, None)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pipeline.cli import remeasure
-from pipeline.llm.settings import ModelConfig
+from pipeline.config.models import ModelConfig
 
 TINY = Path(__file__).parents[1] / "llm" / "tiny-tool-caller.gguf"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import config
-from pipeline.cli.progress import Progress, Tally
+from pipeline.cli.progress import Progress, ProgressCounts
 from pipeline.cli.stages import Job
 from pipeline.errors import RetrievalError
 from pipeline.retrieval import jvm
@@ -21,10 +21,10 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_another_engine_makes_another_run(tmp_path: Path, no_java: None) -> None:
     asked = config.build(sets=["corpus.name=tiny", f"how.out={tmp_path}"])
-    with Progress(Tally(pairs=1, seeds=None)) as progress:
+    with Progress(ProgressCounts(pairs=1, seeds=None)) as progress:
         job = Job(asked, progress)
         job.read()
         job.index()
-    assert job.config.retrieval.retriever == job.site.lineage.retriever == "bm25"
+    assert job.config.retrieval.retriever == job.context.lineage.retriever == "bm25"
     assert job.folder == job.config.folder() != asked.folder()
-    assert job.site.lineage.run == job.config.digest()[:12]
+    assert job.context.lineage.run == job.config.digest()[:12]

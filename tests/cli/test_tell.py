@@ -11,8 +11,8 @@ from rich.console import Console
 from pipeline.cli import tell
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
+from pipeline.dataset import money
 from pipeline.redact import clean
-from pipeline.report import money
 from pipeline.run import prepare
 from tests.cli.conftest import Digsite
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from pipeline.config import RunConfig
-from pipeline.export import Selection, export
-from pipeline.views import base
+from pipeline.dataset.export import Selection, export
+from pipeline.dataset.views import base
 from tests.consumers import environments
 from tests.consumers.told import told
 from tests.forks import branched

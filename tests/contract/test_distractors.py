@@ -6,20 +6,20 @@ from dataclasses import replace
 import pytest
 
 from pipeline import config, registry
-from pipeline.adversary.aims import aim
-from pipeline.adversary.checks import Case
-from pipeline.agents.site import Site
+from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.distractors import base
+from pipeline.distractors.aim import aim
+from pipeline.distractors.checks import DistractorChecks
+from pipeline.distractors.kinds import base
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
-from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.text import contains
 from pipeline.types import AnswerType, Draft, Hop, Kind, Message
 from tests.hostile import HOSTILE
+from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
-from tests.test_episode import LINEAGE
 
 KINDS = registry.names("distractors")
 CHAIN = (
@@ -61,23 +61,23 @@ def draft(tiny: Corpus) -> Draft:
 
 
 @pytest.fixture(scope="module")
-def site(retriever: LuceneRetriever) -> Site:
-    return Site(config=config.build(), llm=EmbeddedModel(), retriever=retriever, lineage=LINEAGE)
+def context(retriever: LuceneRetriever) -> RunContext:
+    return RunContext(config=config.build(), llm=EmbeddedModel(), retriever=retriever, lineage=LINEAGE)
 
 
-def written(kind: str, draft: Draft, site: Site, sample: int = 0) -> base.Writing:
+def written(kind: str, draft: Draft, context: RunContext, sample: int = 0) -> base.Writing:
     async def ask() -> base.Writing:
         end = base.load(kind).ends(draft)[0]
-        aimed = await aim(draft, kind, end, site)
+        aimed = await aim(draft, kind, end, context)
         assert aimed is not None
-        return await base.write(kind, aimed, site, sample)
+        return await base.write(kind, aimed, context, sample)
 
     return asyncio.run(ask())
 
 
-def answering(site: Site, text: str) -> Site:
+def answering(context: RunContext, text: str) -> RunContext:
     model: LLM = ScriptedLLM(lambda request: Message(role="assistant", content=text))
-    return replace(site, llm=model)
+    return replace(context, llm=model)
 
 
 def test_the_papers_kinds_are_modules() -> None:
@@ -86,10 +86,10 @@ def test_the_papers_kinds_are_modules() -> None:
 
 # The embedded writer knows no other kind: a model writes those.
 @pytest.mark.parametrize("kind", Kind)
-def test_the_embedded_writer_keeps_to_the_kind(kind: str, draft: Draft, site: Site) -> None:
-    maker, case = base.load(kind), Case(draft, site)
+def test_the_embedded_writer_keeps_to_the_kind(kind: str, draft: Draft, context: RunContext) -> None:
+    maker, case = base.load(kind), DistractorChecks(draft, context)
     for sample in range(4):
-        writing = written(kind, draft, site, sample)
+        writing = written(kind, draft, context, sample)
         assert len(writing.distractors) == maker.PIECES
         assert writing.usage.calls == 1
         for distractor in writing.distractors:
@@ -101,10 +101,10 @@ def test_the_embedded_writer_keeps_to_the_kind(kind: str, draft: Draft, site: Si
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_another_try_says_something_else(kind: str, draft: Draft, site: Site) -> None:
-    claims = [tuple(d.claim for d in written(kind, draft, site, sample).distractors) for sample in range(6)]
+def test_another_try_says_something_else(kind: str, draft: Draft, context: RunContext) -> None:
+    claims = [tuple(d.claim for d in written(kind, draft, context, sample).distractors) for sample in range(6)]
     assert len(set(claims)) == 6
-    assert written(kind, draft, site) == written(kind, draft, site)
+    assert written(kind, draft, context) == written(kind, draft, context)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -124,16 +124,16 @@ def test_a_plain_statement_is_no_mark(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_text_of_a_model_is_data(kind: str, draft: Draft, site: Site) -> None:
+def test_text_of_a_model_is_data(kind: str, draft: Draft, context: RunContext) -> None:
     for start in range(0, len(HOSTILE), 4):
         passages = tuple(base.WrittenPassage(title=t, text=t, claim=t, mark=t) for t in HOSTILE[start : start + 4])
         said = base.WriteOutput(passages=passages).model_dump_json()
-        for distractor in written(kind, draft, answering(site, said)).distractors:
-            assert not asyncio.run(Case(draft, site).check(distractor)).used
+        for distractor in written(kind, draft, answering(context, said)).distractors:
+            assert not asyncio.run(DistractorChecks(draft, context).check(distractor)).used
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", ["", "hm", "[]", '{"passages": [{}]}', '{"passages": null}', "{" * 10_000])
-def test_what_cannot_be_read_is_an_error_of_its_own(kind: str, text: str, draft: Draft, site: Site) -> None:
+def test_what_cannot_be_read_is_an_error_of_its_own(kind: str, text: str, draft: Draft, context: RunContext) -> None:
     with pytest.raises(FormatError):
-        written(kind, draft, answering(site, text))
+        written(kind, draft, answering(context, text))

@@ -15,8 +15,8 @@ import pyarrow.dataset as pads
 import pytest
 
 from pipeline.config import RunConfig
-from pipeline.export import Manifest, Selection, export
-from pipeline.views import base
+from pipeline.dataset.export import DatasetManifest, Selection, export
+from pipeline.dataset.views import base
 from tests import duck
 from tests.forks import branched
 from tests.lessons import taught
@@ -47,7 +47,7 @@ READERS: dict[str, Callable[[Path], Sequence[str]]] = {
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DatasetManifest]:
     folder = tmp_path_factory.mktemp("made") / "dataset"
     sides: list[Side] = ["train", "train", "eval"]
     records = [
@@ -60,20 +60,20 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_reader_takes_a_view_by_its_folder(made: tuple[Path, Manifest], view: str, reader: str) -> None:
+def test_every_reader_takes_a_view_by_its_folder(made: tuple[Path, DatasetManifest], view: str, reader: str) -> None:
     folder, manifest = made
     assert set(manifest.rows()) == set(VIEWS)
     rows = sum(manifest.rows()[view].values())
     assert sorted(READERS[reader](folder / view)) == sorted(base.load(view).SCHEMA.names * rows)
 
 
-def test_duckdb_takes_every_view_by_its_folder(made: tuple[Path, Manifest]) -> None:
+def test_duckdb_takes_every_view_by_its_folder(made: tuple[Path, DatasetManifest]) -> None:
     folder, manifest = made
     wanted = {view: (base.load(view).SCHEMA.names, sum(manifest.rows()[view].values())) for view in VIEWS}
     assert duck.read(folder / view for view in VIEWS) == wanted
 
 
-def test_code_lies_in_a_folder_of_its_own(made: tuple[Path, Manifest]) -> None:
+def test_code_lies_in_a_folder_of_its_own(made: tuple[Path, DatasetManifest]) -> None:
     folder, manifest = made
     for view in VIEWS:
         assert {path.suffix for path in (folder / view).iterdir()} == {".parquet"}
@@ -83,7 +83,7 @@ def test_code_lies_in_a_folder_of_its_own(made: tuple[Path, Manifest]) -> None:
     assert named == {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_llama_factory_finds_the_rows_from_where_its_file_lies(made: tuple[Path, Manifest]) -> None:
+def test_llama_factory_finds_the_rows_from_where_its_file_lies(made: tuple[Path, DatasetManifest]) -> None:
     """As its loader does: `load_dataset` of the folder that the file names, with its subset and its split."""
     folder, manifest = made
     for entry in orjson.loads((folder / "code/dataset_info.json").read_bytes()).values():

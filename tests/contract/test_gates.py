@@ -2,8 +2,10 @@
 
 import pytest
 
-from pipeline import gates, registry
-from pipeline.gates.base import Settings, Weight
+from pipeline import registry
+from pipeline.config.gates import GateConfig
+from pipeline.dataset import gates
+from pipeline.dataset.gates.base import GateResult
 from tests.hostile import HOSTILE
 from tests.records import batch, hostile
 
@@ -22,23 +24,23 @@ def test_the_folder_holds_the_promised_gates():
 
 def test_the_first_line_says_what_it_drops(gate):
     name = gate.__name__.rpartition(".")[2]
-    assert gates.described(Settings())[name].endswith(".")
-    assert name not in gates.described(Settings(off=(name,)))
+    assert gates.described(GateConfig())[name].endswith(".")
+    assert name not in gates.described(GateConfig(off=(name,)))
 
 
 def test_it_says_the_same_again_and_changes_nothing(gate):
     for record in RECORDS:
         if record.draft:
             before = record.model_dump_json()
-            said = gate.weigh(record.draft, record, Settings())
-            assert all(isinstance(weight, Weight) for weight in said)
-            assert gate.weigh(record.draft, record, Settings()) == said
+            said = gate.check(record.draft, record, GateConfig())
+            assert all(isinstance(weight, GateResult) for weight in said)
+            assert gate.check(record.draft, record, GateConfig()) == said
             assert record.model_dump_json() == before
 
 
 def test_whatever_it_may_refuse_has_a_reason(gate):
     for record in RECORDS:
-        for weight in gate.weigh(record.draft, record, Settings()) if record.draft else ():
+        for weight in gate.check(record.draft, record, GateConfig()) if record.draft else ():
             assert bool(weight.drop) != bool(weight.full)
             assert bool(weight.drop) != bool(weight.marks)
             assert weight.most >= 1

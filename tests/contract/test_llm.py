@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.config.models import Limits, ModelConfig
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request
@@ -20,11 +21,9 @@ from pipeline.llm.llama import LlamaModel
 from pipeline.llm.openai import OpenAIModel
 from pipeline.llm.reach import Reached
 from pipeline.llm.routed import Routed
-from pipeline.llm.settings import Limits, ModelConfig
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Usage
 from tests.chaos.faulty_server import FaultyServer
-from tests.contract.enrolment import plugins
 from tests.scripted import ScriptedLLM
 
 REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
@@ -103,7 +102,7 @@ def answer(request: Request) -> Completion:
     return Completion(message=Message(role="assistant", content=said), finish=Finish.STOP, usage=USAGE)
 
 
-@pytest.fixture(params=plugins("llm"))
+@pytest.fixture(params=sorted(MODELS))
 def made(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[LLM], LLM]:
     return lambda inner: MODELS[request.param](inner, tmp_path)
 

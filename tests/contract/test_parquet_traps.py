@@ -12,9 +12,9 @@ import pytest
 
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
-from pipeline.export import Selection, export
-from pipeline.store.shards import Shelf
-from pipeline.views import base
+from pipeline.dataset.export import Selection, export
+from pipeline.dataset.shards import ShardWriter
+from pipeline.dataset.views import base
 from tests.forks import branched
 from tests.lessons import taught
 from tests.records import accepted, below_target, cloze, hostile
@@ -34,8 +34,8 @@ RECORDS = [
 def shards(tmp_path_factory):
     """One row a shard: whatever a reader infers from the first, the next one breaks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.store.shards.GROUP_ROWS", 1)
-        patch.setattr("pipeline.store.shards.FIRST_ROWS", 1)
+        patch.setattr("pipeline.dataset.shards.GROUP_ROWS", 1)
+        patch.setattr("pipeline.dataset.shards.FIRST_ROWS", 1)
         bare = RECORDS[0].rounds[-1]
         draft = bare.draft.model_copy(update={"answer_aliases": ()})
         first = RECORDS[0].model_copy(update={"rounds": (bare.model_copy(update={"draft": draft}),)})
@@ -108,7 +108,7 @@ def test_no_struct_is_without_fields(view):
 
 
 def test_a_write_that_fails_leaves_no_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(Shelf, "close", lambda self: 1 / 0)
+    monkeypatch.setattr(ShardWriter, "close", lambda self: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         export(RECORDS, tmp_path / "ds", Selection(config=RunConfig()))
     assert list(tmp_path.rglob("*.parquet")) == []

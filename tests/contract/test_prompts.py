@@ -10,7 +10,7 @@ from jinja2 import Environment
 
 from pipeline import prompts
 from pipeline.agents import judge, oracle, tools
-from pipeline.distractors import base
+from pipeline.distractors.kinds import base
 from tests.hostile import HOSTILE
 from tests.rules.source import Source, called, tree
 

@@ -1,4 +1,4 @@
-"""What every reader promises; a file in pipeline/readers/ is enrolled by being there."""
+"""What every reader promises; a file in pipeline/corpus/readers/ is enrolled by being there."""
 
 import inspect
 from collections.abc import Callable
@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from pipeline import corpus, readers
+from pipeline import corpus, registry
+from pipeline.corpus import readers
+from pipeline.corpus.readers.base import ReadLimits
 from pipeline.errors import CorpusError
-from pipeline.readers.base import Limits
 
 TEXTS = {"a": "The mill of Arden was built in 1702.", "b": "The river Arden is long.", "c": "Nobody was there."}
 LINES = "".join(f'{{"id": "{key}", "title": "{key}", "text": "{text}"}}\n' for key, text in TEXTS.items())
@@ -40,14 +41,14 @@ def as_folder(folder: Path) -> Path:
 SAMPLES: dict[str, Callable[[Path], Path]] = {"jsonl": as_jsonl, "parquet": as_parquet, "folder": as_folder}
 
 
-@pytest.fixture(params=readers.names())
+@pytest.fixture(params=registry.names("readers"))
 def name(request: pytest.FixtureRequest) -> str:
     assert request.param in SAMPLES, f"give the reader {request.param} a sample here"
     return str(request.param)
 
 
 def test_a_reader_has_the_contract_s_shape(name: str) -> None:
-    reader = readers.load(name)
+    reader = registry.load("readers", name)
     assert inspect.getdoc(reader)
     assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in reader.SUFFIXES)
     assert list(inspect.signature(reader.read).parameters) == ["path", "limits"]
@@ -58,16 +59,16 @@ def test_a_reader_gives_the_documents_of_its_file(name: str, tmp_path: Path) -> 
     assert readers.for_path(path) == name
     loaded = corpus.load(corpus.resolve(str(path)))
     assert {document.title: document.text for document in loaded.documents} == TEXTS
-    keys = [row.key for row in readers.load(name).read(path, Limits())]
-    assert keys == [row.key for row in readers.load(name).read(path, Limits())]
+    keys = [row.key for row in registry.load("readers", name).read(path, ReadLimits())]
+    assert keys == [row.key for row in registry.load("readers", name).read(path, ReadLimits())]
     assert len(set(keys)) == 3
 
 
 def test_a_reader_keeps_to_its_limit_of_bytes(name: str, tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="more than 10 bytes"):
-        list(readers.load(name).read(SAMPLES[name](tmp_path), Limits(bytes=10)))
+        list(registry.load("readers", name).read(SAMPLES[name](tmp_path), ReadLimits(bytes=10)))
 
 
 def test_a_reader_that_is_not_there_is_answered_with_those_that_are() -> None:
     with pytest.raises(CorpusError, match="no reader 'warc'; known: folder, jsonl, parquet"):
-        readers.load("warc")
+        registry.load("readers", "warc")

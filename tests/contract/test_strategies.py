@@ -1,4 +1,4 @@
-"""What every strategy promises; a file in pipeline/strategies/ is enrolled by being there.
+"""What every strategy promises; a file in pipeline/loop/strategies/ is enrolled by being there.
 
 The embedded model plays generator and refiner over the tiny corpus, so these are real drafts.
 """
@@ -12,13 +12,13 @@ from types import ModuleType
 import pytest
 
 from pipeline import registry
-from pipeline.agents.site import Site
 from pipeline.config import RunConfig
+from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.seeds import side
 from pipeline.embedded.model import EmbeddedModel
-from pipeline.retrieval.bm25 import Bm25Retriever
-from pipeline.strategies.base import Proposal
+from pipeline.loop.strategies.base import Proposal
+from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.text import normalise
 from pipeline.types import Cause, Feedback, Label, Message, Round, Seed
 from tests.rules.test_embedded_eyes import lineage, seeds
@@ -29,8 +29,8 @@ TOO_EASY = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message="solv
 
 
 @pytest.fixture(scope="module")
-def site(tiny: Corpus) -> Site:
-    return Site(RunConfig(), EmbeddedModel(), Bm25Retriever(tiny), lineage(tiny))
+def context(tiny: Corpus) -> RunContext:
+    return RunContext(RunConfig(), EmbeddedModel(), Bm25Retriever(tiny), lineage(tiny))
 
 
 @pytest.fixture(params=registry.names("strategies"))
@@ -40,12 +40,12 @@ def strategy(request: pytest.FixtureRequest) -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def proposed(tiny: Corpus, site: Site) -> Callable[[ModuleType], list[tuple[Seed, Proposal]]]:
+def proposed(tiny: Corpus, context: RunContext) -> Callable[[ModuleType], list[tuple[Seed, Proposal]]]:
     """What a strategy proposes from the first seeds; asked once, for it takes a while."""
 
     @cache
     def all_of_them(strategy: ModuleType) -> list[tuple[Seed, Proposal]]:
-        return [(seed, asyncio.run(strategy.propose(seed, site))) for seed in islice(seeds(tiny), SEEDS)]
+        return [(seed, asyncio.run(strategy.propose(seed, context))) for seed in islice(seeds(tiny), SEEDS)]
 
     return all_of_them
 
@@ -63,23 +63,26 @@ def test_it_proposes_drafts_that_cite_what_was_read_on_their_own_side(strategy, 
             assert hop.quote in texts[hop.passage_id]
 
 
-def test_it_proposes_the_same_again(strategy, proposed, site: Site) -> None:
+def test_it_proposes_the_same_again(strategy, proposed, context: RunContext) -> None:
     for seed, first in proposed(strategy)[:3]:
-        assert asyncio.run(strategy.propose(seed, site)) == first
+        assert asyncio.run(strategy.propose(seed, context)) == first
 
 
-def test_it_revises_to_another_question_or_gives_none(strategy, proposed, site: Site) -> None:
+def test_it_revises_to_another_question_or_gives_none(strategy, proposed, context: RunContext) -> None:
     drafts = [(seed, first) for seed, first in proposed(strategy) if first.draft][:4]
     assert drafts
     for seed, first in drafts:
         last = Round(index=0, agent=first.trajectory, draft=first.draft, feedback=TOO_EASY)
-        again = asyncio.run(strategy.revise(seed, site, [last], TOO_EASY))
+        again = asyncio.run(strategy.revise(seed, context, [last], TOO_EASY))
         assert not again.draft or normalise(again.draft.question) != normalise(first.draft.question)
 
 
-def test_a_model_that_never_says_it_well_is_no_crash(strategy, site: Site, tiny: Corpus) -> None:
-    babble = Site(
-        site.config, ScriptedLLM(lambda request: Message(role="assistant", content="Hm.")), site.retriever, site.lineage
+def test_a_model_that_never_says_it_well_is_no_crash(strategy, context: RunContext, tiny: Corpus) -> None:
+    babble = RunContext(
+        context.config,
+        ScriptedLLM(lambda request: Message(role="assistant", content="Hm.")),
+        context.retriever,
+        context.lineage,
     )
     proposal = asyncio.run(strategy.propose(next(iter(seeds(tiny))), babble))
     assert proposal.draft is None

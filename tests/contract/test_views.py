@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
-from pipeline.store.shards import table
-from pipeline.views import base
+from pipeline.dataset.shards import table
+from pipeline.dataset.views import base
 from tests.forks import branched
 from tests.hostile import HOSTILE
 from tests.lessons import taught

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from pipeline import corpus
 from pipeline.corpus import Corpus, Manifest, manifest
+from pipeline.corpus.readers.base import ReadLimits
 from pipeline.errors import CorpusError
-from pipeline.readers.base import Limits
 
 TEXT = "The mill of Arden was built in 1702. It ground corn for two hundred years."
 
 
-def load(path: Path, rows: Iterable[object], *, limits: Limits | None = None, **fields: str) -> Corpus:
+def load(path: Path, rows: Iterable[object], *, limits: ReadLimits | None = None, **fields: str) -> Corpus:
     lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
     path.write_text("".join(f"{line}\n" for line in lines))
-    return corpus.load(manifest.resolve(str(path), **fields).model_copy(update={"limits": limits or Limits()}))
+    return corpus.load(manifest.resolve(str(path), **fields).model_copy(update={"limits": limits or ReadLimits()}))
 
 
 @pytest.fixture
@@ -105,11 +105,11 @@ def test_a_field_that_was_named_and_that_no_row_has_is_a_mistake(path: Path) -> 
 
 def test_empty_and_oversized_documents_are_counted(path: Path) -> None:
     rows = [*many(3), {"id": "e", "text": " \n "}, {"id": "n", "text": None}, {"id": "o", "text": "word " * 100}]
-    counts = load(path, rows, limits=Limits(doc_chars=200)).counts
+    counts = load(path, rows, limits=ReadLimits(doc_chars=200)).counts
     assert (counts.kept, counts.empty, counts.oversized) == (3, 2, 1)
     assert counts.left_out == "2 empty, 1 oversized"
     with pytest.raises(CorpusError, match="1 rows, 0 of them empty, 1 of more than 200 characters"):
-        load(path, rows[-1:], limits=Limits(doc_chars=200))
+        load(path, rows[-1:], limits=ReadLimits(doc_chars=200))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_corpus_without_text_is_refused(rows: list[object], says: str, path: P
 
 def test_more_documents_than_the_limit_stop_the_run(path: Path) -> None:
     with pytest.raises(CorpusError, match=r"more than 5 documents; raise limits\.docs"):
-        load(path, many(9), limits=Limits(docs=5))
+        load(path, many(9), limits=ReadLimits(docs=5))
 
 
 def test_a_corpus_of_one_document_loads(path: Path) -> None:

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from pipeline import prompts
-from pipeline.distractors import base
+from pipeline.distractors.kinds import base
 from pipeline.embedded.writer import write
 from pipeline.llm.base import Request
 from pipeline.types import Kind

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.adversary.checks import differs
+from pipeline.distractors.checks import differs
 from pipeline.embedded.writer_values import rest, wrong
 
 

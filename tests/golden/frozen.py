@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from pipeline.cli import publish
 from pipeline.config import RunConfig
-from pipeline.report.tally import Tally
+from pipeline.dataset.tally import Tally
 from pipeline.types import Record
 from tests.golden.places import seed_name
 

@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from pipeline import prompts
-from pipeline.agents.site import Site
 from pipeline.config import build
+from pipeline.context import RunContext
 from pipeline.corpus.seeds import side
 from pipeline.llm import deadline, ledger
 from pipeline.llm.base import Completion, Finish, Request
@@ -197,7 +197,7 @@ def play(cases: dict[str, Case], sets: Sequence[str], out: Path) -> tuple[Path, 
     settings = runs.Pinned.model_validate(build(values=values, sets=[*fixed, *sets]).model_dump())
     sides = {name: side(case.chain.film.document_id) for name, case in cases.items()}
     seeds = [passage(document(name, of), name.replace("_", " "), FACT * 3) for name, of in sides.items()]
-    site = Site(
+    context = RunContext(
         config=settings,
         llm=ledger.Counted(Player(cases)),
         retriever=SHELF,
@@ -214,4 +214,4 @@ def play(cases: dict[str, Case], sets: Sequence[str], out: Path) -> tuple[Path, 
             retriever="shelf",
         ),
     )
-    return runs.whole(site, FakeCorpus(tuple(seeds))), settings
+    return runs.whole(context, FakeCorpus(tuple(seeds))), settings

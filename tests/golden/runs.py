@@ -11,19 +11,19 @@ from pathlib import Path
 from unittest.mock import patch
 
 from pipeline import corpus
-from pipeline.agents.site import Site
 from pipeline.cli import publish
 from pipeline.config import RunConfig, build
+from pipeline.context import RunContext
 from pipeline.corpus import Corpus, manifest
-from pipeline.episode import dig
-from pipeline.gates import Drop
+from pipeline.dataset.gates import Drop
 from pipeline.llm.base import LLM
 from pipeline.llm.ledger import Counted, Spending, Spent
-from pipeline.retrieval.bm25 import Bm25Retriever
+from pipeline.loop.episode import run_seed
+from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import Attempt, Run, prepare
 from pipeline.run.attempts import NAME, read
 from pipeline.run.branches import Campaign
-from pipeline.run.plan import Passages
+from pipeline.run.plan import PassageSource
 from pipeline.store.journal import Head
 from pipeline.types import Record, Seed, Status, sha256
 from tests.golden import places
@@ -89,33 +89,33 @@ def index() -> Bm25Retriever:
     return Bm25Retriever(wiki())
 
 
-def site(settings: RunConfig, model: LLM) -> Site:
+def context(settings: RunConfig, model: LLM) -> RunContext:
     """As a command opens it, but for the model and for the index, which all runs share."""
     with (
         patch.object(prepare, "open_retriever", lambda kind, corpus, out: index()),
         patch.object(prepare, "model", lambda config: Counted(model, settings.models.default.cost)),
     ):
-        return prepare.site(settings, wiki())
+        return prepare.context(settings, wiki())
 
 
 def replay(name: str, out: Path, model: LLM) -> Path:
     """Run the whole of it below `out`; the folder of the run."""
-    return whole(site(config(name, out), model), wiki())
+    return whole(context(config(name, out), model), wiki())
 
 
-def whole(site: Site, corpus: Passages) -> Path:
+def whole(context: RunContext, corpus: PassageSource) -> Path:
     """All stages of a run, forks too, with data set and report in its folder."""
-    settings, folder = site.config, site.config.folder()
+    settings, folder = context.config, context.config.folder()
     with Run(settings, corpus, folder=folder) as run:
 
         async def dug(seed: Seed) -> Record:
             with places.at(seed):
-                return await dig(seed, site)
+                return await run_seed(seed, context)
 
         asyncio.run(run.execute(dug, Unwatched()))
         accepted = [record for record in run.kept() if record.status is Status.ACCEPTED]
         for method in METHODS:
-            with Campaign(method, site, folder) as campaign:
+            with Campaign(method, context, folder) as campaign:
                 for record in accepted[:FORKED]:
                     with places.at(record.seed):
                         asyncio.run(campaign.run([record], FORK_CALLS, lambda forks, calls: None))

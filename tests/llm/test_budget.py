@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
+from pipeline.config.models import Limits
 from pipeline.errors import BudgetExceeded
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent, counting, enter
 from pipeline.llm.limiter import Limiter, Slot
-from pipeline.llm.retry import Failure, Patience, persist
-from pipeline.llm.settings import Limits
+from pipeline.llm.retry import CallFailure, EndpointHealth, with_retries
 from pipeline.types import Message, Usage
 from tests.scripted import ScriptedLLM
 
@@ -89,19 +89,19 @@ async def test_the_ledger_tells_the_rounds_apart() -> None:
 
 async def test_a_call_that_waited_for_its_turn_is_not_made_when_the_budget_is_used_up_meanwhile() -> None:
     budget, limits, made = Budget(tokens=100, before=Spent()), Limits(concurrency=2, attempts=3), 0
-    limiter, patience = Limiter(limits), Patience("here", limits)
+    limiter, patience = Limiter(limits), EndpointHealth("here", limits)
 
     async def once(slot: Slot) -> Completion:
         nonlocal made
         made = number = made + 1
         await asyncio.sleep(0.01)
         if number == 1:
-            raise Failure("busy", after=0.02)
+            raise CallFailure("busy", after=0.02)
         return answer(REQUEST)
 
     class Endpoint:
         async def complete(self, request: Request) -> Completion:
-            return await persist(once, limiter, patience, tokens=1, digest=bytes)
+            return await with_retries(once, limiter, patience, tokens=1, digest=bytes)
 
     with counting() as ledger:
         model = Budgeted(Counted(Endpoint(), cost), budget, cost)

@@ -16,12 +16,12 @@ from typing import Any
 import orjson
 import pytest
 
+from pipeline.config.models import Limits, ModelConfig
 from pipeline.errors import ProviderError
 from pipeline.llm import retry
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.connection import MOST_BYTES, MOST_ERROR_BYTES
 from pipeline.llm.openai import OpenAIModel
-from pipeline.llm.settings import Limits, ModelConfig
 from pipeline.types import Message
 from tests.chaos.faulty_server import PAGE, FaultyServer, Reply, Script
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.config.models import Limits
 from pipeline.llm.limiter import CUT, GROW_AFTER, Bucket, Limiter
-from pipeline.llm.settings import Limits
 
 
 async def test_no_more_calls_are_under_way_than_allowed() -> None:

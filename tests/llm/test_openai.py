@@ -10,11 +10,11 @@ import pytest
 
 from pipeline.agents.judge import VERDICT
 from pipeline.agents.tools import SOLVER_TOOLS
+from pipeline.config.models import Limits, ModelConfig
 from pipeline.errors import ProviderError, UsageError
 from pipeline.llm import connection, retry
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.openai import OpenAIModel
-from pipeline.llm.settings import Limits, ModelConfig
 from pipeline.types import Message
 from tests.chaos.faulty_server import PAGE, FaultyServer, Reply, Script
 

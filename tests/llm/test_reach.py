@@ -13,12 +13,12 @@ import orjson
 import pytest
 
 from pipeline.config import build
+from pipeline.config.models import ModelConfig
 from pipeline.errors import ProviderError, UsageError
 from pipeline.llm import reach
 from pipeline.llm.base import Request
 from pipeline.llm.openai import OpenAIModel
 from pipeline.llm.reach import Reached
-from pipeline.llm.settings import ModelConfig
 from pipeline.types import Message
 from tests.chaos.faulty_server import FaultyServer, Reply
 

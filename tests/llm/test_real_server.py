@@ -13,9 +13,9 @@ from pipeline.agents.probe import probe
 from pipeline.agents.structured import TRIES, structured
 from pipeline.config import RunConfig, build
 from pipeline.corpus import Corpus
-from pipeline.episode import dig
 from pipeline.llm.base import Finish, Request, Sampling, Tool
 from pipeline.llm.openai import OpenAIModel
+from pipeline.loop.episode import run_seed
 from pipeline.run import Run, prepare
 from pipeline.types import Message, Status
 from tests.run.fakes import Watch
@@ -97,9 +97,9 @@ async def test_the_probe_says_in_words_what_it_can_do(url: str, tmp_path: Path) 
 
 async def test_a_whole_run_ends_with_true_reasons_and_no_crash(url: str, tmp_path: Path, tiny: Corpus) -> None:
     config = settings(url, tmp_path)
-    site = prepare.site(config, tiny)
+    context = prepare.context(config, tiny)
     with Run(config, tiny) as run:
-        result = await run.execute(lambda seed: dig(seed, site), Watch())
+        result = await run.execute(lambda seed: run_seed(seed, context), Watch())
         records = list(run.kept())
     assert (result.planned, result.accepted) == (3, 0)
     assert {record.status for record in records} <= {Status.REJECTED, Status.FAILED}

@@ -3,10 +3,12 @@
 import pytest
 
 from pipeline.llm.base import Finish
-from pipeline.llm.refusal import Refusal, Verdict, judged
+from pipeline.llm.refusal import Refusal, RefusalAction, judged
 
 
-def of(status: int, said: str = "", code: str = "", *, answered: bool = False, after: float | None = None) -> Verdict:
+def of(
+    status: int, said: str = "", code: str = "", *, answered: bool = False, after: float | None = None
+) -> RefusalAction:
     refusal = Refusal(status, said, code, after, "http://there/v1", "m", "THE_KEY")
     return judged(refusal, frozenset(), frozenset({"model", "seed"}) if answered else frozenset())
 

@@ -1,4 +1,4 @@
-"""What real servers answer, and what nobody should: all of it is a completion or a `Failure`."""
+"""What real servers answer, and what nobody should: all of it is a completion or a `CallFailure`."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.llm import reply
 from pipeline.llm.base import Completion, Finish
-from pipeline.llm.retry import Failure
+from pipeline.llm.retry import CallFailure
 from pipeline.types import Usage
 
 
@@ -132,7 +132,7 @@ def test_usage_is_what_can_be_believed(usage: Any, read_as: Usage) -> None:
     ],
 )  # fmt: skip
 def test_what_holds_no_message_is_a_failure_and_nothing_else(raw: bytes) -> None:
-    with pytest.raises(Failure):
+    with pytest.raises(CallFailure):
         reply.completion(raw)
 
 
@@ -158,7 +158,7 @@ JSON = st.recursive(
 def test_no_shape_breaks_it(message: Any, reason: Any, usage: Any) -> None:
     try:
         completion = read(message, reason, usage)
-    except Failure:
+    except CallFailure:
         return
     assert Completion.model_validate_json(completion.model_dump_json()) == completion
 

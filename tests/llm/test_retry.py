@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from pipeline.config.models import Limits
 from pipeline.errors import DeadlineExceeded, ProviderError
 from pipeline.llm import retry
 from pipeline.llm.deadline import deadline
 from pipeline.llm.limiter import Limiter, Slot
-from pipeline.llm.retry import Failure, Patience, pause, persist, retry_after
-from pipeline.llm.settings import Limits
+from pipeline.llm.retry import CallFailure, EndpointHealth, pause, retry_after, with_retries
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
@@ -46,7 +46,7 @@ def test_waits_are_jittered_and_bounded() -> None:
 class Endpoint:
     """Fails as told, then answers."""
 
-    def __init__(self, *failures: Failure | None) -> None:
+    def __init__(self, *failures: CallFailure | None) -> None:
         self.failures = list(failures)
         self.calls = 0
 
@@ -58,26 +58,28 @@ class Endpoint:
         return "answer"
 
 
-async def ask(endpoint: Endpoint, limits: Limits | None = None, patience: Patience | None = None) -> str:
+async def ask(endpoint: Endpoint, limits: Limits | None = None, patience: EndpointHealth | None = None) -> str:
     limits = limits or Limits()
-    return await persist(endpoint, Limiter(limits), patience or Patience("there", limits), tokens=1, digest=bytes)
+    return await with_retries(
+        endpoint, Limiter(limits), patience or EndpointHealth("there", limits), tokens=1, digest=bytes
+    )
 
 
 async def test_nine_failures_and_an_answer() -> None:
-    endpoint = Endpoint(*[Failure("busy", "passing" if n % 2 else "throttled") for n in range(9)])
+    endpoint = Endpoint(*[CallFailure("busy", "passing" if n % 2 else "throttled") for n in range(9)])
     assert await ask(endpoint) == "answer"
     assert endpoint.calls == 10
 
 
 async def test_after_all_tries_the_seed_goes_back_to_the_queue() -> None:
-    endpoint = Endpoint(*[Failure("down")] * 99)
+    endpoint = Endpoint(*[CallFailure("down")] * 99)
     with pytest.raises(ProviderError, match="down, 10 times in a row") as caught:
         await ask(endpoint)
     assert (caught.value.then, endpoint.calls) == ("requeue", 10)
 
 
 async def test_what_no_waiting_mends_stops_at_once() -> None:
-    endpoint = Endpoint(Failure("no key", "fatal"))
+    endpoint = Endpoint(CallFailure("no key", "fatal"))
     with pytest.raises(ProviderError, match="no key") as caught:
         await ask(endpoint)
     assert (caught.value.then, endpoint.calls) == ("stop", 1)
@@ -85,11 +87,11 @@ async def test_what_no_waiting_mends_stops_at_once() -> None:
 
 async def test_without_an_answer_for_too_long_the_run_stops() -> None:
     limits = Limits(attempts=3, patience_seconds=0.05)
-    patience = Patience("there", limits)
+    patience = EndpointHealth("there", limits)
     ended = []
     for _ in range(20):
         with pytest.raises(ProviderError) as caught:
-            await ask(Endpoint(*[Failure("down")] * 3), limits, patience)
+            await ask(Endpoint(*[CallFailure("down")] * 3), limits, patience)
         ended.append(caught.value.then)
         await asyncio.sleep(0.01)
         if ended[-1] == "stop":
@@ -102,11 +104,11 @@ async def test_without_an_answer_for_too_long_the_run_stops() -> None:
 @pytest.mark.parametrize("failure", ["the connection broke", "there answered 503"])
 async def test_an_outage_names_its_endpoint_once(failure: str, caplog: pytest.LogCaptureFixture) -> None:
     limits = Limits(attempts=2, patience_seconds=0.05)
-    patience = Patience("there", limits)
+    patience = EndpointHealth("there", limits)
     lines = []
     for wait in (0, 0.1, 0):
         with pytest.raises(ProviderError) as caught:
-            await ask(Endpoint(*[Failure(failure)] * 2), limits, patience)
+            await ask(Endpoint(*[CallFailure(failure)] * 2), limits, patience)
         lines.append(str(caught.value))
         await asyncio.sleep(wait)
     lines += [record.getMessage() for record in caplog.records]
@@ -116,10 +118,10 @@ async def test_an_outage_names_its_endpoint_once(failure: str, caplog: pytest.Lo
 
 async def test_one_answer_renews_the_patience() -> None:
     limits = Limits(attempts=3, patience_seconds=0.05)
-    patience = Patience("there", limits)
+    patience = EndpointHealth("there", limits)
     for _ in range(6):
         with pytest.raises(ProviderError) as caught:
-            await ask(Endpoint(*[Failure("down")] * 3), limits, patience)
+            await ask(Endpoint(*[CallFailure("down")] * 3), limits, patience)
         assert caught.value.then == "requeue"
         await asyncio.sleep(0.02)
         assert await ask(Endpoint(), limits, patience) == "answer"
@@ -127,16 +129,16 @@ async def test_one_answer_renews_the_patience() -> None:
 
 async def test_idle_time_before_the_first_failure_is_no_silence() -> None:
     limits = Limits(attempts=2, patience_seconds=0.05)
-    patience = Patience("there", limits)
+    patience = EndpointHealth("there", limits)
     await asyncio.sleep(0.1)
     with pytest.raises(ProviderError) as caught:
-        await ask(Endpoint(*[Failure("down")] * 3), limits, patience)
+        await ask(Endpoint(*[CallFailure("down")] * 3), limits, patience)
     assert caught.value.then == "requeue"
 
 
 async def test_waiting_for_an_endpoint_does_not_count_for_a_rollout() -> None:
     """Two tries that wait 0.3 s each, within a deadline of 0.2 s."""
-    endpoint = Endpoint(Failure("busy", after=0.3), Failure("busy", after=0.3))
+    endpoint = Endpoint(CallFailure("busy", after=0.3), CallFailure("busy", after=0.3))
     began = time.monotonic()
     async with deadline(0.2):
         assert await ask(endpoint) == "answer"
@@ -151,7 +153,7 @@ async def test_a_slow_answer_does() -> None:
     async def two() -> None:
         async with deadline(0.2):
             for _ in range(2):
-                await persist(slow, Limiter(Limits()), Patience("there", Limits()), tokens=1, digest=bytes)
+                await with_retries(slow, Limiter(Limits()), EndpointHealth("there", Limits()), tokens=1, digest=bytes)
             await asyncio.sleep(0)
             raise AssertionError("0.3 s of answers fitted into 0.2 s")
 
@@ -162,7 +164,7 @@ async def test_a_slow_answer_does() -> None:
 async def test_so_does_all_that_is_no_call() -> None:
     async def idle() -> None:
         async with deadline(0.05):
-            await ask(Endpoint(Failure("busy", after=0.1)))
+            await ask(Endpoint(CallFailure("busy", after=0.1)))
             await asyncio.sleep(1)
 
     with pytest.raises(DeadlineExceeded):
@@ -170,22 +172,22 @@ async def test_so_does_all_that_is_no_call() -> None:
 
 
 async def test_calls_side_by_side_hold_one_clock() -> None:
-    limits, patience = Limits(), Patience("there", Limits())
+    limits, patience = Limits(), EndpointHealth("there", Limits())
     async with deadline(0.1):
-        endpoints = [Endpoint(Failure("busy", after=0.2)) for _ in range(5)]
-        await asyncio.gather(*(persist(e, Limiter(limits), patience, tokens=1, digest=bytes) for e in endpoints))
+        endpoints = [Endpoint(CallFailure("busy", after=0.2)) for _ in range(5)]
+        await asyncio.gather(*(with_retries(e, Limiter(limits), patience, tokens=1, digest=bytes) for e in endpoints))
         await asyncio.sleep(0.02)
 
 
 async def test_a_request_that_breaks_a_server_that_answers_others_is_given_up() -> None:
     limits = Limits(attempts=3)
-    broken = Failure("list index out of range", "inside")
+    broken = CallFailure("list index out of range", "inside")
     for failures, ended in [
-        ([broken] * 3, Failure),
-        ([broken, Failure("bad gateway"), broken], ProviderError),
+        ([broken] * 3, CallFailure),
+        ([broken, CallFailure("bad gateway"), broken], ProviderError),
         ([broken, broken], str),
     ]:
-        patience = Patience("there", limits)
+        patience = EndpointHealth("there", limits)
         asked = asyncio.create_task(ask(Endpoint(*failures), limits, patience))
         await asyncio.sleep(0)
         await ask(Endpoint(), limits, patience)
@@ -196,7 +198,7 @@ async def test_a_request_that_breaks_a_server_that_answers_others_is_given_up() 
 async def test_a_server_that_breaks_on_everything_since_is_an_outage() -> None:
     """It answered before: that says nothing about now."""
     limits = Limits(attempts=3)
-    patience = Patience("there", limits)
+    patience = EndpointHealth("there", limits)
     assert await ask(Endpoint(), limits, patience) == "answer"
     with pytest.raises(ProviderError):
-        await ask(Endpoint(*[Failure("dead", "inside")] * 3), limits, patience)
+        await ask(Endpoint(*[CallFailure("dead", "inside")] * 3), limits, patience)

@@ -20,10 +20,10 @@ from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
-from pipeline.episode import dig
 from pipeline.errors import FormatError
 from pipeline.llm.base import Completion, Finish
 from pipeline.llm.openai import OpenAIModel
+from pipeline.loop.episode import run_seed
 from pipeline.run import Run, prepare
 from pipeline.types import Message, Status
 from serving.serve import FAMILIES
@@ -125,9 +125,9 @@ async def test_a_prefix_that_was_read_before_is_told_as_cached(config: RunConfig
 
 
 async def test_a_whole_run_ends_with_true_reasons_and_no_crash(config: RunConfig, tiny: Corpus) -> None:
-    site = prepare.site(config, tiny)
+    context = prepare.context(config, tiny)
     with Run(config, tiny) as run:
-        result = await run.execute(lambda seed: dig(seed, site), Watch())
+        result = await run.execute(lambda seed: run_seed(seed, context), Watch())
         records = list(run.kept())
     print(result.reasons)
     assert (result.planned, result.accepted) == (3, 0)

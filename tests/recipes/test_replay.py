@@ -17,8 +17,8 @@ import pytest
 
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus, load, resolve
+from pipeline.dataset.views.records import record
 from pipeline.types import Passage, Record, Trajectory
-from pipeline.views.records import record
 from tests.consumers import environments
 from tests.consumers.told import told
 from tests.served import COMMAND, serving

@@ -5,9 +5,10 @@ import logging
 import pytest
 
 from pipeline.corpus import Corpus
-from pipeline.retrieval import bm25, jvm
-from pipeline.retrieval.bm25 import Bm25Retriever, analyse
-from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.retrieval import jvm
+from pipeline.retrieval.engines import bm25
+from pipeline.retrieval.engines.bm25 import Bm25Retriever, analyse
+from pipeline.retrieval.engines.lucene import LuceneRetriever
 
 
 async def test_it_ranks_nearly_as_lucene_does(tiny: Corpus, retriever: LuceneRetriever) -> None:

@@ -11,7 +11,7 @@ from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.retrieval import index
-from pipeline.retrieval.lucene import ANALYSER, LuceneRetriever
+from pipeline.retrieval.engines.lucene import ANALYSER, LuceneRetriever
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -100,7 +100,7 @@ BUILD = """
 import asyncio, sys
 from pathlib import Path
 from pipeline import corpus
-from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.retrieval.engines.lucene import LuceneRetriever
 retriever = LuceneRetriever(corpus.load(corpus.resolve("tiny")), Path(sys.argv[1]))
 print(asyncio.run(retriever.search("Kessel Bridge", 1))[0].passage.title)
 """
@@ -132,7 +132,7 @@ import resource, signal, sys
 from pathlib import Path
 from pipeline import corpus
 from pipeline.errors import DigsiteError
-from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.retrieval.engines.lucene import LuceneRetriever
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 loaded = corpus.load(corpus.resolve("factbook"))
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))

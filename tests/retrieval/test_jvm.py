@@ -14,7 +14,7 @@ START = """
 import asyncio, sys, tempfile
 from pathlib import Path
 from pipeline import corpus
-from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.retrieval.engines.lucene import LuceneRetriever
 retriever = LuceneRetriever(corpus.load(corpus.resolve("tiny")), Path(tempfile.mkdtemp()))
 hits = asyncio.run(retriever.search("Kessel Bridge", 2))
 heavy = {"torch", "transformers", "openai", "onnxruntime", "pyserini.encode"} & set(sys.modules)

@@ -15,7 +15,7 @@ from pathlib import Path
 from pipeline import corpus
 from pipeline.errors import RetrievalError
 from pipeline.retrieval import jvm
-from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.retrieval.engines.lucene import LuceneRetriever
 jvm.HEAP = "64m"
 retriever = LuceneRetriever(corpus.load(corpus.resolve("tiny")), Path(sys.argv[1]))
 
@@ -40,7 +40,7 @@ RUN = """
 import sys
 from pipeline.cli import main
 from pipeline.retrieval import jvm
-from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.run import work
 work.PAUSES = (0.01,) * len(work.PAUSES)
 trouble, passed, search = sys.argv.pop(1), [], LuceneRetriever._top

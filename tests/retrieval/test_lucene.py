@@ -9,8 +9,9 @@ import pytest
 from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.errors import RetrievalError
-from pipeline.retrieval import jvm, lucene
-from pipeline.retrieval.lucene import LuceneRetriever, _stored_length
+from pipeline.retrieval import jvm
+from pipeline.retrieval.engines import lucene
+from pipeline.retrieval.engines.lucene import LuceneRetriever, _stored_length
 from pipeline.retrieval.passages import contents
 from pipeline.types import Hit
 

@@ -6,8 +6,8 @@ import pytest
 
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
-from pipeline.retrieval.bm25 import Bm25Retriever
-from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.retrieval.engines.bm25 import Bm25Retriever
+from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.retrieval.opening import open_retriever
 
 

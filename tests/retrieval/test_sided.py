@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.corpus import Corpus
 from pipeline.corpus.seeds import side
-from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.retrieval.sided import Sided
 
 

@@ -15,19 +15,20 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline import config, episode, registry
-from pipeline.adversary.stage import written
-from pipeline.agents.judge import rule
+from pipeline import config, registry
+from pipeline.agents.judge import grade
 from pipeline.agents.oracle import oracle, trace, weigh
-from pipeline.agents.site import Site
 from pipeline.config import RunConfig
+from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.seeds import quality, side
+from pipeline.distractors.evaluate import written
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.ledger import role
+from pipeline.loop import episode
 from pipeline.prompts import unfence
-from pipeline.retrieval.bm25 import Bm25Retriever
+from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.types import AnswerType, Draft, Kind, Lineage, Message, Seed, sha256
 
 ROLES = ("propose", "revise", "explore", "compose", "answer", "verdict", "read", "trace", "weigh", "write")
@@ -80,39 +81,39 @@ def seeds(corpus: Corpus) -> Iterable[Seed]:
 async def play(corpus: Corpus, model: Recorder) -> None:
     """Episodes until every role was asked often enough; the judge is asked about near misses too."""
     sites = [
-        Site(RunConfig(strategy=strategy), model, Bm25Retriever(corpus), lineage(corpus))
+        RunContext(RunConfig(strategy=strategy), model, Bm25Retriever(corpus), lineage(corpus))
         for strategy in registry.names("strategies")
     ]
     for number, seed in enumerate(seeds(corpus)):
-        site = sites[number % len(sites)]
-        record = await episode.dig(seed, site)
+        context = sites[number % len(sites)]
+        record = await episode.run_seed(seed, context)
         if record.draft:
-            await near_misses(record.draft, site)
-            await readings(record.draft, corpus, site)
-            await written(record.draft, replace(site, config=OPPOSED))
+            await near_misses(record.draft, context)
+            await readings(record.draft, corpus, context)
+            await written(record.draft, replace(context, config=OPPOSED))
         if all(len(model.asked[name]) >= EACH for name in ROLES):
             return
 
 
-async def near_misses(draft: Draft, site: Site) -> None:
+async def near_misses(draft: Draft, context: RunContext) -> None:
     counted = draft.model_copy(update={"answer": "7", "answer_type": AnswerType.NUMBER})
-    await rule(counted, "seven", site)
+    await grade(counted, "seven", context)
     for response in (f"{draft.answer}, roughly", f"not {draft.answer}", "about 1,000"):
-        await rule(draft, response, site)
+        await grade(draft, response, context)
     dated = {"answer": "7 March 2007", "answer_type": AnswerType.DATE, "answer_precision": "month"}
-    await rule(draft.model_copy(update=dated), "March 2007", site)
+    await grade(draft.model_copy(update=dated), "March 2007", context)
 
 
-async def readings(draft: Draft, corpus: Corpus, site: Site) -> None:
+async def readings(draft: Draft, corpus: Corpus, context: RunContext) -> None:
     """The readers with all evidence and with the first hop's alone."""
     cited = {hop.passage_id for hop in draft.hops}
     passages = [passage for passage in corpus.passages if passage.id in cited]
-    await oracle(draft.question, passages, site)
-    await oracle(draft.question, passages[:1], site)
+    await oracle(draft.question, passages, context)
+    await oracle(draft.question, passages[:1], context)
     for passage in (passages[0], passages[-1]):
-        await trace([(hop.sub_question, passage) for hop in draft.hops], site)
+        await trace([(hop.sub_question, passage) for hop in draft.hops], context)
     for answer in (draft.answer, draft.hops[0].answer):
-        await weigh(draft.question, answer, passages, site)
+        await weigh(draft.question, answer, passages, context)
 
 
 @pytest.fixture(scope="module")

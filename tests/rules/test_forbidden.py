@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pipeline.types import Data, Lean
-from pipeline.types.data import lean
+from pipeline.types import Data, Slotted
+from pipeline.types.data import slotted
 from tests.rules.source import Source, called, check, docstrings
 
 MODULES = (
@@ -103,7 +103,7 @@ def encodings(source: Source) -> list[str]:
 
 
 def models(source: Source) -> list[str]:
-    """Every model is a `Data` or `Lean` of `types` and leaves its rules alone: frozen, nothing unknown, no NaN."""
+    """Every model is a `Data` or `Slotted` of `types` and leaves its rules alone: frozen, nothing unknown, no NaN."""
     if source.path == "pipeline/types/data.py":
         return []
     lax = [i for i in source.imports if i.module.startswith("pydantic.dataclasses")]
@@ -115,7 +115,7 @@ def models(source: Source) -> list[str]:
                 found.append(source.at(node, f"{node.name} is no types.Data"))
             if any("model_config" in ast.unparse(s).partition("=")[0] for s in node.body):
                 found.append(source.at(node, f"{node.name} changes the configuration of types.Data"))
-            if "Lean" in bases and "lean" not in map(ast.unparse, node.decorator_list):
+            if "Slotted" in bases and "lean" not in map(ast.unparse, node.decorator_list):
                 found.append(source.at(node, f"{node.name} is not @lean, and checks nothing"))
     return found
 
@@ -141,8 +141,8 @@ def test_data_is_frozen_and_knows_its_fields() -> None:
 
 
 def test_so_is_what_has_slots_and_so_are_its_copies() -> None:
-    @lean
-    class Pair(Lean):
+    @slotted
+    class Pair(Slotted):
         x: float
 
     with pytest.raises(AttributeError):
@@ -189,7 +189,7 @@ PLANTED = [
 
 @pytest.mark.parametrize(("rule", "text"), PLANTED)
 def test_a_planted_misdeed_is_caught(rule, text: str) -> None:
-    assert rule(Source("pipeline/views/planted.py", text))
+    assert rule(Source("pipeline/dataset/views/planted.py", text))
 
 
 @pytest.mark.parametrize(
@@ -207,4 +207,4 @@ def test_a_planted_misdeed_is_caught(rule, text: str) -> None:
     ],
 )
 def test_what_is_fine_is_not_caught(text: str) -> None:
-    assert [message for rule in RULES for message in rule(Source("pipeline/views/planted.py", text))] == []
+    assert [message for rule in RULES for message in rule(Source("pipeline/dataset/views/planted.py", text))] == []

@@ -138,7 +138,7 @@ def test_only_the_store_changes_the_disk() -> None:
     ],
 )
 def test_a_planted_write_is_caught(text: str) -> None:
-    assert writes(Source("pipeline/views/planted.py", text))
+    assert writes(Source("pipeline/dataset/views/planted.py", text))
     assert not writes(Source("pipeline/store/planted.py", text))
 
 
@@ -160,4 +160,4 @@ def test_a_planted_write_is_caught(text: str) -> None:
     ],
 )
 def test_reading_is_not_caught(text: str) -> None:
-    assert writes(Source("pipeline/views/planted.py", text)) == []
+    assert writes(Source("pipeline/dataset/views/planted.py", text)) == []

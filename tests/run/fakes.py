@@ -1,4 +1,4 @@
-"""A corpus, a `dig` and an observer for runs of milliseconds.
+"""A corpus, a `run_seed` and an observer for runs of milliseconds.
 
 How a seed ends is drawn from its passage and draw, never from chance or time, unless a test says so.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.config import RunConfig, build
-from pipeline.gates import Drop
+from pipeline.dataset.gates import Drop
 from pipeline.run import Attempt, Run
 from pipeline.store.journal import Head
 from pipeline.types import Lineage, Passage, Record, Seed, Status, sha256
@@ -53,11 +53,11 @@ def digger(*, seconds: float = 0.0, share: float = 0.4, chance: int = 0) -> Call
     """Seeds take up to `seconds`, drawn from `chance`, so that they end out of order."""
     lengths = random.Random(chance)
 
-    async def dig(seed: Seed) -> Record:
+    async def run_seed(seed: Seed) -> Record:
         await asyncio.sleep(lengths.random() * seconds)
         return record(seed, share)
 
-    return dig
+    return run_seed
 
 
 class Watch:

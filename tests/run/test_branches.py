@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import episode, registry
-from pipeline.agents.site import Site
-from pipeline.branching import base, cso
+from pipeline import registry
 from pipeline.config import build
+from pipeline.context import RunContext
 from pipeline.corpus.seeds import quality, side
+from pipeline.dataset.branching import base, cso
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.ledger import Counted
-from pipeline.retrieval.bm25 import Bm25Retriever
+from pipeline.loop import episode
+from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run.attempts import NAME, Attempt
 from pipeline.run.branches import Campaign
 from pipeline.store.branches import FOLDER, Branches
@@ -39,23 +40,23 @@ class Model:
 
 
 @pytest.fixture(scope="module")
-def site(tiny) -> Site:
-    return Site(build(values={"loop": LOOP, "steps": (1, 2)}), Model(), Bm25Retriever(tiny), LINEAGE)
+def context(tiny) -> RunContext:
+    return RunContext(build(values={"loop": LOOP, "steps": (1, 2)}), Model(), Bm25Retriever(tiny), LINEAGE)
 
 
-def with_model(site: Site, model: LLM, concurrency: int = 8) -> Site:
-    how = site.config.how.model_copy(update={"concurrency": concurrency})
-    return Site(site.config.model_copy(update={"how": how}), model, site.retriever, site.lineage)
+def with_model(context: RunContext, model: LLM, concurrency: int = 8) -> RunContext:
+    how = context.config.how.model_copy(update={"concurrency": concurrency})
+    return RunContext(context.config.model_copy(update={"how": how}), model, context.retriever, context.lineage)
 
 
 @pytest.fixture(scope="module")
-def records(tiny, site) -> list[Record]:
+def records(tiny, context) -> list[Record]:
     """Accepted ones of which at least one rollout failed; and one that was not accepted, to be passed over."""
     found: list[Record] = []
     for number, passage in enumerate(p for p in tiny.passages if quality(p) is None):
         made = Seed(key=sha256(passage.id), passage=passage, draw=0, side=side(passage.document_id),
                     answer_type=list(AnswerType)[number % 3], target_steps=1)  # fmt: skip
-        record = asyncio.run(episode.dig(made, site))
+        record = asyncio.run(episode.run_seed(made, context))
         if record.status is Status.ACCEPTED and (list(cso.states(record)) or len(found) < 1):
             found.append(record)
         if len(found) == ENOUGH:
@@ -63,8 +64,8 @@ def records(tiny, site) -> list[Record]:
     return found
 
 
-def run(folder: Path, site: Site, records: list[Record], method: str = "eef", calls: int = 10_000):
-    with Campaign(method, site, folder) as campaign:
+def run(folder: Path, context: RunContext, records: list[Record], method: str = "eef", calls: int = 10_000):
+    with Campaign(method, context, folder) as campaign:
         return asyncio.run(campaign.run(records, calls, lambda forks, used: None))
 
 
@@ -73,57 +74,57 @@ def lines(folder: Path) -> set[bytes]:
 
 
 @pytest.mark.parametrize("method", registry.names("branching"))
-def test_every_state_of_every_accepted_record_is_asked_about(tmp_path, site, records, method):
-    done = run(tmp_path, site, records, method)
+def test_every_state_of_every_accepted_record_is_asked_about(tmp_path, context, records, method):
+    done = run(tmp_path, context, records, method)
     wanted = [(r.key, s) for r in records if r.status is Status.ACCEPTED for s in base.load(method).states(r)]
     forks = [fork for r in Branches(tmp_path).joined(records) for fork in r.forks]
     assert done.complete
     assert done.forks == len(forks) == len(wanted) > 1
     assert done.calls == sum(fork.calls for fork in forks) > 0
     assert {(f.key, (f.source, f.prefix)) for f in forks} == {(key, tuple(state)) for key, state in wanted}
-    first = 2 * site.config.loop.rollouts
+    first = 2 * context.config.loop.rollouts
     for fork in forks:
         assert [b.rollout.sample for b in fork.branches] == [first + n for n in range(base.load(method).ATTEMPTS)]
 
 
-def test_the_forks_are_the_same_at_any_concurrency(tmp_path, site, records):
+def test_the_forks_are_the_same_at_any_concurrency(tmp_path, context, records):
     made = []
     for concurrency in (1, 8):
-        run(tmp_path / str(concurrency), with_model(site, Model(), concurrency), records)
+        run(tmp_path / str(concurrency), with_model(context, Model(), concurrency), records)
         made.append(lines(tmp_path / str(concurrency)))
     assert made[0] == made[1]
 
 
-def test_it_begins_nothing_beyond_its_calls_and_goes_on_with_more(tmp_path, site, records):
-    whole = run(tmp_path / "whole", site, records)
-    few = run(tmp_path / "few", site, records, calls=20)
+def test_it_begins_nothing_beyond_its_calls_and_goes_on_with_more(tmp_path, context, records):
+    whole = run(tmp_path / "whole", context, records)
+    few = run(tmp_path / "few", context, records, calls=20)
     largest = max(fork.calls for r in Branches(tmp_path / "whole").joined(records) for fork in r.forks)
     assert 20 <= few.calls < 20 + largest
     assert not few.complete
-    assert run(tmp_path / "few", site, records) == whole
+    assert run(tmp_path / "few", context, records) == whole
     assert lines(tmp_path / "few") == lines(tmp_path / "whole")
 
 
-def test_what_is_kept_is_not_asked_about_again(tmp_path, site, records):
-    done, silent = run(tmp_path, site, records), Model(least=0)
-    assert run(tmp_path, with_model(site, silent), records) == done
+def test_what_is_kept_is_not_asked_about_again(tmp_path, context, records):
+    done, silent = run(tmp_path, context, records), Model(least=0)
+    assert run(tmp_path, with_model(context, silent), records) == done
     assert silent.calls == 0
 
 
-def test_after_a_break_the_rest_is_asked_about_and_the_whole_is_the_same(tmp_path, site, records):
-    run(tmp_path / "whole", site, records)
+def test_after_a_break_the_rest_is_asked_about_and_the_whole_is_the_same(tmp_path, context, records):
+    run(tmp_path / "whole", context, records)
     with pytest.raises(ConnectionError):
-        run(tmp_path / "broken", with_model(site, Model(least=30), 2), records)
+        run(tmp_path / "broken", with_model(context, Model(least=30), 2), records)
     kept = lines(tmp_path / "broken")
     assert kept < lines(tmp_path / "whole")
     path = tmp_path / "broken" / FOLDER / "eef.jsonl"
     path.write_bytes(path.read_bytes()[:-7])
-    run(tmp_path / "broken", site, records)
+    run(tmp_path / "broken", context, records)
     assert lines(tmp_path / "broken") == lines(tmp_path / "whole")
 
 
-def test_calls_are_noted_with_the_attempts(tmp_path, site, records):
-    run(tmp_path, with_model(site, Counted(Model())), records)
+def test_calls_are_noted_with_the_attempts(tmp_path, context, records):
+    run(tmp_path, with_model(context, Counted(Model())), records)
     noted = (tmp_path / NAME).read_text().splitlines()
     assert len(noted) == len(lines(tmp_path))
     assert all('"forked"' in line for line in noted)
@@ -131,7 +132,7 @@ def test_calls_are_noted_with_the_attempts(tmp_path, site, records):
     assert set(spent.by_stage) == {"branching"}
 
 
-def test_controls_are_only_made_where_a_fresh_sample_was_correct(tmp_path, site, records):
-    run(tmp_path, site, records, "cso")
+def test_controls_are_only_made_where_a_fresh_sample_was_correct(tmp_path, context, records):
+    run(tmp_path, context, records, "cso")
     forks = [fork for r in Branches(tmp_path).joined(records) for fork in r.forks]
     assert all(bool(fork.controls) == bool(fork.solved) for fork in forks)

@@ -6,20 +6,20 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline.agents.site import Site
 from pipeline.config import RunConfig, build
-from pipeline.episode import dig
+from pipeline.context import RunContext
+from pipeline.dataset.tally import tally
 from pipeline.errors import ProviderError
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.cached import Cached
-from pipeline.report.tally import tally
+from pipeline.loop.episode import run_seed
 from pipeline.run.complete import Completing, complete
 from pipeline.store.cache import Cache
 from pipeline.store.completed import Completed
 from pipeline.types import Message, Record, Status
-from tests.adversary.test_stage import EDITION
+from tests.distractors.test_stage import EDITION
+from tests.loop.test_episode import LINEAGE, SHELF, Cast, call, seeded
 from tests.scripted import ScriptedLLM
-from tests.test_episode import LINEAGE, SHELF, Cast, call, seeded
 
 SETS = (
     "retrieval.k=1", "loop.control_share=0", "loop.rollouts=2", 'distractors.kinds=["doppelganger"]',
@@ -55,12 +55,12 @@ def config() -> RunConfig:
     return build(sets=list(SETS))
 
 
-def site(llm: object) -> Site:
-    return Site(config=config(), llm=llm, retriever=SHELF, lineage=LINEAGE)  # type: ignore[arg-type]
+def context(llm: object) -> RunContext:
+    return RunContext(config=config(), llm=llm, retriever=SHELF, lineage=LINEAGE)  # type: ignore[arg-type]
 
 
 def completed(record: Record, llm: object, folder: Path) -> Completing:
-    return asyncio.run(complete([record], site(llm), folder, lambda ended: None))
+    return asyncio.run(complete([record], context(llm), folder, lambda ended: None))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_an_unreadable_judge_costs_the_rollout_and_not_the_pair_and_is_made_up(
     tmp_path: Path, role: str, missing: tuple[str, ...], pairs: int, lessons: int
 ) -> None:
     cast, cache = Faulty(role), Cache(tmp_path / "cache.sqlite")
-    record = asyncio.run(dig(seeded(), site(Cached(ScriptedLLM(cast), cache))))
+    record = asyncio.run(run_seed(seeded(), context(Cached(ScriptedLLM(cast), cache))))
     assert (record.status, record.reason, record.missing) == (Status.ACCEPTED, "", missing)
     assert record.opposition is not None
     assert (len(record.opposition.plain), len(record.lessons)) == (pairs, lessons)
@@ -95,7 +95,7 @@ def test_an_unreadable_judge_costs_the_rollout_and_not_the_pair_and_is_made_up(
 
 
 def test_a_pair_that_a_gate_dropped_is_left_alone(tmp_path: Path) -> None:
-    record = asyncio.run(dig(seeded(), site(ScriptedLLM(Faulty("teacher")))))
+    record = asyncio.run(run_seed(seeded(), context(ScriptedLLM(Faulty("teacher")))))
     gated = record.model_copy(update={"status": Status.REJECTED, "reason": "gate:duplicate"})
     assert gated.missing == ("teacher",)
     assert completed(gated, ScriptedLLM([]), tmp_path).pairs == 0
@@ -111,8 +111,8 @@ def test_a_clock_that_ends_the_teacher_costs_no_pair() -> None:
             return await super().complete(request)
 
     settings = build(sets=[*SETS, "how.rollout_seconds=0.2"])
-    slow = Site(config=settings, llm=Slow(cast), retriever=SHELF, lineage=LINEAGE)
-    record = asyncio.run(dig(seeded(), slow))
+    slow = RunContext(config=settings, llm=Slow(cast), retriever=SHELF, lineage=LINEAGE)
+    record = asyncio.run(run_seed(seeded(), slow))
     assert (record.status, record.missing, record.lessons) == (Status.ACCEPTED, ("teacher",), ())
     assert record.opposition is not None
     assert len(record.opposition.opposed) == 2
@@ -125,12 +125,12 @@ def test_an_endpoint_that_fails_there_still_requeues_the_seed() -> None:
         return ProviderError("down") if TEACHER in request.messages[0].content else cast(request)
 
     with pytest.raises(ProviderError, match="down"):
-        asyncio.run(dig(seeded(), site(ScriptedLLM(down))))
+        asyncio.run(run_seed(seeded(), context(ScriptedLLM(down))))
 
 
 def test_what_had_ended_is_kept_when_the_endpoint_fails(tmp_path: Path) -> None:
     cast = Faulty("teacher")
-    record = asyncio.run(dig(seeded(), site(ScriptedLLM(cast))))
+    record = asyncio.run(run_seed(seeded(), context(ScriptedLLM(cast))))
     others = [record.model_copy(update={"key": f"{n:02d}" * 32}) for n in range(3)]
     cast.bad = False
 
@@ -141,9 +141,9 @@ def test_what_had_ended_is_kept_when_the_endpoint_fails(tmp_path: Path) -> None:
             return await super().complete(request)
 
     with pytest.raises(ProviderError, match="down"):
-        asyncio.run(complete(others, site(Breaking(cast)), tmp_path, lambda ended: None))
+        asyncio.run(complete(others, context(Breaking(cast)), tmp_path, lambda ended: None))
     kept = Completed(tmp_path)
     done = [other for other in others if not kept.joined(other).missing]
     assert 0 < len(done) < 3
-    left = asyncio.run(complete(others, site(ScriptedLLM(cast)), tmp_path, lambda ended: None))
+    left = asyncio.run(complete(others, context(ScriptedLLM(cast)), tmp_path, lambda ended: None))
     assert (left.pairs, left.completed) == (3 - len(done), 3 - len(done))

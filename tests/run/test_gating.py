@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.config import RunConfig
-from pipeline.gates import Settings, described
+from pipeline.config.gates import GateConfig
+from pipeline.dataset.gates import described
 from pipeline.run import Run, RunResult, planned, verdicts
 from pipeline.store.journal import Journal
 from pipeline.types import Record, Seed, Status, sha256
@@ -16,7 +17,7 @@ from tests.records import accepted, below_target
 from tests.run.fakes import Watch, corpus, record
 from tests.run.fakes import config as plain
 
-GATES = Settings(off=tuple(name for name in described(Settings()) if name != "duplicate"))
+GATES = GateConfig(off=tuple(name for name in described(GateConfig()) if name != "duplicate"))
 
 
 def config(out: Path, **how: int) -> RunConfig:
@@ -28,7 +29,7 @@ def digger(seconds: float = 0.0, chance: int = 0) -> Callable[[Seed], Awaitable[
     """Half of the seeds are accepted, and of these many ask the same: there are 40 worlds."""
     lengths = random.Random(chance)
 
-    async def dig(seed: Seed) -> Record:
+    async def run_seed(seed: Seed) -> Record:
         await asyncio.sleep(lengths.random() * seconds)
         number = int(sha256(f"{seed.passage.id} {seed.draw}")[:8], 16)
         if number % 2:
@@ -36,7 +37,7 @@ def digger(seconds: float = 0.0, chance: int = 0) -> Callable[[Seed], Awaitable[
         made = below_target(number % 10) if number % 6 == 0 else accepted(number % 40)
         return made.model_copy(update={"key": seed.key, "seed": seed})
 
-    return dig
+    return run_seed
 
 
 def kept(run: Run) -> list[tuple[str, str]]:
@@ -117,7 +118,7 @@ async def test_what_is_included_passes_the_gates_too_and_takes_no_place(tmp_path
 
 
 async def test_gates_that_are_off_let_everything_through(tmp_path: Path) -> None:
-    settings = plain(tmp_path, pairs=12).model_copy(update={"gates": Settings(off=tuple(described(Settings())))})
+    settings = plain(tmp_path, pairs=12).model_copy(update={"gates": GateConfig(off=tuple(described(GateConfig())))})
     assert settings.digest() == plain(tmp_path).digest()
     with Run(settings, corpus()) as run:
         result = await run.execute(digger(), Watch())

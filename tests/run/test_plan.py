@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config import How, RunConfig, build
+from pipeline.dataset.gates import Drop
 from pipeline.errors import UsageError
-from pipeline.gates import Drop
 from pipeline.run.plan import Frontier, Order, askable, prefix
 from pipeline.store.journal import Head
 from pipeline.types import Status
@@ -153,14 +153,14 @@ def test_a_plan_that_ran_out_of_seeds_says_so() -> None:
 
 def test_no_more_seeds_are_at_work_than_the_missing_pairs_will_take() -> None:
     frontier = Frontier(RunConfig(how=How(pairs=30)), all_pass)
-    assert frontier.appetite() == 60
+    assert frontier.max_in_flight() == 60
     for index in range(90):
         frontier.end(index, head(index, Status.ACCEPTED if index % 3 == 0 else Status.REJECTED))
-        assert frontier.appetite() >= 8
+        assert frontier.max_in_flight() >= 8
         if index == 44:
-            assert 40 <= frontier.appetite() <= 50
+            assert 40 <= frontier.max_in_flight() <= 50
     assert frontier.complete
-    assert Frontier(RunConfig(how=How(seeds=500)), all_pass).appetite() == 500
+    assert Frontier(RunConfig(how=How(seeds=500)), all_pass).max_in_flight() == 500
 
 
 @pytest.mark.parametrize("reason", ["no_draft", "superficial"])

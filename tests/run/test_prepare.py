@@ -28,7 +28,7 @@ async def test_without_java_the_budget_is_that_of_the_run_that_stands_in(
     earlier = Attempt(key="k", ended="accepted", reason="", began="", seconds=1, spent=spent)
     stood_in.folder().mkdir(parents=True)
     (stood_in.folder() / NAME).write_text(earlier.model_dump_json() + "\n")
-    site = prepare.site(config, tiny)
-    assert site.config.retrieval.retriever == "bm25"
+    context = prepare.context(config, tiny)
+    assert context.config.retrieval.retriever == "bm25"
     with pytest.raises(BudgetExceeded):
-        await site.llm.complete(Request(model="embedded", messages=()))
+        await context.llm.complete(Request(model="embedded", messages=()))

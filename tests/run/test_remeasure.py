@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.agents.site import Site
 from pipeline.config import RunConfig, build
+from pipeline.config.gates import GateConfig
+from pipeline.config.models import ModelConfig
+from pipeline.context import RunContext
+from pipeline.dataset.tally import tally
+from pipeline.dataset.views.base import correct, taken
 from pipeline.errors import ProviderError, UsageError
-from pipeline.gates import Settings
 from pipeline.llm.base import Completion, Request
-from pipeline.llm.settings import ModelConfig
-from pipeline.report.tally import tally
 from pipeline.run import attempts, planned
 from pipeline.run.remeasure import FIRST, Remeasuring, identity, pool, recast, remeasure
 from pipeline.store.journal import Journal
 from pipeline.store.remeasured import Remeasured
 from pipeline.types import Record, Status
-from pipeline.views.base import correct, taken
+from tests.loop.test_episode import CHECKS, LINEAGE, SHELF, Cast, run
 from tests.scripted import ScriptedLLM
-from tests.test_episode import CHECKS, LINEAGE, SHELF, Cast, run
 
 STRONG = ModelConfig.model_validate({"provider": "openai", "model": "strong"})
 WEAK = Cast(lambda question, sample: 0)
@@ -33,8 +33,8 @@ def config(solver: ModelConfig = STRONG) -> RunConfig:
 
 
 def tried(folder: Path, llm: ScriptedLLM, *records: Record, solver: ModelConfig = STRONG) -> Remeasuring:
-    site = Site(config(solver), llm, SHELF, LINEAGE)
-    return asyncio.run(remeasure(records or (BEYOND, ACCEPTED, BROKEN), site, folder, lambda ended: None))
+    context = RunContext(config(solver), llm, SHELF, LINEAGE)
+    return asyncio.run(remeasure(records or (BEYOND, ACCEPTED, BROKEN), context, folder, lambda ended: None))
 
 
 def able(*, steps: int = 3) -> ScriptedLLM:
@@ -74,7 +74,7 @@ def test_one_that_finds_a_shortcut_or_nothing_opens_nothing(tmp_path: Path, step
     assert record.assessments[-1].least_steps == (steps or None)
 
 
-def exported(folder: Path, gates: Settings, *records: Record) -> list[str]:
+def exported(folder: Path, gates: GateConfig, *records: Record) -> list[str]:
     """Why each record is or is not in a data set that includes `beyond_solver`: empty where it is."""
     journal = Journal(folder / "journal")
     for order, record in enumerate(records):
@@ -88,13 +88,13 @@ def exported(folder: Path, gates: Settings, *records: Record) -> list[str]:
 @pytest.mark.parametrize(("window", "reason"), [((0.5, 1.0), ""), ((0.0, 0.5), "gate:solve_rate")])
 def test_gates_weigh_what_the_other_solver_measured(tmp_path: Path, window: tuple[float, float], reason: str) -> None:
     tried(tmp_path, able(), BEYOND)
-    assert exported(tmp_path, Settings(solve_rate=window), BEYOND) == [reason]
+    assert exported(tmp_path, GateConfig(solve_rate=window), BEYOND) == [reason]
 
 
 def test_what_stays_closed_keeps_nothing_out(tmp_path: Path) -> None:
     twin = BEYOND.model_copy(update={"key": "12" * 32})
     tried(tmp_path, able(), twin)
-    assert exported(tmp_path, Settings(), BEYOND, twin) == ["beyond_solver", ""]
+    assert exported(tmp_path, GateConfig(), BEYOND, twin) == ["beyond_solver", ""]
 
 
 def test_what_was_opened_later_is_no_candidate_of_the_run(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from pipeline import embedded, prompts
 from pipeline.config import How, RunConfig, build
+from pipeline.config.models import Limits, ModelConfig, Models, Prices
 from pipeline.errors import StoreError, UsageError
-from pipeline.llm.settings import Limits, ModelConfig, Models, Prices
 from pipeline.run import Run, read, resumable
 from tests.run.fakes import FakeCorpus, config, corpus
 

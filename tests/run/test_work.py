@@ -59,13 +59,13 @@ async def test_batches_make_the_same_records(tmp_path: Path) -> None:
 async def test_a_run_goes_on_where_it_was_and_digs_nothing_twice(tmp_path: Path) -> None:
     dug: list[str] = []
 
-    async def dig(seed: Seed) -> Record:
+    async def run_seed(seed: Seed) -> Record:
         dug.append(seed.key)
         return record(seed)
 
     for pairs in (3, 10, 10, 25):
         with Run(config(tmp_path, pairs=pairs), corpus(short=20)) as run:
-            assert (await run.execute(dig, Watch())).accepted == pairs
+            assert (await run.execute(run_seed, Watch())).accepted == pairs
             kept = list(run.kept())
     assert len(dug) == len(set(dug))
     assert kept == (await whole(tmp_path / "other", pairs=25))[1]
@@ -227,7 +227,7 @@ def test_a_second_run_on_the_folder_is_refused(tmp_path: Path) -> None:
 
 
 async def test_what_finishes_while_the_run_is_being_stopped_is_kept(tmp_path: Path) -> None:
-    async def dig(seed: Seed) -> Record:
+    async def run_seed(seed: Seed) -> Record:
         if seed.key == keys[0]:
             await asyncio.sleep(0.01)
             raise StoreError("no")
@@ -240,5 +240,5 @@ async def test_what_finishes_while_the_run_is_being_stopped_is_kept(tmp_path: Pa
     with Run(config(tmp_path, pairs=100, concurrency=4), corpus()) as run:
         keys = next(run.batches(4))
         with pytest.raises(StoreError):
-            await run.execute(dig, Watch())
+            await run.execute(run_seed, Watch())
         assert set(run.journal.entries) == set(keys[1:])

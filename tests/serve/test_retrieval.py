@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from pipeline.agents.environment import Environment, environment
-from pipeline.agents.loop import Agent, Desk, converse
+from pipeline.agents.loop import Agent, AgentState, converse
 from pipeline.config import RunConfig
+from pipeline.config.models import ModelConfig
 from pipeline.corpus import Corpus
 from pipeline.llm.base import Completion, Finish
-from pipeline.llm.settings import ModelConfig
-from pipeline.retrieval.lucene import LuceneRetriever
+from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.serve.retrieval import MOST_PASSAGES, Served, endpoints
 from pipeline.types import Message, ToolCall, Usage
 from tests.scripted import ScriptedLLM
@@ -182,18 +182,18 @@ def test_calls_are_answered_as_in_a_rollout_byte_for_byte(ask: Ask, served: Serv
     calls = [tuple(ToolCall(id="", name=name, arguments=text) for name, text in turn) for turn in TURNS]
     said = [Message(role="assistant", tool_calls=turn) for turn in calls]
     llm = ScriptedLLM([Completion(message=message, finish=Finish.TOOL_CALLS, usage=Usage()) for message in said])
-    site = served.environment
-    limits = site.limits.model_copy(update={"format_errors": 9})
+    context = served.environment
+    limits = context.limits.model_copy(update={"format_errors": 9})
     agent = Agent(
         llm=llm,
         model=ModelConfig(),
-        tools=site.tools,
+        tools=context.tools,
         limits=limits,
         retriever=served.retriever,
-        k=site.k,
+        k=context.k,
         accept=lambda a, d: None,
     )
-    rollout = asyncio.run(converse(agent, (Message(role="user", content="?"),), sample=0, desk=Desk()))
+    rollout = asyncio.run(converse(agent, (Message(role="user", content="?"),), sample=0, state=AgentState()))
     observed = [message.content for message in rollout.messages if message.role == "tool"]
     assert sum(text.startswith("Error:") for text in observed) == 7
     assert observed[-1].startswith("The search budget is used up")

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.dataset import shards
+from pipeline.dataset.shards import Shard, ShardWriter, WriterThread
 from pipeline.errors import StoreError
-from pipeline.store import shards
 from pipeline.store.files import atomic_folder
-from pipeline.store.shards import Press, Shard, Shelf
 
 SCHEMA = pa.schema([("n", pa.int64()), ("text", pa.string())])
 ROWS = [{"n": n, "text": f"row {n}" * 40} for n in range(57)]
@@ -34,7 +34,7 @@ def at_work() -> list[str]:
 
 
 def fill(folder: Path, rows: list[dict[str, Any]], shard_bytes: int = 1 << 20) -> list[Shard]:
-    with atomic_folder(folder) as building, Shelf(building, shard_bytes) as shelf:
+    with atomic_folder(folder) as building, ShardWriter(building, shard_bytes) as shelf:
         for n, row in enumerate(rows):
             shelf.add("view", "train" if n % 3 else "eval", SCHEMA, [row])
         return shelf.close()
@@ -83,7 +83,7 @@ def test_groups_have_so_many_rows_as_filled_the_one_before(tmp_path: Path, monke
     monkeypatch.setattr(shards, "GROUP_ROWS", 50)
     monkeypatch.setattr(shards, "GROUP_BYTES", 10_000)
     sizes = [1000] * 40 + [5000] * 20 + [1_000_000] + [10] * 120
-    with Shelf(tmp_path, 1 << 30) as shelf:
+    with ShardWriter(tmp_path, 1 << 30) as shelf:
         shelf.add("view", "train", SCHEMA, ({"n": n, "text": "x" * size} for n, size in enumerate(sizes)))
         [shard] = shelf.close()
     written = pq.ParquetFile(tmp_path / shard.path)
@@ -108,7 +108,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pyt
 
 def test_an_error_is_told_with_the_next_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Disk(monkeypatch, 0)
-    with Shelf(tmp_path, 1 << 20) as shelf:
+    with ShardWriter(tmp_path, 1 << 20) as shelf:
         shelf.add("view", "train", SCHEMA, ROWS[:GROUP])
         with pytest.raises(OSError, match="No space"):
             shelf.add("view", "train", SCHEMA, ROWS[GROUP : 2 * GROUP])
@@ -132,7 +132,7 @@ def test_an_error_of_the_rows_waits_for_what_is_being_written(tmp_path: Path, mo
     with (
         pytest.raises(RuntimeError, match="kill"),
         atomic_folder(tmp_path / "ds") as building,
-        Shelf(building, 1 << 20) as shelf,
+        ShardWriter(building, 1 << 20) as shelf,
     ):
         shelf.add("view", "train", SCHEMA, broken())
     assert list(tmp_path.iterdir()) == []
@@ -146,7 +146,7 @@ def test_one_table_is_written_while_one_waits() -> None:
         assert free.wait(5)
         done.append(len(done))
 
-    press = Press()
+    press = WriterThread()
     press.put(write, table)
     assert done == []
     threading.Timer(0.05, free.set).start()

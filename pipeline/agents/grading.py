@@ -1,0 +1,101 @@
+"""Whether a rollout is correct: what it read, what the judge ruled, and how many steps it took.
+
+A rollout is correct only if its answer is right and it also read the support of that answer.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+from pipeline.agents.judge import Grade
+from pipeline.text import contains, normalise
+from pipeline.types import Call, Draft, Rollout, Verdict
+
+# As `normalise` takes them out before it looks for words.
+_APOSTROPHE = re.compile(r"['’]s?\b")
+
+
+def observations(rollout: Rollout) -> list[tuple[Call, str]]:
+    """Each call of a rollout with the text that it brought back."""
+    texts = {message.tool_call_id: message.content for message in rollout.trajectory.messages if message.tool_call_id}
+    return [(call, texts[call.id]) for call in rollout.trajectory.calls]
+
+
+def verdict(draft: Draft, rollout: Rollout, graded: Grade) -> Verdict:
+    """Join the judge's ruling with what the rollout read and how many steps it took."""
+    steps, hit_step = 0, None
+    for call, text in observations(rollout):
+        steps += not call.repeat
+        if hit_step is None and any(contains(text, answer) for answer in (draft.answer, *draft.answer_aliases)):
+            hit_step = steps
+    return Verdict(
+        sample=rollout.sample,
+        right=graded.right,
+        supported=supported(draft, rollout),
+        method=graded.method,
+        steps=rollout.trajectory.steps,
+        calls=len(rollout.trajectory.calls),
+        hit_step=hit_step,
+        found_at=found(draft, rollout),
+        usage=graded.usage,
+        second=graded.second,
+    )
+
+
+def supported(draft: Draft, rollout: Rollout) -> bool:
+    """Did it read the last hop's passage, or another one that names both the answer and what it is the answer about?"""
+    last = draft.hops[-1]
+    if any(last.passage_id in call.passage_ids for call in rollout.trajectory.calls):
+        return True
+    subject = draft.hops[-2].answer if len(draft.hops) > 1 else last.title
+    blocks = [block for _, text in observations(rollout) for block in text.split("\n\n")]
+    return any(contains(block, draft.answer) and contains(block, subject) for block in blocks)
+
+
+def found(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
+    """For each hop the step at which its own passage, or another one that says the same, was first shown."""
+    at: list[int | None] = [None] * len(draft.hops)
+    step = 0
+    for call, text in observations(rollout):
+        step += not call.repeat
+        for number in range(len(draft.hops)):
+            if at[number] is None and shows(draft, number, call.passage_ids, text):
+                at[number] = step
+    return tuple(at)
+
+
+def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:
+    """Does an observation hold the evidence of that hop?"""
+    hop = draft.hops[number]
+    if hop.passage_id in passage_ids:
+        return True
+    subject = draft.hops[number - 1].answer if number else hop.title
+    return any(holds(block, hop.answer) and holds(block, subject) for block in text.split("\n\n"))
+
+
+def holds(text: str, phrase: str) -> bool:
+    """`contains`, with a quick no, which is what most passages get: normalising each would cost more than all else."""
+    plain = _plain(text)
+    return all(word in plain or not word.isascii() for word in _words(phrase)) and contains(text, phrase)
+
+
+@lru_cache(maxsize=256)
+def _words(phrase: str) -> list[str]:
+    return normalise(phrase).split()
+
+
+@lru_cache(maxsize=256)
+def _plain(text: str) -> str:
+    """Without what is no ASCII: every ASCII word that `normalise` makes of the text stands in it somewhere."""
+    return unicodedata.normalize("NFKD", _APOSTROPHE.sub("", text).casefold()).encode("ascii", "ignore").decode()
+
+
+def f1(answer: str, gold: str) -> float:
+    """SQuAD's F1 of the words; 1 where both are empty."""
+    mine, other = normalise(answer).split(), normalise(gold).split()
+    if not mine or not other:
+        return float(mine == other)
+    shared = sum((Counter(mine) & Counter(other)).values())
+    return 2 * shared / (len(mine) + len(other))

@@ -1,0 +1,293 @@
+"""One typed tree of settings: TOML in, `a.b=c` on top, digest out.
+
+*What* a run makes is digested: another value is another data set, in another folder. *How* it is made (pairs wanted,
+concurrency, folders, time-outs) is not: it may change between two calls that continue the same run.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import orjson
+from pydantic import Field, ValidationError, field_validator
+
+from pipeline import prompts
+from pipeline.config import toml
+from pipeline.config.gates import GateConfig
+from pipeline.config.models import Models
+from pipeline.config.presets import PRESETS, unhurried
+from pipeline.config.retrieval import RetrievalConfig
+from pipeline.errors import UsageError
+from pipeline.types import AnswerType, Data, sha256
+from pipeline.types.distractor import Kind
+
+MOST_SEEDS = 4096
+LOCAL_SEEDS = 8
+"""Seeds at work at once where no endpoint is asked."""
+
+
+class CorpusConfig(Data):
+    """Which corpus, and how its fields are called where no manifest says so."""
+
+    name: str = "wiki"
+    """A manifest's name, or the path of a file or folder."""
+    text_field: str = "text"
+    title_field: str = "title"
+    id_field: str = "id"
+    language: str | None = None
+    """What is said of a path, as a manifest says it of a known corpus. Every record states it, so it is digested."""
+    licence: str | None = None
+    attribution: str | None = None
+
+    @property
+    def identity(self) -> str:
+        """What is digested: of a path its last part, wherever it stands. Its texts have a fingerprint of their own."""
+        return Path(self.name).name
+
+
+class AgentLimits(Data):
+    """What ends one agent. Each limit has its own `Stop`."""
+
+    searches: int = Field(ge=0)
+    """Searches and opens, repeats included; then one forced last call."""
+    turns: int = Field(ge=1)
+    tokens: int = Field(200_000, ge=1)
+    """Prompt and completion tokens over all turns."""
+    calls_per_turn: int = Field(8, ge=1)
+    format_errors: int = Field(3, ge=1)
+    """In a row."""
+
+
+class LoopConfig(Data):
+    """SAGE's loop (arXiv 2601.18202, Alg. 1 and 2) and the stages that this product adds to it."""
+
+    rollouts: int = Field(4, ge=1, le=64)
+    """K, for the verdict and again for the confirmation."""
+    screen: int = Field(2, ge=1, le=64)
+    """Rollouts of which the first correct one sends a draft on to the confirmation, which runs all K afresh. Without a
+    confirmation all K decide, as in SAGE."""
+    rounds: int = Field(4, ge=0, le=8)
+    """R, revisions after round 0, most of which end without a rollout. SAGE's is 2: its third made the data harder and
+    the training worse (Table 5), by drafts that few rollouts solve; the confirmation measures those afresh."""
+    audit: bool = True
+    early_stop: bool = True
+    confirm: bool = True
+    refiner_searches: bool = True
+    feedback_rollouts: Literal["all", "one"] = "all"
+    """`one`: the correct rollout with the fewest searches, else any with an answer, as in SAGE."""
+    last_round_relaxed: bool = False
+    """Accept on the last round whatever is solved, below the target too, as SAGE's post-filter does."""
+    control_share: float = Field(0.05, ge=0, le=1)
+    """Share of the drafts cut by audit or early stop that run to full K all the same, to measure both."""
+
+
+Check = Literal["closed_book", "naive_rag", "oracle", "leave_one_out", "alternatives"]
+
+
+class ChecksConfig(Data):
+    """Checks of a draft that only a model can make."""
+
+    run: tuple[Check, ...] | None = None
+    """Left out: all of them with a real reader; with all embedded, which know nothing by heart, the oracle alone."""
+    tries: int = Field(3, ge=1, le=32)
+    """Of the closed book, where most must fail."""
+    oracle_tries: int = Field(1, ge=1, le=32)
+    """With the evidence in hand, where one must succeed."""
+
+
+class TreeConfig(Data):
+    """The curator's information tree (RAGShaper, arXiv 2601.08699, §3.1 and Fig. 11 to 12)."""
+
+    depth: int = Field(20, ge=1, le=64)
+    """Actions on a path at most; RAGShaper's 30 cost about 65 expansions a seed."""
+    branching: float = Field(0.5, ge=0, le=1)
+    """Probability of a second child."""
+    branching_depth: int = Field(2, ge=0)
+    """Levels that may branch; below them every path is a chain."""
+    tries: int = Field(6, ge=1, le=16)
+    """Actions that may reach nothing new before a path ends."""
+    paths: int = Field(2, ge=1)
+    """m, the best paths that questions are composed from."""
+    hops: int = Field(2, ge=1)
+    """Dependent hops that a composed question has at least, whatever its target; RAGShaper asks for 3."""
+    composer_searches: int = Field(12, ge=0)
+    """What the composer may try its question out with; RAGShaper's has none."""
+
+
+class DistractorConfig(Data):
+    """Synthetic passages against every accepted pair (RAGShaper, arXiv 2601.08699, Table 1)."""
+
+    kinds: tuple[str, ...] = ()
+    """None: the stage is left out."""
+    passages: int = Field(2, ge=1, le=16)
+    """Most that one pair's overlay holds. The paper injects two: with many, they crowd the evidence out instead."""
+    tries: int = Field(8, ge=1, le=32)
+    """Of one kind at the last hop, for each of its pieces, until all of them pass all checks. At an earlier hop it has
+    a quarter of them."""
+    rollouts: int = Field(4, ge=1, le=64)
+    """Fresh ones, once without and once with the overlay."""
+
+
+class TeacherConfig(Data):
+    """Rollouts among forced distractors, to be imitated (RAGShaper, arXiv 2601.08699, §3.3 to 3.4)."""
+
+    rollouts: int = Field(4, ge=0, le=64)
+    """Of every accepted pair that has distractors."""
+    injected: int = Field(2, ge=1, le=16)
+    """Distractors that a search is made to bring, of its k passages."""
+    injected_again: float = Field(0.5, ge=0, le=1)
+    """p_e, after the first search, where the one before brought none."""
+    keep: Literal["correct", "f1"] = "correct"
+    """What is imitated: a correct rollout or, as in the paper, an answer of a token F1 above `f1`."""
+    f1: float = Field(0.9, ge=0, le=1)
+    resisted: bool = False
+    """And only where it met a distractor and resisted it."""
+
+
+class How(Data):
+    """Not digested: none of this may change a byte of a record."""
+
+    pairs: int = Field(30, ge=1)
+    seeds: int | None = Field(None, ge=1)
+    """Run exactly so many seeds instead."""
+    max_seeds: int | None = Field(None, ge=1)
+    """Default: ten per pair."""
+    concurrency: int | None = Field(None, ge=1, le=MOST_SEEDS)
+    """Seeds at work at once; left out: enough that no endpoint stands idle."""
+    out: Path = Path("outputs")
+    rollout_seconds: float = Field(300.0, gt=0)
+    """Of one agent; waiting for an endpoint that is busy or down does not count."""
+    budget_tokens: int | None = Field(None, ge=1)
+    """Prompt and completion tokens that were paid for, over all commands that went on with the run."""
+    budget_money: float | None = Field(None, gt=0)
+    budget_seconds: float | None = Field(None, gt=0)
+    """Of one command."""
+    wait_seconds: float = Field(0.0, ge=0)
+    """How long an endpoint that does not answer at the start is waited for."""
+
+
+class RunConfig(Data):
+    """The whole configuration of a run."""
+
+    preset: str = "default"
+    corpus: CorpusConfig = CorpusConfig()
+    retrieval: RetrievalConfig = RetrievalConfig()
+    models: Models = Models()
+    strategy: str = "sage"
+    seed: int = Field(0, ge=0)
+    steps: tuple[int, int] = (2, 4)
+    """Least and greatest target; each seed draws its own."""
+    answer_types: tuple[AnswerType, ...] = Field(tuple(AnswerType), min_length=1)
+    loop: LoopConfig = LoopConfig()
+    checks: ChecksConfig = ChecksConfig()
+    tree: TreeConfig = TreeConfig()
+    teacher: TeacherConfig = TeacherConfig()
+    distractors: DistractorConfig = DistractorConfig()
+    generator: AgentLimits = AgentLimits(searches=80, turns=48, tokens=400_000, calls_per_turn=16)
+    solver: AgentLimits = AgentLimits(searches=12, turns=16)
+    gates: GateConfig = GateConfig()
+    """Which of the accepted pairs count. Not digested: gates stand behind the journal and change nothing in it."""
+    how: How = How()
+
+    @field_validator("steps", mode="before")
+    @classmethod
+    def _range(cls, given: Any) -> tuple[int, int]:
+        """`3`, `"2-5"` or `[2, 5]`."""
+        text = "-".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
+        match = re.fullmatch(r"(\d{1,3})(?:-(\d{1,3}))?", text.strip())
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not 1 <= low <= high <= 20:
+            raise ValueError(f"takes N or A-B between 1 and 20, such as 3 or 2-4, not '{text}'")
+        return low, high
+
+    def checks_run(self) -> tuple[str, ...]:
+        if self.checks.run is not None:
+            return self.checks.run
+        if not self.models.of("reader").embedded:
+            return get_args(Check)
+        # The embedded reader understands what the embedded solver does: no judge of what better ones may.
+        return ("oracle",) if self.models.of("solver").embedded else ()
+
+    def screened(self) -> int | None:
+        """The rollouts of the screen; none where all K decide."""
+        return min(self.loop.screen, self.loop.rollouts) if self.loop.confirm else None
+
+    def what(self) -> dict[str, Any]:
+        """The digested part, with the digests of all prompts and of the embedded model's code where it is used."""
+        from pipeline.embedded import digest
+
+        tree = self.model_dump(mode="json", exclude={"how", "gates", "models"})
+        tree["corpus"] |= {"name": self.corpus.identity}
+        # What nobody said of a corpus is no part of it.
+        tree["corpus"] = {key: value for key, value in tree["corpus"].items() if value is not None}
+        tree["retrieval"]["retriever"] = self.retrieval.identity
+        tree["models"] = self.models.what()
+        tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if self._may_ask(name)}
+        if any(model.embedded for model in self.models.all()):
+            tree["embedded_code"] = digest()
+        return tree
+
+    def _may_ask(self, prompt: str) -> bool:
+        """Not that of a kind of distractor beyond the shipped ones that is not asked for: to add one changes no run."""
+        kind = prompt.removeprefix("distractor/")
+        return kind == prompt or kind in (*Kind, *self.distractors.kinds)
+
+    def shown(self) -> dict[str, Any]:
+        """`what`, for a card or report that lists the prompts apart: it holds no path, address or key."""
+        return {name: value for name, value in self.what().items() if name != "prompts"}
+
+    def seeds_at_work(self) -> int:
+        """How many seeds are dug at once: somewhat more than the endpoints take calls, since some only search."""
+        if self.how.concurrency is not None:
+            return self.how.concurrency
+        calls = sum({m.model: m.limits.concurrency for m in self.models.all() if m.provider != "embedded"}.values())
+        return min(calls + max(calls // 4, LOCAL_SEEDS), MOST_SEEDS) if calls else LOCAL_SEEDS
+
+    def digest(self) -> str:
+        return sha256(orjson.dumps(self.what(), option=orjson.OPT_SORT_KEYS).decode())
+
+    def corpus_slug(self) -> str:
+        """A folder name for the corpus: its name, or one made of the path."""
+        return slug(Path(self.corpus.name))
+
+    def folder(self) -> Path:
+        return self.how.out / self.corpus_slug() / self.digest()[:12]
+
+
+def slug(path: Path) -> str:
+    """A name for the corpus at `path`: its last part, up to the first dot, in the letters that names may have."""
+    return re.sub(r"[^a-z0-9_-]+", "-", path.name.split(".")[0].lower()).strip("-_")[:64] or "corpus"
+
+
+def build(*, file: Path | None = None, values: dict[str, Any] | None = None, sets: Sequence[str] = ()) -> RunConfig:
+    """The configuration of preset, TOML file, `values` (a nested tree) and `a.b=c` settings, later ones winning. The
+    last three may name the preset.
+
+    Raises UsageError, one line that names the key, on anything unknown or out of range.
+    """
+    tree = toml.read(file) if file is not None else {}
+    for layer in (values or {}, *map(toml.setting, sets)):
+        tree = toml.merged(tree, layer)
+    toml.check(tree)
+    preset = tree.get("preset", "default")
+    if preset not in PRESETS:
+        raise UsageError(f"no preset '{preset}'; known: {', '.join(PRESETS)}")
+    # Each agent's limits have defaults of their own, so that one of them can be set without the others.
+    limits = RunConfig().model_dump(mode="json", include={"generator", "solver"})
+    tree = toml.merged(toml.merged({**limits, **unhurried(tree)}, PRESETS[preset]), {**tree, "preset": preset})
+    try:
+        return RunConfig.model_validate(tree)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        known = f"; known: {', '.join(_known(first['loc'][:-1]))}" if first["type"] == "extra_forbidden" else ""
+        raise UsageError(f"{key or 'configuration'}: {first['msg'].removeprefix('Value error, ')}{known}") from error
+
+
+def _known(path: tuple[str | int, ...]) -> list[str]:
+    model: Any = RunConfig
+    for part in path:
+        kind = model.model_fields[part].annotation
+        model = next((k for k in get_args(kind) if hasattr(k, "model_fields")), kind)
+    return sorted(model.model_fields)

@@ -1,0 +1,47 @@
+"""What an accepted pair must pass to count."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+
+from pipeline.types import Data
+
+Ratio = Annotated[float, Field(ge=0, le=1)]
+
+
+class GateConfig(Data):
+    """`[gates]`: what an accepted pair must pass to count. Nothing of it changes the journal or is digested."""
+
+    off: tuple[str, ...] = ()
+    """Gates, by name, that let everything through."""
+    answers: Ratio = 0.01
+    """Share of the pairs that may have one answer; a first one always may."""
+    openings: Ratio = 0.10
+    """Share that may begin with the same four words."""
+    relations: Ratio = 0.20
+    """Share that may rest on one relation."""
+    clozes: Ratio = 0.20
+    """Share that may mask a span of a text instead of asking."""
+    least: int = Field(10, ge=1)
+    """So many pairs may have an opening, a relation, a family or a quota in common whatever their share is: a small run
+    must not starve."""
+    pairs_per_passage: int = Field(5, ge=1)
+    solve_rate: tuple[Ratio, Ratio] = (0.0, 1.0)
+    """Least and greatest, both included."""
+    quotas: dict[str, dict[str, Ratio]] = Field(default_factory=dict)
+    """By trait (target, difficulty, answer_type, hops, strategy, domain) and value, the greatest share; `*` stands for
+    any other value."""
+    against: tuple[Path, ...] = ()
+    """Files of benchmark questions that no pair may be like, beside the shipped ones."""
+
+    @field_validator("solve_rate")
+    @classmethod
+    def _ordered(cls, window: tuple[float, float]) -> tuple[float, float]:
+        if window[0] > window[1]:
+            raise ValueError(f"no pair lies within [{window[0]}, {window[1]}]: the least comes first")
+        return window
+
+    def shown(self) -> dict[str, Any]:
+        """For a card: lists by name, since where they lie is nobody's business."""
+        return {**self.model_dump(mode="json"), "against": [path.name for path in self.against]}

@@ -1,0 +1,34 @@
+"""What an episode works with: configuration, model, index and where its records come from."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from pipeline import prompts
+from pipeline.config import RunConfig
+from pipeline.llm.base import LLM
+from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.sided import Sided
+from pipeline.types import Lineage, Message, sha256
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """Shared by all episodes of a run; nothing in it changes."""
+
+    config: RunConfig
+    llm: LLM
+    retriever: Retriever
+    lineage: Lineage
+
+    @cached_property
+    def boundary(self) -> str:
+        """Closes the fences around corpus text: no text that is older than the run can hold it."""
+        return sha256(f"{self.lineage.corpus_fingerprint}:{self.config.seed}")[:16]
+
+    def side(self, name: Literal["train", "eval"]) -> Retriever:
+        """The corpus as the generator of that side sees it: only the documents of its own split."""
+        return Sided(self.retriever, name)
+
+    def prompt(self, name: str, **inputs: Any) -> tuple[Message, ...]:
+        return prompts.load(name).render(self.boundary, **inputs)

@@ -1,0 +1,1 @@
+"""From the journal to a data set: gates, views, branching, export and push."""

@@ -1,0 +1,143 @@
+"""The data card: what a data set holds, how it was made, and what its figures mean; a Hugging Face `README.md`.
+
+Its front matter makes `load_dataset(folder, view)` work. Text of corpus, model or operator is hostile: in the front
+matter it stands in ASCII-only quoted scalars, in the body in fences longer than any run of backticks in it.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment as Jinja
+from jinja2 import FileSystemLoader, StrictUndefined
+from pydantic import Field
+
+from pipeline import prompts
+from pipeline.config import RunConfig
+from pipeline.dataset import gates, money
+from pipeline.dataset.figures import Figures, percent, short
+from pipeline.dataset.gates.licence import share_alike
+from pipeline.redact import clean
+from pipeline.types import Data, Draft
+
+# What the Hub knows by that name; any other licence is declared as `other` and named beside it.
+HUB_LICENCES = frozenset(
+    "apache-2.0 mit cc0-1.0 cc-by-3.0 cc-by-4.0 cc-by-sa-3.0 cc-by-sa-4.0 cc-by-nc-4.0 cc-by-nc-sa-4.0 gfdl odc-by "
+    "odbl pddl unlicense".split()
+)
+_JINJA = Jinja(
+    loader=FileSystemLoader(Path(__file__).parent),
+    undefined=StrictUndefined,
+    autoescape=False,  # noqa: S701 - Markdown; `fence` and `code` below are its escapes
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+class Contents(Data):
+    """What a card describes: rows by view and split (none that is empty), and one pair to show."""
+
+    rows: dict[str, dict[str, int]]
+    included: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """What was asked for beside the accepted questions, and the views that hold it."""
+    missing: int = 0
+    """Seeds whose lines in the journal were damaged."""
+    older: tuple[str, ...] = ()
+    """Views that were written from an earlier state of the run than the figures."""
+    redistribute: str = "unknown"
+    """How much of the corpus may be passed on, as its manifest says."""
+    example: Draft | None = None
+
+    @property
+    def unvalidated(self) -> list[str]:
+        """Views with rows to train on and none to validate with."""
+        return [view for view, splits in self.rows.items() if "train" in splits and "eval" not in splits]
+
+
+def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
+    """The whole text of the card."""
+    return front_matter(metadata(figures, contents, config)) + _JINJA.get_template("card.md.j2").render(
+        f=figures,
+        # The embedded model's seconds are no price, and would make two equal data sets differ.
+        money=[] if figures.paid.total.money == 0 else money.rows(figures.paid, figures.accepted),
+        money_heads=money.HEADS,
+        contents=contents,
+        config=config,
+        what=json.dumps(config.shown(), indent=2),
+        gates=gates.described(config.gates),
+        gate_settings=json.dumps(config.gates.shown(), indent=2),
+        prompts={name: prompts.load(name).digest for name in prompts.names()},
+        lineage=figures.lineage,
+        shared=config.models.shared(),
+        share_alike=figures.lineage is not None and share_alike(figures.lineage.licence),
+    )
+
+
+def metadata(figures: Figures, contents: Contents, config: RunConfig) -> dict[str, Any]:
+    """The front matter as a tree."""
+    lineage = figures.lineage
+    licence = lineage.licence if lineage else ""
+    known = licence.lower() in HUB_LICENCES
+    tree: dict[str, Any] = {"license": licence.lower() if known else "other"}
+    if not known:
+        tree["license_name"] = licence or "unknown"
+    if lineage and lineage.language != "unknown":
+        tree["language"] = [lineage.language]
+    tree |= {
+        "pretty_name": f"Digsite {lineage.corpus if lineage else config.corpus_slug()}, {config.preset} preset",
+        "task_categories": ["question-answering"],
+        "tags": ["synthetic", "deep-search", "multi-hop", "agent-trajectories", "digsite"],
+        "size_categories": [_size(max((sum(splits.values()) for splits in contents.rows.values()), default=0))],
+        "configs": [_config(view, splits) for view, splits in contents.rows.items()],
+    }
+    return tree
+
+
+def front_matter(tree: Mapping[str, Any]) -> str:
+    """YAML in its JSON form, one key a line. ASCII only, since YAML refuses some of Unicode or ends lines at it."""
+    lines = (f"{key}: {_ascii(json.dumps(value, ensure_ascii=False))}" for key, value in tree.items())
+    return "\n".join(("---", *lines, "---", ""))
+
+
+def fence(text: str) -> str:
+    """A code block that the text cannot close."""
+    text = clean(text)
+    marks = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{marks}text\n{text}\n{marks}"
+
+
+def code(text: str) -> str:
+    """A code span, for a cell of a table too, that the text cannot leave."""
+    text = " ".join(clean(text).split()).replace("|", "¦")
+    marks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{marks} {text} {marks}" if "`" in text else f"`{text}`"
+
+
+def _config(view: str, splits: Mapping[str, int]) -> dict[str, Any]:
+    files = [{"split": split, "path": f"{view}/{split}-*.parquet"} for split in splits]
+    return {"config_name": view, "data_files": files} | ({"default": True} if view == "qa" else {})
+
+
+def _size(rows: int) -> str:
+    for limit, name in ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")):
+        if rows < limit:
+            return name
+    return "n>1M"
+
+
+def _ascii(text: str) -> str:
+    """JSON's escapes for characters beyond its 16 bits are halves of pairs, which YAML would keep apart."""
+    return re.sub(
+        r"[^\x20-\x7e]", lambda m: f"\\u{ord(m[0]):04x}" if ord(m[0]) < 0x10000 else f"\\U{ord(m[0]):08x}", text
+    )
+
+
+_JINJA.filters |= {
+    "fence": fence,
+    "code": code,
+    "short": short,
+    "percent": percent,
+    "number": "{:,}".format,
+}

@@ -1,0 +1,207 @@
+"""Records → shards, code, environment, card and manifest: one folder that trainers load as it is.
+
+A pure function of the records and settings: the same journal gives the same shards, byte for byte. Every shard has the
+view's own schema and at least one row, since an empty one makes the whole set unreadable. A view's folder holds Parquet
+alone, so that every reader takes it as it is; the code that trainers need lies in `code/`. The folder is built aside
+and takes its place when all of it is there, with the manifest written last.
+"""
+
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig
+from pipeline.dataset.card import Contents, card
+from pipeline.dataset.figures import Figures, Outside
+from pipeline.dataset.shards import SHARD_BYTES, File, Shard, ShardWriter, described
+from pipeline.dataset.tally import Tally
+from pipeline.dataset.views import base
+from pipeline.errors import UsageError
+from pipeline.store.files import atomic_folder, atomic_write, standing, take_over, write_json
+from pipeline.types import Data, Draft, Record, sha256
+
+CODE = "code"
+MANIFEST = "manifest.json"
+
+
+class Exported(Data):
+    """How one view was last written."""
+
+    include: tuple[str, ...] = ()
+    missing: int = 0
+    """Seeds whose lines in the journal were damaged, so that their pairs are in no row."""
+    source: str = ""
+    """Digest of what decides the rows: views with another one were written from another state of the run."""
+
+
+class DatasetManifest(Data):
+    """What a finished data set holds: with this file, all that is of it."""
+
+    run: str
+    records: int
+    """All that the last export has read, taken or not."""
+    views: dict[str, Exported]
+    """One without rows has no shard."""
+    shards: tuple[Shard, ...]
+    files: tuple[File, ...] = ()
+    """Card, environment and code."""
+
+    def rows(self) -> dict[str, dict[str, int]]:
+        """By view, then split, the one to train on first."""
+        counts: dict[str, dict[str, int]] = {}
+        for shard in sorted(self.shards, key=lambda shard: (shard.view, shard.split != "train")):
+            splits = counts.setdefault(shard.view, {})
+            splits[shard.split] = splits.get(shard.split, 0) + shard.rows
+        return counts
+
+
+class Selection(Data):
+    """What to export."""
+
+    config: RunConfig
+    views: tuple[str, ...] = ()
+    """None named: all. Those that are not named stay as they are."""
+    include: tuple[str, ...] = ()
+    missing: int = 0
+    """Seeds whose lines in the journal were damaged."""
+    outside: Outside = Outside()
+    redistribute: Literal["full", "spans", "ids", "unknown"] = "unknown"
+    """How much of the corpus may be passed on: views that hold more are left out."""
+    shard_bytes: int = SHARD_BYTES
+
+
+def read(folder: Path) -> DatasetManifest:
+    """The manifest of the data set in `folder`. Raises UsageError where there is none that can be read."""
+    try:
+        return DatasetManifest.model_validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise UsageError(
+            f"{folder} holds no finished data set of this version; write it with digsite export RUN"
+        ) from error
+
+
+def unchanged(folder: Path, file: File) -> Path:
+    """Where that file of the data set lies. Raises UsageError where it is not as it was exported, or is reached through
+    a link or from outside the folder."""
+    path, problem = folder, "is not as it was exported"
+    for part in file.path.split("/"):
+        path /= part
+        if part in ("", ".", "..") or path.is_symlink():
+            problem = "is no file of the data set's own"
+            break
+    else:
+        if path.is_file() and described(path, file.path) == File(**file.model_dump(include={*File.model_fields})):
+            return path
+    raise UsageError(f"{folder / file.path} {problem}; write the data set anew with digsite export RUN")
+
+
+def export(records: Iterable[Record], folder: Path, chosen: Selection) -> DatasetManifest:
+    """Write the data set of `records`, which come in the order of the plan, to `folder`, replacing what was there but
+    for the views that were not asked for.
+
+    One record is held at a time, and one row group per view and split.
+    """
+    unknown = set(chosen.include) - set(base.INCLUDES)
+    if unknown:
+        raise UsageError(f"cannot include '{min(unknown)}'; known: {', '.join(base.INCLUDES)}")
+    views = _views(chosen)
+    context, tally, example = environment(chosen.config), Tally(), None
+    seen = 0
+    with _uncollected(), atomic_folder(folder) as building, ShardWriter(building, chosen.shard_bytes) as shelf:
+        before = standing(folder)
+        kept = _kept(before, views, chosen)
+        for record in records:
+            tally.add(record)
+            # A sum of hashes, since what is included comes last and a list of all would grow with the run.
+            seen += int(sha256(f"{record.key} {record.status} {len(record.forks)} {len(record.assessments)}"), 16)
+            if not base.taken(record, chosen.include):
+                continue
+            example, side = example or record.draft, record.seed.side
+            for name, view in views.items():
+                if not name.startswith("rl_") or base.teaches(record, chosen.include):
+                    shelf.add(name, side, view.SCHEMA, view.rows(record, context))
+        for shard in kept.shards:
+            take_over(before / shard.path, building / shard.path)
+        how = Exported(include=chosen.include, missing=chosen.missing, source=sha256(str(seen)))
+        manifest = DatasetManifest(
+            run=tally.lineage.run if tally.lineage else "",
+            records=tally.ends.total(),
+            views=dict(sorted({**kept.views, **dict.fromkeys(views, how)}.items())),
+            shards=tuple(sorted((*kept.shards, *shelf.close()), key=lambda shard: shard.path)),
+        )
+        return _describe(building, manifest, how.source, tally.figures(chosen.outside), example, chosen)
+
+
+def _kept(folder: Path, views: Iterable[str], chosen: Selection) -> DatasetManifest:
+    """Of the data set that is there, the views that stay. Raises UsageError where they cannot be trusted."""
+    none = DatasetManifest(run="", records=0, views={}, shards=())
+    if not chosen.views or not folder.exists():
+        return none
+    before = read(folder)
+    stay = set(before.views).difference(views)
+    # What may be passed on can have become less.
+    stay = {name for name in stay if not base.withheld(base.load(name), chosen.redistribute)}
+    shards = tuple(shard for shard in before.shards if shard.view in stay)
+    for shard in shards:
+        unchanged(folder, shard)
+    return none.model_copy(
+        update={"views": {name: how for name, how in before.views.items() if name in stay}, "shards": shards}
+    )
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's search for cycles, which walks all rows that wait and would take a twelfth of the time: neither
+    a record nor a row of any view leaves one.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _views(chosen: Selection) -> dict[str, base.View]:
+    """Those asked for, or all that may be passed on."""
+    views = {name: base.load(name) for name in chosen.views or base.names()}
+    withheld = [name for name, view in views.items() if base.withheld(view, chosen.redistribute)]
+    if chosen.views and withheld:
+        raise UsageError(
+            f"view '{withheld[0]}' holds more of the corpus than its manifest lets pass on "
+            f"(redistribute = {chosen.redistribute})"
+        )
+    return {name: view for name, view in views.items() if name not in withheld}
+
+
+def _describe(
+    building: Path, manifest: DatasetManifest, source: str, figures: Figures, example: Draft | None, chosen: Selection
+) -> DatasetManifest:
+    """Code, environment and card, then the manifest with all of them."""
+    rows = manifest.rows()
+    beside = {file: text for name in rows for file, text in base.beside(base.load(name)).items()}
+    for file, text in beside.items():
+        atomic_write(building / CODE / file, text.encode())
+    write_json(building / "environment.json", environment(chosen.config).model_dump(mode="json"))
+    contents = Contents(
+        rows=rows,
+        included={
+            reason: [name for name in rows if reason in manifest.views[name].include] for reason in base.INCLUDES
+        },
+        missing=max((how.missing for how in manifest.views.values()), default=0),
+        older=[name for name in rows if manifest.views[name].source != source],
+        example=example,
+        redistribute=chosen.redistribute,
+    )
+    text = card(figures, contents, chosen.config)
+    atomic_write(building / "README.md", text.encode())
+    names = ["README.md", *(f"{CODE}/{file}" for file in sorted(beside)), "environment.json"]
+    manifest = manifest.model_copy(update={"files": tuple(described(building / name, name) for name in names)})
+    write_json(building / MANIFEST, manifest.model_dump(mode="json"))
+    return manifest

@@ -1,0 +1,56 @@
+"""Questions that tell their answer, in its own words or as the same date or number written in another way.
+
+A question that offers its answer among others ("A or B", "between A and B") tells nothing, and neither does "yes".
+"""
+
+import re
+
+from pipeline.config.gates import GateConfig
+from pipeline.dataset.gates.base import GateResult
+from pipeline.text import contains, dates, normalise, numbers
+from pipeline.types import AnswerType, Draft, Record
+
+_PLAIN = ("yes", "no")
+_SMALL = 20
+"""Numbers up to this one are words of many questions ("two brothers"); they count only where they stand as the answer
+does."""
+
+
+def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    answers = [answer for answer in (draft.answer, *draft.answer_aliases) if normalise(answer) not in _PLAIN]
+    question = draft.question
+    told = [answer for answer in answers if contains(question, answer) and not _offered(question, answer)]
+    same = {AnswerType.DATE: _same_date, AnswerType.NUMBER: _same_number}.get(draft.answer_type)
+    if told or (same and same(question, draft.answer)):
+        return [GateResult(drop="the question tells its answer")]
+    return []
+
+
+def _offered(question: str, answer: str) -> bool:
+    """Is it one of several to choose from?"""
+    name = re.escape(normalise(answer))
+    words = normalise(question)
+    beside = rf"\b{name}\b(?: \w+){{0,8}} or \b|\bor (?:\w+ ){{0,4}}{name}\b"
+    among = rf"\b(?:which|who|whose|what|between|of)\b.*(?:\b{name}\b.* and | and .*\b{name}\b)"
+    return bool(re.search(beside, words) or (re.search(among, words) and _compares(words)))
+
+
+def _compares(words: str) -> bool:
+    pattern = r"\b(?:first|last|earlier|later|older|younger|longer|more|less|before|after|recently|most|both|same)\b"
+    return bool(re.search(pattern, words))
+
+
+def _same_date(question: str, answer: str) -> bool:
+    known = dates(answer)
+    if not known:
+        return False
+    wanted = known[0]
+    return any(
+        found.year == wanted.year and found.month == wanted.month and found.day == wanted.day
+        for found in dates(question)
+    )
+
+
+def _same_number(question: str, answer: str) -> bool:
+    known = numbers(answer)
+    return bool(known) and known[0].value > _SMALL and any(n.value == known[0].value for n in numbers(question))

@@ -1,0 +1,33 @@
+"""Questions whose last step another passage answers otherwise: a second answer that a reader could not tell from ours.
+
+The passages are those that the agents were shown, since whoever looks for the answer is shown its rivals too.
+"""
+
+from collections.abc import Iterator
+
+from pipeline.config.gates import GateConfig
+from pipeline.dataset.gates.base import GateResult
+from pipeline.embedded.observed import Seen, seen
+from pipeline.loop.audit.uniqueness import rival
+from pipeline.types import Draft, Record, shown_id
+
+
+def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    other = rival(draft, shown_id(draft.hops[-1].passage_id), _shown(record))
+    return [GateResult(drop=f"'{other.title}' gives another answer to its last step")] if other else []
+
+
+def _shown(record: Record) -> Iterator[Seen]:
+    """Every passage once that the agents of the last question were shown."""
+    last = record.last
+    if last is None:
+        return
+    trajectories = [last.agent, *(rollout.trajectory for rollout in (*record.confirmation, *last.rollouts))]
+    known = set[str]()
+    for trajectory in trajectories:
+        for message in trajectory.messages:
+            if message.role == "tool":
+                for passage in seen(message.content):
+                    if passage.id not in known:
+                        known.add(passage.id)
+                        yield passage

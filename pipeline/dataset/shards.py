@@ -1,0 +1,185 @@
+"""Parquet shards: rows in, by view and split; numbered files out, each with its own schema and at least one row.
+
+An empty shard, or one whose schema was guessed, makes a whole data set unreadable. Files are written inside a folder
+that `atomic_folder` gives, so none of them stands under a final name before it is complete.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.types import Data
+
+# Readers choke on large nested row groups ("Nested data conversions not implemented for chunked array outputs").
+GROUP_ROWS = 500
+GROUP_BYTES = 4 << 20
+FIRST_ROWS = 16
+"""Of a first group, when nothing is known of how large rows are."""
+SHARD_BYTES = 128 << 20
+
+
+class File(Data):
+    """One file of the data set."""
+
+    path: str
+    """In the folder of the data set."""
+    bytes: int
+    sha256: str
+
+
+def described(file: Path, path: str) -> File:
+    """The file, as the one that stands at `path` of the data set."""
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return File(path=path, bytes=file.stat().st_size, sha256=digest)
+
+
+class Shard(File):
+    """One Parquet file of a view."""
+
+    view: str
+    split: str
+    rows: int
+
+
+def table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    """The rows under the schema; JSON comes as text."""
+    # As one struct, which Arrow reads row by row without a list for each column; it builds no extension types.
+    plain = pa.schema([field.with_type(_storage(field.type)) for field in schema])
+    made = pa.Table.from_struct_array(pa.array(rows, type=pa.struct(plain)))
+    return made if plain == schema else made.cast(schema)
+
+
+def _storage(kind: pa.DataType) -> pa.DataType:
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind.storage_type
+    return pa.list_(_storage(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
+class WriterThread:
+    """Writes one table at a time in a thread of its own: Arrow holds no lock of Python's while it encodes and
+    compresses, so that the next rows are made meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shards")
+        self._at_work: Future[None] | None = None
+
+    def put(self, write: Callable[[pa.Table], None], made: pa.Table) -> None:
+        """Have it written once the one before is, whose error is raised here."""
+        self.wait()
+        self._at_work = self._thread.submit(write, made)
+
+    def wait(self) -> None:
+        """Until nothing is left to write. Raises what stopped it."""
+        if self._at_work:
+            self._at_work.result()
+
+    def stop(self) -> None:
+        self._thread.shutdown()
+
+
+class ShardWriter:
+    """All open shards, by view and split. Leave its context before its folder is given up: then nothing writes there.
+
+    A group that could not be written raises its error when the next one is full, or on `close`.
+    """
+
+    def __init__(self, folder: Path, shard_bytes: int) -> None:
+        self.folder = folder
+        self.shard_bytes = shard_bytes
+        self.press = WriterThread()
+        self.series: dict[tuple[str, str], ShardSeries] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.press.stop()
+
+    def add(self, view: str, split: str, schema: pa.Schema, rows: Iterable[dict[str, Any]]) -> None:
+        series = self.series.get((view, split))
+        for row in rows:
+            if series is None:
+                home = self.folder / view
+                series = ShardSeries(home, split, schema, self.shard_bytes, self.press, FIRST_ROWS)
+                self.series[view, split] = series
+            series.add(row)
+
+    def close(self) -> list[Shard]:
+        """Finish all files, give them their final names, and list them in the order of their paths."""
+        for series in self.series.values():
+            series.flush()
+        self.press.wait()
+        shards = [shard for (view, split), series in self.series.items() for shard in series.close(view, split)]
+        return sorted(shards, key=lambda shard: shard.path)
+
+
+@dataclass
+class ShardSeries:
+    """The shards of one view and split. Their number is known only at the end, and so are their names."""
+
+    folder: Path
+    split: str
+    schema: pa.Schema
+    shard_bytes: int
+    press: WriterThread
+    """It alone writes, so that `rows`, `writer` and `written` are its own until it has been waited for."""
+    most: int
+    """Rows that the next group is to have."""
+    group: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    writer: pq.ParquetWriter | None = None
+    written: int = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.group.append(row)
+        if len(self.group) >= self.most:
+            self.flush()
+
+    def flush(self) -> None:
+        """Have the row group written."""
+        if self.group:
+            # One conversion a group: Arrow's own cost for a call is that of many rows.
+            made = table(self.group, self.schema)
+            # As many as would have filled this one: to weigh every row takes as long as to convert it.
+            self.most = min(GROUP_ROWS, max(1, GROUP_BYTES * made.num_rows // made.get_total_buffer_size()))
+            self.group = []
+            self.press.put(self.write, made)
+
+    def write(self, made: pa.Table) -> None:
+        """One row group, or several where rows were larger than those before; the shard ends where it is large enough.
+        Sizes are those before compression.
+        """
+        if self.writer is None:
+            self.folder.mkdir(exist_ok=True)
+            self.writer = pq.ParquetWriter(self.part(len(self.rows)), self.schema, compression="zstd")
+            self.rows.append(0)
+        groups = max(1, made.get_total_buffer_size() // GROUP_BYTES)
+        self.writer.write_table(made, row_group_size=-(-made.num_rows // groups))
+        self.rows[-1] += made.num_rows
+        self.written += made.get_total_buffer_size()
+        if self.written >= self.shard_bytes:
+            self.end()
+
+    def end(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
+            self.writer, self.written = None, 0
+
+    def close(self, view: str, split: str) -> Iterable[Shard]:
+        """Once all is written: the shards under their final names."""
+        self.end()
+        for number, rows in enumerate(self.rows):
+            name = f"{split}-{number:05d}-of-{len(self.rows):05d}.parquet"
+            file = described(self.part(number).rename(self.folder / name), f"{view}/{name}")
+            yield Shard(view=view, split=split, rows=rows, **file.model_dump())
+
+    def part(self, number: int) -> Path:
+        return self.folder / f"{self.split}.{number}.part"

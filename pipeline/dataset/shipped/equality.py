@@ -1,0 +1,216 @@
+"""When two answers are the same: as texts, as quantities, as dates or as places. A doubt is a no."""
+
+import datetime as dt
+import re
+import unicodedata
+from fractions import Fraction
+
+from pipeline.dataset.shipped.places import same_place
+
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef]"
+)
+_ACCENT = re.compile("[\u0300-\u0337\u0339-\u036f\u0591-\u05bd\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]")
+_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "−": "-", "–": "-", "—": "-",
+     "‐": "-", "⁄": "/", "’": "'", "∼": "~"}
+)  # fmt: skip
+# A raised digit is no digit of the number before it, and neither is a fraction: 10² is not 102, 5½ not 51/2.
+_RAISED = re.compile("(?<=\\d)(?=[²³¹⁰⁴-⁹])|(?<=[²³¹⁰⁴-⁹])(?=[0-9])")
+_FRACTION = re.compile("(?<=\\d)(?=[¼-¾⅐-⅞])")
+_DIGITS = r"(?:\d{1,3}(?: \d{3})+|\d+(?:,\d+)*)(?:\.\d+)?"
+_GROUPED = re.compile(r"-?\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?: \d{3})+)(?:\.\d+)?")
+# Numbers, and the marks that make another answer of what they stand at: <5, $5, 5%, 3-2, 3:2, C++, AB-.
+_KEPT = re.compile(
+    rf"(?P<number>(?<![\w.])-?{_DIGITS}(?!\w))"
+    r"|[<>≤≥~≈±$£€¥₹](?=\s?-?\d)|(?<=\d)\s?[%€£$¥₹]|(?<=\d)\s?[/:^-]\s?(?=\d)|(?<=\w)[+#-]+(?!\w)"
+)
+_QUOTES = " \t\r\n*`\"'“”‘’«»„「」"
+_ARTICLES = ("a", "an", "the")
+_MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = {name[:cut]: n for n, name in enumerate(_MONTHS, 1) for cut in (3, 4 if name == "september" else 3, len(name))}
+_DAYS = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|of|the|on|in)\b|(?<!\d\d\d)(?<=\d)(?:st|nd|rd|th)\b|[,.]"
+)
+_NUMERIC = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})")
+_QUANTITY = re.compile(
+    r"(?P<before>(?:us|usd|eur|gbp|au|ca)?\s?[$£€¥₹]|usd|eur|gbp)?\s?"
+    r"(?P<value>-?(?:\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?: \d{3})+)|0|[1-9]\d*)(?:\.\d+)?)"
+    r"[\s-]?(?P<scale>(?:hundred|thousand|million|billion|trillion|bn|mn)\b)?\s?(?P<unit>[^\d\s][^\n]{0,40})?"
+)
+_SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "mn": 10**6, "billion": 10**9, "bn": 10**9,
+           "trillion": 10**12}  # fmt: skip
+# A kind, the size of its unit, and how that is written; names without blanks, points and degree signs.
+_UNIT_ROWS = """
+length 1/1000 mm millimetre millimetres millimeter millimeters
+length 1/100 cm centimetre centimetres centimeter centimeters
+length 1 m metre metres meter meters
+length 1000 km kilometre kilometres kilometer kilometers
+length 254/10000 inch inches
+length 3048/10000 ft foot feet
+length 9144/10000 yd yard yards
+length 1609344/1000 mi mile miles
+area 1 m2 sqm squaremetre squaremetres squaremeter squaremeters
+area 10000 ha hectare hectares
+area 1000000 km2 sqkm squarekilometre squarekilometres squarekilometer squarekilometers
+area 40468564224/10000000 acre acres
+area 2589988110336/1000000 sqmi mi2 squaremile squaremiles
+mass 1/1000 g gram grams gramme grammes
+mass 1 kg kilogram kilograms kilo kilos
+mass 1000 t tonne tonnes metricton metrictons
+mass 45359237/100000000 lb lbs pound pounds
+volume 1/1000 ml millilitre millilitres milliliter milliliters
+volume 1 l litre litres liter liters
+second 1 sec secs second seconds
+second 60 min mins minute minutes
+second 3600 h hr hrs hour hours
+second 86400 day days
+second 604800 week weeks
+month 1 month months
+month 12 yr yrs year years yearsold
+month 120 decade decades
+speed 1000 km/h kmh kph kmperhour kilometresperhour kilometersperhour
+speed 1609344/1000 mph milesperhour
+power 1 w watt watts
+power 1000 kw kilowatt kilowatts
+power 1000000 mw megawatt megawatts
+celsius 1 c celsius degreescelsius degreesc
+fahrenheit 1 f fahrenheit degreesfahrenheit degreesf
+kelvin 1 kelvin kelvins
+angle 1 degree degrees
+percent 1 % percent pct
+dollar 1 $ us$ usd dollar dollars usdollar usdollars
+euro 1 € eur euro euros
+sterling 1 £ gbp poundssterling
+yen 1 ¥ jpy yen
+rupee 1 ₹ inr rupee rupees
+people 1 people person persons inhabitants residents
+"""
+_THINGS = (
+    "students members players seats votes points goals games matches wins titles medals species episodes songs tracks "
+    "albums films books pages chapters floors storeys stories rooms islands states provinces districts countries "
+    "cities languages children soldiers employees passengers ships aircraft stations schools copies times"
+)
+_UNITS = {
+    word: (row[0], Fraction(row[1])) for row in map(str.split, _UNIT_ROWS.strip().split("\n")) for word in row[2:]
+}
+_UNITS |= {word: (thing, Fraction(1)) for thing in _THINGS.split() for word in (thing, thing.removesuffix("s"))}
+
+
+def equal(answer: str, golds: list[str]) -> bool:
+    """Is the answer one of the gold answers, which are spellings of one and the same?"""
+    # Longer than all of them by far, it is none of them, whatever it costs to normalise.
+    golds, answer = [gold for gold in golds if gold.strip()], _INVISIBLE.sub("", answer).strip(_QUOTES)
+    if len(answer) > 20 * max(map(len, golds), default=0) + 200:
+        return False
+    said = _forms(answer)
+    if any(said & _forms(gold) for gold in golds):
+        return True
+    return (
+        _same_date(answer, golds) or _same_quantity(answer, golds) or any(same_place(answer, g, _forms) for g in golds)
+    )
+
+
+def _folded(text: str) -> str:
+    """Lower case, without accents, invisible characters and the other codes of one character."""
+    if text.isascii():
+        return _INVISIBLE.sub("", text).lower()
+    text = _FRACTION.sub(" ", _RAISED.sub("^", _INVISIBLE.sub("", text)))
+    text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    text = _ACCENT.sub("", text).translate(_LETTERS)
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() and not c.isascii() else c for c in text)
+
+
+def _forms(text: str) -> set[str]:
+    """The text in words, with its other marks dropped (O'Neill is ONeill) and as blanks (Jean-Luc is Jean Luc)."""
+    words = _folded(text).split()
+    # An article at the end is none: Hepatitis A.
+    kept = [
+        w for n, w in enumerate(words) if w.strip("()\"',") not in _ARTICLES or (n == len(words) - 1 and w != "the")
+    ]
+    return {_plain(" ".join(kept or words), mark) for mark in ("", " ")} - {""}
+
+
+def _plain(text: str, instead: str) -> str:
+    kept: list[str] = []
+    place = 0
+    for found in _KEPT.finditer(text):
+        value = found[0]
+        if found["number"]:
+            value = re.sub("[, ]", "", value) if _GROUPED.fullmatch(value) else value
+        kept += [_unmarked(text[place : found.start()], instead), value.strip()]
+        place = found.end()
+    # The sign of the empty form would be all that there is of "!" or "-".
+    form = " ".join(" ".join([*kept, _unmarked(text[place:], instead)]).split())
+    return form if any(c.isalnum() for c in form) else ""
+
+
+def _unmarked(text: str, instead: str) -> str:
+    text = text.replace("&", " and ") if instead else text
+    return "".join(instead if unicodedata.category(c)[0] in "PS" else c for c in text)
+
+
+def _same_quantity(answer: str, golds: list[str]) -> bool:
+    """Equal numbers of units of one kind. Where a gold answer names a unit, an answer that names one must agree."""
+    said = _quantity(answer)
+    if said is None:
+        return False
+    known = [found for gold in golds if not re.search(r"\d[\s-]?[A-Z][a-z]{2}", gold) and (found := _quantity(gold))]
+    number, unit = said
+    if unit is None:
+        return any(number == gold for gold, _ in known)
+    named = [found for found in known if found[1]]
+    if named or any(re.match(r"-?\d", gold) and _quantity(gold) is None for gold in golds):
+        return any(kind and kind[0] == unit[0] and gold * kind[1] == number * unit[1] for gold, kind in named)
+    return any(number == gold for gold, _ in known)
+
+
+def _quantity(text: str) -> tuple[Fraction, tuple[str, Fraction] | None] | None:
+    """Its number and its unit, if it names one; none for what is no number or has a unit that is not known."""
+    if len(text) > 100 or not (found := _QUANTITY.fullmatch(_folded(text).strip().rstrip("."))):
+        return None
+    number = Fraction(re.sub("[, ]", "", found["value"])) * _SCALES.get(found["scale"] or "", 1)
+    names = [re.sub(r"[\s.°^-]", "", name) for name in (found["before"], found["unit"]) if name]
+    names = [name or "degrees" for name in names]
+    if len(names) > 1 or any(name not in _UNITS for name in names):
+        return None
+    return number, (_UNITS[names[0]] if names else None)
+
+
+def _same_date(answer: str, golds: list[str]) -> bool:
+    """The same date as a gold answer, or one with more detail that agrees with the most detailed of them."""
+    said, known = _date(answer), [date for gold in golds if (date := _date(gold))]
+    if said is None or not known:
+        return False
+    most = max(map(len, known))
+    return said in known or any(len(date) == most < len(said) and said[:most] == date for date in known)
+
+
+def _date(text: str) -> tuple[int, ...] | None:
+    """Year, month and day as far as they are given, from what is one date and nothing else. 01/02/2001 is two."""
+    if len(text) > 60:
+        return None
+    text = _folded(text).strip()
+    numeric = _NUMERIC.fullmatch(text)
+    if numeric:
+        first, middle, last = numeric[1], int(numeric[3]), numeric[4]
+        if len(first) == 4:
+            return _valid(int(first), middle, int(last)) if len(last) < 3 else None
+        both = {d for d in (_valid(int(last), middle, int(first)), _valid(int(last), int(first), middle)) if d}
+        return both.pop() if len(both) == 1 and len(last) == 4 and len(first) < 3 else None
+    words = _DAYS.sub(" ", text).split()
+    months = [_MONTH[word] for word in words if word in _MONTH]
+    years = [int(word) for word in words if re.fullmatch("[12][0-9]{3}", word)]
+    days = [int(word) for word in words if re.fullmatch("[0-9]{1,2}", word)]
+    if len(years) != 1 or len(months) > 1 or len(words) != 1 + len(months) + len(days) or len(days) > len(months):
+        return None
+    return _valid(years[0], *months, *days)
+
+
+def _valid(year: int, month: int = 0, day: int = 0) -> tuple[int, ...] | None:
+    try:
+        dt.date(year, month or 1, day or 1)
+    except ValueError:
+        return None
+    return tuple(part for part in (year, month, day) if part) if year >= 1000 else None

@@ -1,0 +1,73 @@
+"""The reward of this data set: 1.0 for an answer that equals a gold answer, else 0.0. Standard library only.
+
+verl       custom_reward_function.path=reward.py custom_reward_function.name=compute_score
+TRL        GRPOTrainer(reward_funcs=[reward.exact_match], ...) with the column `golden_answers`
+OpenRLHF   --reward.remote_url reward.py, with --data.label_key label
+verifiers  taskset.py calls `score`
+
+The answer is taken from the last assistant message alone: from its call of the tool `answer`, else from its last pair
+of <answer> tags. What stands in a thought, in tool output, in a search or between other tags is no answer; a thought or
+tool output that is never closed hides all that follows. A message without a word leaves the answer before it standing.
+
+Equal means equal after normalisation: case, accents, invisible characters, punctuation and articles do not count; the
+sign, point and unit of a number do. A number may stand with or without its unit, a date in any unambiguous form and in
+more detail than the gold answer, a place with or without the region that it lies in.
+"""
+
+import json
+from typing import Any
+
+from pipeline.dataset.shipped.equality import equal
+from pipeline.dataset.shipped.responses import final_answer
+
+__all__ = ["compute_score", "exact_match", "final_answer", "reward_func", "score"]
+
+
+def score(answer: str | None, golds: Any) -> float:
+    """1.0 if the answer is one of the gold answers, else 0.0."""
+    return float(isinstance(answer, str) and equal(answer, _texts(golds)))
+
+
+def _texts(golds: Any) -> list[str]:
+    """The gold answers as a list: they come as one text, a list, pandas' array, or verl's {"target": ...}."""
+    if isinstance(golds, dict):
+        golds = golds.get("target")
+    if isinstance(golds, str):
+        return [golds]
+    try:
+        return [gold for gold in golds if isinstance(gold, str)]
+    except TypeError:
+        return []
+
+
+def compute_score(data_source: Any, solution_str: Any, ground_truth: Any, extra_info: Any = None, **rest: Any) -> float:
+    """For verl: `solution_str` is the response without its prompt."""
+    return score(final_answer(solution_str), ground_truth)
+
+
+def exact_match(completions: list[Any], golden_answers: list[Any], **columns: Any) -> list[float]:
+    """For TRL: one reward a completion."""
+    pairs = zip(completions, golden_answers, strict=True)
+    return [score(final_answer(completion), golds) for completion, golds in pairs]
+
+
+def reward_func(queries: list[str], prompts: list[str], labels: list[Any], **rest: Any) -> dict[str, Any]:
+    """For OpenRLHF: a query is prompt and response together, a label the JSON list of gold answers. One at a time."""
+    rewards = [
+        score(final_answer(_response(query, prompt)), _label(label))
+        for query, prompt, label in zip(queries, prompts, labels, strict=True)
+    ]
+    return {"rewards": rewards[0], "scores": rewards[0], "extra_logs": {"exact_match": rewards[0]}}
+
+
+def _response(query: str, prompt: str) -> str:
+    """What was generated; a thought that the prompt's template has opened is part of it."""
+    return ("<think>" if prompt.rstrip().endswith("<think>") else "") + query.removeprefix(prompt)
+
+
+def _label(label: Any) -> Any:
+    try:
+        golds = json.loads(label)
+    except (ValueError, TypeError, RecursionError):
+        return label
+    return golds if isinstance(golds, (list, str)) else label

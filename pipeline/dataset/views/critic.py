@@ -1,0 +1,58 @@
+"""`critic`: rollouts with what they did, what came of it and why; to train verifiers, and judges by checklists.
+
+Rules: DeepVerifier (arXiv 2601.15808): a trajectory as steps with their sources, the predicted answer and whether it is
+right, with a kind of failure; `taxonomy` has its 13 kinds and is null where no model judged, `failure` is computed.
+CM2 (arXiv 2602.12268): a checklist of yes-or-no items anchored in a reference rollout, with dependences and weights.
+Its items are those of the evidence chain, one for each hop and one for the answer; `passed` says which of them this
+rollout meets, by passage and by name, without a model. Rollouts that are the same word for word are one row.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.dataset import chat
+from pipeline.dataset.checklist import checklist
+from pipeline.dataset.process import process, summary
+from pipeline.dataset.views.base import PROVENANCE, attempts, correct, provenance
+from pipeline.types import Record
+
+TEXT, FLAG, COUNT = pa.string(), pa.bool_(), pa.int32()
+STEP = pa.struct([("step", COUNT), ("tool", TEXT), ("argument", TEXT), ("passage_ids", pa.list_(TEXT)),
+                  ("hops", pa.list_(COUNT))])  # fmt: skip
+SCHEMA = pa.schema([
+    ("task", TEXT), ("messages", chat.MESSAGES), ("trajectory_summary", pa.list_(STEP)), ("answer_pred", TEXT),
+    ("gold_correct", FLAG), ("right", FLAG), ("supported", FLAG), ("failure", TEXT), ("taxonomy", TEXT),
+    ("checklist", chat.JSON), ("passed", pa.list_(FLAG)), ("sample", COUNT), *PROVENANCE,
+])  # fmt: skip
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    draft = record.draft
+    if draft is None:
+        return
+    reference = next((verdict.found_at for _, verdict in correct(record)), (None,) * len(draft.hops))
+    items = orjson.dumps(checklist(draft, reference)).decode()
+    seen = set()
+    for rollout, verdict in attempts(record):
+        went, texts = process(draft, rollout, verdict), chat.dumped(rollout.trajectory.messages)
+        if texts and tuple(texts) not in seen:
+            seen.add(tuple(texts))
+            yield {
+                "task": draft.question,
+                "messages": texts,
+                "trajectory_summary": summary(rollout, went.found_at),
+                "answer_pred": rollout.answer,
+                "gold_correct": verdict.correct,
+                "right": verdict.right,
+                "supported": verdict.supported,
+                "failure": went.failure,
+                "taxonomy": went.taxonomy,
+                "checklist": items,
+                "passed": [*(step is not None for step in went.found_at), verdict.right],
+                "sample": rollout.sample,
+                **provenance(record, texts),
+            }

@@ -1,0 +1,48 @@
+"""`dpo`: what a right and a wrong rollout of one question did next after the same beginning; for TRL's DPOTrainer.
+
+Rules: TRL 1.16 "Dataset formats" (`prompt`, `chosen`, `rejected` as messages, and `tools`). Each completion is
+exactly one assistant turn: in a longer one the loss would fall on observations too. A wrong rollout is paired with
+the right one that it follows longest, where their calls first differ; other words around the same call make no pair,
+nor does a right answer without its evidence.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.dataset import chat
+from pipeline.dataset.cleaning import fit
+from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, attempts, correct, preference
+from pipeline.types import Message, Record
+
+SCHEMA = pa.schema([*PREFERENCE, *PROVENANCE])
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    right = [rollout.trajectory.messages for rollout, _ in correct(record) if fit(rollout.trajectory)]
+    wrong = [rollout.trajectory.messages for rollout, verdict in attempts(record) if not verdict.right]
+    tools, seen = environment.offered, set()
+    for bad in wrong:
+        if not right:
+            return
+        good = max(right, key=lambda messages: shared(messages, bad))
+        place = shared(good, bad)
+        texts = chat.dumped((*good[: place + 1], *bad[place : place + 1]))
+        if texts and parted(good[place:], bad[place:]) and (place, texts[-1]) not in seen:
+            seen.add((place, texts[-1]))
+            yield preference(record, texts, tools)
+
+
+def shared(one: tuple[Message, ...], other: tuple[Message, ...]) -> int:
+    """How many messages both begin with."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def parted(good: tuple[Message, ...], bad: tuple[Message, ...]) -> bool:
+    """Do both go on with an assistant's turn, and with unlike calls?"""
+    if not good or not bad or {good[0].role, bad[0].role} != {"assistant"}:
+        return False
+    calls = [[(call.name, call.arguments) for call in message.tool_calls] for message in (good[0], bad[0])]
+    return bool(calls[0]) and bool(calls[1]) and calls[0] != calls[1]

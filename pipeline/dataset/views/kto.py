@@ -1,0 +1,28 @@
+"""`kto`: every rollout's answer, judged; for TRL's KTOTrainer.
+
+Rules: TRL 1.16 "Dataset formats" (`prompt`, `completion` as messages, `label`, and `tools`). The completion is the
+one turn that calls `answer`, the prompt all before it. `label` is whether the rollout was correct; a right answer
+without its evidence is neither and makes no row.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.dataset import chat
+from pipeline.dataset.views.base import COMPLETION, PROVENANCE, attempts, completion
+from pipeline.types import Record
+
+SCHEMA = pa.schema([*COMPLETION, ("label", pa.bool_()), *PROVENANCE])
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    seen = set()
+    for rollout, verdict in attempts(record):
+        answers = [call.name for call in rollout.trajectory.messages[-1].tool_calls] == ["answer"]
+        texts = chat.dumped(rollout.trajectory.messages)
+        if answers and texts and verdict.right == verdict.correct and tuple(texts) not in seen:
+            seen.add(tuple(texts))
+            yield {**completion(record, texts, environment.offered), "label": verdict.correct}

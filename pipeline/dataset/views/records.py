@@ -1,0 +1,81 @@
+"""`records`: everything, nested; the source that any other view can be made from again.
+
+Consumer: our own tools and anyone's analysis. A row is the JSON of a `types.Record`, with how the rollouts went that
+its difficulty rests on (`process`), and whether it may be trained on; `record` turns a row back into the very record,
+but for e-mail addresses and keys that an agent read on the way, where no gate looks: their kind stands in their place.
+The schema is that of the types, field by field: texts, whole numbers of 64 bits, lists, structs.
+"""
+
+from collections.abc import Iterator
+from types import NoneType, UnionType
+from typing import Any, Literal, get_args, get_origin
+
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.dataset.gates.personal import masked, private
+from pipeline.dataset.process import Process, measured, process
+from pipeline.dataset.views.base import trainable
+from pipeline.types import Data, Record, Slotted
+
+_PLAIN = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+
+
+def arrow(kind: Any) -> pa.DataType:
+    """What holds a field of that annotation: one of a type's, or one of `_PLAIN`, or else a text."""
+    parts = get_args(kind)
+    if get_origin(kind) is UnionType:
+        return arrow(next(part for part in parts if part is not NoneType))
+    if get_origin(kind) is tuple:
+        return pa.list_(arrow(parts[0]))
+    if get_origin(kind) is not Literal and issubclass(kind, Data | Slotted):
+        return pa.struct([(name, arrow(field.annotation)) for name, field in kind.__pydantic_fields__.items()])
+    return _PLAIN.get(kind, pa.string())
+
+
+SCHEMA = pa.schema([*arrow(Record), ("process", pa.list_(arrow(Process))), ("trainable", pa.bool_())])
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    went = [process(*one).model_dump(mode="json") for one in measured(record)]
+    yield {**_masked(record), "process": went, "trainable": trainable(record)}
+
+
+def _masked(record: Record) -> dict[str, Any]:
+    """The final draft, its confirmation and the teacher's rollouts stay as they are: the gate has read them."""
+    tree = record.model_dump(mode="json")
+    # Hardly any record holds one, and to go through all of it takes as long as Arrow takes with it.
+    if not any(map(private, _passed_by(record))):
+        return tree
+    kept, final = [past["draft"] for past in tree["rounds"]], record.last and record.last.index
+    tree |= {name: _clean(tree[name]) for name in ("seed", "rounds", "opposition", "forks")}
+    for past, draft in zip(tree["rounds"], kept, strict=True):
+        past["draft"] = draft if past["index"] == final else past["draft"]
+    return tree
+
+
+def _passed_by(record: Record) -> Iterator[str]:
+    """The texts of corpus and distractors that agents read and that no gate looks at."""
+    opposition = record.opposition
+    rollouts = [rollout for past in record.rounds for rollout in past.rollouts]
+    rollouts += [branch.rollout for fork in record.forks for branch in (*fork.branches, *fork.controls)]
+    rollouts += opposition.plain if opposition else ()
+    yield record.seed.passage.text
+    for trajectory in (*(past.agent for past in record.rounds), *(rollout.trajectory for rollout in rollouts)):
+        for message in trajectory.messages:
+            yield message.content
+    for distractor in opposition.distractors if opposition else ():
+        yield distractor.text
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, dict):
+        return {name: _clean(part) for name, part in value.items()}
+    return [_clean(part) for part in value] if isinstance(value, list) else value
+
+
+def record(row: dict[str, Any]) -> Record:
+    """The inverse of `rows`."""
+    return Record.model_validate({name: row[name] for name in Record.model_fields})

@@ -1,0 +1,44 @@
+"""`rl_trl`: prompts and gold answers for TRL's GRPOTrainer, in this data set's own environment.
+
+Rules: TRL 1.16, `trainer/grpo_trainer.py`: `prompt` as messages; every other column goes to the reward functions, so
+`reward_funcs=[reward.exact_match]` of `code/reward.py` finds `golden_answers`. The tools `search`,
+`open` and `answer` are Python functions given to the trainer; their schemas are in `environment.json`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.dataset.shipped import reward
+from pipeline.dataset.spellings import spellings
+from pipeline.dataset.views.base import PROVENANCE, correct, provenance, shipped_file
+from pipeline.types import Record
+
+HOLDS = "ids"
+SCHEMA = pa.schema(
+    [
+        ("prompt", pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))),
+        ("golden_answers", pa.list_(pa.string())),
+        *PROVENANCE,
+    ]
+)
+BESIDE = {"reward.py": shipped_file("reward.py")}
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    golds = scorable(record)
+    if record.draft and golds:
+        texts = {"system": environment.system, "user": record.draft.question}
+        yield {
+            "prompt": [{"role": role, "content": content} for role, content in texts.items()],
+            "golden_answers": golds,
+            **provenance(record, texts.values()),
+        }
+
+
+def scorable(record: Record) -> list[str]:
+    """The gold answers, or none where no correct rollout would have been rewarded."""
+    golds = spellings(record.draft) if record.draft else []
+    return golds if any(reward.score(rollout.answer, golds) for rollout, _ in correct(record)) else []

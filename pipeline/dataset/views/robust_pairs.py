@@ -1,0 +1,30 @@
+"""`robust_pairs`: the turn that believed a distractor, and one that did not from the same state; for TRL's DPOTrainer.
+
+Rules: TRL 1.16 "Dataset formats" (`prompt`, `chosen`, `rejected` as messages, and `tools`). Trainers mask the prompt
+alone, so that a completion with observations would train on the distractor: either completion is one assistant turn.
+The rejected one is the first of a misled rollout that searches for the distractor's claim or answers with it; the
+chosen one is the next turn, after the very same messages, of a rollout that met the distractor and never cited it.
+The teacher's rollouts are taken, and the solver's over the overlay.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, preference, under
+from pipeline.distractors.encounters import partings
+from pipeline.types import Record
+
+SCHEMA = pa.schema([*PREFERENCE, ("distractor", pa.string()), ("step", pa.int32()), *PROVENANCE])
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    seen = set()
+    for met, prompt, resisting, misled in partings(record):
+        texts = under(environment, (*prompt, resisting, misled))
+        if texts and (*texts[-2:], len(texts)) not in seen:
+            seen.add((*texts[-2:], len(texts)))
+            learnt = preference(record, texts, environment.offered)
+            yield {**learnt, "distractor": met.distractor, "step": met.step}

@@ -1,0 +1,53 @@
+"""`sft_masked`: one prompt and completion for each turn that is worth learning; for TRL's SFTTrainer, and any other
+that trains on a completion alone.
+
+Rules: TRL 1.16 "Dataset formats" (`prompt`, `completion` as messages, and `tools`): the loss falls on the completion,
+which is one assistant turn, and so on no observation, no prompt and no turn that is masked. Turns are those of the
+rollout of `sft`, and after `digsite branch --method eef` those that Exploring Expert Failures (arXiv 2504.13145) keeps
+of a failed one and of the branch that solved it: `label` says why, `solved` of `tried` samples reached the answer from
+the state that the turn leads to.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.dataset import chat
+from pipeline.dataset.branching.base import turns
+from pipeline.dataset.branching.eef import spliced
+from pipeline.dataset.cleaning import fit
+from pipeline.dataset.views.base import COMPLETION, PROVENANCE, completion, correct
+from pipeline.types import Message, Record
+
+SCHEMA = pa.schema(
+    [
+        *COMPLETION,
+        ("label", pa.string()),
+        ("solved", pa.int32()),
+        ("tried", pa.int32()),
+        ("source", pa.int32()),
+        *PROVENANCE,
+    ]
+)
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    def row(messages: tuple[Message, ...], prefix: int, why: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        if texts := chat.dumped(messages[: prefix + 1]):
+            yield {**why, **completion(record, texts, environment.offered)}
+
+    for rollout, _ in [found for found in correct(record) if fit(found[0].trajectory)][:1]:
+        why = {"label": "solved", "solved": None, "tried": None, "source": rollout.sample}
+        for turn in turns(rollout.trajectory):
+            yield from row(rollout.trajectory.messages, turn.prefix, why)
+    learnt = set()
+    for found in spliced(record):
+        for judged in found.turns:
+            state = found.trajectory.messages[: judged.turn.prefix + 1]
+            # Failed rollouts that begin alike share their first turns: each is to be learnt once.
+            if judged.trained and state not in learnt:
+                learnt.add(state)
+                counts = {"solved": judged.solved, "tried": judged.tried, "source": found.fork.source}
+                yield from row(found.trajectory.messages, judged.turn.prefix, {"label": judged.label, **counts})

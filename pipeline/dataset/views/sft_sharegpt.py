@@ -1,0 +1,80 @@
+"""`sft_sharegpt`: the rollouts of `sft` in ShareGPT's form, for LLaMA-Factory.
+
+Rules: LLaMA-Factory 0.9.5, `data/converter.py` (odd turns human or observation, even turns function_call, or the row
+is skipped) and `data/formatter.py` (a function call is JSON, thoughts in think tags before it, other words around
+tool_call tags; parallel calls are a list, their observations are joined as its own OpenAI converter joins them).
+`dataset_dir` is `code/` of the data set and `dataset` `digsite` or `digsite_eval`, as `dataset_info.json` has them.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby, islice
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.dataset import chat
+from pipeline.dataset.cleaning import fit
+from pipeline.dataset.views.base import PROVENANCE, correct, provenance
+from pipeline.types import Message, Record, Rollout
+
+TURN = pa.struct([("from", pa.string()), ("value", pa.string())])
+TEXT = pa.string()
+SCHEMA = pa.schema([("conversations", pa.list_(TURN)), ("system", TEXT), ("tools", TEXT), ("agent", TEXT),
+                    ("resisted", pa.bool_()), *PROVENANCE])  # fmt: skip
+_COLUMNS = {"messages": "conversations", "system": "system", "tools": "tools"}
+_TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
+
+
+def _entry(split: str) -> dict[str, Any]:
+    # Its "script" is a folder that `load_dataset` opens: the data set's own, whose card knows views and splits.
+    return {
+        "script_url": "..", "subset": "sft_sharegpt", "split": split, "formatting": "sharegpt", "columns": _COLUMNS
+    }  # fmt: skip
+
+
+BESIDE = {"dataset_info.json": orjson.dumps({"digsite": _entry("train"), "digsite_eval": _entry("eval")}).decode()}
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    solved = (("solver", None, _turns(rollout)) for rollout, _ in correct(record))
+    taught = [
+        ("teacher", lesson.resisted if lesson.encounters else None, _turns(lesson.rollout))
+        for lesson in record.lessons
+        if lesson.kept
+    ]
+    system, tools, shown = environment.system, environment.offered, []
+    for agent, resisted, turns in (*islice((one for one in solved if one[2]), 1), *taught):
+        if turns and turns not in shown:
+            shown.append(turns)
+            of = {"agent": agent, "resisted": resisted}
+            spent = provenance(record, [system, tools, *(turn["value"] for turn in turns)])
+            yield {"conversations": turns, "system": system, "tools": tools, **of, **spent}
+
+
+def _turns(rollout: Rollout) -> list[dict[str, str]] | None:
+    """What follows the system prompt, neighbours of one role as one turn; none where it is not to be learnt or read."""
+    messages = rollout.trajectory.messages[1:]
+    if not fit(rollout.trajectory) or not chat.dumped(messages) or any(map(_tagged, messages)):
+        return None
+    return [_turn(role, list(group)) for role, group in groupby(messages, key=lambda message: message.role)]
+
+
+def _tagged(message: Message) -> bool:
+    """Has a model written one of the marks that the formatter looks for?"""
+    return message.role == "assistant" and any(tag in message.content + message.reasoning for tag in _TAGS)
+
+
+def _turn(role: str, group: list[Message]) -> dict[str, str]:
+    if role != "assistant":
+        text = "\n</tool_response>\n<tool_response>\n".join(message.content for message in group)
+        return {"from": "human" if role == "user" else "observation", "value": text}
+    calls = [{"name": c.name, "arguments": chat.arguments(c)} for message in group for c in message.tool_calls]
+    said = orjson.dumps(calls[0] if len(calls) == 1 else calls).decode()
+    thought = "".join(f"<think>\n{m.reasoning}\n</think>\n\n" for m in group if m.reasoning)
+    words = "".join(m.content for m in group)
+    return {
+        "from": "function_call",
+        "value": f"{thought}{words}<tool_call>{said}</tool_call>" if words else thought + said,
+    }

@@ -1,0 +1,61 @@
+"""`steps`: a row for each turn of a solved rollout; for SRL, and through `nemo_gym` for PivotRL in NeMo Gym.
+
+Rules: SRL (arXiv 2510.25992) rewards an action by difflib's ratio to `target_action`, or to the best of
+`alternatives`: what other solved rollouts did with the same hops known, with their ratio to the target in `likeness`.
+PivotRL (arXiv 2603.21383) trains single turns by the row contract of NVIDIA-NeMo/Gym, here one JSON object, and keeps
+turns of which `turn_variance` is not 0; that and the variance of the outcome are null until `digsite branch --method
+pivot` has asked. `expected` are the passages of the evidence that the turn is the first to show.
+"""
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.dataset import chat
+from pipeline.dataset.branching.base import progress, turns, written
+from pipeline.dataset.branching.pivot import best, brought, profiles
+from pipeline.dataset.cleaning import fit
+from pipeline.dataset.views.base import PROVENANCE, correct, provenance
+from pipeline.types import Record
+
+TEXTS, COUNT, REAL = pa.list_(pa.string()), pa.int32(), pa.float64()
+SCHEMA = pa.schema([
+    ("prompt", chat.MESSAGES), ("target_action", pa.string()), ("alternatives", TEXTS), ("likeness", pa.list_(REAL)),
+    ("expected", TEXTS), ("step_index", COUNT), ("n_steps", COUNT), ("tried", COUNT), ("turn_pass", REAL),
+    ("turn_variance", REAL), ("outcome_pass", REAL), ("outcome_variance", REAL), ("tools", chat.JSON),
+    ("nemo_gym", chat.JSON), *PROVENANCE])  # fmt: skip
+
+
+def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+    chosen, draft = best(record), record.draft
+    if chosen is None or draft is None:
+        return
+    trajectory, asked = chosen.rollout.trajectory, profiles(record)
+    made, known = turns(trajectory), progress(draft, chosen.rollout)
+    fitting = [rollout for rollout, _ in correct(record) if fit(rollout.trajectory)]
+    others = [(rollout, progress(draft, rollout)) for rollout in fitting if rollout.sample != chosen.rollout.sample]
+    for index, (prefix, message) in enumerate(made, 1):
+        target, profile = written(message), asked.get(prefix)
+        found = [written(m) for r, at in others for p, m in turns(r.trajectory) if at[p] == known[prefix]]
+        alternatives = [text for text in dict.fromkeys(found) if text != target]
+        if texts := chat.dumped(trajectory.messages[: prefix + 1]):
+            yield {
+                "prompt": texts[:-1],
+                "target_action": target,
+                "alternatives": alternatives,
+                "likeness": [SequenceMatcher(None, text, target).ratio() for text in alternatives],
+                "expected": sorted(brought(draft, trajectory, message, prefix)),
+                "step_index": index,
+                "n_steps": len(made),
+                "tried": profile and profile.tried,
+                "turn_pass": profile and profile.passed / profile.tried,
+                "turn_variance": profile and profile.turn_variance,
+                "outcome_pass": profile and profile.solved / profile.tried,
+                "outcome_variance": profile and profile.outcome_variance,
+                "tools": environment.offered,
+                "nemo_gym": chat.nemo_gym(trajectory.messages[:prefix], message, environment.tools),
+                **provenance(record, [*texts, environment.offered]),
+            }

@@ -1,0 +1,163 @@
+"""What a distractor must be before it is used. Every check rests on the draft, the corpus and the distractor alone, so
+that all of them can be made again from an export.
+
+A check gives what is wrong, or nothing. They run in order, cheap ones first, and the first that fails ends it.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from pipeline.agents import evidence
+from pipeline.agents.judge import grade
+from pipeline.agents.oracle import oracle
+from pipeline.context import RunContext
+from pipeline.distractors.aim import is_name, living, opening, plain, query, subject
+from pipeline.distractors.entities import is_person, may_live
+from pipeline.distractors.kinds import base
+from pipeline.errors import FormatError
+from pipeline.retrieval.overlay import Overlay
+from pipeline.text import contains, dates, normalise, numbers, words
+from pipeline.types import Check, Distractor, Draft, Usage
+
+TRUTH_DEPTH = 50
+"""Passages in which a claim is looked for."""
+ALIKE = 0.7
+"""From this Jaccard similarity of word triples on, two passages are one."""
+_WHO = ("who", "whom", "whose")
+
+
+@dataclass
+class DistractorChecks:
+    """One draft's checks, and what they took."""
+
+    draft: Draft
+    context: RunContext
+    reader: Usage = field(default_factory=Usage)
+    judge: Usage = field(default_factory=Usage)
+    second: Usage = field(default_factory=Usage)
+    """Of `judge`, the second one."""
+
+    async def check(self, distractor: Distractor) -> Distractor:
+        """The distractor with its checks, up to the first that failed."""
+        made: list[Check] = []
+        for name, test in CHECKS.items():
+            wrong = await test(distractor, self)
+            made.append(Check(name=name, passed=not wrong, detail=wrong))
+            if wrong:
+                break
+        return distractor.model_copy(update={"checks": tuple(made)})
+
+    def answers(self, index: int) -> tuple[str, ...]:
+        """The right answers of a hop."""
+        draft = self.draft
+        return (draft.hops[index].answer, *(draft.answer_aliases if index == len(draft.hops) - 1 else ()))
+
+
+async def marked(d: Distractor, case: DistractorChecks) -> str:
+    """Its own words tell it from its source: an edition, a hedge, a scope, an opinion."""
+    source = await case.context.retriever.get(d.source_id)
+    if source is None or source.sha256 != d.source_sha256:
+        return "its source is not in the corpus"
+    if not d.mark or d.mark not in f"{d.title}\n{d.text}":
+        return "the mark is not in it"
+    if normalise(d.mark) == normalise(d.claim) or not base.load(d.kind).marked(d.mark):
+        return f"'{d.mark}' tells nothing that parts it from a plain statement"
+    return f"the source says '{d.mark}' too" if contains(f"{source.title} {source.text}", d.mark) else ""
+
+
+async def contradicts(d: Distractor, case: DistractorChecks) -> str:
+    """It states the claim, and the claim is another answer than the right one, not a part or a wording of it."""
+    if not contains(d.text, d.claim):
+        return "the claim is not in it"
+    agreeing = next((answer for answer in case.answers(d.end) if not differs(d.claim, answer)), None)
+    return f"'{d.claim}' contradicts nothing: the answer is '{agreeing}'" if agreeing else ""
+
+
+def differs(claim: str, answer: str) -> bool:
+    """Can the two not both be right? A date that is only less exact, and a part of a name, can."""
+    one, other = dates(claim), dates(answer)
+    if one and other:
+        return any(a != b for a, b in zip(one[0][:3], other[0][:3], strict=True) if a and b)
+    ours, theirs = numbers(claim), numbers(answer)
+    if ours and theirs:
+        return abs(ours[0].value - theirs[0].value) > 0.01 * abs(theirs[0].value)
+    return not (contains(claim, answer) or contains(answer, claim))
+
+
+async def no_living_person(d: Distractor, case: DistractorChecks) -> str:
+    """Neither what it is about nor what it claims may be someone alive; what is not known to be dead may be."""
+    retriever = case.context.retriever
+    if may_live(d.text) or await living((d.source_id, case.draft.hops[d.end].passage_id), retriever):
+        return f"'{plain(d.title)}' may be a living person"
+    if not is_name(d.claim):
+        return ""
+    claimed, known = await opening(d.claim, retriever), await opening(case.draft.hops[d.end].answer, retriever)
+    if claimed:
+        return f"'{d.claim}' may be a living person" if may_live(claimed.text) else ""
+    person = known is None and words(case.draft.hops[d.end].sub_question)[:3] or []
+    if (known and is_person(known.text)) or any(word in _WHO for word in person):
+        return f"'{d.claim}' is a person of whom the corpus does not say that they are dead"
+    return ""
+
+
+async def new(d: Distractor, case: DistractorChecks) -> str:
+    """It is no near duplicate of a passage of the corpus."""
+    retriever = case.context.retriever
+    near = [hit.passage for hit in await retriever.search(f"{d.title} {d.text}", 20)]
+    near += await retriever.document(d.source_id.rpartition("#")[0])
+    alike = next((p for p in near if similarity(d.text, p.text) >= ALIKE), None)
+    return f"nearly the same as {alike.id}" if alike else ""
+
+
+def similarity(one: str, other: str) -> float:
+    """Jaccard similarity of the word triples."""
+    a, b = _triples(one), _triples(other)
+    return len(a & b) / len(a | b) if a and b else 0.0
+
+
+def _triples(text: str) -> set[tuple[str, ...]]:
+    said = words(text)
+    return {tuple(said[i : i + 3]) for i in range(max(1, len(said) - 2))}
+
+
+async def reachable(d: Distractor, case: DistractorChecks) -> str:
+    """The hop's own query brings it among the k passages of a search."""
+    k = case.context.config.retrieval.k
+    hits = await Overlay(case.context.retriever, [d.passage]).search(query(case.draft, d.hop), k)
+    return "" if any(hit.passage.id == d.id for hit in hits) else f"not among the {k} best for the hop's query"
+
+
+async def untrue(d: Distractor, case: DistractorChecks) -> str:
+    """No passage of the corpus may bear the claim out: none near it names both the claim and what it is about."""
+    asked = query(case.draft, d.end)
+    about = (subject(case.draft, d.end), plain(case.draft.hops[d.end].title), plain(case.draft.hops[d.hop].title))
+    for hit in await case.context.retriever.search(f"{asked} {d.claim}", TRUTH_DEPTH):
+        told = f"{hit.passage.title}\n{hit.passage.text}"
+        if contains(told, d.claim) and any(contains(told, name) for name in about):
+            return f"{hit.passage.id} names '{d.claim}' and its subject"
+    return ""
+
+
+async def readable(d: Distractor, case: DistractorChecks) -> str:
+    """A reader with the evidence and the distractor in hand still answers right."""
+    gold = await evidence.passages(case.draft, case.context.retriever)
+    try:
+        reading = await oracle(case.draft.question, [d.passage, *gold], case.context)
+        case.reader += reading.usage
+        graded = await grade(case.draft, reading.answer, case.context)
+    except FormatError as error:
+        return f"the reader or the judge gave nothing readable ({error})"
+    case.judge += graded.usage
+    case.second += graded.second
+    return "" if graded.right else f"with the evidence beside it the reader answers '{reading.answer}'"
+
+
+CHECKS: dict[str, Callable[[Distractor, DistractorChecks], Awaitable[str]]] = {
+    "marked": marked,
+    "contradicts": contradicts,
+    "no_living_person": no_living_person,
+    "new": new,
+    "reachable": reachable,
+    "untrue": untrue,
+    "readable": readable,
+}

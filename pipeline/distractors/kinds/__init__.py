@@ -1,0 +1,1 @@
+"""The kinds of distractor, one file each."""

@@ -1,0 +1,1 @@
+"""One seed's way to a record: propose, audit, try, assess, revise, confirm."""

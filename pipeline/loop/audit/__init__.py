@@ -1,0 +1,35 @@
+"""Shortcut and soundness checks that need no rollout: most bad drafts go back before a solver is paid for.
+
+A check is one function in `soundness`, `uniqueness` or `shortcuts`. A finding of the first two is always fatal. A
+shortcut takes away the hops that it makes needless, and is fatal when fewer hops remain than the target asks for.
+"""
+
+from pipeline.agents.evidence import gather
+from pipeline.loop.audit import shortcuts, soundness
+from pipeline.loop.audit.uniqueness import another_answer
+from pipeline.retrieval.base import Retriever
+from pipeline.types import Cause, Draft, Finding
+
+
+async def audit(draft: Draft, target: int, retriever: Retriever, k: int) -> tuple[Finding, ...]:
+    """All findings, soundness first, each with `fatal` set.
+
+    Shortcut checks run only on a sound draft that is long enough: one with fewer hops than the target could meet it
+    only by a solver's detours.
+    """
+    evidence = await gather(draft, retriever)
+    findings = [finding for check in soundness.CHECKS for finding in check(draft, evidence)]
+    if findings or len(draft.hops) < target:
+        return tuple(findings) or (_too_few_hops(draft, target),)
+    if findings := await another_answer(draft, retriever, k):
+        return tuple(findings)
+    for check in shortcuts.CHECKS:
+        findings += await check(draft, evidence, retriever, k)
+    needless = {hop for finding in findings for hop in finding.hops}
+    fatal = len(draft.hops) - len(needless) < target
+    return tuple(finding.model_copy(update={"fatal": fatal}) for finding in findings)
+
+
+def _too_few_hops(draft: Draft, target: int) -> Finding:
+    detail = f"it has {len(draft.hops)} hops and is to take {target} steps"
+    return Finding(check="too_few_hops", cause=Cause.SUPERFICIAL, fatal=True, detail=detail)

@@ -1,0 +1,188 @@
+"""Checks that a model makes by reading, not by searching: a handful of calls that may save K rollouts.
+
+The gate has two sides. Whoever holds the evidence must be able to answer, or the draft is broken; whoever holds less
+must not, or it is too easy. Cheap ones come first, and the first fatal finding ends it. What each model said is kept as
+a `Probe`, passed or not.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+from pipeline.agents import evidence
+from pipeline.agents.grading import shows
+from pipeline.agents.judge import grade
+from pipeline.agents.oracle import Reading, oracle, recall, skim, trace
+from pipeline.agents.tools import render
+from pipeline.context import RunContext
+from pipeline.errors import FormatError
+from pipeline.text import contains, words
+from pipeline.types import AnswerType, Cause, Data, Draft, Finding, Passage, Probe, Usage
+
+
+class Read(Data):
+    """What was asked, and what is wrong with the draft by it."""
+
+    probes: tuple[Probe, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+Check = Callable[[Draft, int, RunContext], Awaitable[Read]]
+
+
+async def readings(draft: Draft, target: int, found: Sequence[Finding], context: RunContext) -> Read:
+    """All checks of the configuration on a draft that the static audit let pass, whose findings are `found`.
+
+    As there, a finding that only saves some hops is fatal when fewer hops than the target remain.
+    """
+    probes: tuple[Probe, ...] = ()
+    findings: list[Finding] = []
+    if any(finding.fatal for finding in found):
+        return Read()
+    for name, check in CHECKS.items():
+        if name not in context.config.checks_run():
+            continue
+        read = await check(draft, target, context)
+        probes += read.probes
+        for finding in read.findings:
+            needless = {hop for other in (*found, *findings, finding) for hop in other.hops}
+            fatal = finding.fatal or len(draft.hops) - len(needless) < target
+            findings.append(finding.model_copy(update={"fatal": fatal}))
+        if any(finding.fatal for finding in findings):
+            break
+    return Read(probes=probes, findings=tuple(findings))
+
+
+async def closed_book(draft: Draft, target: int, context: RunContext) -> Read:
+    """Known without any passage, in most of the tries: fatal for the model to be trained. What the reader knows says
+    nothing of the question, and is kept as `Record.known_to`."""
+    models = context.config.models
+    roles = ["reader", *(["policy"] if models.policy and models.policy != models.of("reader") else [])]
+    asked = [partial(recall, draft.question, context, role) for role in roles]
+    probes = [await _probe("closed_book", draft, context, answer, context.config.checks.tries) for answer in asked]
+    known = [p for p in probes if models.policy and p.model == models.policy.model and 2 * p.right > p.tries]
+    detail = "answered from memory by " + " and ".join(probe.model for probe in known)
+    return Read(probes=tuple(probes), findings=_findings("closed_book", Cause.PRIOR_KNOWLEDGE, known, detail))
+
+
+async def naive_rag(draft: Draft, target: int, context: RunContext) -> Read:
+    """Answered from what one search with the question finds; a target of one step asks for no more.
+
+    A shortcut only where the evidence of the last hop is among it: without that the reader knows the answer by heart.
+    """
+    if target < 2:
+        return Read()
+    hits = await context.retriever.search(draft.question, context.config.retrieval.k)
+    passages = [hit.passage for hit in hits]
+    probe = await _probe("naive_rag", draft, context, partial(skim, draft.question, passages, context), 1)
+    probe = _over(passages, draft, probe)
+    detail = "one search with the question was enough to answer it"
+    enough = [probe] if probe.right and probe.evidence else []
+    return Read(probes=(probe,), findings=_findings("naive_rag", Cause.OVER_SPECIFIED, enough, detail))
+
+
+async def with_evidence(draft: Draft, target: int, context: RunContext) -> Read:
+    """Never answered by one who was given all its passages. Then each hop is read alone, to name the bad one."""
+    passages = await evidence.passages(draft, context.retriever)
+    answer = partial(oracle, draft.question, passages, context)
+    probe = await _probe("oracle", draft, context, answer, context.config.checks.oracle_tries, until_right=True)
+    probe = _over(passages, draft, probe)
+    said = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
+    detail = f"with all its passages in hand the answer was {said}"
+    if probe.right:
+        return Read(probes=(probe,))
+    parts = await _hop_by_hop(draft, context)
+    hops = tuple(hop for part in parts for hop in part.hops)
+    found = Finding(check="oracle", cause=Cause.GENERATOR_ERROR, fatal=True, hops=hops, detail=detail)
+    return Read(probes=(probe, *parts), findings=(found,))
+
+
+async def _hop_by_hop(draft: Draft, context: RunContext) -> list[Probe]:
+    """Each hop's own question over its own passage, where there are several hops."""
+    passages = [passage for passage in await evidence.gather(draft, context.retriever) if passage is not None]
+    if not 1 < len(draft.hops) == len(passages):
+        return []
+    questions = [hop.sub_question for hop in draft.hops]
+    try:
+        answers, model, usage = await trace(list(zip(questions, passages, strict=True)), context)
+    except FormatError:
+        return []  # The draft goes back in any case; only the hint which hop it was is lost.
+    misread = tuple(
+        place
+        for place, (hop, answer) in enumerate(zip(draft.hops, answers, strict=True))
+        if not (contains(answer, hop.answer) or contains(hop.answer, answer))
+    )
+    found = {"check": "trace", "model": model, "answers": tuple(answers), "right": len(answers) - len(misread)}
+    return [Probe.model_validate({**found, "hops": misread, "usage": usage})]
+
+
+async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Read:
+    """A hop whose passage can be held back without the answer being lost is no hop, unless it is known by heart.
+
+    Decoys stand in its place: what a search for the last hop finds beside the evidence. Without them the answer could
+    be told by what is left over.
+    """
+    passages = await evidence.passages(draft, context.retriever)
+    cited, k = {hop.passage_id for hop in draft.hops}, context.config.retrieval.k
+    hits = await context.retriever.search(draft.hops[-1].sub_question, k + len(cited))
+    decoys = [hit.passage for hit in hits if hit.passage.id not in cited][:k]
+    probes = []
+    for hop in draft.hops if len(draft.hops) > 1 else ():
+        rest = [passage for passage in passages if passage.id != hop.passage_id]
+        # In an order that tells nothing of which is which.
+        rest = sorted([*rest, *decoys], key=lambda passage: passage.sha256)
+        held_back = tuple(i for i, other in enumerate(draft.hops) if other.passage_id == hop.passage_id)
+        probe = await _probe("leave_one_out", draft, context, partial(oracle, draft.question, rest, context), 1)
+        probes.append(_over(rest, draft, probe).model_copy(update={"hops": held_back}))
+    hops = tuple(sorted({hop for probe in probes if probe.right and probe.evidence for hop in probe.hops}))
+    detail = "answered without the passages of these hops"
+    found = Finding(check="leave_one_out", cause=Cause.SUPERFICIAL, fatal=False, hops=hops, detail=detail)
+    return Read(probes=tuple(probes), findings=(found,) if hops else ())
+
+
+CHECKS: dict[str, Check] = {
+    "closed_book": closed_book,
+    "naive_rag": naive_rag,
+    "oracle": with_evidence,
+    "leave_one_out": leave_one_out,
+}
+
+
+async def _probe(
+    check: str,
+    draft: Draft,
+    context: RunContext,
+    answer: Callable[[int], Awaitable[Reading]],
+    tries: int,
+    *,
+    until_right: bool = False,
+) -> Probe:
+    """Up to so many tries, each judged as a rollout's answer would be."""
+    answers: list[str] = []
+    model, right, usage, judged, second = "", 0, Usage(), Usage(), Usage()
+    for sample in range(tries):
+        reading = await answer(sample)
+        model = reading.model
+        graded = await grade(draft, reading.answer, context, ask=_alike(draft, reading.answer))
+        answers.append(reading.answer)
+        right, usage = right + graded.right, usage + reading.usage
+        judged, second = judged + graded.usage, second + graded.second
+        if right and until_right:
+            break
+    took = {"usage": usage, "judged": judged, "second": second}
+    return Probe(check=check, model=model, answers=tuple(answers), right=right, **took)
+
+
+def _over(passages: Sequence[Passage], draft: Draft, probe: Probe) -> Probe:
+    """The probe with whether these passages, which its reader was shown, hold the evidence of the last hop."""
+    held = any(shows(draft, len(draft.hops) - 1, (passage.id,), render([passage])) for passage in passages)
+    return probe.model_copy(update={"evidence": held})
+
+
+def _alike(draft: Draft, answer: str) -> bool:
+    """Is it worth a judge's call? Its reader had the right words before it, or was to have none of them."""
+    known = {word for right in (draft.answer, *draft.answer_aliases) for word in words(right)}
+    return draft.answer_type is AnswerType.NUMBER or not known.isdisjoint(words(answer))
+
+
+def _findings(check: str, cause: Cause, probes: Sequence[Probe], detail: str) -> tuple[Finding, ...]:
+    return (Finding(check=check, cause=cause, fatal=True, detail=detail),) if probes else ()

@@ -1,0 +1,81 @@
+"""Does another passage answer the last step otherwise? A second answer that a reader could not tell from ours.
+
+A sentence is a rival where it is about the same subject, says nearly all that the last quote says beside the answer,
+and names something of the answer's kind instead of it. The gate `rival_answer` reads what agents were shown; but a
+subject may have many pages, so here one is looked for by what is asked of it.
+"""
+
+from collections.abc import Iterable
+
+from pipeline.agents.grading import holds
+from pipeline.embedded.observed import Seen
+from pipeline.retrieval.base import Retriever
+from pipeline.text import contains, dates, normalise, numbers, sentences, words
+from pipeline.types import AnswerType, Cause, Draft, Finding, Passage
+
+LEAST = 2
+"""Words that the quote must say beside its answer; with one, any sentence about the subject would say as much."""
+SHARE = 0.8
+FILLERS = frozenset("a an the of in on at by to for from with as that which who it its he she his her was is".split())
+
+
+async def another_answer(draft: Draft, retriever: Retriever, k: int) -> list[Finding]:
+    """Among what is found for the last step's question, and for what its quote says without the answer."""
+    last, said = draft.hops[-1], _said(draft)
+    if not said:
+        return []
+    untold = " ".join(word for word in words(last.quote) if word in said)
+    found = await retriever.search_many([last.sub_question, f"{_subject(draft)} {untold}"], k)
+    other = rival(draft, last.passage_id, (hit.passage for hits in found for hit in hits))
+    if other is None:
+        return []
+    detail, hops = f"'{other.title}' gives another answer to its last step", (len(draft.hops) - 1,)
+    return [Finding(check="another_answer", cause=Cause.AMBIGUOUS, fatal=True, hops=hops, detail=detail)]
+
+
+def rival(draft: Draft, own: str, passages: Iterable[Passage | Seen]) -> Passage | Seen | None:
+    """The first passage, stored or as an agent saw it, that answers the last step otherwise, that of `own` apart."""
+    said, subject = _said(draft), _subject(draft)
+    for passage in passages if said else ():
+        if passage.id != own and holds(f"{passage.title} {passage.text}", subject):
+            for span in sentences(passage.text):
+                if _rivals(passage.text[span.start : span.end], passage.title, said, draft):
+                    return passage
+    return None
+
+
+def _said(draft: Draft) -> set[str]:
+    """What the last quote says beside the answer; nothing where that is too little to tell a rival by."""
+    last = draft.hops[-1]
+    said = {*words(last.quote)} - {word for answer in _spellings(draft) for word in words(answer)} - FILLERS
+    # A comparison's answer is not what its last step finds.
+    return said if len(said) >= LEAST and normalise(last.answer) == normalise(draft.answer) else set()
+
+
+def _subject(draft: Draft) -> str:
+    return draft.hops[-2].answer if len(draft.hops) > 1 else draft.hops[-1].title
+
+
+def _rivals(sentence: str, title: str, said: set[str], draft: Draft) -> bool:
+    held = {*words(f"{title} {sentence}")}
+    return (
+        len(said & held) >= SHARE * len(said)
+        and contains(f"{title} {sentence}", _subject(draft))
+        and not any(contains(sentence, answer) for answer in _spellings(draft))
+        and _of_kind(sentence, draft)
+    )
+
+
+def _of_kind(sentence: str, draft: Draft) -> bool:
+    """Does it name something else of the answer's kind?"""
+    if draft.answer_type is AnswerType.DATE:
+        same = dates(draft.answer)
+        return any(not same or date[:3] != same[0][:3] for date in dates(sentence))
+    if draft.answer_type is AnswerType.NUMBER:
+        same_number = numbers(draft.answer)
+        return any(not same_number or number.value != same_number[0].value for number in numbers(sentence))
+    return bool({*words(sentence)} - {*words(draft.hops[-1].quote)} - FILLERS)
+
+
+def _spellings(draft: Draft) -> tuple[str, ...]:
+    return tuple(answer for answer in (draft.answer, *draft.answer_aliases) if normalise(answer))

@@ -1,0 +1,204 @@
+"""The loop: propose → audit → K rollouts → assess → feedback → revise, at most R times; then K fresh rollouts confirm.
+
+Every seed ends as one record: accepted, rejected(reason) or failed(reason).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeVar, cast
+
+from pipeline.agents import grading
+from pipeline.agents.judge import grade
+from pipeline.agents.solver import attempt, solver
+from pipeline.config import RunConfig
+from pipeline.context import RunContext
+from pipeline.distractors.evaluate import evaluate_distractors, unpaired
+from pipeline.distractors.teaching import lessons, untaught
+from pipeline.errors import DeadlineExceeded, FormatError
+from pipeline.llm import ledger
+from pipeline.llm.deadline import in_time
+from pipeline.loop import assess
+from pipeline.loop.audit import audit
+from pipeline.loop.audit.readings import readings
+from pipeline.loop.audit.rivals import rivals
+from pipeline.loop.strategies.base import Proposal, Strategy
+from pipeline.registry import load
+from pipeline.types import (
+    Cause,
+    Draft,
+    Feedback,
+    Label,
+    Record,
+    Rollout,
+    Round,
+    Seed,
+    Status,
+    Verdict,
+    known_to,
+    sha256,
+)
+
+NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")
+T = TypeVar("T")
+Tried = list[tuple[Rollout, Verdict]]
+
+
+async def run_seed(seed: Seed, context: RunContext) -> Record:
+    """Run one seed to its end. Raises ProviderError or RetrievalError where the outside failed: the seed is owed."""
+    strategy = cast(Strategy, load("strategies", context.config.strategy))
+    rounds: list[Round] = []
+    confirmed: Tried = []
+    try:
+        ledger.enter("round 0")
+        proposal = await _in_time(partial(strategy.propose, seed, context), context)
+        while True:
+            rounds.append(await trial(proposal, len(rounds), seed, context))
+            feedback = rounds[-1].feedback
+            if feedback is None or proposal.draft is None or len(rounds) > context.config.loop.rounds:
+                break
+            ledger.enter(f"round {len(rounds)}")
+            proposal = await _in_time(partial(strategy.revise, seed, context, rounds, feedback), context)
+        if feedback is None and proposal.draft and context.config.loop.confirm:
+            confirmed = await confirm(proposal.draft, context)
+            rounds[-1] = await contested(rounds[-1], proposal.draft, confirmed, context)
+        status, reason = outcome(rounds, confirmed, seed.target_steps, context)
+    except DeadlineExceeded:
+        status, reason = Status.FAILED, "deadline"
+    except FormatError:
+        status, reason = Status.FAILED, "no_verdict"
+    record = Record(
+        key=seed.key,
+        seed=seed,
+        status=status,
+        reason=reason,
+        rounds=tuple(rounds),
+        confirmation=tuple(rollout for rollout, _ in confirmed),
+        confirmation_verdicts=tuple(verdict for _, verdict in confirmed),
+        lineage=context.lineage,
+    )
+    return await enrich(_assessed(record, context), context)
+
+
+async def enrich(record: Record, context: RunContext) -> Record:
+    """With the optional stages of an accepted record, or with what was missing of them.
+
+    None of it touches what was accepted. A rollout that its clock ended, or whose judge gave nothing readable, is left
+    out and its stage is `missing`. Raises ProviderError and RetrievalError.
+    """
+    if record.status is not Status.ACCEPTED or record.draft is None:
+        return record
+    opposition = await evaluate_distractors(record.draft, context, one, record.opposition)
+    taught = await lessons(record.draft, opposition, record.key, context, record.lessons)
+    owed = {"distractors": unpaired(opposition, context), "teacher": untaught(opposition, taught, context)}
+    missing = tuple(stage for stage, samples in owed.items() if samples)
+    return record.model_copy(update={"opposition": opposition, "lessons": taught, "missing": missing})
+
+
+def _assessed(record: Record, context: RunContext) -> Record:
+    """With what its rollouts measure, where there are any, and with who knows the answer by heart."""
+    known = known_to(record.last.probes) if record.last else ()
+    own = (assess.assessment(record.measured, context.config, context.lineage.retriever),) if record.measured else ()
+    return record.model_copy(update={"assessments": own, "known_to": known})
+
+
+async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext) -> Round:
+    """Audit and try one draft. The round's feedback is none for a candidate."""
+    draft, loop, target = proposal.draft, context.config.loop, seed.target_steps
+    if draft is None:
+        return Round(index=index, agent=proposal.trajectory, draft=None, tree=proposal.tree, feedback=NOTHING_ASKED)
+    findings = await audit(draft, target, context.retriever, context.config.retrieval.k) if loop.audit else ()
+    read = await readings(draft, target, findings, context)
+    findings += read.findings
+    fatal = any(finding.fatal for finding in findings)
+    drawn = is_control(seed, index, loop.control_share)
+    tried: Tried = []
+    if not fatal or drawn:
+        tried = await attempts(draft, context, target=target, whole=drawn)
+    needed = tried[: _decided(tried, target, context.config)] if loop.early_stop else tried
+    feedback = assess.feedback_from_audit(findings) if fatal else assess.feedback(draft, needed, target=target)
+    weighed = await rivals(draft, needed, feedback, context)
+    return Round(
+        index=index,
+        agent=proposal.trajectory,
+        draft=draft,
+        tree=proposal.tree,
+        findings=(*findings, *weighed.findings),
+        probes=(*read.probes, *weighed.probes),
+        rollouts=tuple(rollout for rollout, _ in tried),
+        verdicts=tuple(verdict for _, verdict in tried),
+        decided=len(needed),
+        control=drawn and (fatal or len(needed) < len(tried)),
+        feedback=assess.feedback_from_audit(weighed.findings) if weighed.findings else feedback,
+    )
+
+
+async def attempts(draft: Draft, context: RunContext, *, target: int, whole: bool) -> Tried:
+    """K rollouts, or as many as it takes to decide; all K of a control (`whole`).
+
+    Rollouts count in index order, so they run one after another where the next may not be needed.
+    """
+    loop = context.config.loop
+    if whole or not loop.early_stop:
+        return list(await asyncio.gather(*(one(draft, sample, context) for sample in range(loop.rollouts))))
+    tried: Tried = []
+    while _decided(tried, target, context.config) is None:
+        tried.append(await one(draft, len(tried), context))
+    return tried
+
+
+def _decided(tried: Tried, target: int, config: RunConfig) -> int | None:
+    verdicts = [verdict for _, verdict in tried]
+    return assess.decided(verdicts, target, rollouts=config.loop.rollouts, screen=config.screened())
+
+
+async def confirm(draft: Draft, context: RunContext) -> Tried:
+    """K fresh rollouts: the least of the first K is a lucky figure, so none of it is exported."""
+    ledger.enter("confirmation")
+    k = context.config.loop.rollouts
+    return list(await asyncio.gather(*(one(draft, sample, context) for sample in range(k, 2 * k))))
+
+
+async def contested(last: Round, draft: Draft, confirmed: Tried, context: RunContext) -> Round:
+    """The candidate's round with what was asked about another answer, on which fresh rollouts agree."""
+    weighed = await rivals(draft, confirmed, None, context)
+    more = {"probes": (*last.probes, *weighed.probes), "findings": (*last.findings, *weighed.findings)}
+    return last.model_copy(update=more)
+
+
+async def one(draft: Draft, sample: int, context: RunContext) -> tuple[Rollout, Verdict]:
+    agent = solver(context.config, context.llm, context.retriever)
+    rollout = await _in_time(partial(attempt, agent, draft.question, sample), context)
+    # Without its support an answer is not correct whatever the judge says, so the judge need not be paid.
+    ask = grading.supported(draft, rollout) or not context.config.loop.early_stop
+    return rollout, grading.verdict(draft, rollout, await grade(draft, rollout.answer, context, ask=ask))
+
+
+def outcome(rounds: Sequence[Round], confirmed: Tried, target: int, context: RunContext) -> tuple[Status, str]:
+    """How the seed ends, from its last draft and the confirmation."""
+    last = next((past for past in reversed(rounds) if past.draft), None)
+    if last is None:
+        return Status.REJECTED, "no_draft"
+    if last.feedback is not None:
+        if context.config.loop.last_round_relaxed and last.feedback.label is Label.TOO_EASY:
+            return Status.ACCEPTED, "relaxed"
+        if last.feedback.label is Label.UNSOLVED and last.answerable:
+            return Status.REJECTED, "beyond_solver"
+        return Status.REJECTED, last.feedback.cause.value
+    if not context.config.loop.confirm:
+        return Status.ACCEPTED, ""
+    if against := [finding for finding in last.findings if finding.fatal]:
+        return Status.REJECTED, against[0].cause.value
+    steps = [verdict.steps for _, verdict in confirmed if verdict.correct]
+    if not steps:
+        return Status.REJECTED, "unconfirmed"
+    return (Status.ACCEPTED, "") if min(steps) >= target else (Status.REJECTED, "below_target")
+
+
+def is_control(seed: Seed, index: int, share: float) -> bool:
+    """Is this draft one of those that run to full K whatever audit and early stop say? Drawn by hash, not by chance."""
+    return int(sha256(f"control:{seed.key}:{index}")[:8], 16) < share * 2**32
+
+
+async def _in_time(start: Callable[[], Awaitable[T]], context: RunContext) -> T:
+    return await in_time(start, context.config.how.rollout_seconds)

@@ -1,0 +1,92 @@
+"""RAGShaper's curator and composer (arXiv 2601.08699, §3.1 to 3.2): a question from the best path of a tree.
+
+The paper writes its questions once and keeps them all. Here they go through the same loop as any other; SAGE's refiner,
+who may search, revises them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pipeline.agents.curator import grow, steps
+from pipeline.agents.loop import AgentState, converse
+from pipeline.agents.tools import COMPOSE, COMPOSER_TOOLS, ComposeArguments, shown
+from pipeline.context import RunContext
+from pipeline.errors import FormatError
+from pipeline.llm.deadline import deadline
+from pipeline.loop.strategies import sage
+from pipeline.loop.strategies.base import Proposal, to_draft
+from pipeline.text import contains, sentences
+from pipeline.types import Draft, Feedback, Round, Seed, Tree, Usage
+
+MOST_SENTENCES, MOST_WORDS, MOST_ANSWER_WORDS = 2, 85, 12
+"""Of a question, as the paper and its authors' code have it; of an answer, where one entity turns into a list."""
+
+
+async def propose(seed: Seed, context: RunContext) -> Proposal:
+    """Grow the tree, then compose from its paths, the best first, until a draft has as many hops as its target."""
+    tree = await grow(seed, context)
+    spent, best = Usage(), 0
+    for leaf in tree.paths:
+        made = await _composed(seed, context, tree, leaf)
+        spent += made.trajectory.usage
+        hops = len(made.draft.hops) if made.draft else 0
+        if leaf == tree.paths[0] or hops > best:
+            proposal, best = made, hops
+        if hops >= seed.target_steps:
+            break
+    trajectory = proposal.trajectory.model_copy(update={"usage": spent})
+    return proposal.model_copy(update={"trajectory": trajectory})
+
+
+async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round], feedback: Feedback) -> Proposal:
+    """SAGE's refiner over all that the tree holds."""
+    return await sage.revise(seed, context, rounds, feedback)
+
+
+async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> Proposal:
+    settings, retriever = context.config.tree, context.side(seed.side)
+    got = [await retriever.get(passage_id) for passage_id in tree.passages(leaf)]
+    passages = {passage.id: passage for passage in got if passage is not None}
+    messages = context.prompt(
+        "composer/compose",
+        passage=shown(seed.passage),
+        path=steps(tree.path(leaf), passages),
+        answer_type=seed.answer_type.value,
+        target_steps=seed.target_steps,
+        least_hops=settings.hops,
+        search_budget=settings.composer_searches,
+    )
+
+    def accept(arguments: str, state: AgentState) -> Draft | None:
+        draft = to_draft(arguments, state, ComposeArguments)
+        if draft:
+            keeps_to_the_rules(draft, settings.hops)
+        return draft
+
+    tools = COMPOSER_TOOLS if settings.composer_searches else (COMPOSE,)
+    composer = replace(sage.agent(seed, context, tools, settings.composer_searches), accept=accept)
+    state = AgentState(passages={passage.shown_id: passage for passage in passages.values()})
+    async with deadline(context.config.how.rollout_seconds):
+        trajectory = await converse(composer, messages, sample=seed.draw, state=state)
+    draft = to_draft(trajectory.final, state, ComposeArguments) if trajectory.final else None
+    return Proposal(
+        trajectory=trajectory, draft=draft, tree=tree.model_copy(update={"composed": leaf if draft else None})
+    )
+
+
+def keeps_to_the_rules(draft: Draft, least_hops: int) -> None:
+    """What the paper asks of every question (Fig. 12). Raises FormatError, written for the composer."""
+    asked, answer = draft.question, draft.answer
+    if len(sentences(asked)) > MOST_SENTENCES or len(asked.split()) > MOST_WORDS:
+        raise FormatError(f"The question takes at most {MOST_SENTENCES} sentences and {MOST_WORDS} words.")
+    if asked.split()[0].lower() in ("how", "why") and not asked.lower().startswith(_ASKS_A_FACT):
+        raise FormatError("Ask for a fact, not how or why.")
+    if len(draft.hops) < least_hops:
+        raise FormatError(f"The question needs at least {least_hops} dependent hops.")
+    if ";" in answer or "\n" in answer or len(answer.split()) > MOST_ANSWER_WORDS:
+        raise FormatError("The answer is one entity, date or number, not a list or a sentence.")
+    if contains(asked, answer):
+        raise FormatError("The question holds its answer.")
+
+
+_ASKS_A_FACT = tuple(f"how {word}" for word in "many much old long far tall high large deep wide fast big".split())

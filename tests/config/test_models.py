@@ -1,0 +1,119 @@
+"""Which role is played by which model, and what of that makes another data set."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline import config
+from pipeline.config.models import ROLES, ModelConfig, Prices
+from pipeline.errors import UsageError
+from pipeline.run import prepare
+from pipeline.types import Usage
+
+TINY = Path(__file__).parent / "tiny-tool-caller.gguf"
+FILE = """
+[models.default]
+provider = "openai"
+model = "small"
+base_url = "http://localhost:8000/v1"
+api_key_env = "SMALL_KEY"
+prices = {prompt = 2, completion = 6, cached = 0.5}
+
+[models.judge]
+model = "large"
+sampling = {temperature = 0.0}
+
+[models.solver]
+provider = "embedded"
+model = "embedded"
+"""
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> config.RunConfig:
+    file = tmp_path / "run.toml"
+    file.write_text(FILE)
+    return config.build(file=file)
+
+
+def test_a_role_takes_from_the_default_what_it_leaves_out(mixed: config.RunConfig) -> None:
+    judge = mixed.models.of("judge")
+    assert (judge.model, judge.provider, judge.base_url, judge.api_key_env) == (
+        "large", "openai", "http://localhost:8000/v1", "SMALL_KEY",
+    )  # fmt: skip
+    assert {role: mixed.models.of(role).model for role in ROLES} == {
+        "generator": "small", "refiner": "small", "curator": "small", "solver": "embedded", "teacher": "small",
+        "judge": "large", "reader": "embedded", "policy": "small", "writer": "small",
+    }  # fmt: skip
+    assert config.RunConfig.model_validate(mixed.model_dump()) == mixed
+
+
+def test_prices_names_and_weights_are_of_one_model_alone(mixed: config.RunConfig) -> None:
+    usage = Usage(calls=1, prompt_tokens=1000)
+    assert mixed.models.of("judge").cost(usage) is None
+    assert mixed.models.of("generator").cost(usage) is not None
+    values = {"default": {"provider": "openai", "model": "small"}, "solver": {"provider": "embedded"}}
+    weights = {"provider": "gguf", "file": str(TINY)}
+    models = config.build(values={"models": {**values, "judge": weights}}).models
+    assert models.of("solver").embedded
+    assert models.of("judge").model.startswith("tiny-tool-caller@")
+
+
+def test_only_the_roles_that_differ_are_digested(mixed: config.RunConfig) -> None:
+    what = mixed.what()
+    assert set(what["models"]) == {"default", "judge", "solver"}
+    assert set(what["models"]["judge"]) == {"model", "sampling"}
+    assert what["embedded_code"]
+    assert "SMALL_KEY" not in str(what)
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ('models.default.base_url="localhost:8000"', "models.default.base_url"),
+        ('models.default.base_url="ftp://localhost"', "models.default.base_url"),
+        ('models.default.base_url="http://me:secret@localhost/v1"', "must hold no key"),
+        ('models.default.base_url="http://localhost/v1?key=secret"', "must hold no key"),
+        ('models.default.api_key_env="sk-1234567890"', "models.default.api_key_env"),
+        ("models.default.model=gpt", "say provider = 'openai'"),
+        ("models.default.provider=anthropic", "models.default.provider"),
+        ("models.tutor.model=x", "known: curator, default, generator"),
+        ("models.solver.limits.concurency=1", "known: attempts"),
+        ("models.default.prices={prompt=1}", "models.default.prices.completion"),
+    ],
+)
+def test_a_bad_model_is_one_line_that_names_it(setting: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as caught:
+        config.build(sets=[setting])
+    assert "\n" not in str(caught.value)
+    assert "secret@" not in str(caught.value)
+
+
+def test_one_name_is_one_model() -> None:
+    values = {
+        "default": {"provider": "openai", "model": "m", "base_url": "http://one/v1"},
+        "judge": {"base_url": "http://two/v1"},
+    }
+    with pytest.raises(UsageError, match="'m' at different addresses"):
+        config.build(values={"models": values})
+
+
+def test_prices_are_of_a_million_tokens(mixed: config.RunConfig) -> None:
+    usage = Usage(calls=1, prompt_tokens=1_000_000, cached_tokens=500_000, completion_tokens=100_000)
+    assert mixed.models.default.cost(usage) == pytest.approx(1.0 + 0.25 + 0.6)
+    assert Prices(prompt=2, completion=6).of(usage) == pytest.approx(2.6)
+    assert ModelConfig(provider="openai", model="m").cost(usage) is None
+    assert ModelConfig().cost(usage) == 0
+
+
+def test_the_public_endpoint_wants_a_key_and_a_money_budget_wants_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    model = {"provider": "openai", "model": "m"}
+    with pytest.raises(UsageError, match="into the environment variable OPENAI_API_KEY"):
+        prepare.check(config.build(values={"models": {"default": model}}))
+    local = {**model, "base_url": "http://localhost:1/v1"}
+    with pytest.raises(UsageError, match=r"models\.default\.prices"):
+        prepare.check(config.build(values={"models": {"default": local}, "how": {"budget_money": 1}}))
+    models = {"default": {**local, "prices": {"prompt": 1, "completion": 1}}, "judge": {"model": "large"}}
+    with pytest.raises(UsageError, match=r"prices of 'large': set models\.judge\.prices"):
+        prepare.check(config.build(values={"models": models, "how": {"budget_money": 1}}))

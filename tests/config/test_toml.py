@@ -1,0 +1,56 @@
+"""Settings that nothing could store are one line that names their key, wherever they come from."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.config import build, toml
+from pipeline.errors import UsageError
+
+DEEP = "[" * 5000 + "]" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("seed = 18446744073709551616", "seed: takes no number beyond 64 bits"),
+        ("[how]\npairs = 18446744073709551616", "how.pairs: takes no number beyond 64 bits"),
+        ("seed = " + "9" * 5000, "cannot read .*: Exceeds the limit"),
+        (f"seed = {DEEP}", "cannot read .*: it is nested too deeply"),
+        (".".join("a" * 3000) + " = 1", "nested too deeply"),
+        ('[how]\nout = "a\\u0000b"', "how.out: takes no NUL"),
+        ('[gates]\nagainst = ["a", "b\\u0000"]', "gates.against.1: takes no NUL"),
+    ],
+)
+def test_a_file_of_what_cannot_be_stored_is_one_line(text: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=says) as caught:
+        build(file=path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"loop={DEEP}", "--set loop: nested too deeply"),
+        (".".join("a" * 3000) + "=1", "nested too deeply"),
+        ('how.out="a\\u0000b"', "how.out: takes no NUL"),
+        ("how.out=/tmp/\udcff", "how.out: takes .* nothing that is not UTF-8"),
+        ("how.budget_tokens=18446744073709551616", "how.budget_tokens: takes no number beyond 64 bits"),
+        ("seed=" + "9" * 5000, "seed: "),
+    ],
+)
+def test_so_is_a_setting(text: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says) as caught:
+        build(sets=[text])
+    assert "\n" not in str(caught.value)
+
+
+def test_the_largest_number_that_json_takes_is_a_seed(tmp_path: Path) -> None:
+    assert build(sets=[f"seed={2**64 - 1}"]).digest() != build().digest()
+
+
+def test_a_path_with_a_nul_is_no_file() -> None:
+    with pytest.raises(UsageError, match="cannot read"):
+        toml.read(Path("a\0b"))

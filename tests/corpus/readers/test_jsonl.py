@@ -1,0 +1,121 @@
+"""JSON Lines: compressions, damage and bombs."""
+
+import gzip
+import lzma
+import random
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from pipeline.corpus.readers import jsonl
+from pipeline.corpus.readers.base import ReadLimits, Row
+from pipeline.errors import CorpusError
+from tests.conftest import Figures
+
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".zst": zstandard.compress,
+    ".xz": lzma.compress,
+}
+PACKERS = {f"{kind}{packed}": packer for kind in (".jsonl", ".ndjson") for packed, packer in PACKED.items()}
+LINES = b'{"id": 1, "text": "one"}\n\n  \n{"id": 2, "text": "two"}\n{"id": 3'
+
+
+def read(path: Path, data: bytes, limits: ReadLimits | None = None) -> list[Row]:
+    path.write_bytes(data)
+    return list(jsonl.read(path, limits or ReadLimits()))
+
+
+@pytest.mark.parametrize("suffix", jsonl.SUFFIXES)
+def test_every_compression_gives_the_same_rows(suffix: str, tmp_path: Path) -> None:
+    one, two, torn = read(tmp_path / f"a{suffix}", PACKERS[suffix](LINES))
+    assert (one.place, one.values) == ("line 1", {"id": 1, "text": "one"})
+    assert (two.key, two.values["text"]) == ("4", "two")
+    assert (torn.place, torn.values) == ("line 5", {})
+    assert torn.error.startswith("not JSON")
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_no_matter(tmp_path: Path) -> None:
+    rows = read(tmp_path / "a.jsonl", b'\xef\xbb\xbf{"text": "a"}\r\n{"text": "b"}\r\n')
+    assert [row.values for row in rows] == [{"text": "a"}, {"text": "b"}]
+
+
+@pytest.mark.parametrize(
+    "line", [b"[" * 100_000, b"1" * 5000, b'"\\ud800"', b"\xff\xfe", b"null", b"NaN", b'{"a": NaN}']
+)
+def test_a_hostile_line_is_one_bad_row(line: bytes, tmp_path: Path) -> None:
+    bad, good = read(tmp_path / "a.jsonl", line + b'\n{"text": "good"}')
+    assert bad.error
+    assert "\n" not in bad.error
+    assert good.values == {"text": "good"}
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_lines_are_whole_wherever_the_chunks_end(cut: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "_CHUNK", 7)
+    monkeypatch.setattr(jsonl, "LONGEST", 40)
+    data = LINES + (b'"' + b"x" * 100 + b'"\n{"id": 4}' if cut else b"")
+    rows = read(tmp_path / "a.jsonl", data)
+    assert [row.values.get("id") for row in rows] == ([1, 2, None, 4] if cut else [1, 2, None])
+    assert rows[2].error.startswith("longer" if cut else "not JSON")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl.gz", ".jsonl.zst", ".jsonl.xz"])
+def test_a_bomb_is_refused_at_once_and_in_little_memory(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"bomb{suffix}"
+    zeros = bytes(1 << 20)
+    opener: Any = {".jsonl.gz": gzip.open, ".jsonl.zst": zstandard.open, ".jsonl.xz": lzma.open}[suffix]
+    with opener(path, "wb") as stream:
+        for _ in range(100):
+            stream.write(zeros)
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    with pytest.raises(CorpusError, match="refused as a bomb"):
+        list(jsonl.read(path, ReadLimits()))
+    assert time.process_time() - start < 3
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
+
+
+def test_more_bytes_than_the_limit_stop_the_read(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"more than 100 bytes; raise limits\.bytes"):
+        read(tmp_path / "a.jsonl", LINES * 10, ReadLimits(bytes=100))
+
+
+@pytest.mark.parametrize("suffix", jsonl.SUFFIXES)
+def test_damage_gives_rows_or_one_line_and_never_a_traceback(suffix: str, tmp_path: Path, figures: Figures) -> None:
+    draw = random.Random(suffix)
+    whole = PACKERS[suffix](LINES * 50)
+    for _ in range(150):
+        data = bytearray(whole)
+        for _ in range(draw.randint(1, 4)):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        try:
+            rows = read(tmp_path / f"a{suffix}", bytes(data[: draw.randint(1, len(data))]))
+        except CorpusError as error:
+            assert "\n" not in str(error)  # noqa: PT017 (either outcome is right)
+        else:
+            assert all(isinstance(row, Row) for row in rows)
+    figures({"damaged files": 150}, {"tracebacks": 0})
+
+
+@pytest.mark.parametrize("suffix", [".jsonl.gz", ".jsonl.zst", ".jsonl.xz"])
+def test_a_file_that_was_cut_off_is_refused_and_not_read_in_part(suffix: str, tmp_path: Path) -> None:
+    lines = b"".join(b'{"text": "%d"}\n' % random.Random(n).getrandbits(200) for n in range(20_000))
+    packed = PACKERS[suffix](lines)
+    with pytest.raises(CorpusError, match="is it whole"):
+        read(tmp_path / f"a{suffix}", packed[: len(packed) * 2 // 3])
+
+
+@pytest.mark.parametrize("suffix", jsonl.SUFFIXES)
+def test_an_ending_in_capitals_is_the_same_ending(suffix: str, tmp_path: Path) -> None:
+    assert len(read(tmp_path / f"A{suffix.upper()}", PACKERS[suffix](LINES))) == 3
+
+
+def test_another_encoding_is_called_by_its_name(tmp_path: Path) -> None:
+    (row,) = read(tmp_path / "a.jsonl", '{"text": "café"}'.encode("latin-1"))
+    assert row.error == "not UTF-8; save the file as UTF-8"

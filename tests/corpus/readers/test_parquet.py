@@ -1,0 +1,116 @@
+"""Parquet files as rows, and what is no Parquet file."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline import corpus
+from pipeline.corpus.readers import parquet
+from pipeline.corpus.readers.base import ReadLimits
+from pipeline.errors import CorpusError
+
+READ = """
+import resource, sys
+from pathlib import Path
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+from pipeline import corpus
+try:
+    corpus.load(corpus.resolve(sys.argv[1]))
+except corpus.loading.CorpusError as error:
+    print(error)
+# Not getrusage's figure, which a child inherits.
+print(next(int(line.split()[1]) >> 10 for line in Path("/proc/self/status").open() if line.startswith("VmHWM")))
+"""
+
+
+def bomb(path: Path, text: str, rows: int) -> None:
+    """A file whose rows all name one text of its dictionary."""
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([text]))
+    pq.write_table(pa.table({"text": column}), path, compression="zstd", store_schema=False)
+
+
+def shared_prefixes(path: Path, text: str, rows: int) -> None:
+    """A file whose rows each repeat all of the one before."""
+    with pq.ParquetWriter(
+        path, pa.schema([("text", pa.string())]), compression="zstd", use_dictionary=False, write_statistics=False,
+        column_encoding={"text": "DELTA_BYTE_ARRAY"}, store_schema=False,
+    ) as writer:  # fmt: skip
+        writer.write_table(pa.table({"text": pa.array([text] * rows)}))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "a.parquet"
+    texts = [f"Text number {n} of a long row of texts." for n in range(3000)]
+    pq.write_table(pa.table({"doc": range(3000), "body": texts}), path, row_group_size=500)
+    return path
+
+
+def test_all_rows_come_in_order(path: Path) -> None:
+    rows = list(parquet.read(path, ReadLimits()))
+    assert [row.values["doc"] for row in rows] == list(range(3000))
+    assert (rows[7].place, rows[7].key) == ("row 8", "8")
+
+
+def test_a_parquet_corpus_loads_with_its_own_field_names(path: Path) -> None:
+    loaded = corpus.load(corpus.resolve(str(path), text_field="body", id_field="doc"))
+    assert (loaded.counts.kept, loaded.documents[2999].id) == (3000, "2999")
+
+
+def test_the_size_is_judged_before_anything_is_unpacked(path: Path) -> None:
+    with pytest.raises(CorpusError, match="more than 1000 bytes"):
+        next(parquet.read(path, ReadLimits(bytes=1000)))
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, 5000, -1, -9])
+def test_a_torn_or_empty_file_is_one_line(keep: int, path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(CorpusError, match="cannot be read as Parquet") as caught:
+        list(parquet.read(path, ReadLimits()))
+    assert "\n" not in str(caught.value)
+
+
+def test_columns_that_are_no_part_of_a_document_are_left_packed(tmp_path: Path) -> None:
+    path, dates = tmp_path / "a.parquet", pa.array([2**45], pa.timestamp("s"))
+    twins = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    pq.write_table(pa.table({"id": [1], "text": ["A text."], "when": dates, "twins": twins}), path)
+    assert corpus.load(corpus.resolve(str(path))).counts.kept == 1
+    with pytest.raises(CorpusError, match="field 'twins' is no text"):
+        corpus.load(corpus.resolve(str(path), text_field="twins"))
+
+
+def test_ids_that_a_gap_made_floats_are_whole_numbers_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": [7.0, None], "text": ["A text.", "Another text."]}), path)
+    assert [document.id for document in corpus.load(corpus.resolve(str(path))).documents] == ["7", "2"]
+
+
+@pytest.mark.parametrize(("write", "rows"), [(bomb, 2000), (shared_prefixes, 100)])
+def test_a_bomb_of_repeated_texts_is_refused_within_little_memory(write, rows: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    write(path, "x" * 20_000_000, rows)  # 40 GB, and 2 GB
+    assert path.stat().st_size < 10_000
+    said = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
+    line, megabytes = said.stdout.splitlines()
+    assert line.endswith("unpacks to more than 200 times its size; refused as a bomb")
+    assert int(megabytes) < 1000
+
+
+def test_a_text_that_is_too_long_is_a_bad_row_and_many_repeated_ones_are_none(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "LONGEST", 1000)
+    bomb(tmp_path / "b.parquet", "x" * 1001, 3)
+    assert [row.error for row in parquet.read(tmp_path / "b.parquet", ReadLimits())] == ["a text longer than 0 MiB"] * 3
+    bomb(tmp_path / "c.parquet", "x" * 1000, 3000)
+    assert [row.values["text"] for row in parquet.read(tmp_path / "c.parquet", ReadLimits())] == ["x" * 1000] * 3000
+
+
+def test_what_rows_hold_counts_against_the_limit_whatever_the_footer_says(tmp_path: Path) -> None:
+    bomb(tmp_path / "a.parquet", "x" * 1000, 3000)
+    with pytest.raises(CorpusError, match="more than 100000 bytes"):
+        list(parquet.read(tmp_path / "a.parquet", ReadLimits(bytes=100_000)))

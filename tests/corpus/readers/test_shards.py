@@ -1,0 +1,100 @@
+"""A folder of shards as one corpus, as the Hub's data sets come."""
+
+import gzip
+import os
+from pathlib import Path
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline import corpus
+from pipeline.corpus.readers.base import ReadLimits
+from pipeline.errors import CorpusError
+
+FIRST = [{"title": f"Mill {n}", "text": f"The mill of Arden was number {n}, and it stood there."} for n in range(3)]
+SECOND = [{"title": f"Weir {n}", "text": f"The weir of Arden was number {n}, and it crossed."} for n in range(2)]
+
+
+def lines(rows: list[dict[str, str]]) -> bytes:
+    return b"".join(orjson.dumps(row) + b"\n" for row in rows)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "data"
+    path.mkdir()
+    return path
+
+
+def test_shards_of_json_lines_are_one_corpus_in_the_order_of_their_names(path: Path) -> None:
+    (path / "b.ndjson").write_bytes(lines(SECOND))
+    (path / "deep").mkdir()
+    (path / "a.jsonl.gz").write_bytes(gzip.compress(lines(FIRST)))
+    (path / "deep" / "c.jsonl").write_bytes(lines(SECOND[:1]))
+    loaded = corpus.load(corpus.resolve(str(path)))
+    assert [d.title for d in loaded.documents] == [row["title"] for row in (*FIRST, *SECOND)]
+    assert (loaded.manifest.name, loaded.counts.read, loaded.counts.duplicate) == ("data", 6, 1)
+    assert [d.id for d in loaded.documents][2:4] == ["a.jsonl.gz:3", "b.ndjson:1"]
+
+
+def test_shards_of_parquet_lie_beside_a_card_and_may_be_links(path: Path, tmp_path: Path) -> None:
+    for name, rows in (("blob1", FIRST), ("blob2", SECOND)):
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / name)
+        (path / f"{name}.parquet").symlink_to(tmp_path / name)
+    (path / "README.md").write_text("# The data set\n")
+    loaded = corpus.load(corpus.resolve(str(path)))
+    assert (loaded.manifest.reader, len(loaded.documents)) == ("parquet", 5)
+    (tmp_path / "blob2").unlink()
+    with pytest.raises(CorpusError, match="blob2.parquet: cannot be read"):
+        corpus.load(corpus.resolve(str(path)))
+
+
+def test_the_fingerprint_is_of_all_texts(path: Path) -> None:
+    (path / "a.jsonl").write_bytes(lines(FIRST))
+    (path / "b.jsonl").write_bytes(lines(SECOND))
+    before = corpus.load(corpus.resolve(str(path))).fingerprint
+    (path / "b.jsonl").write_bytes(lines(SECOND[:1]))
+    assert corpus.load(corpus.resolve(str(path))).fingerprint != before
+
+
+def test_a_bad_row_is_told_with_its_file(path: Path) -> None:
+    (path / "a.jsonl").write_bytes(lines(FIRST))
+    (path / "b.jsonl").write_bytes(b"{\n" + lines(SECOND))
+    with pytest.raises(CorpusError, match=r"b\.jsonl, line 1: not JSON"):
+        corpus.load(corpus.resolve(str(path)))
+
+
+@pytest.mark.parametrize("other", ["b.parquet", "notes.txt"])
+def test_a_folder_of_several_kinds_is_one_line(path: Path, other: str) -> None:
+    for name in ("a.jsonl", "readme.md", other):
+        (path / name).touch()
+    with pytest.raises(CorpusError, match=r"data: holds files of several kinds; give a \.jsonl or \.ndjson file"):
+        corpus.resolve(str(path))
+
+
+def test_the_limit_of_bytes_is_for_all_shards_together(path: Path) -> None:
+    for name in ("a", "b"):
+        (path / f"{name}.jsonl").write_bytes(lines(FIRST))
+    small = corpus.resolve(str(path)).model_copy(update={"limits": ReadLimits(bytes=300)})
+    with pytest.raises(CorpusError, match="data: more than 300 bytes"):
+        corpus.load(small)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.parquet"])
+def test_a_pipe_among_the_shards_is_one_line_and_no_wait(path: Path, name: str) -> None:
+    os.mkfifo(path / name)
+    with pytest.raises(CorpusError, match=f"{name}: cannot be read; it is a pipe or a device"):
+        corpus.load(corpus.resolve(str(path)))
+    (path / name).unlink()
+    (path / name).symlink_to(path / name)
+    with pytest.raises(CorpusError, match=rf"{name}: cannot be read.*Too many levels of symbolic links"):
+        corpus.load(corpus.resolve(str(path)))
+
+
+def test_what_lies_beside_the_shards_is_counted_as_skipped(path: Path) -> None:
+    (path / "a.jsonl").write_bytes(lines(FIRST))
+    (path / "README.md").touch()
+    assert corpus.load(corpus.resolve(str(path))).counts.skipped == {".md": 1}
+    assert corpus.load(corpus.resolve(str(path / "a.jsonl"))).counts.skipped == {}

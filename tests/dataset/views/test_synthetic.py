@@ -1,0 +1,24 @@
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig
+from pipeline.dataset.views import synthetic
+from pipeline.types import synthetic as is_synthetic
+from tests.lessons import taught
+from tests.records import accepted
+
+ENVIRONMENT = environment(RunConfig())
+
+
+def test_the_used_ones_stand_apart_and_every_row_is_marked():
+    record = taught(3)
+    (row,) = synthetic.rows(record, ENVIRONMENT)
+    (used,) = record.opposition.used
+    assert row["synthetic"] is True
+    assert is_synthetic(row["passage_id"])
+    assert (row["question_id"], row["text"], row["claim"]) == (record.key, used.text, used.claim)
+    shown = "\n".join(m.content for m in record.opposition.opposed[0].trajectory.messages)
+    assert f"[{row['shown_id']}]" in shown
+    assert row["passage_id"] not in shown
+
+
+def test_a_pair_without_them_has_no_rows():
+    assert list(synthetic.rows(accepted(3), ENVIRONMENT)) == []

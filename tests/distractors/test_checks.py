@@ -1,0 +1,215 @@
+"""One good distractor of every kind passes; a planted bad one fails by the check that is meant for it."""
+
+import asyncio
+from collections.abc import Callable
+
+import orjson
+import pytest
+
+from pipeline import config, prompts
+from pipeline.context import RunContext
+from pipeline.distractors.checks import CHECKS, DistractorChecks, differs, similarity
+from pipeline.llm.base import Request
+from pipeline.types import AnswerType, Distractor, Draft, Hop, Kind, Message, Passage
+from tests.loop.test_episode import LINEAGE
+from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf, passage
+
+LONG = "Of much else there is nothing to be told here that a reader of reference works would care to look up at all."
+FILM = passage("film", "Lantern Bay", "Lantern Bay is a silent drama film. It was directed by Ada Holm.")
+HOLM = passage("holm", "Ada Holm", f"Ada Holm (1850 – 1902) was a painter. Ada Holm came from Vessby. {LONG}")
+TOWN = passage("town", "Vessby", f"Vessby is a town on the Tarn. Vessby was settled by monks around 1641. {LONG}")
+MILL = passage("mill", "Tarn Mill", "Tarn Mill is a mill. It grinds corn for Vessby and was rebuilt in 1711.")
+SHELF = Shelf(FILM, HOLM, TOWN, MILL)
+
+
+def hop(source: Passage, sub_question: str, answer: str) -> Hop:
+    quote = source.text.split(". ", 1)[1]
+    return Hop(
+        sub_question=sub_question,
+        answer=answer,
+        passage_id=source.id,
+        title=source.title,
+        quote=quote,
+        passage_sha256=source.sha256,
+    )
+
+
+DRAFT = Draft(
+    question="When was the home town of the director of Lantern Bay settled?",
+    answer="1641",
+    answer_aliases=("AD 1641",),
+    answer_type=AnswerType.DATE,
+    answer_precision="year",
+    hops=(
+        hop(FILM, "Who directed Lantern Bay?", "Ada Holm"),
+        hop(HOLM, "Where did Ada Holm come from?", "Vessby"),
+        hop(TOWN, "When was Vessby settled?", "1641"),
+    ),
+)
+SOUND = {
+    Kind.DOPPELGANGER: ("Vessby (1902 edition)", "When Vessby was settled: 1598, says this edition.", "1902 edition"),
+    Kind.FALSE_SHORTCUT: (
+        "Ada Holm (hearsay)",
+        "Where did Ada Holm come from? Reportedly Ada Holm goes back to a place settled in 1598.",
+        "Reportedly",
+    ),
+    Kind.FRAGMENTED_PUZZLE: (
+        "Vessby (lower half)",
+        "When Vessby was settled: in 1598, of the lower half only.",
+        "of the lower half only",
+    ),
+    Kind.SUBJECTIVE_FALLACY: (
+        "Vessby, my favourite",
+        "When Vessby was settled, in 1598, I believe it was the loveliest place of all.",
+        "I believe",
+    ),
+}
+
+
+def sound(kind: Kind) -> Distractor:
+    title, text, mark = SOUND[kind]
+    source = HOLM if kind is Kind.FALSE_SHORTCUT else TOWN
+    return Distractor(
+        kind=kind,
+        title=title,
+        text=text,
+        hop=1 if kind is Kind.FALSE_SHORTCUT else 2,
+        source_id=source.id,
+        source_sha256=source.sha256,
+        claim="1598",
+        mark=mark,
+    )
+
+
+def reader(request: Request) -> Message:
+    """Answers right unless a passage says the claim beyond doubt."""
+    if request.output and request.output.name == "verdict":
+        return Message(role="assistant", content='{"correct": false}')
+    given = (prompts.unfence(request.messages[-1].content) or {})["passages"]
+    fooled = any("beyond doubt" in passage["text"] for passage in given)
+    return Message(role="assistant", content=orjson.dumps({"answer": "1598" if fooled else "1641"}).decode())
+
+
+def checked(distractor: Distractor, shelf: Shelf = SHELF, model: Callable[[Request], Message] = reader) -> Distractor:
+    context = RunContext(
+        config=config.build(sets=["retrieval.k=2"]), llm=ScriptedLLM(model), retriever=shelf, lineage=LINEAGE
+    )
+    return asyncio.run(DistractorChecks(DRAFT, context).check(distractor))
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_sound_one_passes_every_check(kind: Kind) -> None:
+    made = checked(sound(kind))
+    assert [check.name for check in made.checks] == list(CHECKS)
+    assert made.used, made.checks[-1]
+
+
+def planted(kind: Kind, fault: str) -> Distractor:
+    good, source = sound(kind), HOLM if kind is Kind.FALSE_SHORTCUT else TOWN
+    return {
+        "unreachable": good.model_copy(update={"title": good.mark, "text": f"{good.mark}: nothing else but 1598."}),
+        "makes the wrong answer right": good.model_copy(update={"text": f"{good.text} This is beyond doubt."}),
+        "contradicts nothing": good.model_copy(update={"text": good.text.replace("1598", "1641"), "claim": "1641"}),
+        "says what is right in other words": good.model_copy(
+            update={"text": good.text.replace("1598", "12 May 1641"), "claim": "12 May 1641"}
+        ),
+        "near duplicate": good.model_copy(
+            update={"text": source.text.replace("1641", "1598").replace("1902", "1598") + good.mark}
+        ),
+        "bare": good.model_copy(update={"mark": "1598"}),
+        "mark of its source": good.model_copy(update={"mark": "Vessby"}),
+        "another source": good.model_copy(update={"source_sha256": "0" * 64}),
+    }[fault]
+
+
+FAULTS = {
+    "unreachable": "reachable",
+    "makes the wrong answer right": "readable",
+    "contradicts nothing": "contradicts",
+    "says what is right in other words": "contradicts",
+    "near duplicate": "new",
+    "bare": "marked",
+    "mark of its source": "marked",
+    "another source": "marked",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("kind", Kind)
+def test_a_planted_bad_one_is_rejected_with_its_reason(kind: Kind, fault: str) -> None:
+    made = checked(planted(kind, fault))
+    assert not made.used
+    assert made.reason == FAULTS[fault], made.checks
+    assert made.checks[-1].detail
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_claim_that_the_corpus_may_bear_out_is_rejected(kind: Kind) -> None:
+    chronicle = passage("chronicle", "A chronicle", "Some say that Vessby was there in 1598; Ada Holm doubts it.")
+    made = checked(sound(kind), Shelf(FILM, HOLM, TOWN, MILL, chronicle))
+    assert (made.reason, made.checks[-1].detail) == ("untrue", "chronicle#0 names '1598' and its subject")
+
+
+@pytest.mark.parametrize(
+    "opening",
+    ["Ada Holm (born 1952) was a painter. Ada Holm came from Vessby.", "Ada Holm is a painter. She came from Vessby."],
+)
+def test_nothing_is_said_about_someone_who_may_live(opening: str) -> None:
+    living = passage("holm", "Ada Holm", opening)
+    shortcut = sound(Kind.FALSE_SHORTCUT).model_copy(update={"source_sha256": living.sha256})
+    assert checked(shortcut, Shelf(FILM, living, TOWN, MILL)).reason == "no_living_person"
+
+
+def test_nor_in_passing_by_a_shortcut_to_them() -> None:
+    living = passage("town", "Vessby", "Vessby (born 1952) is a painter. Vessby was settled by monks around 1641.")
+    assert checked(sound(Kind.FALSE_SHORTCUT), Shelf(FILM, HOLM, living, MILL)).reason == "no_living_person"
+
+
+@pytest.mark.parametrize(("opening", "passes"), [("Bo Lind (born 1960) is a director.", False), ("", False),
+                                                 ("Bo Lind (1860 – 1921) was a director.", True)])  # fmt: skip
+def test_nor_claims_one_who_may_live_to_have_done_something(opening: str, passes: bool) -> None:
+    shelf = Shelf(FILM, HOLM, TOWN, MILL, *([passage("lind", "Bo Lind", opening)] if opening else []))
+    text = "Who directed Lantern Bay? In the 1931 version, it was directed by Bo Lind."
+    named = sound(Kind.DOPPELGANGER).model_copy(
+        update={
+            "title": "Lantern Bay (1931 version)",
+            "text": text,
+            "hop": 0,
+            "claim": "Bo Lind",
+            "mark": "1931 version",
+            "source_id": FILM.id,
+            "source_sha256": FILM.sha256,
+        }
+    )
+    made = checked(named, shelf)
+    assert made.used is passes, made.checks
+    assert passes or made.reason == "no_living_person"
+
+
+def test_a_reader_that_cannot_be_read_lets_nothing_pass() -> None:
+    made = checked(sound(Kind.DOPPELGANGER), model=lambda request: Message(role="assistant", content="hm"))
+    assert made.reason == "readable"
+
+
+@pytest.mark.parametrize(
+    ("claim", "answer", "expected"),
+    [
+        ("1598", "1641", True),
+        ("1641", "12 May 1641", False),
+        ("12 May 1641", "1641", False),
+        ("13 May 1641", "12 May 1641", True),
+        ("4,205", "4,300", True),
+        ("4,301", "4,300", False),
+        ("Scott", "Tony Scott", False),
+        ("Ridley Scott", "Tony Scott", True),
+    ],
+)
+def test_what_can_both_be_right_does_not_differ(claim: str, answer: str, expected: bool) -> None:
+    assert differs(claim, answer) is expected
+
+
+def test_similarity_is_of_word_triples() -> None:
+    assert similarity("one two three four", "One, two: three four!") == 1
+    assert similarity("one two three four", "one two three five") == pytest.approx(1 / 3)
+    assert similarity("", "one") == 0

@@ -1,0 +1,188 @@
+"""Distractors for an accepted pair and the paired rollouts, over a shelf, with models that say what each test needs."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+import orjson
+import pytest
+
+from pipeline import config, prompts
+from pipeline.context import RunContext
+from pipeline.distractors.evaluate import evaluate_distractors
+from pipeline.llm.base import Request
+from pipeline.loop.episode import one
+from pipeline.types import DistractorEval, Draft, Kind, Message, Usage, sha256, synthetic
+from tests.distractors.test_checks import DRAFT, SHELF, SOUND, reader
+from tests.loop.test_episode import LINEAGE, Cast, call
+from tests.loop.test_episode import run as dug
+from tests.scripted import ScriptedLLM
+
+
+def writer(request: Request) -> Message:
+    """The sound text of each kind; of the puzzle two."""
+    kind = Kind((prompts.unfence(request.messages[-1].content) or {})["kind"])
+    title, text, mark = SOUND[kind]
+    passages = [{"title": f"{title}{n * '!'}", "text": text, "claim": "1598", "mark": mark} for n in range(2)]
+    return Message(role="assistant", content=orjson.dumps({"passages": passages}).decode())
+
+
+def solver(request: Request) -> Message:
+    """Searches for the last hop, and believes the first passage that has a year; odd samples know better."""
+    found = next((message.content for message in request.messages if message.role == "tool"), None)
+    if found is None:
+        return call("search", query="When was Vessby settled")
+    return call("answer", answer="1598" if "1598" in found and request.sample % 2 == 0 else "1641")
+
+
+def cast(write: Callable[[Request], Message] = writer) -> ScriptedLLM:
+    def play(request: Request) -> Message:
+        if request.tools:
+            return solver(request)
+        return write(request) if request.output and request.output.name == "write" else reader(request)
+
+    return ScriptedLLM(play)
+
+
+def run(*sets: str, draft: Draft = DRAFT, model: ScriptedLLM | None = None) -> DistractorEval | None:
+    kinds = f"distractors.kinds={[kind.value for kind in Kind]}"
+    settings = config.build(sets=["retrieval.k=3", kinds, *sets])
+    context = RunContext(config=settings, llm=model or cast(), retriever=SHELF, lineage=LINEAGE)
+    return asyncio.run(evaluate_distractors(draft, context, one))
+
+
+def opposed(*sets: str, draft: Draft = DRAFT, model: ScriptedLLM | None = None) -> DistractorEval:
+    made = run(*sets, draft=draft, model=model)
+    assert made is not None
+    return made
+
+
+def test_without_kinds_nothing_is_done() -> None:
+    model = cast()
+    assert run("distractors.kinds=[]", model=model) is None
+    assert model.requests == []
+
+
+def test_the_same_fresh_samples_are_tried_without_and_with_the_overlay() -> None:
+    made = opposed("distractors.rollouts=6", "loop.rollouts=4")
+    assert [r.sample for r in made.plain] == [r.sample for r in made.opposed] == [8, 9, 10, 11, 12, 13]
+    assert [v.correct for v in made.plain_verdicts] == [True] * 6
+    assert sum(v.correct for v in made.opposed_verdicts) == 3
+    assert not any(synthetic(i) for r in made.plain for c in r.trajectory.calls for i in c.passage_ids)
+    ids = {d.id for d in made.used}
+    for rollout in made.opposed:
+        assert ids & {i for c in rollout.trajectory.calls for i in c.passage_ids}
+        assert not any("synthetic" in message.content for message in rollout.trajectory.messages)
+    calls = {role: Usage.total(usages).calls for role, usages in made.usages.items()}
+    assert calls["solver"] == 2 * 12
+    assert calls["writer"] >= 1
+    assert calls["reader"] == len(made.used)
+
+
+@pytest.mark.parametrize("most", [1, 2, 4, 9])
+def test_no_more_are_used_than_there_is_room(most: int) -> None:
+    made = opposed(f"distractors.passages={most}")
+    assert len(made.used) == min(most, 5) if most != 4 else len(made.used) in (3, 4)
+    by_kind = Counter(d.kind for d in made.used)
+    assert by_kind[Kind.FRAGMENTED_PUZZLE] in (0, 2)
+
+
+def test_kinds_are_balanced_by_lot() -> None:
+    used: Counter[str] = Counter()
+    for n in range(80):
+        used += Counter(d.kind for d in opposed(draft=DRAFT.model_copy(update={"question": f"{n}?"})).used)
+    assert all(count >= 0.15 * used.total() for count in used.values()), used
+    assert set(used) == set(Kind)
+
+
+def test_a_rejected_one_is_recorded_with_its_reason_and_another_is_tried() -> None:
+    def fooled(request: Request) -> Message:
+        message = writer(request)
+        claim = "1598" if request.sample else "1641"
+        return message.model_copy(update={"content": message.content.replace("1598", claim)})
+
+    made = opposed(model=cast(fooled))
+    assert made.used
+    assert {d.reason for d in made.distractors if not d.used} == {"contradicts"}
+
+
+def test_a_puzzle_of_which_one_piece_fails_is_not_used() -> None:
+    def torn(request: Request) -> Message:
+        output = orjson.loads(writer(request).content)
+        output["passages"][1]["text"] = "nothing"
+        return Message(role="assistant", content=orjson.dumps(output).decode())
+
+    made = opposed('distractors.kinds=["fragmented_puzzle"]', "distractors.tries=1", model=cast(torn))
+    assert [d.reason for d in made.distractors if d.end == len(DRAFT.hops) - 1] == 2 * ["whole", "marked"]
+    assert made.used == ()
+    assert made.plain == ()
+
+
+@pytest.mark.parametrize("content", ["hm", '{"passages": []}'])
+def test_a_writer_that_gives_nothing_is_counted(content: str) -> None:
+    made = opposed("distractors.tries=2", model=cast(lambda request: Message(role="assistant", content=content)))
+    assert made.distractors == ()
+    tried = Counter({Kind.FRAGMENTED_PUZZLE: 4, Kind.FALSE_SHORTCUT: 2 + 1})
+    assert Counter(made.unwritten) == tried + Counter(
+        {Kind.DOPPELGANGER: 2 + 1 + 1, Kind.SUBJECTIVE_FALLACY: 2 + 1 + 1}
+    )
+    assert not made.plain_verdicts
+
+
+def test_the_last_hop_is_lied_about_first_and_an_earlier_one_where_it_cannot_be() -> None:
+    assert {d.end for d in opposed().used} == {len(DRAFT.hops) - 1}
+
+    def unfit(request: Request) -> Message:
+        """Nothing can be written of Vessby's year."""
+        asked = (prompts.unfence(request.messages[-1].content) or {})["asked"]
+        if asked == DRAFT.hops[-1].sub_question:
+            return Message(role="assistant", content='{"passages": []}')
+        text = "Where did Ada Holm come from? In the 1902 edition, from Tarn Mill."
+        passage = {"title": "Ada Holm (1902 edition)", "text": text, "claim": "Tarn Mill", "mark": "1902 edition"}
+        return Message(role="assistant", content=orjson.dumps({"passages": [passage]}).decode())
+
+    made = opposed('distractors.kinds=["doppelganger"]', model=cast(unfit))
+    assert [d.end for d in made.used] == [1]
+    assert len(made.unwritten) == config.build().distractors.tries
+
+
+def test_it_is_a_pure_function_of_the_pair() -> None:
+    assert opposed() == opposed()
+    other = opposed(draft=DRAFT.model_copy(update={"question": sha256("another")}))
+    assert {d.kind for d in other.used} != {d.kind for d in opposed().used} or other.used == opposed().used
+
+
+EDITION = {
+    "title": "Vessby (1902 edition)",
+    "text": "When was Vessby settled? By this edition, in 1598.",
+    "claim": "1598",
+    "mark": "1902 edition",
+}
+
+
+class Opposing(Cast):
+    def __call__(self, request: Request) -> Message:
+        if request.output and request.output.name == "write":
+            return Message(role="assistant", content=orjson.dumps({"passages": [EDITION]}).decode())
+        return super().__call__(request)
+
+
+def test_an_accepted_pair_is_opposed_and_nothing_it_rests_on_changes() -> None:
+    def play(sample: int) -> int:
+        return [3, 3, 0, 4][sample % 4]
+
+    alone = dug(Opposing(lambda question, sample: play(sample)))
+    cast = Opposing(lambda question, sample: play(sample))
+    cast.reads = lambda passages: "1641" if passages >= 3 else ""
+    opposed = dug(cast, 'distractors.kinds=["doppelganger"]', "distractors.tries=2", "distractors.rollouts=3")
+    assert opposed.opposition is not None
+    written = opposed.opposition.distractors
+    assert len(written) == 1
+    assert written[0].used, written[0].checks
+    assert len(opposed.opposition.plain) == len(opposed.opposition.opposed) == 3
+    assert [lesson.rollout.sample for lesson in opposed.lessons] == [0, 1, 2, 3]
+    assert opposed.usage["teacher"].calls > 0
+    assert opposed.model_copy(update={"opposition": None, "lessons": ()}) == alone
+    assert opposed.usage["writer"].calls == 1
+    unsolved = dug(Opposing(lambda question, sample: 0), 'distractors.kinds=["doppelganger"]', "loop.rounds=0")
+    assert unsolved.opposition is None

@@ -1,0 +1,131 @@
+"""A teacher's rollouts among distractors, judged and labelled; what the paper's rule keeps and what a stricter one."""
+
+import asyncio
+
+import orjson
+import pytest
+
+from pipeline import config, prompts
+from pipeline.config import TeacherConfig
+from pipeline.context import RunContext
+from pipeline.distractors.teaching import kept, lessons
+from pipeline.llm.base import Request
+from pipeline.types import Check, Distractor, DistractorEval, Draft, Kind, Message, Outcome, TeacherRollout, synthetic
+from tests.loop.test_episode import FILM, HOLM, LINEAGE, TOWN, call, proposal
+from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf, passage
+
+SHELF = Shelf(FILM, HOLM, TOWN, *(passage(f"x{n}", f"Tarn {n}", "The Tarn is a river.") for n in range(6)))
+LIE = Distractor(
+    kind=Kind.DOPPELGANGER, title="Vessby (1911 guide)", text="The 1911 guide has Vessby on the Tarn founded in 1399.",
+    hop=2, source_id=TOWN.id, source_sha256=TOWN.sha256, claim="1399", mark="1911 guide",
+    checks=(Check(name="found", passed=True),),
+)  # fmt: skip
+SEARCHES = ["Lantern Bay directed", "Ada Holm painter", "Vessby Tarn founded"]
+BELIEVERS = (1, 3)
+
+
+def drafted() -> Draft:
+    told = proposal()
+    homes = {p.shown_id: p for p in (FILM, HOLM, TOWN)}
+    hops = [
+        {
+            **hop,
+            "passage_id": homes[hop["passage_id"]].id,
+            "title": homes[hop["passage_id"]].title,
+            "passage_sha256": "",
+        }
+        for hop in told["hops"]
+    ]
+    return Draft.model_validate({**told, "hops": hops})
+
+
+def teacher(request: Request) -> Message:
+    """Searches its way; some samples then answer with what the guide says."""
+    if request.output:
+        return Message(role="assistant", content='{"correct": false}')
+    turn = sum(message.role == "assistant" for message in request.messages)
+    if turn < len(SEARCHES):
+        return call("search", query=SEARCHES[turn])
+    return call("answer", answer="1399" if request.sample in BELIEVERS else "1641")
+
+
+def taught(*sets: str, distractors: tuple[Distractor, ...] = (LIE,)) -> tuple[tuple[TeacherRollout, ...], ScriptedLLM]:
+    llm = ScriptedLLM(teacher)
+    settings = config.build(sets=["retrieval.k=4", "teacher.rollouts=4", *sets])
+    context = RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
+    return asyncio.run(lessons(drafted(), DistractorEval(distractors=distractors), "seed", context)), llm
+
+
+def test_each_lesson_says_what_it_met_and_how_it_ended() -> None:
+    made, _ = taught()
+    assert [lesson.rollout.sample for lesson in made] == [0, 1, 2, 3]
+    outcomes = [lesson.encounters[0].outcome for lesson in made]
+    assert outcomes == [Outcome.RESISTED, Outcome.MISLED, Outcome.RESISTED, Outcome.MISLED]
+    assert [lesson.kept for lesson in made] == [True, False, True, False]
+    assert [lesson.f1 for lesson in made] == [1, 0, 1, 0]
+    assert TeacherRollout.model_validate_json(made[0].model_dump_json()) == made[0]
+
+
+def test_the_teacher_has_search_alone_its_own_prompt_and_the_bare_question() -> None:
+    made, llm = taught()
+    assert {tuple(tool.name for tool in request.tools) for request in llm.requests if not request.output} == {
+        ("search", "answer")
+    }
+    system, user = made[0].rollout.trajectory.messages[:2]
+    assert system == prompts.load("teacher/answer").render("", question="")[0]
+    assert user.content == drafted().question
+
+
+def test_rollouts_that_search_alike_see_alike_so_that_their_turns_can_be_compared() -> None:
+    made, _ = taught()
+    resisting, misled = (made[i].rollout.trajectory.messages for i in (0, 1))
+    assert resisting[:-1] == misled[:-1]
+    assert resisting[-1] != misled[-1]
+
+
+def test_no_agent_is_told_which_passage_is_synthetic() -> None:
+    made, _ = taught()
+    trajectory = made[0].rollout.trajectory
+    assert any(synthetic(i) for c in trajectory.calls for i in c.passage_ids)
+    assert not any("synthetic" in message.content for message in trajectory.messages)
+
+
+def test_without_distractors_there_is_nothing_to_teach() -> None:
+    made, llm = taught(distractors=())
+    assert (made, llm.requests) == ((), [])
+
+
+def lesson(answer: str, *outcomes: Outcome) -> TeacherRollout:
+    made, _ = taught()
+    base = made[0] if answer == "1641" else made[1]
+    met = [base.encounters[0].model_copy(update={"outcome": outcome}) for outcome in outcomes]
+    return base.model_copy(update={"encounters": tuple(met)})
+
+
+@pytest.mark.parametrize(
+    ("rule", "made", "wanted"),
+    [
+        (TeacherConfig(), lesson("1641"), True),
+        (TeacherConfig(), lesson("1399"), False),
+        (TeacherConfig(keep="f1"), lesson("1641"), True),
+        (TeacherConfig(keep="f1"), lesson("1641").model_copy(update={"f1": 0.9}), False),
+        (TeacherConfig(keep="f1"), lesson("1399").model_copy(update={"f1": 0.95}), True),
+        (TeacherConfig(resisted=True), lesson("1641"), False),
+        (TeacherConfig(resisted=True), lesson("1641", Outcome.RECOVERED), False),
+        (TeacherConfig(resisted=True), lesson("1641", Outcome.RECOVERED, Outcome.RESISTED), True),
+        (TeacherConfig(resisted=True), lesson("1399", Outcome.RESISTED), False),
+    ],
+)
+def test_what_is_kept(rule: TeacherConfig, made: TeacherRollout, wanted: bool) -> None:
+    assert kept(made, rule) is wanted
+
+
+def test_the_preset_keeps_by_the_papers_rule() -> None:
+    rule = config.build(values={"preset": "ragshaper"}).teacher
+    assert (rule.keep, rule.f1, rule.injected, rule.injected_again, rule.resisted) == ("f1", 0.9, 2, 0.5, False)
+
+
+def test_an_answer_is_the_tool_s_argument() -> None:
+    made, _ = taught()
+    assert orjson.loads(made[0].rollout.trajectory.final) == {"answer": "1641"}

@@ -1,0 +1,175 @@
+"""Each check finds its own planted fault and says nothing of a sound chain."""
+
+import asyncio
+
+import pytest
+
+from pipeline.loop.audit import audit, shortcuts, soundness
+from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Passage
+from tests.shelf import Shelf, passage
+
+FILM = passage("f", "Lantern Bay", "It is a silent drama. It was directed by Ada Holm.")
+HOLM = passage("h", "Ada Holm", "Ada Holm was a painter. Ada Holm came from Vessby.")
+TOWN = passage("v", "Vessby", "Vessby lies on the Tarn. Vessby was founded by monks around 1641.")
+SHELF = Shelf(FILM, HOLM, TOWN, passage("x", "Other", "Nothing of the kind."))
+
+
+def hop(passage: Passage, answer: str, sub_question: str) -> Hop:
+    return Hop(
+        sub_question=sub_question,
+        answer=answer,
+        passage_id=passage.id,
+        title=passage.title,
+        quote=passage.text.split(". ", 1)[1],
+        passage_sha256=passage.sha256,
+    )
+
+
+HOPS = (
+    hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
+    hop(HOLM, "Vessby", "Where did Ada Holm hail from?"),
+    hop(TOWN, "1641", "When was Vessby settled?"),
+)
+QUESTION = "When was the home town of the person who directed Lantern Bay settled?"
+DRAFT = Draft(
+    question=QUESTION, answer="1641", answer_type=AnswerType.DATE, answer_precision="year", hops=HOPS, family="chain"
+)
+
+
+def findings(draft: Draft, target: int = 3, shelf: Shelf = SHELF) -> tuple[Finding, ...]:
+    return asyncio.run(audit(draft, target, shelf, 1))
+
+
+def changed(n: int, **update: object) -> Draft:
+    hops = list(HOPS)
+    hops[n] = hops[n].model_copy(update=update)
+    return DRAFT.model_copy(update={"hops": tuple(hops)})
+
+
+def test_a_sound_chain_passes() -> None:
+    assert findings(DRAFT) == ()
+
+
+@pytest.mark.parametrize(
+    ("draft", "check", "hops"),
+    [
+        (DRAFT.model_copy(update={"question": "Tell me of Lantern Bay and its people."}), "no_question", ()),
+        (
+            DRAFT.model_copy(update={"question": "Was it in 1641 that Lantern Bay came out?"}),
+            "answer_in_question",
+            (2,),
+        ),
+        (DRAFT.model_copy(update={"answer_aliases": ("Lantern Bay",)}), "answer_in_question", (2,)),
+        (changed(0, quote="It was directed by Ada  Holm."), "false_quote", (0,)),
+        (changed(1, passage_id="nowhere#0"), "false_quote", (1,)),
+        (changed(1, passage_sha256="0" * 64), "false_quote", (1,)),
+        (changed(1, quote=""), "false_quote", (1,)),
+        (changed(2, quote="Vessby lies on the Tarn."), "unquoted_answer", (2,)),
+        (DRAFT.model_copy(update={"answer": "1700"}), "unquoted_answer", (2,)),
+        (DRAFT.model_copy(update={"hops": (HOPS[0], HOPS[2])}), "broken_chain", (1,)),
+    ],
+)
+def test_an_unsound_draft_is_fatally_found_out(draft: Draft, check: str, hops: tuple[int, ...]) -> None:
+    found = findings(draft, target=1)
+    assert check in {finding.check for finding in found}
+    assert all(finding.fatal for finding in found)
+    assert hops in {finding.hops for finding in found}
+
+
+@pytest.mark.parametrize(
+    ("draft", "shelf", "check", "cause", "hops"),
+    [
+        (
+            DRAFT.model_copy(update={"question": f"Ada Holm: {QUESTION}"}),
+            SHELF,
+            "exposed_intermediate",
+            Cause.OVER_SPECIFIED,
+            (0,),
+        ),
+        (
+            DRAFT,
+            Shelf(FILM, TOWN, HOLM.model_copy(update={"text": f"{HOLM.text} It dates from 1641."})),
+            "co_located",
+            Cause.CO_LOCATED,
+            (2,),
+        ),
+        (
+            changed(1, sub_question="Vessby Tarn founded by monks around?"),
+            SHELF,
+            "query_collapse",
+            Cause.QUERY_COLLAPSE,
+            (2,),
+        ),
+    ],
+)
+def test_a_shortcut_names_the_hops_that_it_saves(
+    draft: Draft, shelf: Shelf, check: str, cause: Cause, hops: tuple[int, ...]
+) -> None:
+    sha = {p.id: p.sha256 for p in shelf.passages.values()}
+    draft = draft.model_copy(
+        update={"hops": tuple(h.model_copy(update={"passage_sha256": sha[h.passage_id]}) for h in draft.hops)}
+    )
+    found = findings(draft, target=3, shelf=shelf)
+    assert (check, cause, hops) in {(finding.check, finding.cause, finding.hops) for finding in found}
+    assert all(finding.fatal for finding in found)
+    assert not any(finding.fatal for finding in findings(draft, target=2, shelf=shelf))
+
+
+def test_a_question_that_finds_its_answer_with_the_clues_is_over_specified() -> None:
+    draft = DRAFT.model_copy(
+        update={"question": "When was Tarn's town founded by monks, home of Lantern Bay's director?"}
+    )
+    found = asyncio.run(audit(draft, 3, SHELF, 3))
+    assert "over_specified" in {finding.check for finding in found}
+
+
+def test_two_passages_of_one_document_are_no_two_hops() -> None:
+    later = passage("h", "Ada Holm", "It lies far off. The town of Vessby was settled by monks in 1641.", n=1)
+    hops = (*HOPS[:2], hop(later, "1641", "When was Vessby settled?"))
+    (found,) = findings(DRAFT.model_copy(update={"hops": hops}), 2, Shelf(FILM, HOLM, later))
+    assert (found.check, found.cause, found.fatal, found.hops) == ("one_document", Cause.GENERATOR_ERROR, True, (2,))
+
+
+def test_a_chain_shorter_than_its_target_is_sent_back() -> None:
+    (finding,) = findings(DRAFT, target=4)
+    assert (finding.check, finding.cause, finding.fatal) == ("too_few_hops", Cause.SUPERFICIAL, True)
+
+
+def test_every_check_is_listed() -> None:
+    for module in (soundness, shortcuts):
+        public = {
+            name for name, value in vars(module).items() if callable(value) and value.__module__ == module.__name__
+        }
+        assert {check.__name__ for check in module.CHECKS} == {name for name in public if not name.startswith("_")}
+
+
+@pytest.mark.parametrize(
+    ("text", "rival"),
+    [
+        ("Old books differ. Vessby was founded by monks around 1702.", True),
+        ("Vessby was founded by monks around 1641, says its charter.", False),
+        ("Vessby burnt down in 1702.", False),
+        ("Tarnby was founded by monks in 1702.", False),
+    ],
+)
+def test_another_page_that_answers_the_last_step_otherwise_is_looked_for(text: str, rival: bool) -> None:
+    shelf = Shelf(FILM, HOLM, TOWN, passage("a", "Annals", text))
+    found = asyncio.run(audit(DRAFT, 3, shelf, 3))
+    assert ("another_answer" in {finding.check for finding in found}) is rival
+    assert all(finding.fatal for finding in found if finding.check == "another_answer")
+
+
+@pytest.mark.parametrize(
+    ("answer", "names", "exposed"),
+    [
+        ("Vessby, Tarn County", "Vessby", [(0, 1)]),
+        ("Vessby, Tarn County", "Tarn", []),
+        ("1,614,714", "1", []),
+    ],
+)
+def test_a_place_is_exposed_by_its_short_name_and_a_number_not_by_its_first_digits(
+    answer: str, names: str, exposed: list[tuple[int, ...]]
+) -> None:
+    draft = changed(1, answer=answer).model_copy(update={"question": f"{QUESTION} ({names})"})
+    found = asyncio.run(shortcuts.exposed_intermediate(draft, (), SHELF, 1))
+    assert [finding.hops for finding in found] == exposed

@@ -1,0 +1,187 @@
+"""Checks that a model makes: who holds less than the evidence must fail, who holds it must not; all of it is kept."""
+
+from collections.abc import Callable
+
+import orjson
+import pytest
+
+from pipeline import prompts
+from pipeline.config import build
+from pipeline.context import RunContext
+from pipeline.embedded.model import EmbeddedModel
+from pipeline.errors import FormatError
+from pipeline.llm.base import LLM, Request
+from pipeline.loop.audit.readings import CHECKS, Read, readings
+from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Known, Message, known_to
+from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
+from tests.scripted import ScriptedLLM
+
+ALL = tuple(CHECKS)
+HOPS = tuple(
+    Hop(
+        sub_question="?",
+        answer=answer,
+        passage_id=p.id,
+        title=p.title,
+        quote=p.text.split(". ", 1)[1],
+        passage_sha256=p.sha256,
+    )
+    for p, answer in ((FILM, "Ada Holm"), (HOLM, "Vessby"), (TOWN, "1641"))
+)
+DRAFT = Draft(question=QUESTION, answer="1641", answer_type=AnswerType.DATE, answer_precision="year", hops=HOPS)
+
+
+def context(llm: LLM, run: tuple[str, ...] = ALL, **values: object) -> RunContext:
+    return RunContext(
+        build(values={"checks": {"run": run, "tries": 3, "oracle_tries": 3}, **values}), llm, SHELF, LINEAGE
+    )
+
+
+def reader(knows: Callable[[list[str], int], bool]) -> ScriptedLLM:
+    """Answers rightly if `knows`, told the titles that it is shown and the index of the try."""
+
+    def say(request: Request) -> Message:
+        inputs = prompts.unfence(request.messages[-1].content) or {}
+        if request.output and request.output.name == "verdict":
+            return Message(role="assistant", content='{"correct": false}')
+        if request.output and request.output.name == "trace":
+            read = ["Ada Holm", "Oslo", "1641"]
+            return Message(role="assistant", content=orjson.dumps({"answers": read}).decode())
+        titles = [passage["title"] for passage in inputs.get("passages", ())]
+        answer = "1641" if knows(titles, request.sample // 3) else "1650"
+        return Message(role="assistant", content=orjson.dumps({"reason": "", "answer": answer}).decode())
+
+    return ScriptedLLM(say)
+
+
+async def read(knows: Callable[[list[str], int], bool], target: int = 3, *found: Finding, **values: object) -> Read:
+    return await readings(DRAFT, target, found, context(reader(knows), **values))  # type: ignore[arg-type]
+
+
+def told(answer: Read) -> list[tuple[str, Cause, bool]]:
+    return [(finding.check, finding.cause, finding.fatal) for finding in answer.findings]
+
+
+async def test_a_draft_that_takes_all_its_evidence_passes_and_keeps_what_was_asked() -> None:
+    answer = await read(lambda titles, _: len(titles) == 3, retrieval={"k": 1})
+    assert answer.findings == ()
+    assert [(p.check, p.tries, p.right, p.hops) for p in answer.probes] == [
+        ("closed_book", 3, 0, ()),
+        ("naive_rag", 1, 0, ()),
+        ("oracle", 1, 1, ()),
+        ("leave_one_out", 1, 0, (0,)),
+        ("leave_one_out", 1, 0, (1,)),
+        ("leave_one_out", 1, 0, (2,)),
+    ]
+    assert sum(p.usage.calls for p in answer.probes) == 8
+    assert all(p.judged.calls == 0 for p in answer.probes), "what shares no word with the answer needs no judge"
+
+
+@pytest.mark.parametrize(("lucky", "known"), [(1, False), (2, True), (3, True)])
+async def test_what_the_policy_knows_by_heart_in_most_tries_is_a_shortcut(lucky: int, known: bool) -> None:
+    policy = {"provider": "openai", "model": "m"}
+    answer = await read(
+        lambda titles, sample: not titles and sample < lucky, run=("closed_book",), models={"policy": policy}
+    )
+    assert [(probe.model, probe.right) for probe in answer.probes] == [("embedded", lucky), ("m", lucky)]
+    assert told(answer) == ([("closed_book", Cause.PRIOR_KNOWLEDGE, True)] if known else [])
+
+
+async def test_what_the_reader_knows_by_heart_is_recorded_and_is_no_finding() -> None:
+    answer = await read(lambda titles, _: True, run=("closed_book", "naive_rag"), retrieval={"k": 1})
+    assert [(p.check, p.right, p.evidence) for p in answer.probes] == [
+        ("closed_book", 3, False),
+        ("naive_rag", 1, False),
+    ]
+    assert answer.findings == ()
+    assert known_to(answer.probes) == (Known(model="embedded", tries=4, right=4),)
+
+
+async def test_who_knows_the_answer_by_heart_needs_no_evidence_and_no_hop_is_needless_for_it() -> None:
+    last = lambda titles, _: "Vessby" not in titles  # noqa: E731
+    assert (await read(last, 2, run=("leave_one_out",))).findings == ()
+
+
+async def test_the_policy_is_asked_what_it_knows_too_and_once_where_it_is_the_reader() -> None:
+    small, large = ({"provider": "openai", "model": name} for name in ("small", "large"))
+
+    def knows(request: Request) -> str:
+        answer = "1641" if request.model == "small" else ""
+        return orjson.dumps({"answer": answer}).decode()
+
+    for policy, models in ((small, ["large", "small"]), (large, ["large"])):
+        where = context(ScriptedLLM(knows), ("closed_book",), models={"default": large, "policy": policy})
+        answer = await readings(DRAFT, 3, (), where)
+        assert [probe.model for probe in answer.probes] == models
+        assert bool(answer.findings) is (policy is small)
+        assert {known.model for known in known_to(answer.probes)} == set(models)
+    assert "small" in (await readings(DRAFT, 3, (), context(ScriptedLLM(knows), ("closed_book",), models={
+        "default": large, "policy": small}))).findings[0].detail  # fmt: skip
+
+
+async def test_one_search_that_is_enough_makes_it_too_easy_unless_one_step_is_wanted() -> None:
+    assert told(await read(lambda titles, _: True, run=("naive_rag",))) == [("naive_rag", Cause.OVER_SPECIFIED, True)]
+    assert (await read(lambda titles, _: True, 1, run=("naive_rag",))).probes == ()
+
+
+async def test_what_its_own_evidence_does_not_answer_is_broken_after_all_tries_and_not_before() -> None:
+    answer = await read(lambda titles, _: False, run=("oracle",))
+    assert (told(answer), answer.probes[0].tries) == ([("oracle", Cause.GENERATOR_ERROR, True)], 3)
+    assert "1650" in answer.findings[0].detail
+    assert answer.findings[0].hops == (1,), "the hop whose own passage did not answer its own question"
+    assert [(p.check, p.right, p.hops) for p in answer.probes] == [("oracle", 0, ()), ("trace", 2, (1,))]
+    answer = await read(lambda titles, sample: sample == 1, run=("oracle",))
+    assert (told(answer), answer.probes[0].answers) == ([], ("1650", "1641"))
+
+
+async def test_a_trace_that_cannot_be_read_costs_the_hint_and_not_the_seed() -> None:
+    def say(request: Request) -> str:
+        return "?" if request.output and request.output.name == "trace" else '{"answer": ""}'
+
+    answer = await readings(DRAFT, 3, (), context(ScriptedLLM(say), ("oracle",)))
+    assert told(answer) == [("oracle", Cause.GENERATOR_ERROR, True)]
+    assert answer.findings[0].hops == ()
+
+
+@pytest.mark.parametrize(("target", "fatal"), [(3, True), (2, False)])
+async def test_a_hop_that_is_not_missed_is_none_and_counts_against_the_target(target: int, fatal: bool) -> None:
+    answer = await read(lambda titles, _: "Vessby" in titles and "Ada Holm" in titles, target, run=("leave_one_out",))
+    assert told(answer) == [("leave_one_out", Cause.SUPERFICIAL, fatal)]
+    assert answer.findings[0].hops == (0,)
+
+
+async def test_hops_that_the_static_audit_found_needless_are_counted_with_them() -> None:
+    static = Finding(check="co_located", cause=Cause.CO_LOCATED, fatal=False, hops=(1,))
+    answer = await read(lambda titles, _: "Lantern Bay" not in titles, 2, static, run=("leave_one_out",))
+    assert (answer.findings[0].hops, answer.findings[0].fatal) == ((0,), True)
+
+
+async def test_the_first_fatal_finding_ends_it_and_nothing_is_asked_after_one_of_the_static_audit() -> None:
+    answer = await read(lambda titles, _: True)
+    assert [probe.check for probe in answer.probes] == ["closed_book", "naive_rag"]
+    assert [finding.check for finding in answer.findings] == ["naive_rag"]
+    fatal = Finding(check="broken_chain", cause=Cause.GENERATOR_ERROR, fatal=True)
+    assert await read(lambda titles, _: True, 3, fatal) == Read()
+
+
+async def test_a_reader_that_says_nothing_readable_gives_no_finding_but_an_error() -> None:
+    with pytest.raises(FormatError):
+        await readings(DRAFT, 3, (), context(ScriptedLLM(lambda request: "hm")))
+
+
+def test_all_are_on_with_a_real_reader_and_the_oracle_with_the_embedded_one_unless_said() -> None:
+    real = {"default": {"provider": "openai", "model": "m"}}
+    every = (*ALL, "alternatives")
+    assert build(values={"models": real}).checks_run() == every
+    assert build().checks_run() == ("oracle",)
+    assert build(sets=["checks.run=[]"]).checks_run() == ()
+    assert build(values={"preset": "sage", "models": real}).checks_run() == ()
+    assert (
+        build(values={"models": {**real, "reader": {"provider": "embedded", "model": "embedded"}}}).checks_run() == ()
+    )
+
+
+async def test_with_the_embedded_model_the_checks_run_and_tell_apart() -> None:
+    answer = await readings(DRAFT, 3, (), context(EmbeddedModel(), retrieval={"k": 1}))
+    right = {probe.check: probe.right for probe in answer.probes}
+    assert (right["closed_book"], right["oracle"]) == (0, 1)

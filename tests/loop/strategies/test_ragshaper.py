@@ -1,0 +1,188 @@
+"""A tree, a question from its best path, and the paper's rules of what a question may be."""
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline import config, prompts
+from pipeline.agents.tools import ExploreArguments
+from pipeline.context import RunContext
+from pipeline.errors import FormatError
+from pipeline.llm.base import Request
+from pipeline.loop.strategies import ragshaper
+from pipeline.loop.strategies.base import Proposal
+from pipeline.types import Draft, Feedback, Label, Message, Record, Round, Status
+from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, proposal, seeded
+from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf
+
+MISLED = {
+    "dimension": "doppelganger",
+    "misleading_claim": "1922",
+    "disambiguation": "It is told of the film, not of the town.",
+    "distraction_text": "",
+}
+
+
+class Curated(Cast):
+    """Looks up the painter, then the town, and leaves; composes what it is given, one after another."""
+
+    def __init__(self, *composed: dict[str, Any], actions: tuple[str, ...] = ("Ada Holm", "Vessby")) -> None:
+        super().__init__(lambda question, sample: 3)
+        self.composed, self.actions, self.asked = list(composed), actions, list[dict[str, Any]]()
+
+    def __call__(self, request: Request) -> Message:
+        role = request.output.name if request.output else request.tools[-1].name
+        told = prompts.unfence(request.messages[1].content) or {}
+        if role == "explore":
+            tried = {action["argument"] for action in told["tried"]}
+            name = next((name for name in self.actions if name not in tried), "")
+            arguments = ExploreArguments(tool="search" if name else "leave", argument=name, intent=f"who is {name}?")
+            return call("explore", **arguments.model_dump())
+        if role == "compose":
+            self.asked.append(told)
+            return call("compose", **(self.composed.pop(0) if len(self.composed) > 1 else self.composed[0]))
+        return super().__call__(request)
+
+
+def context(cast: Cast, *sets: str, preset: str = "default") -> RunContext:
+    fixed = ["strategy=ragshaper", "retrieval.k=1", "loop.control_share=0", "tree.branching=0"]
+    settings = config.build(values={"preset": preset}, sets=[*fixed, *sets])
+    return RunContext(config=settings, llm=ScriptedLLM(cast), retriever=SHELF, lineage=LINEAGE)
+
+
+def proposed(cast: Cast, *sets: str) -> Proposal:
+    return asyncio.run(ragshaper.propose(seeded(), context(cast, *sets)))
+
+
+def dug(cast: Cast) -> Record:
+    from pipeline.loop.episode import run_seed
+
+    return asyncio.run(run_seed(seeded(), context(cast)))
+
+
+def test_the_composer_sees_the_path_with_its_intents_and_each_passage_once() -> None:
+    cast = Curated(proposal())
+    done = proposed(cast)
+    told = cast.asked[0]
+    assert [(s["argument"], s["intent"]) for s in told["path"]] == [
+        ("Ada Holm", "who is Ada Holm?"), ("Vessby", "who is Vessby?"),
+    ]  # fmt: skip
+    assert [p["title"] for s in told["path"] for p in s["passages"]] == ["Ada Holm", "Vessby"]
+    assert (told["least_hops"], told["target_steps"]) == (2, 3)
+    assert done.draft is not None
+    assert [hop.passage_id for hop in done.draft.hops] == [FILM.id, HOLM.id, TOWN.id]
+
+
+def test_a_question_of_a_tree_goes_through_the_same_loop_and_the_record_keeps_the_tree() -> None:
+    record = dug(Curated(proposal(negative_aspect=[MISLED])))
+    assert (record.status, record.difficulty) == (Status.ACCEPTED, 3)
+    tree = record.rounds[0].tree
+    assert tree is not None
+    assert [node.argument for node in tree.path(tree.composed or 0)] == ["", "Ada Holm", "Vessby"]
+    assert record.usage["curator"].calls == tree.usage.calls == 3
+    assert record.usage["generator"].calls == 1
+    assert Record.model_validate_json(record.model_dump_json()) == record
+
+
+def test_negative_aspects_are_kept_and_shown_to_nobody() -> None:
+    cast = Curated(proposal(negative_aspect=[MISLED]))
+    cast.paths = lambda question, sample: 2
+    cast.revisions = [proposal(f"{QUESTION[:-1]}, roughly?"), proposal(question="", hops=[])]
+    record = dug(cast)
+    first = record.rounds[0]
+    assert first.draft is not None
+    assert first.draft.negative_aspect[0].misleading_claim == "1922"
+    seen = [m for r in first.rollouts for m in r.trajectory.messages] + list(record.rounds[1].agent.messages)
+    assert seen
+    assert not any("1922" in message.content for message in seen)
+
+
+def test_the_refiner_is_given_the_passages_of_the_path() -> None:
+    cast = Curated(proposal())
+    cast.revisions = [proposal(f"{QUESTION[:-1]}, roughly?")]
+    first = proposed(cast)
+    past = Round(
+        index=0, agent=first.trajectory, draft=first.draft, tree=first.tree,
+        feedback=(sent := Feedback(label=Label.TOO_EASY, cause="superficial", message="")),  # type: ignore[arg-type]
+    )  # fmt: skip
+    there = context(cast)
+    asyncio.run(ragshaper.revise(seeded(), there, [past], sent))
+    told = prompts.unfence(there.llm.requests[0].messages[1].content)  # type: ignore[attr-defined]
+    assert told is not None
+    assert [passage["title"] for passage in told["seen"]] == ["Lantern Bay", "Ada Holm", "Vessby"]
+
+
+def test_where_the_best_path_gives_nothing_the_next_is_composed() -> None:
+    empty = proposal(question="", hops=[])
+    cast = Curated(empty, proposal(), actions=("Ada Holm", "Vessby", "Ada Holm painter", "Vessby monks"))
+    done = proposed(cast, "tree.branching=1", "tree.branching_depth=1", "tree.depth=2")
+    assert done.tree is not None
+    assert len(cast.asked) == 2
+    assert done.draft is not None
+    assert done.tree.composed == done.tree.paths[1]
+    assert done.trajectory.usage.calls == 2
+
+
+def test_the_papers_composer_cannot_search() -> None:
+    for sets, tools in (((), ["search", "open", "compose"]), (("tree.composer_searches=0",), ["compose"])):
+        there = context(Curated(proposal()), *sets)
+        asyncio.run(ragshaper.propose(seeded(), there))
+        assert [tool.name for tool in there.llm.requests[-1].tools] == tools  # type: ignore[attr-defined]
+
+
+def test_what_breaks_the_rules_goes_back_to_the_composer() -> None:
+    cast = Curated(proposal(f"{QUESTION} It was a film. Say when."), proposal())
+    done = proposed(cast)
+    assert done.trajectory.format_errors == 1
+    assert done.draft is not None
+    assert done.draft.question == QUESTION
+
+
+def draft(**update: Any) -> Draft:
+    found = proposed(Curated(proposal())).draft
+    assert found is not None
+    return found.model_copy(update=update)
+
+
+@pytest.mark.parametrize(
+    ("update", "said"),
+    [
+        ({"question": "One thing. Another thing. When was it?"}, "2 sentences"),
+        ({"question": f"When {'very ' * 90}early was it?"}, "85 words"),
+        ({"question": "Why was Vessby settled?"}, "not how or why"),
+        ({"question": "How did Vessby come about?"}, "not how or why"),
+        ({"question": "Was it in 1641 that Vessby was settled?"}, "holds its answer"),
+        ({"answer": "1641; 1642"}, "one entity"),
+        ({"answer": " ".join("abcdefghijklm")}, "one entity"),
+        ({"hops": ()}, "3 dependent hops"),
+    ],
+)
+def test_the_papers_rules(update: dict[str, Any], said: str) -> None:
+    with pytest.raises(FormatError, match=said):
+        ragshaper.keeps_to_the_rules(draft(**update), 3)
+
+
+def test_how_many_asks_for_a_fact() -> None:
+    ragshaper.keeps_to_the_rules(draft(question="How many monks settled the home town of its director?"), 3)
+
+
+def test_the_preset_has_the_papers_numbers() -> None:
+    tree = config.build(values={"preset": "ragshaper"}).tree
+    assert (tree.branching, tree.branching_depth, tree.depth, tree.paths, tree.hops) == (0.5, 2, 30, 2, 3)
+    assert config.build(values={"preset": "ragshaper"}).strategy == "ragshaper"
+
+
+def test_a_proposal_s_arguments_are_those_of_the_tool() -> None:
+    assert orjson.loads(proposed(Curated(proposal())).trajectory.final)["answer"] == "1641"
+
+
+def test_a_seed_that_reaches_nothing_is_composed_from_its_own_passage() -> None:
+    cast = Curated(proposal(question="", hops=[]), actions=())
+    done = proposed(cast)
+    assert done.draft is None
+    assert done.tree is not None
+    assert len(done.tree.nodes) == 1
+    assert Shelf(FILM).passages.keys() == set(done.tree.nodes[0].passage_ids)

@@ -1,0 +1,199 @@
+"""Verdicts, labels and causes are read off the traces alone."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from pipeline.agents import grading
+from pipeline.agents.judge import Grade
+from pipeline.agents.tools import render
+from pipeline.loop import assess
+from pipeline.text import normalise
+from pipeline.types import (
+    AnswerType,
+    Call,
+    Cause,
+    Draft,
+    Hop,
+    Label,
+    Message,
+    Passage,
+    Rollout,
+    Stop,
+    Trajectory,
+    Verdict,
+)
+
+FILM = Passage(id="f#0", document_id="f", title="Lantern Bay", text="It was directed by Ada Holm.", start=12, end=40)
+HOLM = Passage(id="h#0", document_id="h", title="Ada Holm", text="Ada Holm was born in Vessby.", start=9, end=37)
+TOWN = Passage(id="v#0", document_id="v", title="Vessby", text="Vessby was founded in 1641.", start=7, end=34)
+BOTH = Passage(id="b#0", document_id="b", title="Notes", text="Ada Holm of Vessby made Lantern Bay.", start=6, end=42)
+
+PAGE = Passage(id="w#0", document_id="w", title="Vessby (town)", text="A town on a river.", start=14, end=32)
+
+
+def hop(passage: Passage, answer: str) -> Hop:
+    return Hop(
+        sub_question="?",
+        answer=answer,
+        passage_id=passage.id,
+        title=passage.title,
+        quote=passage.text,
+        passage_sha256=passage.sha256,
+    )
+
+
+DRAFT = Draft(
+    question="In what year was the birthplace of the director of Lantern Bay founded?",
+    answer="1641",
+    answer_type=AnswerType.DATE,
+    answer_precision="year",
+    hops=(hop(FILM, "Ada Holm"), hop(HOLM, "Vessby"), hop(TOWN, "1641")),
+)
+
+
+def rollout(*results: Sequence[Passage], answer: str = "1641", sample: int = 0, repeats: int = 0) -> Rollout:
+    """A rollout whose calls brought `results`; the last `repeats` of them are repeats."""
+    calls, messages = [], []
+    for n, passages in enumerate(results):
+        ids = tuple(passage.id for passage in passages)
+        repeat = n >= len(results) - repeats
+        calls.append(Call(id=f"c{n}", tool="search", argument=f"q{n}", passage_ids=ids, repeat=repeat))
+        messages.append(Message(role="tool", content=render(passages), tool_call_id=f"c{n}"))
+    trajectory = Trajectory(messages=tuple(messages), calls=tuple(calls), stop=Stop.ANSWERED, final="{}")
+    return Rollout(sample=sample, trajectory=trajectory, answer=answer)
+
+
+def judged(draft: Draft, *rollouts: Rollout) -> list[tuple[Rollout, Verdict]]:
+    return [
+        (r, grading.verdict(draft, r, Grade(right=normalise(r.answer) == normalise(draft.answer), method="exact")))
+        for r in rollouts
+    ]
+
+
+def test_a_repeat_is_a_call_and_no_step() -> None:
+    ((_, verdict),) = judged(DRAFT, rollout([FILM], [HOLM], [TOWN], [TOWN], repeats=1))
+    assert (verdict.steps, verdict.calls, verdict.hit_step, verdict.found_at) == (3, 4, 3, (1, 2, 3))
+    assert verdict.correct
+
+
+def test_a_right_answer_without_its_support_is_not_correct() -> None:
+    ((_, verdict),) = judged(DRAFT, rollout([FILM], [HOLM]))
+    assert verdict.right
+    assert not verdict.correct
+    assert verdict.hit_step is None
+
+
+def test_other_evidence_that_names_subject_and_answer_supports_too() -> None:
+    elsewhere = TOWN.model_copy(update={"id": "x#3", "title": "History", "text": "In 1641 Vessby was founded."})
+    ((_, verdict),) = judged(DRAFT, rollout([FILM], [elsewhere]))
+    assert verdict.correct
+
+
+def verdicts(steps: list[int | None]) -> list[Verdict]:
+    return [
+        Verdict(
+            sample=n,
+            right=s is not None,
+            supported=True,
+            method="exact",
+            steps=s or 9,
+            calls=9,
+            hit_step=None,
+            found_at=(),
+        )
+        for n, s in enumerate(steps)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("steps", "label"),
+    [
+        ([3, None, None, None], Label.CANDIDATE),
+        ([2], Label.TOO_EASY),
+        ([3, 2], Label.TOO_EASY),
+        ([None] * 4, Label.UNSOLVED),
+    ],
+)
+def test_a_label_is_of_the_easiest_correct_rollout(steps: list[int | None], label: Label) -> None:
+    assert assess.label(verdicts(steps), target=3) is label
+
+
+@pytest.mark.parametrize(
+    ("steps", "screen", "count"),
+    [
+        ([3, None, None, None], None, 4),
+        ([3, 2, 3, 3], None, 2),
+        ([3, 3, 3], None, None),
+        ([None] * 3, None, None),
+        ([None] * 4, None, 4),
+        ([], None, None),
+        ([None], 2, None),
+        ([None, None, 3, 3], 2, 2),
+        ([3, 2, 3, 3], 2, 1),
+        ([None, 2, 3, 3], 2, 2),
+        ([], 2, None),
+    ],
+)
+def test_a_label_stands_as_soon_as_it_cannot_change(
+    steps: list[int | None], screen: int | None, count: int | None
+) -> None:
+    assert assess.decided(verdicts(steps), 3, rollouts=4, screen=screen) == count
+
+
+@pytest.mark.parametrize(
+    ("results", "cause", "hops"),
+    [
+        ([[FILM, TOWN], [HOLM]], Cause.OVER_SPECIFIED, (2,)),
+        ([[FILM, BOTH], [TOWN]], Cause.CO_LOCATED, (0, 1)),
+        ([[FILM], [HOLM, TOWN]], Cause.QUERY_COLLAPSE, (1, 2)),
+        ([[FILM], [TOWN]], Cause.SUPERFICIAL, (1,)),
+        # One search brings both cited passages, though another names all: that search is what saved a step.
+        ([[FILM, HOLM, BOTH], [TOWN]], Cause.QUERY_COLLAPSE, (0, 1)),
+        # What was shown before is not found again.
+        ([[FILM], [FILM, TOWN]], Cause.SUPERFICIAL, (1,)),
+        # A page that no hop cites, in the place of the one that does.
+        ([[FILM, PAGE], [TOWN]], Cause.QUERY_COLLAPSE, (0, 1)),
+    ],
+)
+def test_too_easy_has_the_cause_that_the_shortest_correct_rollout_shows(
+    results: list[list[Passage]], cause: Cause, hops: tuple[int, ...]
+) -> None:
+    longer = rollout([FILM], [HOLM], [BOTH], [TOWN], sample=1)
+    given = assess.feedback(DRAFT, judged(DRAFT, longer, rollout(*results)), target=3)
+    assert given is not None
+    assert (given.label, given.cause, given.hops) == (Label.TOO_EASY, cause, hops)
+
+
+def test_what_stood_in_the_place_of_a_cited_passage_is_named() -> None:
+    given = assess.feedback(DRAFT, judged(DRAFT, rollout([FILM, PAGE], [TOWN])), target=3)
+    assert given is not None
+    assert "'Vessby (town)' in the place of a passage that they cite" in given.message
+
+
+def test_unsolved_because_nothing_was_found() -> None:
+    given = assess.feedback(DRAFT, judged(DRAFT, rollout([FILM], answer=""), rollout([BOTH], answer="1700")), target=3)
+    assert given is not None
+    assert (given.cause, given.hops) == (Cause.RETRIEVAL_MISS, (1, 2))
+
+
+def test_unsolved_because_most_agree_on_another_answer() -> None:
+    tried = [rollout([FILM], [HOLM], [TOWN], answer="1700", sample=n) for n in range(3)]
+    given = assess.feedback(DRAFT, judged(DRAFT, *tried), target=3)
+    assert given is not None
+    assert given.cause is Cause.AMBIGUOUS
+    assert "1700" in given.message
+
+
+def test_unsolved_although_all_was_found() -> None:
+    tried = [rollout([FILM], [HOLM], [TOWN], answer=str(1700 + n), sample=n) for n in range(4)]
+    given = assess.feedback(DRAFT, judged(DRAFT, *tried), target=3)
+    assert given is not None
+    assert given.cause is Cause.SOLVER_ERROR
+
+
+def test_unsolved_because_the_chain_is_broken() -> None:
+    broken = DRAFT.model_copy(update={"hops": (hop(FILM, "Ada Holm"), hop(TOWN, "1641"))})
+    given = assess.feedback(broken, judged(broken, rollout([FILM], [HOLM], [TOWN], answer="")), target=2)
+    assert given is not None
+    assert (given.cause, given.hops) == (Cause.GENERATOR_ERROR, (1,))

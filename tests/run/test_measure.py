@@ -1,0 +1,149 @@
+"""The instrument's own check: what it counts, with a solver that says what each test needs."""
+
+from pathlib import Path
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline import config
+from pipeline.agents.environment import environment
+from pipeline.agents.grading import f1
+from pipeline.dataset.views import qa
+from pipeline.errors import UsageError
+from pipeline.llm.base import Request
+from pipeline.run.measure import GoldQuestion, measure, read
+from pipeline.types import Message, ToolCall
+from tests.records import accepted
+from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf, passage
+
+SHELF = Shelf(
+    passage("film", "Lantern Bay", "Lantern Bay is a silent drama that was directed by Ada Holm."),
+    passage("decoy", "Holm Bay", "Holm Bay is where the director of the drama Lantern Bay was not born."),
+    passage("holm", "Ada Holm", "Ada Holm was a painter from Vessby."),
+)
+ASKED = GoldQuestion(
+    question="Where was the director of Lantern Bay born?",
+    answer="Vessby",
+    hops=2,
+    supporting_ids=("film", "holm"),
+    dataset="made",
+)
+
+
+def call(name: str, **arguments: str) -> Message:
+    tool = ToolCall(id=f"c{name}{len(str(arguments))}", name=name, arguments=orjson.dumps(arguments).decode())
+    return Message(role="assistant", tool_calls=(tool,))
+
+
+def follows(request: Request) -> Message:
+    """Two searches, then an answer that only the even samples get right."""
+    turn = sum(message.role == "assistant" for message in request.messages)
+    queries = ["Lantern Bay silent", "Ada Holm painter"]
+    return (
+        call("search", query=queries[turn])
+        if turn < 2
+        else call("answer", answer=("Vessby", "Oslo")[request.sample % 2])
+    )
+
+
+def settings(k: int) -> config.RunConfig:
+    return config.build(values={"loop": {"rollouts": 2}, "retrieval": {"k": k}})
+
+
+async def test_counts_right_rollouts_steps_and_recall_against_one_search() -> None:
+    result = await measure([ASKED], ScriptedLLM(follows), SHELF, settings(1))
+    every, of_set, of_hops = result.figures
+    assert (every.group, of_set.group, of_hops.group) == ("all", "made", "made 2-hop")
+    assert (every.rollouts, every.exact, every.solved, every.least_steps, every.seen) == (2, 0.5, 1.0, 2.0, 2.0)
+    assert every.recall == 1.0
+    assert every.baseline == 0.0, "the two best passages of the bare question leave one document out"
+
+
+async def test_recall_is_unknown_without_supporting_documents() -> None:
+    bare = GoldQuestion(question=ASKED.question, answer="Vessby")
+    (every,) = (await measure([bare], ScriptedLLM(follows), SHELF, settings(1))).figures
+    assert (every.recall, every.baseline) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "score"),
+    [
+        ("the Lantern Bay", "Lantern Bay", 1.0),
+        ("Lantern", "Lantern Bay", 2 / 3),
+        ("Oslo", "Vessby", 0.0),
+        ("", "Vessby", 0.0),
+    ],
+)
+def test_f1(answer: str, gold: str, score: float) -> None:
+    assert f1(answer, gold) == pytest.approx(score)
+
+
+def test_reads_lines_and_names_a_bad_one(tmp_path) -> None:
+    file = tmp_path / "asked.jsonl"
+    file.write_text('{"question": "Who?", "answer": "I", "level": null, "hops": 2}\n\n')
+    assert read(file) == (GoldQuestion(question="Who?", answer="I", hops=2),)
+    file.write_text('{"question": "Who?", "answer": "I"}\n{"question": "Who?"}\n')
+    with pytest.raises(UsageError, match="line 2"):
+        read(file)
+    file.write_text("\n")
+    with pytest.raises(UsageError, match="no question"):
+        read(file)
+
+
+def test_a_file_may_begin_with_the_mark_of_windows(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_bytes(b'\xef\xbb\xbf{"question": "Who?", "answer": "I"}\r\n')
+    assert read(tmp_path / "q.jsonl") == (GoldQuestion(question="Who?", answer="I"),)
+
+
+def test_a_field_of_the_wrong_type_is_named(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_bytes(orjson.dumps({"question": "q", "answer": "a", "hops": "two"}))
+    with pytest.raises(UsageError, match="line 1: its 'hops' is missing or of the wrong type"):
+        read(tmp_path / "q.jsonl")
+
+
+OWN = [row for n in (1, 2) for row in qa.rows(accepted(n), environment(config.RunConfig()))]
+
+
+def exported(form: str, folder: Path) -> Path:
+    """Rows of our own view `qa`, as it lies there or as people export it; without an id, which no question needs."""
+    rows = [{name: row[name] for name in row if name != "id"} for row in OWN]
+    if form == "qa.jsonl":
+        file = folder / form
+        file.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+        return file
+    parts = [rows] if form == "qa.parquet" else [[row] for row in rows]
+    schema = pa.schema([field for field in qa.SCHEMA if field.name != "id"])
+    for number, part in enumerate(parts):
+        pq.write_table(pa.Table.from_pylist(part, schema), folder / ("qa.parquet" if form else f"{number}.parquet"))
+    return folder / form
+
+
+@pytest.mark.parametrize("form", ["qa.jsonl", "qa.parquet", ""])
+def test_our_own_pairs_are_questions_with_their_documents(tmp_path: Path, form: str) -> None:
+    found = read(exported(form, tmp_path))
+    assert [(one.question, one.answer) for one in found] == [(row["question"], row["answer"]) for row in OWN]
+    assert [one.answer_aliases for one in found] == [tuple(row["answer_aliases"]) for row in OWN]
+    assert [(one.hops, one.supporting_ids) for one in found] == [(3, ("b1", "e1", "t1")), (3, ("b2", "e2", "t2"))]
+
+
+async def test_two_questions_without_an_id_are_two(tmp_path: Path) -> None:
+    same = [ASKED, ASKED.model_copy(update={"answer": "Oslo"})]
+    result = await measure(same, ScriptedLLM(follows), SHELF, settings(1))
+    assert (result.figures[0].questions, result.figures[0].rollouts, result.figures[0].solved) == (2, 4, 1.0)
+
+
+@pytest.mark.parametrize(("name", "said"), [("q.parquet", "no Parquet"), ("empty", "no question"), ("no", "No such")])
+def test_what_holds_no_questions_is_told(tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "q.parquet").write_bytes(b"PAR1")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match=said):
+        read(tmp_path / name)
+
+
+def test_a_row_without_an_answer_is_named(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"question": ["Who?", "Who?"], "answer": ["I", None]}), tmp_path / "q.parquet")
+    with pytest.raises(UsageError, match="row 2: its 'answer' is missing"):
+        read(tmp_path / "q.parquet")
