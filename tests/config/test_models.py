@@ -10,7 +10,7 @@ from pipeline.errors import UsageError
 from pipeline.run import prepare
 from pipeline.types import Usage
 
-TINY = Path(__file__).parent / "tiny-tool-caller.gguf"
+TINY = Path(__file__).parents[1] / "llm" / "tiny-tool-caller.gguf"
 FILE = """
 [models.default]
 provider = "openai"

@@ -72,6 +72,6 @@ def test_readers_take_hostile_text(tmp_path: Path) -> None:
 def test_every_view_is_loaded_by_its_consumer_or_has_its_rules_as_code() -> None:
     scripts = "".join((Path(__file__).parent / script).read_text() for _, script in SCRIPTS.values())
     loaded = {view for view in base.names() if f'"{view}"' in scripts}
-    ruled = {view for view in base.names() if (environments.ROOT / f"tests/views/test_{view}.py").is_file()}
+    ruled = {view for view in base.names() if (environments.ROOT / f"tests/dataset/views/test_{view}.py").is_file()}
     assert loaded | ruled == set(base.names())
     assert {"sft", "sft_sharegpt", "dpo", "kto", "rl_trl", "rl_verl_tool", "rl_openrlhf", "rl_verifiers"} <= loaded

@@ -12,7 +12,7 @@ import zstandard
 from pipeline import corpus, registry
 from pipeline.corpus import readers
 from pipeline.corpus.readers.base import ReadLimits
-from pipeline.errors import CorpusError
+from pipeline.errors import CorpusError, UsageError
 
 TEXTS = {"a": "The mill of Arden was built in 1702.", "b": "The river Arden is long.", "c": "Nobody was there."}
 LINES = "".join(f'{{"id": "{key}", "title": "{key}", "text": "{text}"}}\n' for key, text in TEXTS.items())
@@ -70,5 +70,5 @@ def test_a_reader_keeps_to_its_limit_of_bytes(name: str, tmp_path: Path) -> None
 
 
 def test_a_reader_that_is_not_there_is_answered_with_those_that_are() -> None:
-    with pytest.raises(CorpusError, match="no reader 'warc'; known: folder, jsonl, parquet"):
+    with pytest.raises(UsageError, match="no .warc. among the readers; known: folder, jsonl, parquet"):
         registry.load("readers", "warc")

@@ -107,7 +107,7 @@ def models(source: Source) -> list[str]:
     if source.path == "pipeline/types/data.py":
         return []
     lax = [i for i in source.imports if i.module.startswith("pydantic.dataclasses")]
-    found = [f"{source.path}:{i.line}: imports {i.module}; a class is @lean instead" for i in lax]
+    found = [f"{source.path}:{i.line}: imports {i.module}; a class is @slotted instead" for i in lax]
     for node in ast.walk(source.tree):
         if isinstance(node, ast.ClassDef):
             bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
@@ -115,8 +115,8 @@ def models(source: Source) -> list[str]:
                 found.append(source.at(node, f"{node.name} is no types.Data"))
             if any("model_config" in ast.unparse(s).partition("=")[0] for s in node.body):
                 found.append(source.at(node, f"{node.name} changes the configuration of types.Data"))
-            if "Slotted" in bases and "lean" not in map(ast.unparse, node.decorator_list):
-                found.append(source.at(node, f"{node.name} is not @lean, and checks nothing"))
+            if "Slotted" in bases and "slotted" not in map(ast.unparse, node.decorator_list):
+                found.append(source.at(node, f"{node.name} is not @slotted, and checks nothing"))
     return found
 
 
@@ -182,7 +182,7 @@ PLANTED = [
     (models, "class A(pydantic.BaseModel):\n    x: int"),
     (models, "class A(Data):\n    model_config = ConfigDict(frozen=False)"),
     (models, "class A(TypedDict):\n    x: int"),
-    (models, "class A(Lean):\n    x: int"),
+    (models, "class A(Slotted):\n    x: int"),
     (models, "from pydantic.dataclasses import dataclass"),
 ]
 
@@ -203,7 +203,7 @@ def test_a_planted_misdeed_is_caught(rule, text: str) -> None:
         "np.load(path, allow_pickle=False)",
         "Path('a').read_text(encoding='utf-8')",
         "class A(Data):\n    x: int",
-        "@lean\nclass A(Lean):\n    x: int",
+        "@slotted\nclass A(Slotted):\n    x: int",
     ],
 )
 def test_what_is_fine_is_not_caught(text: str) -> None:
