@@ -26,13 +26,12 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
-from pipeline.cli import publish
 from pipeline.cli.progress import Progress, ProgressCounts
-from pipeline.cli.stages import Job
 from pipeline.config import RunConfig, build
 from pipeline.dataset.card import code, fence
 from pipeline.errors import BudgetExceeded, UsageError
-from pipeline.run import Run, RunResult
+from pipeline.run import Run, RunResult, publish
+from pipeline.run.job import Job
 from pipeline.types import Status
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NoReturn
 from flows.server import Server
 
 if TYPE_CHECKING:
-    from pipeline.cli.stages import Job
     from pipeline.run import RunResult
+    from pipeline.run.job import Job
 
 
 def main() -> NoReturn:

@@ -1,0 +1,46 @@
+"""Digsite generates multi-hop search QA data sets and verifies their difficulty with a solver agent.
+
+    from pipeline import build, generate
+    result = generate(build(values={"corpus": {"name": "wiki"}, "how": {"pairs": 30}}))
+
+The functions of `pipeline.run.api` and `pipeline.config.build`; they are imported when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.config import RunConfig, build
+    from pipeline.run.api import (
+        branch,
+        complete,
+        export,
+        generate,
+        measure,
+        preview,
+        records,
+        remeasure,
+        report,
+        resume,
+    )
+
+__all__ = [
+    "RunConfig",
+    "branch",
+    "build",
+    "complete",
+    "export",
+    "generate",
+    "measure",
+    "preview",
+    "records",
+    "remeasure",
+    "report",
+    "resume",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'pipeline' has no attribute '{name}'")
+    return getattr(import_module("pipeline.config" if name in ("RunConfig", "build") else "pipeline.run.api"), name)

@@ -116,14 +116,11 @@ class _Measured:
 def measure(settings: RunConfig, file: Questions, limit: Limit = None, json: options.Json = False) -> None:
     """How good the solver is on questions with known answers: the check of what difficulty is measured with."""
     from pipeline.dataset.figures import percent, short
-    from pipeline.run import measure as measuring
-    from pipeline.run import prepare
+    from pipeline.run import api, measuring
 
     questions = measuring.read(file)[:limit]
-    prepare.reach(settings)
-    context = prepare.context(settings, prepare.corpus(settings))
     tell.say(f"{len(questions)} questions, {settings.loop.rollouts} rollouts each; this may take minutes")
-    found = asyncio.run(measuring.measure(questions, context.llm, context.retriever, settings))
+    found = api.measure(settings, questions)
     if json:
         tell.json(found.model_dump(mode="json"))
         return

@@ -1,16 +1,16 @@
 """The commands that make pairs: `generate`, `resume`, `preview`."""
 
-import asyncio
 from collections import Counter
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pipeline.cli import options, pages, tell
-from pipeline.cli.locate import reopened, spelled
 from pipeline.cli.progress import Progress, ProgressCounts
 from pipeline.config import How, RunConfig
+from pipeline.run.locate import reopened, spelled
 from pipeline.types import Status
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ class _Asked:
 )
 def generate(ctx: typer.Context, settings: RunConfig, no_flow: NoFlow = False, json: options.Json = False) -> int:
     """Make pairs out of CORPUS until so many are accepted. The same command again goes on where it stopped."""
-    return _run(settings, None, way=None if no_flow else ctx.obj, json=json)
+    from pipeline.run import api
+
+    return _run(api.generate, settings, settings, way=None if no_flow else ctx.obj, json=json)
 
 
 def resume(
@@ -45,23 +47,20 @@ def resume(
     json: options.Json = False,
 ) -> int:
     """Go on with an interrupted run, if nothing that it rests on has changed."""
+    from pipeline.run import api
+
     folder, config = reopened(run, out)
-    if wait is not None:
-        config = config.model_copy(update={"how": config.how.model_copy(update={"wait_seconds": wait})})
-    return _run(config, folder, way=None if no_flow else ctx.obj, json=json)
+    return _run(partial(api.resume, wait_seconds=wait), folder, config, way=None if no_flow else ctx.obj, json=json)
 
 
 @options.settled(options.WhatOptions, options.ModelOptions, options.FieldOptions, options.Provenance, pairs=PREVIEWED)
 def preview(settings: RunConfig, json: options.Json = False) -> int:
     """Print three pairs of CORPUS with all their traces, and what a run will take, without starting one."""
-    from pipeline.cli.trial import trial
-    from pipeline.run import prepare
+    from pipeline.run import api
     from pipeline.view.forecast import forecast
 
-    prepare.check(settings)
-    prepare.reach(settings)
     with Progress(ProgressCounts(pairs=PREVIEWED, seeds=None)) as progress:
-        tried = trial(settings, progress)
+        tried = api.preview(settings, watch=progress)
     found = [record for record in tried if record.status is Status.ACCEPTED][:PREVIEWED]
     if json:
         tell.json([record.model_dump(mode="json") for record in found])
@@ -78,16 +77,13 @@ def preview(settings: RunConfig, json: options.Json = False) -> int:
     return 0 if len(found) == PREVIEWED else SHORT
 
 
-def _run(config: RunConfig, folder: Path | None, *, way: options.Way | None, json: bool) -> int:
-    """All stages, with progress on stderr, then what came of it."""
-    from pipeline.cli.stages import Job, straight
-    from pipeline.run import prepare
-
-    prepare.check(config)
-    prepare.reach(config)
+def _run(
+    command: "Callable[..., RunResult]", what: object, config: RunConfig, *, way: options.Way | None, json: bool
+) -> int:
+    """The command over a configuration or a run, with progress on stderr, then what came of it."""
     with Progress(ProgressCounts(pairs=config.how.pairs, seeds=config.how.seeds)) as progress:
-        job = Job(config, progress, folder)
-        result: RunResult = way.through(job, debug=way.debug) if way and way.through else asyncio.run(straight(job))
+        chosen = {"runner": partial(way.through, debug=way.debug)} if way and way.through else {}
+        result = command(what, watch=progress, **chosen)
     if json:
         tell.json({"model": config.models.names(), **summary(result)})
     else:
@@ -103,8 +99,8 @@ def summary(result: "RunResult") -> dict[str, Any]:
 
 
 def _close(result: "RunResult", config: RunConfig) -> None:
-    from pipeline.cli import publish
     from pipeline.corpus.seeds import explained
+    from pipeline.run import publish
 
     folder = result.folder
     example = next((r for r in publish.records(folder, config) if r.status == "accepted"), None)

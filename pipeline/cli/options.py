@@ -15,7 +15,7 @@ from pipeline.config.models import PROVIDERS
 from pipeline.errors import UsageError
 
 Through: TypeAlias = Callable[..., Any]
-"""Runs a `stages.Job` and returns its `RunResult`; `debug` says whether it may be talkative."""
+"""Runs a `job.Job` and returns its `RunResult`; `debug` says whether it may be talkative."""
 
 
 Told = TypeVar("Told", int, None)

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from pipeline.cli import options, tell
-from pipeline.cli.locate import run_folder
 from pipeline.errors import UsageError
+from pipeline.run.locate import run_folder
 
 Read = Annotated[Path | None, typer.Option(metavar="FILE", help="A filled sheet; its precision goes on the card.")]
 Items = Annotated[int, typer.Option(min=1, help="Pairs on the sheet.")]
@@ -22,8 +22,8 @@ def review(
     run: options.Run, read: Read = None, items: Items = 100, out: options.Out = None, json: options.Json = False
 ) -> None:
     """Write a sheet of accepted pairs for people to mark (review.csv), or take a marked one in."""
-    from pipeline.cli import publish
     from pipeline.dataset import review as reviews
+    from pipeline.run import publish
     from pipeline.run import read as run_file
     from pipeline.store.files import atomic_write, write_json
 

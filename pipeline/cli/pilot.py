@@ -2,7 +2,6 @@
 `generate` with the same settings goes on from them and nothing is paid for twice.
 """
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ from pipeline.cli.generate import SHORT
 from pipeline.cli.progress import Progress, ProgressCounts
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded
+from pipeline.run.locate import reopened
 
 if TYPE_CHECKING:
     from pipeline.dataset.figures import Figures
@@ -31,27 +31,23 @@ class _Asked:
 )
 def pilot(settings: RunConfig, wanted: Wanted = FORECAST_PAIRS, json: options.Json = False) -> int:
     """Make a few pairs of CORPUS and tell what many would take. 'generate' with the same settings goes on from them."""
-    from pipeline.cli.stages import Job, straight
-    from pipeline.run import prepare
+    from pipeline.run import api
 
-    prepare.check(settings)
-    prepare.reach(settings)
     with Progress(ProgressCounts(pairs=settings.how.pairs, seeds=None)) as progress:
-        job = Job(settings, progress)
         try:
-            exhausted = asyncio.run(straight(job)).exhausted
+            result = api.generate(settings, watch=progress)
         except BudgetExceeded:
-            _told(job.folder, job.config, wanted, json=json)
+            _told(*reopened(str(settings.folder()), settings.how.out), wanted, json=json)
             raise
-    _told(job.folder, job.config, wanted, json=json)
-    return SHORT if exhausted else 0
+    _told(*reopened(str(result.folder), settings.how.out), wanted, json=json)
+    return SHORT if result.exhausted else 0
 
 
 def _told(folder: Path, config: RunConfig, wanted: int, *, json: bool) -> None:
-    from pipeline.cli import publish
     from pipeline.dataset import money
     from pipeline.dataset.figures import Share
     from pipeline.dataset.tally import tally
+    from pipeline.run import publish
     from pipeline.view.forecast import forecast
 
     records = list(publish.records(folder, config))

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from pipeline.cli import options, tell
-from pipeline.cli.locate import run_folder, spelled
 from pipeline.config import RunConfig, build
+from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates import Drop
 from pipeline.errors import UsageError
+from pipeline.run.locate import run_folder, spelled
 from pipeline.store.completed import Completed
 from pipeline.store.journal import Head, Journal
 from pipeline.types import Status
@@ -44,9 +45,8 @@ List = Annotated[bool, typer.Option("--list", help="The names of all views, and 
 
 def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: options.Json = False) -> None:
     """What became of every seed of a run, or of one seed in full."""
-    from pipeline.cli import publish
     from pipeline.dataset import money
-    from pipeline.run import read
+    from pipeline.run import publish, read
     from pipeline.run.attempts import spent
 
     folder = run_folder(run, out)
@@ -135,11 +135,11 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
         return
     if run is None:
         raise UsageError("which run? 'digsite export latest', or --list for the names of the views")
-    from pipeline.cli import publish
+    from pipeline.run import api
 
     folder = run_folder(run, out)
-    config = _gated(folder, against or [], sets or [])
-    manifest = publish.dataset(folder, config, views=_parts(view), include=_parts(include), damaged=damaged)
+    gates = _gates(folder, against or [], sets or [])
+    manifest = api.export(folder, views=_parts(view), include=_parts(include), gates=gates, allow_damaged=damaged)
     if json:
         tell.json(manifest.model_dump(mode="json"))
         return
@@ -152,27 +152,24 @@ def _parts(given: list[str] | None) -> tuple[str, ...]:
     return tuple(part.strip() for text in given or () for part in text.split(",") if part.strip())
 
 
-def _gated(folder: Path, against: list[Path], sets: list[str]) -> RunConfig:
-    """The run's configuration, with other gates where some are named: then they are the run's from now on, or the next
+def _gates(folder: Path, against: list[Path], sets: list[str]) -> GateConfig | None:
+    """The run's gates with what is asked for; none where they stay. From now on they are the run's, or the next
     `review` would write what was just dropped back into the data set."""
-    from pipeline.run import read, regate
+    from pipeline.run import read
 
-    config = read(folder).config
     if not against and not sets:
-        return config
+        return None
     if wrong := next((one for one in sets if not one.strip().startswith("gates.")), None):
         raise UsageError(f"export can set gates alone, such as gates.solve_rate=[0.2,0.8], not '{wrong}'")
-    gates = build(values={"gates": config.gates.model_dump(mode="json")}, sets=sets).gates
+    before = read(folder).config.gates
+    gates = build(values={"gates": before.model_dump(mode="json")}, sets=sets).gates
     lists = dict.fromkeys((*gates.against, *map(Path, options.against(against))))
-    return regate(folder, gates.model_copy(update={"against": tuple(lists)}))
+    return gates.model_copy(update={"against": tuple(lists)})
 
 
 def report(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:
     """Write the report of a run anew."""
-    from pipeline.cli import publish
-    from pipeline.run import read
+    from pipeline.run import api
 
-    folder = run_folder(run, out)
-    publish.whole(folder, damaged=True)
-    path = publish.report(folder, read(folder).config)
+    path = api.report(run, out=out)
     tell.json({"report": str(path)}) if json else tell.show(tell.words(path))

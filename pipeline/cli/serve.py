@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli import options, tell
-from pipeline.cli.locate import run_folder
 from pipeline.config import How
 from pipeline.config.retrieval import TOKEN_ENV
 from pipeline.errors import UsageError
+from pipeline.run.locate import run_folder
 
 if TYPE_CHECKING:
     from pipeline.serve.retrieval import Served

@@ -9,12 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pipeline.cli.locate import run_folder
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.run import planned, prepare, resume
+from pipeline.run.locate import run_folder
 from pipeline.run.plan import Order
 from pipeline.store.journal import Journal
 from pipeline.types import Record, Seed, Status, sha256

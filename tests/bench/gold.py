@@ -17,7 +17,7 @@ import orjson
 from pipeline import config, corpus, registry
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.retrieval.opening import open_retriever
-from pipeline.run.measure import GoldQuestion, Measurement, SolverFigures, measure
+from pipeline.run.measuring import GoldQuestion, Measurement, SolverFigures, measure
 from pipeline.text import normalise
 
 _KINDS = {"country": "What country is {} in?", "performer": "Who is the performer of {}?"}

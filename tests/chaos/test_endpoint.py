@@ -15,7 +15,6 @@ import orjson
 import pytest
 
 from pipeline import prompts, registry
-from pipeline.cli import publish
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
@@ -25,7 +24,7 @@ from pipeline.errors import BudgetExceeded, ProviderError
 from pipeline.llm import retry
 from pipeline.llm.base import Completion, Request
 from pipeline.loop.episode import run_seed
-from pipeline.run import Run, attempts, prepare
+from pipeline.run import Run, attempts, prepare, publish
 from pipeline.run.plan import Order
 from pipeline.types import Record, Seed, Status
 from tests.chaos.faulty_server import FAULTS, PAGE, FaultyServer, Reply

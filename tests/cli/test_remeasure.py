@@ -12,10 +12,10 @@ def test_another_solver_has_a_name_weights_and_prices_of_its_own() -> None:
     before = ModelConfig.model_validate(
         {"provider": "openai", "model": "m", "base_url": "http://one/v1", "prices": {"prompt": 1, "completion": 2}}
     )
-    weights = remeasure._solver(None, before, f"gguf:{TINY}", None)
+    weights = remeasure._solver(before, f"gguf:{TINY}", None)
     assert weights.model.startswith("tiny-tool-caller@")
     assert weights.limits.concurrency == 2
-    other = remeasure._solver(None, before, "openai:n", None)
+    other = remeasure._solver(before, "openai:n", None)
     assert (other.base_url, other.prices) == ("http://one/v1", None)
-    same = remeasure._solver(None, before, "openai:m", "http://two/v1")
+    same = remeasure._solver(before, "openai:m", "http://two/v1")
     assert (same.base_url, same.prices) == ("http://two/v1", before.prices)

@@ -113,7 +113,7 @@ import asyncio, sys
 from pathlib import Path
 from flows.server import Server
 from pipeline.cli.progress import Progress, Tally
-from pipeline.cli.stages import Job
+from pipeline.run.job import Job
 from pipeline.errors import BudgetExceeded
 
 server = Server(Path(sys.argv[2]))

@@ -8,9 +8,9 @@ from pathlib import Path
 import orjson
 import pyarrow.parquet as pq
 
-from pipeline.cli import publish
 from pipeline.config import RunConfig
 from pipeline.dataset.tally import Tally
+from pipeline.run import publish
 from pipeline.types import Record
 from tests.golden.places import seed_name
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 from pipeline import corpus
-from pipeline.cli import publish
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus, manifest
@@ -20,7 +19,7 @@ from pipeline.llm.base import LLM
 from pipeline.llm.ledger import Counted, Spending, Spent
 from pipeline.loop.episode import run_seed
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
-from pipeline.run import Attempt, Run, prepare
+from pipeline.run import Attempt, Run, prepare, publish
 from pipeline.run.attempts import NAME, read
 from pipeline.run.branches import Campaign
 from pipeline.run.plan import PassageSource

@@ -8,9 +8,8 @@ from typing import Any
 
 import orjson
 
-from pipeline.cli import publish
 from pipeline.config import build
-from pipeline.run import resume
+from pipeline.run import publish, resume
 from pipeline.store.journal import Journal
 from pipeline.types import Record
 from tests.golden.recording import HOME, unpacked

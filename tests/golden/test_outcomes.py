@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import publish
 from pipeline.config import RunConfig
+from pipeline.run import publish
 from pipeline.types import Cause, Record, Status, Stop, Trajectory
 from tests.golden import frozen, outcomes
 from tests.golden.cases import RUNS

@@ -13,7 +13,7 @@ from pipeline.agents.grading import f1
 from pipeline.dataset.views import qa
 from pipeline.errors import UsageError
 from pipeline.llm.base import Request
-from pipeline.run.measure import GoldQuestion, measure, read
+from pipeline.run.measuring import GoldQuestion, measure, read
 from pipeline.types import Message, ToolCall
 from tests.records import accepted
 from tests.scripted import ScriptedLLM

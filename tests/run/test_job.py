@@ -6,9 +6,9 @@ import pytest
 
 from pipeline import config
 from pipeline.cli.progress import Progress, ProgressCounts
-from pipeline.cli.stages import Job
 from pipeline.errors import RetrievalError
 from pipeline.retrieval import jvm
+from pipeline.run.job import Job
 
 
 @pytest.fixture

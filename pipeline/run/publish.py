@@ -1,5 +1,6 @@
 """From a run's journal to its data set and its report. Nothing else is read but what the report says of cost."""
 
+import logging
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +9,6 @@ import orjson
 from pydantic import ValidationError
 
 from pipeline import prompts
-from pipeline.cli import tell
 from pipeline.config import RunConfig
 from pipeline.corpus import manifest
 from pipeline.dataset.export import DatasetManifest, Selection, export
@@ -25,6 +25,7 @@ from pipeline.store.remeasured import Remeasured
 from pipeline.types import Record
 from pipeline.view.html import page
 
+logger = logging.getLogger(__name__)
 REVIEW = "review.json"
 """What `digsite review` has read back, in the folder of the run."""
 
@@ -78,9 +79,11 @@ def whole(folder: Path, *, damaged: bool = False) -> int:
     """
     beside = Branches(folder).damaged + Remeasured(folder).damaged
     if beside:
-        tell.say(
-            f"digsite: damaged lines in {folder}/branches and /remeasured, which are left out: {beside}; "
-            "'digsite branch' and 'digsite remeasure' make again what is missing"
+        logger.warning(
+            "damaged lines in %s/branches and /remeasured, which are left out: %d; "
+            "'digsite branch' and 'digsite remeasure' make again what is missing",
+            folder,
+            beside,
         )
     lost = _lost(folder)
     if lost:
@@ -88,7 +91,7 @@ def whole(folder: Path, *, damaged: bool = False) -> int:
         way = f"'digsite resume {shlex.quote(str(folder))}' runs {'it' if lost == 1 else 'them'} again"
         if not damaged:
             raise UsageError(f"{line}; {way}, and 'digsite export RUN --allow-damaged' goes on without")
-        tell.say(f"digsite: {line} and {'is' if lost == 1 else 'are'} missing; {way}", style="yellow")
+        logger.warning("%s and %s missing; %s", line, "is" if lost == 1 else "are", way)
     return lost
 
 
@@ -127,11 +130,11 @@ def outside(folder: Path) -> Outside:
     """What all attempts took, interrupted ones too, what the seed filter passed over, and what people said."""
     result, review, said = _result(folder), folder / REVIEW, None
     if result is None and (folder / "result.json").exists():
-        tell.say(f"digsite: {folder / 'result.json'} cannot be read; the next 'digsite resume' writes it anew")
+        logger.warning("%s/result.json cannot be read; the next 'digsite resume' writes it anew", folder)
     try:
         said = Review.model_validate_json(review.read_bytes()) if review.exists() else None
     except (OSError, ValidationError):
-        tell.say(f"digsite: {review} cannot be read and is left out; take the sheet in again: digsite review --read")
+        logger.warning("%s cannot be read and is left out; take the sheet in again: digsite review --read", review)
     return Outside(spent=spent(folder), dropped=result.dropped if result else {}, review=said)
 
 

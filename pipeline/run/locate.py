@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from pipeline.corpus import Corpus
 
 
-def run_folder(name: str, out: Path | None = None) -> Path:
+def run_folder(name: str | Path, out: Path | None = None) -> Path:
     """The folder of the run called `name`, or that `name` lies in. Raises UsageError, naming the runs there are."""
     out = out or How().out
+    name = str(name)
     short = name.rstrip("/")
     candidates = [Path(name), out / name, out / name / "latest"]
     if short == "latest":
@@ -37,7 +38,7 @@ def spelled(name: str, out: Path | None) -> str:
     return name if out in (None, How().out) else f"{name} --out {shlex.quote(str(out))}"
 
 
-def reopened(name: str, out: Path | None) -> tuple[Path, RunConfig]:
+def reopened(name: str | Path, out: Path | None) -> tuple[Path, RunConfig]:
     """A run's folder and what it goes on with. It may have been begun from another working directory."""
     from pipeline.run import resumable
 
@@ -46,7 +47,7 @@ def reopened(name: str, out: Path | None) -> tuple[Path, RunConfig]:
     return folder, config.model_copy(update={"how": config.how.model_copy(update={"out": folder.parents[1]})})
 
 
-def ground(folder: Path, config: RunConfig) -> "tuple[Corpus, RunContext]":
+def opened(folder: Path, config: RunConfig) -> "tuple[Corpus, RunContext]":
     """The corpus of a run that is there, and all that its episodes need. Raises UsageError where its engine is not."""
     from pipeline.run import prepare
     from pipeline.store.lock import refuse_second

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.locate import run_folder, runs
 from pipeline.errors import UsageError
+from pipeline.run.locate import run_folder, runs
 
 
 @pytest.fixture

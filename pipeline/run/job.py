@@ -2,21 +2,26 @@
 flow as its tasks; since both run these, both give the same bytes.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.cli import tell
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.readers.base import skipped_in_words
+from pipeline.dataset.gates import Drop
 from pipeline.errors import BudgetExceeded
 from pipeline.loop.episode import run_seed
-from pipeline.run import Observer, Run, RunResult, askable, prepare, unchanged
+from pipeline.run import Attempt, Observer, Run, RunResult, askable, prepare, unchanged
+from pipeline.store.journal import Head
 from pipeline.store.lock import locked
+from pipeline.types import Record, Seed
+
+logger = logging.getLogger(__name__)
 
 
 class Watch(Observer, Protocol):
@@ -25,19 +30,42 @@ class Watch(Observer, Protocol):
     def stage(self, name: str) -> None: ...
 
 
+class LogWatch:
+    """Writes what happens to the log of this module, for who watches a run in no other way."""
+
+    def stage(self, name: str) -> None:
+        logger.info("%s", name)
+
+    def started(self, run: Run) -> None:
+        logger.info("%s", run.folder)
+
+    def record(self, record: Record) -> None:
+        logger.info("%s %s", record.status, record.reason)
+
+    def attempt(self, attempt: Attempt) -> None:
+        logger.debug("%s ended as %s after %.1f s", attempt.key[:12], attempt.ended, attempt.seconds)
+
+    def gated(self, head: Head, drop: Drop) -> None:
+        logger.info("%s dropped: %s", head.key[:12], drop.reason)
+
+    def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
+        logger.warning("%s; tried again in %.0f s", error, pause)
+
+
 def read(config: RunConfig, watch: Watch) -> Corpus:
     """The corpus, with a word on what was left out of it. Raises where no pair could be made or passed on."""
     watch.stage("reading the corpus")
     corpus = prepare.corpus(config)
     prepare.gates(config, corpus.manifest)
     askable(corpus)
+    name = corpus.manifest.name
     if missing := corpus.counts.left_out:
         kept, whole = corpus.counts.kept, corpus.counts.read
-        tell.say(f"{corpus.manifest.name}: {kept:,} of {whole:,} documents; left out: {missing}")
+        logger.warning("%s: %s of %s documents; left out: %s", name, f"{kept:,}", f"{whole:,}", missing)
     if config.models.of("generator").embedded and corpus.manifest.language.partition("-")[0] != "en":
-        tell.say(f"{corpus.manifest.name}: the embedded model reads English prose only; for other texts name a --model")
+        logger.warning("%s: the embedded model reads English prose only; for other texts name a --model", name)
     if files := skipped_in_words(corpus.counts.skipped):
-        tell.say(f"{corpus.manifest.name}: files that are not read: {files}")
+        logger.warning("%s: files that are not read: %s", name, files)
     return corpus
 
 
@@ -103,13 +131,13 @@ class Job:
     def export(self) -> None:
         self.watch.stage("exporting")
         # What could not be run again, as where the budget is used up, is told and holds back nothing that is there.
-        from pipeline.cli import publish
+        from pipeline.run import publish
 
         publish.dataset(self.folder, self.config, damaged=True)
 
     def report(self) -> Path:
         self.watch.stage("writing the report")
-        from pipeline.cli import publish
+        from pipeline.run import publish
 
         return publish.report(self.folder, self.config)
 

@@ -1,0 +1,192 @@
+"""The Python API: what a notebook, a Prefect flow and the command line call.
+
+A function takes a configuration (`pipeline.config.build`), or a run by its name (`wiki/latest`) or folder, and returns
+when its work is done; it may be called from a running event loop, as a notebook's cells are. What goes on is shown to
+`watch`, by default the log. Errors are those of `pipeline.errors`: a `UsageError` says in one line what to do.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from pipeline.config import RunConfig
+from pipeline.config.gates import GateConfig
+from pipeline.config.models import ModelConfig
+from pipeline.dataset.branching import base as branching
+from pipeline.dataset.export import DatasetManifest
+from pipeline.errors import UsageError
+from pipeline.run import Run, RunResult, measuring, prepare, publish, read, regate
+from pipeline.run import complete as completing
+from pipeline.run import preview as previewing
+from pipeline.run import remeasure as remeasuring
+from pipeline.run.branches import Branched, Campaign
+from pipeline.run.complete import Completing
+from pipeline.run.job import Job, LogWatch, Watch, straight
+from pipeline.run.locate import opened, reopened, run_folder
+from pipeline.run.measuring import GoldQuestion, Measurement
+from pipeline.run.remeasure import Remeasuring
+from pipeline.types import Record
+
+T = TypeVar("T")
+Runner = Callable[[Job], RunResult]
+"""Carries a job out: in this process, or as a Prefect flow."""
+
+
+def in_process(job: Job) -> RunResult:
+    """All stages one after another. Raises BudgetExceeded once what there is was exported."""
+    return _wait(straight(job))
+
+
+def generate(config: RunConfig, *, watch: Watch | None = None, runner: Runner = in_process) -> RunResult:
+    """Generate pairs until `config.how` is satisfied, export them and write the report.
+
+    The same configuration again goes on with the same run. Raises BudgetExceeded, ProviderError, RetrievalError and
+    Interrupted; what had finished is kept.
+    """
+    return _generate(config, None, watch, runner)
+
+
+def resume(
+    run: str | Path,
+    *,
+    out: Path | None = None,
+    wait_seconds: float | None = None,
+    watch: Watch | None = None,
+    runner: Runner = in_process,
+) -> RunResult:
+    """Continue an interrupted run. Raises UsageError, naming what changed, if configuration, prompts or corpus did.
+
+    `wait_seconds` is how long to wait for an endpoint that is still loading.
+    """
+    folder, config = reopened(run, out)
+    if wait_seconds is not None:
+        config = config.model_copy(update={"how": config.how.model_copy(update={"wait_seconds": wait_seconds})})
+    return _generate(config, folder, watch, runner)
+
+
+def _generate(config: RunConfig, folder: Path | None, watch: Watch | None, runner: Runner) -> RunResult:
+    prepare.check(config)
+    prepare.reach(config)
+    return runner(Job(config, watch or LogWatch(), folder))
+
+
+def preview(config: RunConfig, *, watch: Watch | None = None) -> list[Record]:
+    """Run the first seeds of the plan without starting a run: the records of all that were tried, accepted or not."""
+    prepare.check(config)
+    prepare.reach(config)
+    return _wait(previewing.preview(config, watch or LogWatch()))
+
+
+def records(run: str | Path, *, include: Sequence[str] = (), out: Path | None = None) -> Iterator[Record]:
+    """The records of a run in the order of its plan, as the gates see them; those with a reason of `include` last."""
+    folder = run_folder(run, out)
+    return publish.records(folder, read(folder).config, tuple(include))
+
+
+def export(
+    run: str | Path,
+    *,
+    views: Sequence[str] = (),
+    include: Sequence[str] = (),
+    gates: GateConfig | None = None,
+    allow_damaged: bool = False,
+    out: Path | None = None,
+) -> DatasetManifest:
+    """Write the data set of a run: all views, or those named, beside the others that are there.
+
+    `include` takes rejected records with these reasons too (`below_target`, `beyond_solver`). `gates` replaces the
+    run's own from now on. Raises UsageError where the journal is damaged, unless `allow_damaged`.
+    """
+    folder = run_folder(run, out)
+    config = read(folder).config if gates is None else regate(folder, gates)
+    return publish.dataset(folder, config, views=tuple(views), include=tuple(include), damaged=allow_damaged)
+
+
+def report(run: str | Path, *, out: Path | None = None) -> Path:
+    """Write `report.html` of a run anew; its path."""
+    folder = run_folder(run, out)
+    publish.whole(folder, damaged=True)
+    return publish.report(folder, read(folder).config)
+
+
+def measure(config: RunConfig, questions: Path | Sequence[GoldQuestion], *, limit: int | None = None) -> Measurement:
+    """How well the solver of the configuration answers questions with known answers, over the configured corpus."""
+    known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)
+    prepare.check(config)
+    prepare.reach(config)
+    context = prepare.context(config, prepare.corpus(config))
+    return _wait(measuring.measure(known[:limit], context.llm, context.retriever, config))
+
+
+def remeasure(
+    run: str | Path,
+    *,
+    solver: ModelConfig | None = None,
+    out: Path | None = None,
+    progress: Callable[[int], None] = lambda questions: None,
+) -> Remeasuring:
+    """Try the pairs of a run with another solver, by default `models.policy`, and write the data set anew.
+
+    `progress` is called with the number of questions that have ended.
+    """
+    folder, own = reopened(run, out)
+    publish.whole(folder)
+    if (solver := solver or own.models.policy) is None:
+        raise UsageError("which solver? Name one with --model, or the model to be trained in [models.policy]")
+    config = remeasuring.recast(own, solver)
+    prepare.check(config)
+    prepare.reach(config)
+    corpus, context = opened(folder, config)
+    with Run(own, corpus, folder=folder) as found:
+        done = _wait(remeasuring.remeasure(found.kept(), context, folder, progress))
+        publish.again(folder, own)
+    return done
+
+
+def branch(
+    run: str | Path,
+    method: str,
+    *,
+    calls: int = 200,
+    out: Path | None = None,
+    progress: Callable[[int, int], None] = lambda forks, calls: None,
+) -> Branched:
+    """Resample stored rollouts of accepted pairs from intermediate turns (`cso`, `eef`, `pivot`), and write the data
+    set anew. Nothing more begins when `calls` are used, those of earlier commands included.
+    """
+    branching.load(method)
+    folder, config = reopened(run, out)
+    publish.whole(folder)
+    prepare.reach(config)
+    corpus, context = opened(folder, config)
+    with Run(config, corpus, folder=folder) as found, Campaign(method, context, folder) as campaign:
+        done = _wait(campaign.run(found.kept(), calls, progress))
+        publish.again(folder, config)
+    return done
+
+
+def complete(
+    run: str | Path, *, out: Path | None = None, progress: Callable[[int], None] = lambda pairs: None
+) -> Completing:
+    """Make up the distractor and teacher rollouts that accepted pairs lack, and write data set and report anew."""
+    folder, config = reopened(run, out)
+    prepare.check(config)
+    corpus, context = opened(folder, config)
+    with Run(config, corpus, folder=folder) as found:
+        done = _wait(completing.complete(found.kept(), context, folder, progress))
+        if done.pairs:
+            publish.again(folder, config)
+            publish.report(folder, config)
+    return done
+
+
+def _wait(work: Coroutine[None, None, T]) -> T:
+    """Its result; in a thread of its own where this one runs an event loop already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1, thread_name_prefix="digsite") as pool:
+        return pool.submit(asyncio.run, work).result()
