@@ -112,7 +112,7 @@ NIGHTS = """
 import asyncio, sys
 from pathlib import Path
 from flows.server import Server
-from pipeline.cli.progress import Progress, Tally
+from pipeline.cli.progress import Progress, ProgressCounts
 from pipeline.run.job import Job
 from pipeline.errors import BudgetExceeded
 
@@ -125,7 +125,7 @@ for missing in ("nosuch.toml", "nosuch.json"):
 print("night", asyncio.run(generate(sys.argv[1])).complete)
 settings = read(Path(sys.argv[1]))
 try:
-    asyncio.run(run(Job(settings, Progress(Tally(pairs=1, seeds=None)), settings.folder()), Path(sys.argv[1])))
+    asyncio.run(run(Job(settings, Progress(ProgressCounts(pairs=1, seeds=None)), settings.folder()), Path(sys.argv[1])))
 except BudgetExceeded as error:
     print("command", error)
 """

@@ -10,7 +10,7 @@ import pytest
 
 import pipeline
 from pipeline.errors import UsageError
-from pipeline.run import api
+from pipeline.run import RunResult
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ def test_the_page_names_every_function() -> None:
 
 
 def test_it_runs_within_an_event_loop_as_a_notebook_does(config: pipeline.RunConfig) -> None:
-    async def cell() -> api.RunResult:
+    async def cell() -> RunResult:
         return pipeline.generate(config)
 
     result = asyncio.run(cell())
