@@ -12,7 +12,7 @@ from pipeline.agents.environment import Environment
 from pipeline.dataset import chat, shipped
 from pipeline.types import Message, Record, Rollout, Status, Verdict
 
-_PART = re.compile(r"^from pipeline\.shipped\.(\w+) import .+\n", re.MULTILINE)
+_PART = re.compile(r"^from pipeline\.dataset\.shipped\.(\w+) import .+\n", re.MULTILINE)
 INCLUDES = ("below_target", "beyond_solver", "always_solved")
 """What `include` may add: confirmed pairs below their target, those that only a solver of `digsite remeasure` solved,
 and to `rl_*` questions that every rollout solved."""
