@@ -9,25 +9,24 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
-from pipeline.dataset.branching import base as branching
-from pipeline.dataset.export import DatasetManifest
 from pipeline.errors import UsageError
-from pipeline.run import Run, RunResult, measuring, prepare, publish, read, regate
-from pipeline.run import complete as completing
-from pipeline.run import preview as previewing
-from pipeline.run import remeasure as remeasuring
-from pipeline.run.branches import Branched, Campaign
-from pipeline.run.complete import Completing
+from pipeline.run import Run, RunResult, prepare, read, regate
 from pipeline.run.job import Job, LogWatch, Watch, straight
 from pipeline.run.locate import opened, reopened, run_folder
-from pipeline.run.measuring import GoldQuestion, Measurement
-from pipeline.run.remeasure import Remeasuring
 from pipeline.types import Record
+
+# What one function alone needs is imported there: a second process on a run is to be refused at once.
+if TYPE_CHECKING:
+    from pipeline.dataset.export import DatasetManifest
+    from pipeline.run.branches import Branched
+    from pipeline.run.complete import Completing
+    from pipeline.run.measuring import GoldQuestion, Measurement
+    from pipeline.run.remeasure import Remeasuring
 
 T = TypeVar("T")
 Runner = Callable[[Job], RunResult]
@@ -74,6 +73,8 @@ def _generate(config: RunConfig, folder: Path | None, watch: Watch | None, runne
 
 def preview(config: RunConfig, *, watch: Watch | None = None) -> list[Record]:
     """Run the first seeds of the plan without starting a run: the records of all that were tried, accepted or not."""
+    from pipeline.run import preview as previewing
+
     prepare.check(config)
     prepare.reach(config)
     return _wait(previewing.preview(config, watch or LogWatch()))
@@ -81,6 +82,8 @@ def preview(config: RunConfig, *, watch: Watch | None = None) -> list[Record]:
 
 def records(run: str | Path, *, include: Sequence[str] = (), out: Path | None = None) -> Iterator[Record]:
     """The records of a run in the order of its plan, as the gates see them; those with a reason of `include` last."""
+    from pipeline.run import publish
+
     folder = run_folder(run, out)
     return publish.records(folder, read(folder).config, tuple(include))
 
@@ -93,12 +96,14 @@ def export(
     gates: GateConfig | None = None,
     allow_damaged: bool = False,
     out: Path | None = None,
-) -> DatasetManifest:
+) -> "DatasetManifest":
     """Write the data set of a run: all views, or those named, beside the others that are there.
 
     `include` takes rejected records with these reasons too (`below_target`, `beyond_solver`). `gates` replaces the
     run's own from now on. Raises UsageError where the journal is damaged, unless `allow_damaged`.
     """
+    from pipeline.run import publish
+
     folder = run_folder(run, out)
     config = read(folder).config if gates is None else regate(folder, gates)
     return publish.dataset(folder, config, views=tuple(views), include=tuple(include), damaged=allow_damaged)
@@ -106,13 +111,19 @@ def export(
 
 def report(run: str | Path, *, out: Path | None = None) -> Path:
     """Write `report.html` of a run anew; its path."""
+    from pipeline.run import publish
+
     folder = run_folder(run, out)
     publish.whole(folder, damaged=True)
     return publish.report(folder, read(folder).config)
 
 
-def measure(config: RunConfig, questions: Path | Sequence[GoldQuestion], *, limit: int | None = None) -> Measurement:
+def measure(
+    config: RunConfig, questions: "Path | Sequence[GoldQuestion]", *, limit: int | None = None
+) -> "Measurement":
     """How well the solver of the configuration answers questions with known answers, over the configured corpus."""
+    from pipeline.run import measuring
+
     known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)
     prepare.check(config)
     prepare.reach(config)
@@ -126,11 +137,14 @@ def remeasure(
     solver: ModelConfig | None = None,
     out: Path | None = None,
     progress: Callable[[int], None] = lambda questions: None,
-) -> Remeasuring:
+) -> "Remeasuring":
     """Try the pairs of a run with another solver, by default `models.policy`, and write the data set anew.
 
     `progress` is called with the number of questions that have ended.
     """
+    from pipeline.run import publish
+    from pipeline.run import remeasure as remeasuring
+
     folder, own = reopened(run, out)
     publish.whole(folder)
     if (solver := solver or own.models.policy) is None:
@@ -152,10 +166,14 @@ def branch(
     calls: int = 200,
     out: Path | None = None,
     progress: Callable[[int, int], None] = lambda forks, calls: None,
-) -> Branched:
+) -> "Branched":
     """Resample stored rollouts of accepted pairs from intermediate turns (`cso`, `eef`, `pivot`), and write the data
     set anew. Nothing more begins when `calls` are used, those of earlier commands included.
     """
+    from pipeline.dataset.branching import base as branching
+    from pipeline.run import publish
+    from pipeline.run.branches import Campaign
+
     branching.load(method)
     folder, config = reopened(run, out)
     publish.whole(folder)
@@ -169,8 +187,11 @@ def branch(
 
 def complete(
     run: str | Path, *, out: Path | None = None, progress: Callable[[int], None] = lambda pairs: None
-) -> Completing:
+) -> "Completing":
     """Make up the distractor and teacher rollouts that accepted pairs lack, and write data set and report anew."""
+    from pipeline.run import complete as completing
+    from pipeline.run import publish
+
     folder, config = reopened(run, out)
     prepare.check(config)
     corpus, context = opened(folder, config)
