@@ -15,7 +15,7 @@ from pathlib import Path
 import zstandard
 
 from pipeline.errors import StoreError
-from pipeline.store.files import clear_errors, crash_point
+from pipeline.store.files import clear_errors
 
 _VERSION = 1
 _APPLICATION = 0x44494753
@@ -54,10 +54,8 @@ class Cache:
     def put(self, digest: bytes, value: bytes) -> bytes:
         """Keep the JSON text unless one is there; what stands now, so that two processes go on with the same answer."""
         with self._errors():
-            crash_point("before_cache")
             row = (digest, _pack(digest, value))
             added = self._db.execute("INSERT OR IGNORE INTO answers (digest, value) VALUES (?, ?)", row).rowcount
-        crash_point("after_cache")
         return value if added else self.get(digest) or value
 
     def close(self) -> None:

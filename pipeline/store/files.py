@@ -10,8 +10,6 @@ import fcntl
 import os
 import secrets
 import shutil
-import signal
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,16 +20,6 @@ import orjson
 from pipeline.errors import StoreError, UsageError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_passed: Counter[str] = Counter()
-
-
-def crash_point(name: str) -> None:
-    """Kill this process as `kill -9` would, at the N-th passage of the point that DIGSITE_CRASH_AT=name:N names."""
-    wanted, _, count = os.environ.get("DIGSITE_CRASH_AT", "").partition(":")
-    if wanted == name:
-        _passed[name] += 1
-        if _passed[name] == int(count or 1):
-            os.kill(os.getpid(), signal.SIGKILL)
 
 
 @contextmanager
@@ -56,14 +44,11 @@ def atomic_write(path: Path, data: bytes) -> None:
             with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
                 file.write(data)
                 file.flush()
-                crash_point("before_sync")
                 os.fsync(file.fileno())
-            crash_point("before_rename")
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        crash_point("after_rename")
         sync_folder(path.parent)
 
 
@@ -86,11 +71,9 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         try:
             yield building
             _sync_tree(building)
-            crash_point("before_swap")
             shutil.rmtree(old, ignore_errors=True)
             if path.exists():
                 path.rename(old)
-                crash_point("mid_swap")
             building.rename(path)
         except BaseException:
             shutil.rmtree(building, ignore_errors=True)
@@ -187,14 +170,12 @@ class Appender:
                 written = os.write(self._handle, data)
                 if written != len(data):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                crash_point("before_append_sync")
                 os.fsync(self._handle)
             except BaseException:
                 with suppress(OSError):
                     os.ftruncate(self._handle, offset)
                 raise
         self.size += len(data)
-        crash_point("after_append")
         return offset
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pydantic import Field, ValidationError
 
 from pipeline.errors import StoreError
-from pipeline.store.files import Appender, crash_point
+from pipeline.store.files import Appender
 from pipeline.types import Data, Record, Status
 
 _KEY = re.compile(rb'"key":"([0-9a-f]{64})"')
@@ -71,7 +71,6 @@ class Journal:
         )
         if self._appender is None:
             self._appender = Appender(self._path)
-        crash_point("before_append")
         offset = self._appender.append(encode(head, record))
         self.entries[record.key] = Entry(head, self._path, offset)
         return True

@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from pipeline.errors import StoreError
-from pipeline.store.files import Appender, crash_point
+from pipeline.store.files import Appender
 from pipeline.types import Completion, Data, Fork, Remeasurement
 
 _LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","([a-z]+)":(.*)\}\n', re.DOTALL)
@@ -51,7 +51,6 @@ class Sealed(Generic[T]):
         path = self._folder / f"{file}.jsonl"
         if file not in self._appenders:
             self._appenders[file] = Appender(path)
-        crash_point("before_append")
         self._places[value.key][name] = _Place(path, self._appenders[file].append(seal(self._kind, value)))
 
     def _read(self, place: _Place) -> T:

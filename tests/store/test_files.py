@@ -10,6 +10,7 @@ import pytest
 
 from pipeline.errors import StoreError
 from pipeline.store import files
+from tests.rules.source import ROOT
 
 
 def fail_after(monkeypatch: pytest.MonkeyPatch, name: str, calls: int, error: BaseException) -> None:
@@ -86,25 +87,46 @@ def test_two_builders_of_one_folder_do_not_mix(tmp_path: Path) -> None:
     assert (tmp_path / "set").is_dir()
 
 
-@pytest.mark.parametrize("point", ["before_sync", "before_rename", "after_rename", "before_swap", "mid_swap"])
-def test_a_kill_leaves_old_or_new_and_the_sweep_leaves_nothing_else(tmp_path: Path, point: str) -> None:
-    code = f"""
+KILLED = """
+import os, sys
 from pathlib import Path
 from pipeline.store import files
-root = Path({str(tmp_path)!r})
-for n in "12":
-    files.atomic_write(root / "file", n.encode() * 9)
-    with files.atomic_folder(root / "set") as building:
-        files.atomic_write(building / n, b"")
+from tests.chaos import wrapped
+
+def work(root):
+    root.mkdir()
+    for n in "12":
+        files.atomic_write(root / "file", n.encode() * 9)
+        with files.atomic_folder(root / "set") as building:
+            files.atomic_write(building / n, b"")
+
+def ended(root, point):
+    child = os.fork()
+    if not child:
+        wrapped.kill(point)
+        work(root)
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+for operation in wrapped.OPERATIONS:
+    number = 1
+    while ended(Path(sys.argv[1], f"{operation} {number}"), f"{operation}:{number}") == 9:
+        number += 1
 """
-    count = 1 if point == "mid_swap" else 3 if point in ("before_sync", "before_rename", "after_rename") else 2
-    environment = {**os.environ, "DIGSITE_CRASH_AT": f"{point}:{count}"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
-    assert done.returncode == -9
-    files.sweep(tmp_path)
-    state = (tmp_path / "file").read_bytes(), *(p.name for p in (tmp_path / "set").iterdir())
-    assert state in {(b"1" * 9, "1"), (b"2" * 9, "1"), (b"2" * 9, "2")}
-    assert {p.name for p in tmp_path.iterdir()} == {"file", "set"}
+
+
+def test_a_kill_at_any_change_of_the_disk_leaves_old_or_new_and_the_sweep_leaves_nothing_else(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, check=True)
+    states = set()
+    for root in tmp_path.iterdir():
+        files.sweep(root)
+        assert not {path.name for path in root.iterdir()} - {"file", "set"}
+        file, folder = root / "file", root / "set"
+        content = file.read_bytes() if file.exists() else b""
+        states.add((content, *(path.name for path in folder.iterdir())) if folder.exists() else (content,))
+    one, two = b"1" * 9, b"2" * 9
+    # At the very first ones nothing is there; after the last one all is.
+    assert states == {(b"",), (one,), (one, "1"), (two, "1"), (two, "2")}
 
 
 def test_a_link_moves_and_never_hides_a_folder(tmp_path: Path) -> None:
