@@ -98,8 +98,8 @@ def wheel(folder: Path) -> Path:
 
 def test_a_wheel_leaves_the_top_level_to_others(tmp_path):
     names = zipfile.ZipFile(wheel(tmp_path)).namelist()
-    # `flows` holds the console script; `prompts` and `corpora` would be anybody's names.
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"pipeline", "flows"}
+    # `flows`, `prompts` and `corpora` would be anybody's names.
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"pipeline"}
     for kept in ("prompts/solver/answer.md", "corpora/tiny.jsonl", "corpora/benchmarks", "corpora/near_misses.jsonl"):
         assert any(name.startswith(f"pipeline/_shipped/{kept}") for name in names), kept
 
@@ -108,7 +108,7 @@ def test_a_wheel_leaves_the_top_level_to_others(tmp_path):
 def test_an_installed_wheel_makes_questions(tmp_path):
     """Away from the clone, with the packages of this environment and the wheel's own files before them."""
     zipfile.ZipFile(wheel(tmp_path)).extractall(tmp_path / "site")
-    line = "import sys, pipeline.folders as f; print(f.folder('prompts')); from flows.main import main; main()"
+    line = "import sys, pipeline.folders as f; print(f.folder('prompts')); from pipeline.flow.main import main; main()"
     for arguments in (["--help"], ["preview", "tiny"]):
         command = [sys.executable, "-c", line, *arguments]
         environment = {"PYTHONPATH": str(tmp_path / "site"), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}

@@ -33,14 +33,14 @@ def test_a_killed_flow_goes_on(tmp_path: Path, figures: Figures, kills: int, see
     draw, remains, out = random.Random(kills), Remains(tmp_path / "out"), tmp_path / "out"
     command = [*FLOW, "--seeds", str(seeds)]
     for number in range(kills):
-        process = start(out, *command, through=("flows.main",))
+        process = start(out, *command, through=("pipeline.flow.main",))
         if number % 5:
             until_more(remains, process)
         time.sleep(draw.uniform(0.0, 1.5))
         assert kill(process), "it came to its end before it was killed"
         assert server_gone(out)
         remains.look()
-    said = finished(start(out, *command, through=("flows.main",)))
+    said = finished(start(out, *command, through=("pipeline.flow.main",)))
     assert server_gone(out)
     remains.whole(seeds)
     whole = Remains(tmp_path / "whole")

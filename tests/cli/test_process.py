@@ -24,7 +24,7 @@ HEAVY = ("prefect", "jnius", "pyarrow", "pandas", "numpy", "datasets", "textblob
 def test_help_lists_the_commands_and_imports_nothing_heavy() -> None:
     code = f"""
 import sys
-from flows.main import main
+from pipeline.flow.main import main
 sys.argv = ["digsite", "--help"]
 try:
     main()
@@ -53,7 +53,7 @@ except SystemExit as ended:
 def test_without_the_flow_prefect_is_never_imported(tmp_path: Path) -> None:
     code = """
 import sys
-from flows.main import main
+from pipeline.flow.main import main
 try:
     main()
 except SystemExit as ended:
@@ -146,7 +146,7 @@ class Impatient:
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Impatient())
-from flows.main import main
+from pipeline.flow.main import main
 main()
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

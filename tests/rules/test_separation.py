@@ -199,7 +199,7 @@ def test_a_planted_import_is_caught(path: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["pipeline.config", "pipeline.agents.tools", "pipeline.retrieval.base", "flows.main"]
+    "module", ["pipeline.config", "pipeline.agents.tools", "pipeline.retrieval.base", "pipeline.flow.main"]
 )
 def test_a_planted_import_of_the_product_is_caught(module: str) -> None:
     assert beyond(Source(f"{HOME}/model.py", f"import {module}"))

@@ -80,7 +80,7 @@ class Server:
             own = f"http://{_HOST}:{listening.getsockname()[1]}"
             os.environ.update(PREFECT_API_URL=f"{own}/api", PREFECT_SERVER_CORS_ALLOWED_ORIGINS=own)
             self._child = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-m", "flows.server", str(listening.fileno())],
+                [sys.executable, "-m", "pipeline.flow.server", str(listening.fileno())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

@@ -16,6 +16,7 @@ from pipeline import config
 from tests.cli.conftest import SMALL
 
 ROOT = Path(__file__).resolve().parents[2]
+MAIN = "pipeline.flow.main"
 
 
 def digsite(module: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -46,7 +47,7 @@ def processes_of(out: Path) -> list[bytes]:
 
 def test_the_flow_gives_the_same_bytes_as_no_flow_and_leaves_no_server(tmp_path: Path) -> None:
     """One test, because a flow of its own costs its server's start."""
-    flow = digsite("flows.main", "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "flow", "--json")
+    flow = digsite(MAIN, "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "flow", "--json")
     assert flow.returncode == 0, flow.stderr
     assert processes_of(tmp_path) == []
     lines = flow.stderr.splitlines()
@@ -80,8 +81,9 @@ def prefect_keeps_a_path_and_artifacts(database: Path) -> None:
 def test_the_nightly_deployment_names_a_flow_and_settings_that_are_there() -> None:
     text = (ROOT / "prefect.yaml").read_text()
     (entrypoint,) = re.findall(r"entrypoint: (\S+)", text)
-    file, _, name = entrypoint.partition(":")
-    assert f"async def {name}(config: str)" in (ROOT / file).read_text()
+    code = f"from prefect.flows import load_flow_from_entrypoint as load; print(load({str(ROOT / entrypoint)!r}).name)"
+    found = python("-c", code)
+    assert found.stdout.splitlines()[-1:] == ["digsite-generate"], found.stderr
     for settings in re.findall(r"config: (\S+)", text):
         assert config.build(file=ROOT / settings).how.pairs == 1000
 
@@ -89,7 +91,7 @@ def test_the_nightly_deployment_names_a_flow_and_settings_that_are_there() -> No
 @pytest.mark.slow
 def test_a_signal_ends_the_flow_in_time_without_its_tracebacks(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "flows.main", "generate", "tiny", *SMALL, "--seeds", "2000", "--out", str(tmp_path)],
+        [sys.executable, "-m", MAIN, "generate", "tiny", *SMALL, "--seeds", "2000", "--out", str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -111,14 +113,14 @@ def test_a_signal_ends_the_flow_in_time_without_its_tracebacks(tmp_path: Path) -
 NIGHTS = """
 import asyncio, sys
 from pathlib import Path
-from flows.server import Server
+from pipeline.flow.server import Server
 from pipeline.cli.progress import Progress, ProgressCounts
 from pipeline.run.job import Job
 from pipeline.errors import BudgetExceeded
 
 server = Server(Path(sys.argv[2]))
 server.start()
-from flows.generate import generate, read, run
+from pipeline.flow.generate import generate, read, run
 server.wait()
 for missing in ("nosuch.toml", "nosuch.json"):
     print("missing", asyncio.run(generate(missing, return_state=True)).message)

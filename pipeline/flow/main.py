@@ -1,7 +1,6 @@
 """The console script `digsite`: the command line, with Prefect as its way to run `generate` and `resume`.
 
-It stands here because the product does not know its flows. Prefect is imported when one of those two runs without
-`--no-flow`, and never before.
+Prefect is imported when one of those two runs without `--no-flow`, and never before.
 """
 
 import asyncio
@@ -9,7 +8,7 @@ import os
 import signal
 from typing import TYPE_CHECKING, NoReturn
 
-from flows.server import Server
+from pipeline.flow.server import Server
 
 if TYPE_CHECKING:
     from pipeline.run import RunResult
@@ -44,7 +43,7 @@ def through(job: "Job", *, debug: bool) -> "RunResult":
     write_json(settings, job.config.model_dump(mode="json"))
     server.start()
     job.watch.stage("starting Prefect")
-    from flows.generate import run
+    from pipeline.flow.generate import run
 
     server.wait()
     return asyncio.run(run(job, settings))

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from flows.main import through
 from pipeline.cli import main
+from pipeline.flow.main import through
 
 PARENT = """
 import os, sys
 from pathlib import Path
-from flows.server import Server
+from pipeline.flow.server import Server
 server = Server(Path(sys.argv[1]))
 server.start()
 auth = os.environ.get("PREFECT_API_AUTH_STRING", "") if sys.argv[2] == "auth" else ""
@@ -128,7 +128,7 @@ def test_a_mistake_in_the_corpus_is_told_before_it_starts(
     def start(*_: object) -> None:
         raise AssertionError("it was started")
 
-    monkeypatch.setattr("flows.server.Server.start", start)
+    monkeypatch.setattr("pipeline.flow.server.Server.start", start)
     corpus = tmp_path / "mine.jsonl"
     corpus.write_text(json.dumps({"text": given["text"]}))
     command = ["generate", str(corpus), "--text-field", given["field"], "--out", str(tmp_path / "outputs")]
@@ -150,7 +150,7 @@ def test_changed_texts_are_refused_before_it_starts(
         corpus.write_text(json.dumps({"title": "Kessel Bridge", "text": text * times}))
         with pytest.raises(SystemExit) as ended:
             main([*command, *(["--no-flow"] if times == 3 else [])], through=through)
-        monkeypatch.setattr("flows.server.Server.start", lambda *_: pytest.fail("it was started"))
+        monkeypatch.setattr("pipeline.flow.server.Server.start", lambda *_: pytest.fail("it was started"))
         assert ended.value.code == (0 if times == 3 else 2)
     assert "was made with another corpus (its texts)" in capsys.readouterr().err
 

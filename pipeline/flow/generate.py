@@ -1,0 +1,185 @@
+"""`digsite generate` as a Prefect flow: corpus → index → batches of seeds → export → report.
+
+Prefect holds no truth: the journal decides what is owed, so a task that ran twice or was lost changes nothing. A batch
+is one task, never a question. Tasks hand nothing to each other through Prefect, which would look into every value: they
+share the job. All of it runs in one event loop of one process, because a process that has started Java must not fork.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from uuid import UUID
+
+from prefect import flow, task
+from prefect.artifacts import (
+    acreate_markdown_artifact,
+    acreate_progress_artifact,
+    acreate_table_artifact,
+    aupdate_progress_artifact,
+)
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+from prefect.states import Failed
+
+from pipeline.cli.progress import Progress, ProgressCounts
+from pipeline.config import RunConfig, build
+from pipeline.dataset.card import code, fence
+from pipeline.errors import BudgetExceeded, UsageError
+from pipeline.run import Run, RunResult, publish
+from pipeline.run.job import Job
+from pipeline.types import Status
+
+logger = logging.getLogger(__name__)
+PER_WORKER = 16
+"""Seeds in a batch for each at work: a batch ends with its slowest seed, and until then the endpoint idles."""
+EVERY = 3.0
+"""Seconds between two updates of the progress artifact."""
+SHOWN = 3
+"""Questions in the report artifact."""
+_given: ContextVar[Job | None] = ContextVar("job", default=None)
+
+
+async def run(job: Job, config: Path) -> RunResult:
+    """The job of a command, as a flow run; `config` is the file of its settings."""
+    _given.set(job)
+    result = await generate(str(config))
+    assert isinstance(result, RunResult)  # noqa: S101 - it reads no settings where a job is given
+    return result
+
+
+@flow(name="digsite-generate", persist_result=False)
+async def generate(config: str) -> RunResult | State[RunResult]:
+    """Make the pairs that the file of settings at `config` (TOML, or a run's own JSON) asks for."""
+    if (job := _given.get()) is not None:
+        return await _stages(job)
+    try:
+        settings = read(Path(config))
+    except UsageError as error:
+        # Raised, it would be a page of Prefect's own code in the log of a night.
+        return Failed(message=str(error))
+    with Progress(ProgressCounts(pairs=settings.how.pairs, seeds=settings.how.seeds)) as progress:
+        job = Job(settings, progress)
+        try:
+            return await _stages(job)
+        except BudgetExceeded as error:
+            # So a night ends that is to grow a data set: the next one goes on.
+            logger.warning("%s", error)
+            return job.run.result()
+
+
+def read(path: Path) -> RunConfig:
+    """Raises UsageError where there are no settings at `path`, or they are none."""
+    if not path.is_file():
+        raise UsageError(
+            f"no file of settings at {path.absolute()}: the flow's `config` is the path of a TOML file, such as "
+            "docs/nightly.toml, or of a run's JSON, as its worker sees it"
+        )
+    return RunConfig.model_validate_json(path.read_bytes()) if path.suffix == ".json" else build(file=path)
+
+
+async def _stages(job: Job) -> RunResult:
+    """Raises BudgetExceeded, as all that ends the digging, but then what there is was exported."""
+    await stage("corpus", job.read)
+    await stage("index", job.index)
+    with job.open() as run:
+        spent = await _dug(job, run)
+        await stage("export", job.export)
+        await stage("report", job.report)
+        result = run.result()
+    await _noted(_funnel(result))
+    await _noted(_report(job, result))
+    if spent:
+        raise spent
+    return result
+
+
+async def _dug(job: Job, run: Run) -> BudgetExceeded | None:
+    """All batches, or those that the budget allowed; that it is used up is no failure of a task."""
+    spent: list[BudgetExceeded] = []
+
+    async def batch(keys: tuple[str, ...]) -> None:
+        try:
+            await job.run_seed(keys)
+        except BudgetExceeded as error:
+            spent.append(error)
+
+    async with _progress(job):
+        for number, keys in enumerate(run.batches(PER_WORKER * job.config.seeds_at_work())):
+            await stage(f"batch-{number}", partial(batch, keys))
+            if spent:
+                return spent[0]
+    return None
+
+
+# No retries: a seed that the outside broke is tried again within its batch, and a broken disk stays broken.
+@task(task_run_name="{name}", cache_policy=NO_CACHE, persist_result=False)
+async def stage(name: str, work: Callable[[], object]) -> None:
+    """One part of the work."""
+    result = work()
+    if isinstance(result, Awaitable):
+        await result
+
+
+@asynccontextmanager
+async def _progress(job: Job) -> AsyncIterator[None]:
+    """A progress artifact, kept up to date meanwhile and once more at the end."""
+    artifact = await _noted(
+        acreate_progress_artifact(progress=0.0, key="digsite-progress", description=str(job.folder))
+    )
+    following = asyncio.create_task(_follow(job, artifact))
+    try:
+        yield
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        await _update(job, artifact)
+
+
+async def _follow(job: Job, artifact: object) -> None:
+    while True:
+        await asyncio.sleep(EVERY)
+        await _update(job, artifact)
+
+
+async def _update(job: Job, artifact: object) -> None:
+    if isinstance(artifact, UUID):
+        await _noted(aupdate_progress_artifact(artifact, progress=_percent(job.run.result(), job.config)))
+
+
+def _percent(result: RunResult, config: RunConfig) -> float:
+    how = config.how
+    done, wanted = (result.planned, how.seeds) if how.seeds is not None else (result.accepted, how.pairs)
+    return 100.0 * min(done / wanted, 1.0)
+
+
+async def _funnel(result: RunResult) -> None:
+    counts = {"planned": result.planned, "accepted": result.accepted, **result.reasons}
+    rows = [{"seeds": name, "count": count} for name, count in counts.items()]
+    await acreate_table_artifact(table=rows, key="digsite-funnel", description=str(result.folder))
+
+
+async def _report(job: Job, result: RunResult) -> None:
+    """What can be read in Prefect's own pages, which follow no link to a file."""
+    accepted = (one for one in publish.records(job.folder, job.config) if one.status is Status.ACCEPTED)
+    drafts = [record.last.draft for record in islice(accepted, SHOWN) if record.last and record.last.draft]
+    lines = [
+        f"{result.accepted:,} of {result.planned:,} seeds were accepted. The report is on the machine that made it:",
+        fence(str((result.folder / "report.html").resolve())),
+        *(fence(f"Question: {draft.question}\nAnswer:   {draft.answer}") for draft in drafts),
+        f"Made with {code(job.config.models.names())}.",
+    ]
+    await acreate_markdown_artifact(markdown="\n\n".join(lines), key="digsite-report")
+
+
+async def _noted(artifact: Awaitable[object]) -> object:
+    """An artifact is a view: a server that does not take it must not end the run."""
+    try:
+        return await artifact
+    except Exception as error:
+        logger.warning("Prefect took no artifact: %s", error)
+        return None
