@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.cli.tell import table, words
+from pipeline.dataset.glossary import gloss
 from pipeline.dataset.process import Process, process
 from pipeline.types import Draft, Record, Rollout, Round, Status, Trajectory, Verdict
 
@@ -20,6 +21,8 @@ _COLOUR = {Status.ACCEPTED: "green", Status.REJECTED: "yellow", Status.FAILED: "
 def pair(record: Record) -> Iterator[Text | Padding]:
     """The question, its answer and its chain of evidence."""
     yield _heading(record)
+    if meaning := gloss(record.reason):
+        yield words(f"  {meaning}", style="dim")
     if record.draft is None:
         yield words("  no question came of it")
         return

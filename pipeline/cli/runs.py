@@ -63,7 +63,7 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
     else:
         rows = [(head.key[:12], head.status, head.reason, head.target_steps) for head in heads]
         tell.show(tell.words(f"{folder}: {len(rows)} seeds", style="bold"))
-        tell.show(tell.table("outcome", "seeds", rows=_counts(heads).items()), "")
+        tell.show(tell.table("outcome", "seeds", "meaning", rows=_explained(_counts(heads))), "")
         tell.show(tell.table(*money.HEADS, rows=money.rows(paid, pairs)), "")
         tell.note(config.models.names())
         pairs_kept = [
@@ -114,6 +114,12 @@ def _counts(heads: list[Head]) -> dict[str, int]:
     reasons = ((head.status, head.reason.partition(": ")[0]) for head in heads)
     counts = Counter(f"{status}" + (f" ({reason})" if reason else "") for status, reason in reasons)
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _explained(counts: dict[str, int]) -> list[tuple[str, int, str]]:
+    from pipeline.dataset.glossary import gloss
+
+    return [(name, count, gloss(name.partition(" (")[2].removesuffix(")") or name)) for name, count in counts.items()]
 
 
 def export(  # noqa: PLR0913, PLR0917 - options of the user

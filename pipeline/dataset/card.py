@@ -19,6 +19,7 @@ from pipeline.config import RunConfig
 from pipeline.dataset import gates, money
 from pipeline.dataset.figures import Figures, percent, short
 from pipeline.dataset.gates.licence import share_alike
+from pipeline.dataset.glossary import gloss
 from pipeline.redact import clean
 from pipeline.types import Data, Draft
 
@@ -137,6 +138,7 @@ def _ascii(text: str) -> str:
 _JINJA.filters |= {
     "fence": fence,
     "code": code,
+    "gloss": gloss,
     "short": short,
     "percent": percent,
     "number": "{:,}".format,

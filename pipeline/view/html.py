@@ -19,6 +19,7 @@ from pipeline import prompts
 from pipeline.config import RunConfig
 from pipeline.dataset import money
 from pipeline.dataset.figures import Outside, counted, percent, short
+from pipeline.dataset.glossary import gloss
 from pipeline.dataset.tally import Tally
 from pipeline.redact import clean
 from pipeline.types import Record, Status
@@ -108,6 +109,12 @@ def plain(name: str) -> str:
     return name.replace("_", " ")
 
 
+def explained(code: str) -> Markup:
+    """A code in words, with what it means where the mouse rests on it."""
+    meaning = gloss(code)
+    return Markup('<abbr title="{}">{}</abbr>').format(meaning, plain(code)) if meaning else escape(plain(code))
+
+
 def _finalize(value: Any) -> Any:
     return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
@@ -124,6 +131,8 @@ _JINJA.filters |= {
     "marked": marked,
     "changed": changed,
     "plain": plain,
+    "explained": explained,
+    "gloss": gloss,
     "short": short,
     "percent": percent,
     "counted": counted,

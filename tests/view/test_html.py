@@ -13,7 +13,7 @@ from tests.records import accepted, batch, hostile, no_draft, rejected, world
 TAGS = set(
     "html head meta title style body header div svg path h1 em p code b dl dt dd nav ul li a main section h2 h3 h4 rect"
     " span table caption thead tbody tfoot tr th td article ol blockquote cite mark ins del details summary i pre"
-    " footer".split()
+    " footer abbr".split()
 )
 VOID = {"meta"}
 

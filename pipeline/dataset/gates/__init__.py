@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pipeline import registry
 from pipeline.config.gates import GateConfig
+from pipeline.dataset import glossary
 from pipeline.dataset.gates.base import GateResult
 from pipeline.types import Record, Status
 
@@ -76,8 +77,7 @@ class Gates:
 
 def described(settings: GateConfig) -> dict[str, str]:
     """What each gate that is not off drops, by name."""
-    on = (name for name in registry.names("gates") if name not in settings.off)
-    return {name: (registry.load("gates", name).__doc__ or "").split("\n")[0] for name in on}
+    return {name: drops for name, drops in glossary.gates().items() if name not in settings.off}
 
 
 def dropped(record: Record, drop: Drop) -> Record:

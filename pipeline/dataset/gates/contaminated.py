@@ -1,4 +1,4 @@
-"""Questions that a benchmark asks: the same words, thirteen of them on end, or one answer and title.
+"""Questions that a benchmark has: the same words, thirteen words in a row, or the same answer and title.
 
 Lists stand in `corpora/benchmarks/` as fingerprints, hashes from which no question can be read, and wherever
 `gates.against` points: `.jsonl` with `question` and, where known, `answer` or `answers` and `supporting_titles`; `.txt`

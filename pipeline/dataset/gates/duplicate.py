@@ -1,4 +1,4 @@
-"""Questions that another pair has already, in these words or others.
+"""Questions that another pair already asks, in the same or in other words.
 
 The same words once marks and case are gone; with the same answer, the same names and years or nearly the same words;
 or, whatever the words, the same chain: the same answer from the same passages, or the same answers hop by hop. Near

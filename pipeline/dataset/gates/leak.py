@@ -1,6 +1,6 @@
-"""Questions that tell their answer, in its own words or as the same date or number written in another way.
+"""Questions that contain their answer, in its own words or as the same date or number written in another way.
 
-A question that offers its answer among others ("A or B", "between A and B") tells nothing, and neither does "yes".
+A question that offers its answer among others ("A or B", "between A and B") passes, and so does the answer "yes".
 """
 
 import re

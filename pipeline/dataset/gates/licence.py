@@ -1,4 +1,4 @@
-"""Pairs from texts whose licence forbids to pass on what is made of them, or whose licences contradict each other.
+"""Pairs from texts whose licence forbids adaptations, or whose licences cannot be combined.
 
 A licence is an SPDX expression. Questions are adaptations of the texts that they rest on, so `ND` forbids them; two
 share-alike families cannot both be kept, nor share-alike beside a licence that restricts more. What cannot be read is

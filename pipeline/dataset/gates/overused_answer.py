@@ -1,4 +1,4 @@
-"""Answers that too many pairs have: by default 1 % of them, and one always may."""
+"""Pairs whose answer too many pairs have already: by default more than 1 % of them."""
 
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates.base import GateResult

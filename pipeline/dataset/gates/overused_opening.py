@@ -1,4 +1,4 @@
-"""Questions whose first four words too many pairs begin with."""
+"""Questions that begin with the same four words as too many others."""
 
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates.base import GateResult

@@ -1,4 +1,4 @@
-"""Questions that rest on a passage on which enough others rest."""
+"""Questions that use a passage which enough other questions use."""
 
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates.base import GateResult

@@ -1,4 +1,4 @@
-"""Questions with a relation that too many pairs rest on; a relation is what the generator calls a link."""
+"""Questions with a relation between hops that too many other pairs use."""
 
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates.base import GateResult

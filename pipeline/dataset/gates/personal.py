@@ -1,4 +1,4 @@
-"""Text that is nobody's business: e-mail addresses, phone, card and account numbers, keys to a service.
+"""Pairs with personal data or secrets: e-mail addresses, phone, card and account numbers, API keys.
 
 The question, its answer and its quotes are looked at for all of these; the passages of the rollouts that would be
 trained on and the distractors, which are long and full of figures, for addresses and keys alone. What else was read

@@ -1,4 +1,4 @@
-"""Questions of a kind of which there are enough: targets, difficulties, answer types, hops, strategies, domains.
+"""Questions of a kind whose quota is full: by target, difficulty, answer type, hops, strategy or domain.
 
 `[gates.quotas.target] 2 = 0.5` lets half of the pairs have the target 2; `"*" = 0.25` balances all values of a trait
 that are not named. Until a corpus names the domain of a document, the corpus itself is the domain.

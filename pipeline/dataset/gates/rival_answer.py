@@ -1,4 +1,4 @@
-"""Questions whose last step another passage answers otherwise: a second answer that a reader could not tell from ours.
+"""Questions with a second valid answer: another passage answers the last hop differently.
 
 The passages are those that the agents were shown, since whoever looks for the answer is shown its rivals too.
 """

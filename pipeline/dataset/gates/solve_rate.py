@@ -1,4 +1,4 @@
-"""Questions whose solve rate lies outside the wanted window; by default there is none."""
+"""Questions whose solve rate lies outside `gates.solve_rate`; by default every rate passes."""
 
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates.base import GateResult

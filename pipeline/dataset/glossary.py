@@ -1,0 +1,142 @@
+"""What every status, label, cause, reject reason, check and stop means, in one sentence each.
+
+Report, card and `digsite inspect` show these sentences, and docs/glossary.md is made of them:
+`python -m pipeline.dataset.glossary > docs/glossary.md`. The sentence of a gate is the first line of its module.
+"""
+
+import sys
+from collections.abc import Mapping
+
+from pipeline import registry
+from pipeline.types import Cause, Label, Status, Stop
+
+STATUSES: Mapping[str, str] = {
+    Status.ACCEPTED: "The question was confirmed at its target by fresh rollouts.",
+    Status.REJECTED: "No draft of the seed met its target, or a gate dropped the pair.",
+    Status.FAILED: "Something outside the question ended the seed: a clock or an unreadable judge.",
+}
+LABELS: Mapping[str, str] = {
+    Label.UNSOUND: "The audit found an error in the draft itself.",
+    Label.TOO_EASY: "A solver, or a check, needed fewer steps than the target.",
+    Label.UNSOLVED: "No rollout gave the answer with its evidence.",
+    Label.CANDIDATE: "A rollout was correct, and none of them needed fewer steps than the target.",
+}
+CAUSES: Mapping[str, str] = {
+    Cause.CO_LOCATED: "One passage holds the evidence of several hops.",
+    Cause.OVER_SPECIFIED: "The question says so much that one search finds the last passage directly.",
+    Cause.QUERY_COLLAPSE: "One search brings the passages of several hops together.",
+    Cause.SUPERFICIAL: "Some hops are not needed to reach the answer, or there are too few of them.",
+    Cause.RETRIEVAL_MISS: "No rollout found the passages of some hops.",
+    Cause.SOLVER_ERROR: "The passages were found, and the solver still answered wrongly.",
+    Cause.GENERATOR_ERROR: "The draft is wrong: a false quote, a broken chain, or evidence without the answer.",
+    Cause.AMBIGUOUS: "Another answer fits the question too.",
+    Cause.PRIOR_KNOWLEDGE: "The model to be trained answers it from memory, without a search.",
+}
+REASONS = {
+    "below_target": "A fresh rollout solved it in fewer steps than the target.",
+    "unconfirmed": "No fresh rollout solved it again.",
+    "beyond_solver": "No rollout was correct, but a reader with the evidence was: a stronger solver may solve it.",
+    "no_draft": "The generator proposed no usable question.",
+    "no_verdict": "The judge's answer could not be read, so there is no verdict.",
+    "deadline": "A rollout ran out of its time twice.",
+    "relaxed": "Accepted although too easy, as the preset allows after the last round.",
+    "surplus": "Finished beyond the plan; it is used when more pairs are wanted.",
+}
+CHECKS = {
+    "no_question": "The text does not end with a question mark, has too few words, or has no answer.",
+    "answer_in_question": "The question contains its answer.",
+    "false_quote": "A quote does not stand in the passage that it cites.",
+    "unquoted_answer": "A hop's quote does not contain the hop's answer.",
+    "broken_chain": "A hop is not about the answer of the hop before it.",
+    "one_document": "Two hops lie in one document.",
+    "too_few_hops": "There are fewer hops than steps wanted.",
+    "another_answer": "A passage of the corpus gives a second answer to the last hop.",
+    "exposed_intermediate": "The question names the answer of an intermediate hop.",
+    "over_specified": "One search with the question finds the passages of all hops.",
+    "co_located": "The passage of one hop already gives the answer of the next.",
+    "query_collapse": "The search for one hop also finds the passage of a later hop.",
+    "closed_book": "The answer is given from memory, without any passage.",
+    "naive_rag": "The answer is given from the passages of one search with the question.",
+    "oracle": "The answer is not given even with the passages of all hops.",
+    "trace": "Each hop is read alone, to find the one that is misread.",
+    "leave_one_out": "The answer is given although the passage of one hop is held back.",
+    "alternatives": "Several rollouts agree on a wrong answer, and their passages support it.",
+}
+STOPS: Mapping[str, str] = {
+    Stop.ANSWERED: "It gave an answer.",
+    Stop.SEARCH_BUDGET: "It had used all its searches and was made to answer.",
+    Stop.MAX_TURNS: "It reached the limit of turns.",
+    Stop.MAX_TOKENS: "It reached the limit of tokens.",
+    Stop.FORMAT_ERRORS: "Too many of its calls could not be read.",
+    Stop.CONTEXT: "The conversation no longer fitted the model's context.",
+}
+
+_ALL = (REASONS, STATUSES, LABELS, CAUSES, CHECKS, STOPS)
+
+
+def gates() -> dict[str, str]:
+    """What each gate drops, by its name."""
+    return {name: (registry.load("gates", name).__doc__ or "").partition("\n")[0] for name in registry.names("gates")}
+
+
+def gloss(reason: str) -> str:
+    """The sentence for a status, reason or cause as it stands in record, card or report; empty for an unknown one.
+
+    `gate:leak: the question …` and `surplus: below_target` are glossed by their code, the part before the detail.
+    """
+    code = reason.partition(": ")[0]
+    if code.startswith("gate:"):
+        return gates().get(code.removeprefix("gate:"), "")
+    # A few checks have the name of the cause that they find; a reason is a cause.
+    return next((meanings[code] for meanings in _ALL if code in meanings), "")
+
+
+def page() -> str:
+    """docs/glossary.md."""
+    tables: dict[str, Mapping[str, str]] = {
+        "How a seed ends": STATUSES,
+        "What the feedback says of a draft": LABELS,
+        "Why a draft is sent back": CAUSES,
+        "Other reasons of rejected and failed seeds": REASONS,
+        "What the checks look for": CHECKS,
+        "What the gates drop": gates(),
+        "How an agent stops": STOPS,
+    }
+    lines = [_HEAD]
+    for title, entries in tables.items():
+        lines += [f"## {title}", "", "| code | meaning |", "|---|---|"]
+        lines += [f"| `{code}` | {meaning} |" for code, meaning in sorted(entries.items())] + [""]
+    return "\n".join(lines)
+
+
+_HEAD = """# Glossary
+
+Written by `python -m pipeline.dataset.glossary`. Report, card and `digsite inspect` use the same sentences.
+
+| word | meaning |
+|---|---|
+| corpus, passage | a set of documents; a part of a document that a search returns |
+| seed | one planned attempt to make a question, starting from one passage |
+| hop | one link of the evidence chain: sub-question, answer, passage, quote |
+| draft | a question with its answer and hops, before it is accepted |
+| step | one search or open call of an agent that is not a repeat |
+| target | how many steps a question must need at least |
+| rollout | one attempt of the solver at a question |
+| correct | the answer is right, and the rollout had seen the evidence for it |
+| difficulty | the least number of steps over the correct rollouts |
+| solve rate, pass@K | the share of K rollouts that are correct; whether any of them is |
+| hit step | the step at which the answer first shows in a search result |
+| audit | checks of a draft before any rollout |
+| probe | one question to a reader about a draft: from memory, with one search, with all evidence |
+| confirmation | K fresh rollouts of a candidate; only they give the exported difficulty |
+| gate | a rule between the journal and the data set: duplicates, leaks, licences, quotas |
+| view | the projection of records that one consumer reads |
+| distractor | a synthetic passage that suggests a wrong answer to one question |
+| overlay | the index of a question together with its distractors |
+| teacher | a solver that answers among distractors, for trajectories to train on |
+| journal | one line per seed, append-only; everything else in a run's folder is derived from it |
+"""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
