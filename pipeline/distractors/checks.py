@@ -11,12 +11,12 @@ from pipeline.agents import evidence
 from pipeline.agents.judge import grade
 from pipeline.agents.oracle import oracle
 from pipeline.context import RunContext
-from pipeline.distractors.aim import is_name, living, opening, plain, query, subject
 from pipeline.distractors.entities import is_person, may_live
 from pipeline.distractors.kinds import base
+from pipeline.distractors.writing_task import is_name, living, opening, query, subject
 from pipeline.errors import FormatError
 from pipeline.retrieval.overlay import Overlay
-from pipeline.text import contains, dates, normalise, numbers, words
+from pipeline.text import contains, dates, normalise, numbers, untagged, words
 from pipeline.types import Check, Distractor, Draft, Usage
 
 TRUTH_DEPTH = 50
@@ -60,7 +60,7 @@ async def marked(d: Distractor, case: DistractorChecks) -> str:
         return "its source is not in the corpus"
     if not d.mark or d.mark not in f"{d.title}\n{d.text}":
         return "the mark is not in it"
-    if normalise(d.mark) == normalise(d.claim) or not base.load(d.kind).marked(d.mark):
+    if normalise(d.mark) == normalise(d.claim) or not base.load(d.kind).SIGNAL.search(d.mark):
         return f"'{d.mark}' tells nothing that parts it from a plain statement"
     return f"the source says '{d.mark}' too" if contains(f"{source.title} {source.text}", d.mark) else ""
 
@@ -69,7 +69,7 @@ async def contradicts(d: Distractor, case: DistractorChecks) -> str:
     """It states the claim, and the claim is another answer than the right one, not a part or a wording of it."""
     if not contains(d.text, d.claim):
         return "the claim is not in it"
-    agreeing = next((answer for answer in case.answers(d.end) if not differs(d.claim, answer)), None)
+    agreeing = next((answer for answer in case.answers(d.target) if not differs(d.claim, answer)), None)
     return f"'{d.claim}' contradicts nothing: the answer is '{agreeing}'" if agreeing else ""
 
 
@@ -87,14 +87,14 @@ def differs(claim: str, answer: str) -> bool:
 async def no_living_person(d: Distractor, case: DistractorChecks) -> str:
     """Neither what it is about nor what it claims may be someone alive; what is not known to be dead may be."""
     retriever = case.context.retriever
-    if may_live(d.text) or await living((d.source_id, case.draft.hops[d.end].passage_id), retriever):
-        return f"'{plain(d.title)}' may be a living person"
+    if may_live(d.text) or await living((d.source_id, case.draft.hops[d.target].passage_id), retriever):
+        return f"'{untagged(d.title)}' may be a living person"
     if not is_name(d.claim):
         return ""
-    claimed, known = await opening(d.claim, retriever), await opening(case.draft.hops[d.end].answer, retriever)
+    claimed, known = await opening(d.claim, retriever), await opening(case.draft.hops[d.target].answer, retriever)
     if claimed:
         return f"'{d.claim}' may be a living person" if may_live(claimed.text) else ""
-    person = known is None and words(case.draft.hops[d.end].sub_question)[:3] or []
+    person = known is None and words(case.draft.hops[d.target].sub_question)[:3] or []
     if (known and is_person(known.text)) or any(word in _WHO for word in person):
         return f"'{d.claim}' is a person of whom the corpus does not say that they are dead"
     return ""
@@ -129,8 +129,12 @@ async def reachable(d: Distractor, case: DistractorChecks) -> str:
 
 async def untrue(d: Distractor, case: DistractorChecks) -> str:
     """No passage of the corpus may bear the claim out: none near it names both the claim and what it is about."""
-    asked = query(case.draft, d.end)
-    about = (subject(case.draft, d.end), plain(case.draft.hops[d.end].title), plain(case.draft.hops[d.hop].title))
+    asked = query(case.draft, d.target)
+    about = (
+        subject(case.draft, d.target),
+        untagged(case.draft.hops[d.target].title),
+        untagged(case.draft.hops[d.hop].title),
+    )
     for hit in await case.context.retriever.search(f"{asked} {d.claim}", TRUTH_DEPTH):
         told = f"{hit.passage.title}\n{hit.passage.text}"
         if contains(told, d.claim) and any(contains(told, name) for name in about):

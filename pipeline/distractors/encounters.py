@@ -8,23 +8,19 @@ from typing import NamedTuple
 
 import orjson
 
-from pipeline.agents.grading import observations
+from pipeline.agents.grading import observations, shows
 from pipeline.text import contains
 from pipeline.types import Distractor, Draft, Encounter, Message, Outcome, Record, Rollout, ToolCall
 
-
-class Among(NamedTuple):
-    """A rollout among distractors, and those that it was shown."""
-
-    rollout: Rollout
-    encounters: tuple[Encounter, ...]
+Met = tuple[Rollout, tuple[Encounter, ...]]
+"""A rollout among distractors, and those that it was shown."""
 
 
-class Parting(NamedTuple):
+class Contrast(NamedTuple):
     """What a rollout that was misled and one that resisted did after the same messages."""
 
     met: Encounter
-    """Of the misled one."""
+    """The misled rollout's."""
     prompt: tuple[Message, ...]
     resisting: Message
     misled: Message
@@ -38,31 +34,32 @@ def encounters(
     return tuple(sorted(found, key=lambda met: (met.step, met.distractor)))
 
 
-def partings(record: Record) -> Iterator[Parting]:
-    """Of the teacher's rollouts, and of the solver's over the overlay, which begin with another prompt."""
-    yield from _partings([Among(lesson.rollout, lesson.encounters) for lesson in record.lessons])
+def contrasts(record: Record) -> Iterator[Contrast]:
+    """Among the teacher's rollouts, and among the solver's over the overlay, which begin with another prompt."""
+    yield from _contrasts([(made.rollout, made.encounters) for made in record.lessons])
     draft, tried = record.draft, record.opposition
     if draft and tried:
         pairs = zip(tried.opposed, tried.opposed_verdicts, strict=True)
-        yield from _partings([Among(r, encounters(draft, tried.used, r, correct=v.correct)) for r, v in pairs])
+        yield from _contrasts([(r, encounters(draft, tried.used, r, correct=v.correct)) for r, v in pairs])
 
 
-def _partings(rollouts: Sequence[Among]) -> Iterator[Parting]:
-    for rollout, found in rollouts:
+def _contrasts(group: Sequence[Met]) -> Iterator[Contrast]:
+    for rollout, found in group:
         messages = rollout.trajectory.messages
         for met in found:
             if met.outcome is Outcome.MISLED and met.cited_at is not None:
                 prompt = messages[: met.cited_at]
-                turns = (_resisting(other, met, prompt) for other in rollouts)
+                turns = (_resisting(other, met, prompt) for other in group)
                 if turn := next(filter(None, turns), None):
-                    yield Parting(met, prompt, turn, messages[met.cited_at])
+                    yield Contrast(met, prompt, turn, messages[met.cited_at])
 
 
-def _resisting(other: Among, met: Encounter, prompt: tuple[Message, ...]) -> Message | None:
+def _resisting(other: Met, met: Encounter, prompt: tuple[Message, ...]) -> Message | None:
     """The tool calls of a rollout after the same messages, if it resisted that distractor."""
-    messages = other.rollout.trajectory.messages
-    same = any(e.distractor == met.distractor and e.outcome is Outcome.RESISTED for e in other.encounters)
-    if not same or messages[: len(prompt)] != prompt or len(messages) <= len(prompt):
+    rollout, found = other
+    messages = rollout.trajectory.messages
+    resisted = any(e.distractor == met.distractor and e.outcome is Outcome.RESISTED for e in found)
+    if not resisted or messages[: len(prompt)] != prompt or len(messages) <= len(prompt):
         return None
     turn = messages[len(prompt)]
     return turn if turn.role == "assistant" and turn.tool_calls else None
@@ -76,31 +73,28 @@ def _met(draft: Draft, distractor: Distractor, rollout: Rollout, *, correct: boo
             met_at, read = step, call.id
         elif met_at and disproved_at is None and step > met_at:
             known = distractor.source_id in call.passage_ids
-            disproved_at = step if known or _tells_the_truth(draft, distractor, text) else None
+            disproved_at = step if known or _corrects(draft, distractor, text) else None
     if not met_at:
         return None
     cited_at = _cited(draft, distractor, rollout, read)
-    outcomes = {
-        (True, True): Outcome.RECOVERED,
-        (True, False): Outcome.MISLED,
-        (False, True): Outcome.RESISTED,
-        (False, False): Outcome.MET,
-    }
+    if cited_at is None:
+        outcome = Outcome.RESISTED if correct else Outcome.MET
+    else:
+        outcome = Outcome.RECOVERED if correct else Outcome.MISLED
     return Encounter(
         distractor=distractor.id,
         step=met_at,
         cited_at=cited_at,
         disproved_at=disproved_at,
-        outcome=outcomes[cited_at is not None, correct],
+        outcome=outcome,
     )
 
 
-def _tells_the_truth(draft: Draft, distractor: Distractor, observation: str) -> bool:
+def _corrects(draft: Draft, distractor: Distractor, observation: str) -> bool:
     """Does a passage other than the distractor name both the true answer to what it claims and what that is about?"""
-    hop = draft.hops[distractor.end]
-    subject = draft.hops[distractor.end - 1].answer if distractor.end else hop.title
-    blocks = [block for block in observation.split("\n\n") if f"[{distractor.passage.shown_id}]" not in block]
-    return any(contains(block, hop.answer) and contains(block, subject) for block in blocks)
+    shown = f"[{distractor.passage.shown_id}]"
+    others = "\n\n".join(block for block in observation.split("\n\n") if shown not in block)
+    return shows(draft, distractor.target, (), others)
 
 
 def _cited(draft: Draft, distractor: Distractor, rollout: Rollout, read: str) -> int | None:
@@ -110,18 +104,14 @@ def _cited(draft: Draft, distractor: Distractor, rollout: Rollout, read: str) ->
     """
     messages = rollout.trajectory.messages
     met = next(i for i, message in enumerate(messages) if message.tool_call_id == read)
-    before = [draft.question, *(_said(call) for message in messages[:met] for call in message.tool_calls)]
+    before = [draft.question, *(_arguments(call) for message in messages[:met] for call in message.tool_calls)]
     if any(contains(text, distractor.claim) for text in before):
         return None
     later = enumerate(messages[met + 1 :], met + 1)
-    return next((i for i, message in later if _uses(message, distractor.claim)), None)
+    return next((i for i, m in later if any(contains(_arguments(c), distractor.claim) for c in m.tool_calls)), None)
 
 
-def _uses(message: Message, claim: str) -> bool:
-    return any(contains(_said(call), claim) for call in message.tool_calls)
-
-
-def _said(call: ToolCall) -> str:
+def _arguments(call: ToolCall) -> str:
     """The values of a call's arguments as text; the raw text where they are no JSON."""
     try:
         found = orjson.loads(call.arguments)

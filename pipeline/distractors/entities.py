@@ -1,7 +1,7 @@
-"""What sort of thing an opening is about, and whether it may be someone who is alive: decided from the text alone.
+"""What kind of thing the first passage of a document is about, and whether it may be a living person.
 
-A false statement about a work or a town misleads a reader; one about a living person is a lie about someone. So where
-the text does not say that a person is dead, they may live.
+A false statement about a work or a town misleads a reader; one about a living person defames someone. So whoever is not
+known to be dead is taken to be alive.
 """
 
 import re
@@ -60,18 +60,18 @@ _DOERS = {
 """Whom a question with "by whom" asks for."""
 
 
-def sort(text: str) -> str:
+def noun_phrase(text: str) -> str:
     """The noun phrase of "... is a <phrase>" in the first sentence, or nothing."""
-    found = _IS_A.search(_ASIDE.sub("", _first(text)))
+    found = _IS_A.search(_ASIDE.sub("", first_sentence(text)))
     return found.group(1).lower() if found else ""
 
 
-def called(text: str) -> frozenset[str]:
+def head_nouns(text: str) -> frozenset[str]:
     """The head noun by which an opening calls its subject, if it does: "the largest of ..." is none."""
-    return frozenset(noun for noun in sort(text).split()[-1:] if not _NO_NOUN.search(noun))
+    return frozenset(noun for noun in noun_phrase(text).split()[-1:] if not _NO_NOUN.search(noun))
 
 
-def wanted(asked: str) -> frozenset[str]:
+def asked_nouns(asked: str) -> frozenset[str]:
     """The head nouns of what a question asks for: "In which capital city ..." → city; "Where ..." → all of places."""
     found = _ASKED.search(asked)
     if found:
@@ -90,23 +90,23 @@ def is_person(text: str) -> bool:
     parts = [text[span.start : span.end] for span in sentences(text)]
     if parts and _LIFE_BEGINS.search(parts[0][:160]):
         return True
-    if not parts or _THING.search(sort(text)):
+    if not parts or _THING.search(noun_phrase(text)):
         return False
     if _BORN.search(parts[0][:160]) or any(_OF_SOMEONE.search(part) for part in parts[1:]):
         return True
-    calling = sort(text).split()[-1:]
+    calling = noun_phrase(text).split()[-1:]
     return bool(calling) and bool(_CALLING.search(calling[0])) and calling[0].removesuffix("s") not in _NO_CALLING
 
 
 def is_dated(text: str) -> bool:
     """Does the opening tell when its subject was born, or lived? Then it surely is a person."""
-    first = _first(text)[:240]
+    first = first_sentence(text)[:240]
     return is_person(text) and bool(_BORN.search(first) or _LIFE.search(_IS.split(first, maxsplit=1)[0]))
 
 
 def is_dead(text: str) -> bool:
     """Does the text give a year of death, tell of a death, or a birth too long ago?"""
-    first = _first(text)[:240]
+    first = first_sentence(text)[:240]
     head = _IS.split(first, maxsplit=1)[0]
     if _LIFE.search(head) or any(not told["name"] or told["name"] in head for told in _DIED.finditer(text)):
         return True
@@ -115,7 +115,7 @@ def is_dead(text: str) -> bool:
     return year is not None and int(year.group()) <= _OLDEST
 
 
-def _first(text: str) -> str:
+def first_sentence(text: str) -> str:
     """The first sentence."""
     parts = sentences(text)
     return text[parts[0].start : parts[0].end] if parts else ""

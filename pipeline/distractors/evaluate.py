@@ -1,65 +1,73 @@
-"""The stage after acceptance: distractors for one pair, and what they do to the solver.
+"""Distractors for an accepted pair, and paired rollouts of the solver without and with them.
 
-The kinds are balanced by lot, drawn from the question: the first ones fill the room there is, and the others stand in
-only where none of these passed all checks, or the easy kinds would take the places of the hard ones. So a record stays
-a pure function of its seed.
+Which kinds are tried first is drawn from the question. The first ones fill the room there is, and the others stand in
+only where none of these passed all checks; otherwise the easy kinds would replace the hard ones.
 
-What is wrong at the end of the chain is wrong in the answer. So all kinds are tried at the last hop before any is at an
-earlier one. There one passage is the most: it leads the whole rest of the chain astray, and whoever follows it ends
-anywhere. A shortcut comes first there: it is about the middle of a chain.
+A wrong answer at the end of the chain is a wrong answer to the question. So all kinds are tried at the last hop before
+any is tried at an earlier one. An earlier hop gets one passage at most, since that already leads the rest of the chain
+astray; a shortcut, which concerns the middle of a chain, is tried first there.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from math import ceil
+from typing import TypeVar
 
 from pipeline.context import RunContext
-from pipeline.distractors.aim import aim
 from pipeline.distractors.checks import DistractorChecks
 from pipeline.distractors.kinds import base
-from pipeline.distractors.kinds.base import Aim
+from pipeline.distractors.writing_task import writing_task
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.retrieval.overlay import Overlay
 from pipeline.types import Check, Distractor, DistractorEval, Draft, Kind, Rollout, Usage, Verdict, sha256
 
-EARLIER = 4
-"""At a hop before the last one a kind has so many times fewer tries."""
+EARLIER_HOPS = 4
+"""Before the last hop a kind has this many times fewer tries."""
 Attempt = Callable[[Draft, int, RunContext], Awaitable[tuple[Rollout, Verdict]]]
-"""One rollout of the solver over the site's index, with its verdict."""
-UNDECIDED = (DeadlineExceeded, FormatError, TimeoutError)
-"""What leaves a rollout without a verdict. In an optional stage that costs the rollout, not the pair."""
-_Pair = tuple[Rollout, Verdict, Rollout, Verdict]
-"""One sample without the overlay, then with it."""
+"""One rollout of the solver over the retriever of the context, with its verdict."""
+T = TypeVar("T")
 
 
 async def evaluate_distractors(
     draft: Draft, context: RunContext, attempt: Attempt, before: DistractorEval | None = None
 ) -> DistractorEval | None:
-    """Distractors of the configured kinds, and paired rollouts where one is used; none where no kind is configured.
+    """Distractors of the configured kinds, and paired rollouts if one passed its checks; None without kinds.
 
-    The samples are fresh: neither the verdict nor the confirmation had them. A pair of rollouts of which one has no
-    verdict is left out (`unpaired`). What an earlier try left in `before` is kept and only made whole.
+    The samples are fresh: neither the verdict nor the confirmation used them. A pair in which one rollout has no
+    verdict is left out (`missing_pairs`). `before` holds what an earlier call made; only the rest is made now.
     """
-    chosen = context.config.distractors
-    if not chosen.kinds:
+    if not context.config.distractors.kinds:
         return None
     ledger.enter("distractors")
     made = before or await written(draft, context)
     overlaid = replace(context, retriever=Overlay(context.retriever, [d.passage for d in made.used]))
 
-    async def pair(sample: int) -> _Pair | None:
+    async def pair(sample: int) -> tuple[Rollout, Verdict, Rollout, Verdict]:
+        return *await attempt(draft, sample, context), *await attempt(draft, sample, overlaid)
+
+    found = await with_verdict(map(pair, missing_pairs(made, context)))
+    known = zip(made.plain, made.plain_verdicts, made.opposed, made.opposed_verdicts, strict=True)
+    pairs = sorted([*known, *found], key=lambda pair: pair[0].sample)
+    columns = zip(*pairs, strict=True) if pairs else 4 * ((),)
+    fields = ("plain", "plain_verdicts", "opposed", "opposed_verdicts")
+    return made.model_copy(update=dict(zip(fields, columns, strict=True)))
+
+
+async def with_verdict(attempts: Iterable[Awaitable[T]]) -> list[T]:
+    """The results of those that finished. A timeout or an unreadable judge costs a rollout, not the pair."""
+
+    async def finished(attempt: Awaitable[T]) -> list[T]:
         try:
-            return *await attempt(draft, sample, context), *await attempt(draft, sample, overlaid)
-        except UNDECIDED:
-            return None
+            return [await attempt]
+        except (DeadlineExceeded, FormatError, TimeoutError):
+            return []
 
-    found = await asyncio.gather(*map(pair, unpaired(made, context)))
-    return _with(made, [pair for pair in found if pair])
+    return [result for found in await asyncio.gather(*map(finished, attempts)) for result in found]
 
 
-def unpaired(made: DistractorEval | None, context: RunContext) -> list[int]:
+def missing_pairs(made: DistractorEval | None, context: RunContext) -> list[int]:
     """The samples whose two rollouts are still to be made."""
     if made is None or not made.used:
         return []
@@ -67,81 +75,68 @@ def unpaired(made: DistractorEval | None, context: RunContext) -> list[int]:
     return sorted({*range(first, first + context.config.distractors.rollouts)} - {r.sample for r in made.plain})
 
 
-def _with(made: DistractorEval, found: list[_Pair]) -> DistractorEval:
-    """With these pairs among its own, by sample."""
-    own = zip(made.plain, made.plain_verdicts, made.opposed, made.opposed_verdicts, strict=True)
-    pairs = sorted([*own, *found], key=lambda pair: pair[0].sample)
-    return made.model_copy(
-        update={
-            "plain": tuple(rollout for rollout, *_ in pairs),
-            "plain_verdicts": tuple(verdict for _, verdict, *_ in pairs),
-            "opposed": tuple(rollout for *_, rollout, _ in pairs),
-            "opposed_verdicts": tuple(verdict for *_, verdict in pairs),
-        }
-    )
-
-
 async def written(draft: Draft, context: RunContext) -> DistractorEval:
-    """All that was written and how its checks went; no rollouts."""
-    state, room = _Desk(DistractorChecks(draft, context)), context.config.distractors.passages
-    lot = sorted(context.config.distractors.kinds, key=lambda kind: sha256(f"{draft.question}\n{kind}"))
+    """All that was written and how its checks went, without rollouts."""
+    writing, room = _Writing(DistractorChecks(draft, context)), context.config.distractors.passages
+    kinds = sorted(context.config.distractors.kinds, key=lambda kind: sha256(f"{draft.question}\n{kind}"))
     last = len(draft.hops) - 1
-    for end in base.backwards(draft):
-        for kind in [kind for kind in lot if kind not in {d.kind for d in state.used}]:
-            if len(state.used) + base.load(kind).PIECES <= room:
-                await state.fill(kind, end)
-        room = min(room, 1 + sum(d.end == last for d in state.used))
-        lot.sort(key=lambda kind: kind != Kind.FALSE_SHORTCUT)
+    for target in range(last, -1, -1):
+        for kind in [kind for kind in kinds if kind not in {d.kind for d in writing.used}]:
+            if len(writing.used) + base.load(kind).PASSAGES <= room:
+                await writing.fill(kind, target)
+        room = min(room, 1 + sum(d.target == last for d in writing.used))
+        kinds.sort(key=lambda kind: kind != Kind.FALSE_SHORTCUT)
     return DistractorEval(
-        distractors=tuple(state.written),
-        unwritten=tuple(state.unwritten),
-        writer=state.writer,
-        reader=state.case.reader,
-        judge=state.case.judge,
-        second=state.case.second,
+        distractors=tuple(writing.written),
+        unwritten=tuple(writing.unwritten),
+        writer=writing.usage,
+        reader=writing.checks.reader,
+        judge=writing.checks.judge,
+        second=writing.checks.second,
     )
 
 
 @dataclass
-class _Desk:
+class _Writing:
     """What was written for one pair so far."""
 
-    case: DistractorChecks
+    checks: DistractorChecks
     written: list[Distractor] = field(default_factory=list)
     unwritten: list[str] = field(default_factory=list)
-    writer: Usage = field(default_factory=Usage)
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def used(self) -> list[Distractor]:
         return [distractor for distractor in self.written if distractor.used]
 
-    async def fill(self, kind: str, end: int) -> None:
-        """Try after try until one can be used."""
-        maker, draft, context = base.load(kind), self.case.draft, self.case.context
-        aimed = await aim(draft, kind, end, context) if end in maker.ends(draft) else None
-        if aimed is None:
+    async def fill(self, kind: str, target: int) -> None:
+        """Try until the passages of one try can all be used."""
+        draft, context = self.checks.draft, self.checks.context
+        task = await writing_task(draft, kind, target, context) if target in base.targets(draft, kind) else None
+        if task is None:
             return
-        tries = context.config.distractors.tries * maker.PIECES
-        for sample in range(tries if end == len(draft.hops) - 1 else ceil(tries / EARLIER)):
-            if await self._try(kind, aimed, sample):
+        tries = context.config.distractors.tries * base.load(kind).PASSAGES
+        for sample in range(tries if target == len(draft.hops) - 1 else ceil(tries / EARLIER_HOPS)):
+            if await self._try(kind, task, sample):
                 return
 
-    async def _try(self, kind: str, aimed: Aim, sample: int) -> bool:
+    async def _try(self, kind: str, task: base.WritingTask, sample: int) -> bool:
+        wanted = base.load(kind).PASSAGES
         try:
-            writing = await base.write(kind, aimed, self.case.context, sample)
+            distractors, usage = await base.write(kind, task, self.checks.context, sample)
         except FormatError:
             self.unwritten.append(kind)
             return False
-        self.writer += writing.usage
-        pieces = [await self.case.check(distractor) for distractor in writing.distractors[: base.load(kind).PIECES]]
-        if len(pieces) < base.load(kind).PIECES:
+        self.usage += usage
+        checked = [await self.checks.check(distractor) for distractor in distractors[:wanted]]
+        if len(checked) < wanted:
             self.unwritten.append(kind)
-        whole = len(pieces) == base.load(kind).PIECES and all(piece.used for piece in pieces)
-        self.written += pieces if whole else map(_alone, pieces)
-        return whole
+        complete = len(checked) == wanted and all(distractor.used for distractor in checked)
+        self.written += checked if complete else map(_incomplete, checked)
+        return complete
 
 
-def _alone(piece: Distractor) -> Distractor:
-    """A piece whose other pieces cannot be used."""
-    alone = Check(name="whole", passed=False, detail="another piece cannot be used")
-    return piece.model_copy(update={"checks": (*piece.checks, alone)}) if piece.used else piece
+def _incomplete(distractor: Distractor) -> Distractor:
+    """A passage whose companions cannot be used."""
+    failed = Check(name="whole", passed=False, detail="another passage of the try cannot be used")
+    return distractor.model_copy(update={"checks": (*distractor.checks, failed)}) if distractor.used else distractor

@@ -1,18 +1,82 @@
-"""The teacher: answers among distractors that it does not know of, to be imitated where it was not misled."""
+"""The teacher's rollouts among distractors, to be imitated where it was not misled (RAGShaper, §3.3 to 3.4).
+
+Acceptance and difficulty rest on the solver over the index alone, and so on none of this.
+"""
 
 from dataclasses import replace
 
 from pipeline import prompts
+from pipeline.agents import grading
+from pipeline.agents.judge import grade
 from pipeline.agents.loop import AgentState
 from pipeline.agents.solver import rollout, solver
 from pipeline.agents.tools import TEACHER_TOOLS
+from pipeline.config import TeacherConfig
 from pipeline.context import RunContext
-from pipeline.retrieval.base import Retriever
-from pipeline.types import Rollout
+from pipeline.distractors.encounters import encounters
+from pipeline.distractors.evaluate import with_verdict
+from pipeline.distractors.navigation import Navigation
+from pipeline.llm import ledger
+from pipeline.llm.deadline import in_time
+from pipeline.types import DistractorEval, Draft, Outcome, Rollout, TeacherRollout
 
 
-async def teach(question: str, sample: int, retriever: Retriever, context: RunContext) -> Rollout:
-    """One rollout over `retriever`, with the solver's limits and form of answer, and without `open`."""
-    alike = solver(context.config, context.llm, retriever)
-    teacher = replace(alike, model=context.config.models.of("teacher"), tools=TEACHER_TOOLS)
-    return await rollout(teacher, prompts.load("teacher/answer").render("", question=question), sample, AgentState())
+async def teacher_rollouts(
+    draft: Draft,
+    opposition: DistractorEval | None,
+    key: str,
+    context: RunContext,
+    before: tuple[TeacherRollout, ...] = (),
+) -> tuple[TeacherRollout, ...]:
+    """As many as are configured, by sample; none where there is no distractor to meet. `key` is the seed's.
+
+    A rollout without a verdict is left out (`missing_samples`). `before` holds what an earlier call made.
+    """
+    if opposition is None or not opposition.used:
+        return ()
+    ledger.enter(ledger.TEACH)
+
+    async def one(sample: int) -> TeacherRollout:
+        return await _teacher_rollout(draft, opposition, key, sample, context)
+
+    found = await with_verdict(map(one, missing_samples(opposition, before, context)))
+    return tuple(sorted([*before, *found], key=lambda made: made.rollout.sample))
+
+
+def missing_samples(
+    opposition: DistractorEval | None, made: tuple[TeacherRollout, ...], context: RunContext
+) -> list[int]:
+    """The samples that the teacher has still to try."""
+    if opposition is None or not opposition.used:
+        return []
+    return sorted({*range(context.config.teacher.rollouts)} - {known.rollout.sample for known in made})
+
+
+async def _teacher_rollout(
+    draft: Draft, opposition: DistractorEval, key: str, sample: int, context: RunContext
+) -> TeacherRollout:
+    """One rollout with the solver's limits and form of answer, but without `open`."""
+    settings = context.config.teacher
+
+    async def start() -> Rollout:
+        passages = [distractor.passage for distractor in opposition.used]
+        navigation = Navigation(context.retriever, passages, settings, key)
+        alike = solver(context.config, context.llm, navigation)
+        teacher = replace(alike, model=context.config.models.of("teacher"), tools=TEACHER_TOOLS)
+        messages = prompts.load("teacher/answer").render("", question=draft.question)
+        return await rollout(teacher, messages, sample, AgentState())
+
+    made = await in_time(start, context.config.how.rollout_seconds)
+    graded = await grade(draft, made.answer, context, ask=grading.supported(draft, made))
+    verdict = grading.verdict(draft, made, graded)
+    met = encounters(draft, opposition.used, made, correct=verdict.correct)
+    score = max(grading.f1(made.answer, gold) for gold in (draft.answer, *draft.answer_aliases))
+    taught = TeacherRollout(rollout=made, verdict=verdict, f1=score, encounters=met, kept=False)
+    return taught.model_copy(update={"kept": kept(taught, settings)})
+
+
+def kept(made: TeacherRollout, settings: TeacherConfig) -> bool:
+    """Is it to be imitated? The paper asks for the answer alone; `resisted` asks for a distractor met and resisted."""
+    right = made.f1 > settings.f1 if settings.keep == "f1" else made.verdict.correct
+    met = any(encounter.outcome is Outcome.RESISTED for encounter in made.encounters)
+    return right and (met or not settings.resisted)

@@ -13,8 +13,8 @@ from pipeline.agents.judge import grade
 from pipeline.agents.solver import attempt, solver
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
-from pipeline.distractors.evaluate import evaluate_distractors, unpaired
-from pipeline.distractors.teaching import lessons, untaught
+from pipeline.distractors.evaluate import evaluate_distractors, missing_pairs
+from pipeline.distractors.teacher import missing_samples, teacher_rollouts
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
@@ -89,8 +89,8 @@ async def enrich(record: Record, context: RunContext) -> Record:
     if record.status is not Status.ACCEPTED or record.draft is None:
         return record
     opposition = await evaluate_distractors(record.draft, context, one, record.opposition)
-    taught = await lessons(record.draft, opposition, record.key, context, record.lessons)
-    owed = {"distractors": unpaired(opposition, context), "teacher": untaught(opposition, taught, context)}
+    taught = await teacher_rollouts(record.draft, opposition, record.key, context, record.lessons)
+    owed = {"distractors": missing_pairs(opposition, context), "teacher": missing_samples(opposition, taught, context)}
     missing = tuple(stage for stage, samples in owed.items() if samples)
     return record.model_copy(update={"opposition": opposition, "lessons": taught, "missing": missing})
 

@@ -11,8 +11,7 @@ from pipeline.llm.base import LLM, Completion, Request
 from pipeline.loop.episode import enrich
 from pipeline.run.attempts import Notes
 from pipeline.store.completed import Completed
-from pipeline.types import Completion as Made
-from pipeline.types import Data, Record, Status
+from pipeline.types import CompletedStages, Data, Record, Status
 
 APART = 1000
 """Between the sample indices of two attempts at a judgement: more than one attempt uses."""
@@ -63,9 +62,11 @@ async def complete(
     return Completing(pairs=len(owed), completed=left.pop("none", 0), missing=dict(left))
 
 
-async def _made(record: Record, attempt: int, context: RunContext) -> Made:
+async def _made(record: Record, attempt: int, context: RunContext) -> CompletedStages:
     now = await enrich(record, replace(context, llm=_Afresh(context.llm, attempt)))
-    return Made(key=record.key, attempt=attempt, opposition=now.opposition, lessons=now.lessons, missing=now.missing)
+    return CompletedStages(
+        key=record.key, attempt=attempt, opposition=now.opposition, lessons=now.lessons, missing=now.missing
+    )
 
 
 class _Afresh:

@@ -3,23 +3,23 @@
 from pathlib import Path
 
 from pipeline.store.sealed import Sealed
-from pipeline.types import Completion, Record
+from pipeline.types import CompletedStages, Record
 
 
-class Completed(Sealed[Completion]):
+class Completed(Sealed[CompletedStages]):
     """All completions of the run in `folder`, a line for each attempt at a record."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder / "completed", "completion", Completion, lambda _, found: f"{found.attempt:06}")
+        super().__init__(folder / "completed", "completion", CompletedStages, lambda _, found: f"{found.attempt:06}")
 
-    def append(self, found: Completion) -> None:
+    def append(self, found: CompletedStages) -> None:
         """Write one, to stay. Nothing is written if that attempt is there already."""
         self._append("stages", found)
 
     def attempts(self, key: str) -> int:
         return len(self._places.get(key, ()))
 
-    def last(self, key: str) -> Completion | None:
+    def last(self, key: str) -> CompletedStages | None:
         """The last attempt at a record."""
         places = self._places.get(key)
         return self._read(places[max(places)]) if places else None

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from pipeline.errors import StoreError
 from pipeline.store.files import Appender
-from pipeline.types import Completion, Data, Fork, Remeasurement
+from pipeline.types import CompletedStages, Data, Fork, Remeasurement
 
 _LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","([a-z]+)":(.*)\}\n', re.DOTALL)
-T = TypeVar("T", bound=Fork | Remeasurement | Completion)
+T = TypeVar("T", bound=Fork | Remeasurement | CompletedStages)
 D = TypeVar("D", bound=Data)
 
 

@@ -8,9 +8,18 @@ outside the promise that the same configuration, corpus, cache and seed give the
 from pipeline.types.assessment import Assessment, Remeasurement
 from pipeline.types.corpus import Document, Hit, Passage, shown_id
 from pipeline.types.data import Data, Slotted, sha256
-from pipeline.types.distractor import Check, Distractor, DistractorEval, Kind, synthetic
+from pipeline.types.distractor import (
+    Check,
+    CompletedStages,
+    Distractor,
+    DistractorEval,
+    Encounter,
+    Kind,
+    Outcome,
+    TeacherRollout,
+    synthetic,
+)
 from pipeline.types.fork import Branch, Fork
-from pipeline.types.lesson import Completion, Encounter, Outcome, TeacherRollout
 from pipeline.types.question import AnswerType, Draft, Hop, NegativeAspect, Seed
 from pipeline.types.record import (
     Cause,
@@ -27,53 +36,3 @@ from pipeline.types.record import (
 )
 from pipeline.types.rollout import Call, Message, Rollout, Stop, ToolCall, Trajectory, Usage, Verdict, correct
 from pipeline.types.tree import Node, Tree
-
-__all__ = [
-    "AnswerType",
-    "Assessment",
-    "Branch",
-    "Call",
-    "Cause",
-    "Check",
-    "Completion",
-    "Data",
-    "Distractor",
-    "DistractorEval",
-    "Document",
-    "Draft",
-    "Encounter",
-    "Feedback",
-    "Finding",
-    "Fork",
-    "Hit",
-    "Hop",
-    "Kind",
-    "Known",
-    "Label",
-    "Lineage",
-    "Message",
-    "NegativeAspect",
-    "Node",
-    "Outcome",
-    "Passage",
-    "Probe",
-    "Record",
-    "Remeasurement",
-    "Rollout",
-    "Round",
-    "Seed",
-    "Slotted",
-    "Status",
-    "Stop",
-    "TeacherRollout",
-    "ToolCall",
-    "Trajectory",
-    "Tree",
-    "Usage",
-    "Verdict",
-    "correct",
-    "known_to",
-    "sha256",
-    "shown_id",
-    "synthetic",
-]

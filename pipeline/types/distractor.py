@@ -1,4 +1,4 @@
-"""Synthetic passages that mislead a careless reader of one question, and what was found out about them."""
+"""Synthetic passages that mislead a careless reader of one question, and how rollouts fared among them."""
 
 from enum import StrEnum
 
@@ -44,7 +44,7 @@ class Distractor(Data):
     """The passage of the corpus that it competes with: the hop's own."""
     source_sha256: str
     claim: str
-    """The wrong answer of hop `end` that it suggests; a verbatim part of `text`."""
+    """The wrong answer of hop `target` that it suggests; a verbatim part of `text`."""
     mark: str
     """What tells a careful reader that it is not the source: a verbatim part of title or text (an edition, a hedge,
     a scope, an opinion), which the source does not hold."""
@@ -52,8 +52,8 @@ class Distractor(Data):
     """In the order in which they were made; the first that failed is the last."""
 
     @property
-    def end(self) -> int:
-        """Index of the hop that `claim` answers wrongly: `hop` itself, but for a shortcut, which skips it."""
+    def target(self) -> int:
+        """Index of the hop that `claim` answers wrongly: `hop` itself, or for a shortcut the next one."""
         return self.hop + (self.kind == Kind.FALSE_SHORTCUT)
 
     @property
@@ -115,6 +115,63 @@ class DistractorEval(Data):
             "judge": [self.judge, *(verdict.usage for verdict in (*self.plain_verdicts, *self.opposed_verdicts))],
             "solver": [rollout.trajectory.usage for rollout in (*self.plain, *self.opposed)],
         }
+
+
+class Outcome(StrEnum):
+    """What a distractor that was met did in the end."""
+
+    MET = "met"
+    """Nothing that can be told: it was not cited, and the rollout failed for another reason."""
+    RESISTED = "resisted"
+    """It was never cited, and the rollout is correct."""
+    MISLED = "misled"
+    """It was cited, and the rollout is not correct."""
+    RECOVERED = "recovered"
+    """It was cited, and the rollout is correct all the same."""
+
+
+class Encounter(Data):
+    """One distractor that a rollout was shown."""
+
+    distractor: str
+    """Its id."""
+    step: int
+    """The step (from 1) that first brought it."""
+    cited_at: int | None
+    """The message, by its place in the conversation, that first searched for its claim or answered with it."""
+    disproved_at: int | None
+    """The first later step that brought the passage which it competes with, or another with its hop's true answer."""
+    outcome: Outcome
+
+
+class TeacherRollout(Data):
+    """One attempt of the teacher at a question whose distractors are forced into its searches."""
+
+    rollout: Rollout
+    """Over the index with the question's distractors; `search` and `answer` alone were offered."""
+    verdict: Verdict
+    f1: float
+    """Token F1 of its answer, as SQuAD counts it; the best over the aliases."""
+    encounters: tuple[Encounter, ...]
+    kept: bool
+    """Is it to be imitated, by the settings of the run?"""
+
+    @property
+    def resisted(self) -> bool:
+        """Did it meet a distractor, and resist every one that it met?"""
+        return bool(self.encounters) and all(e.outcome is Outcome.RESISTED for e in self.encounters)
+
+
+class CompletedStages(Data):
+    """What `digsite complete` keeps of one accepted record beside the journal: its optional stages as they are then."""
+
+    key: str
+    attempt: int
+    """From 1; the last attempt counts."""
+    opposition: DistractorEval | None
+    lessons: tuple[TeacherRollout, ...]
+    missing: tuple[str, ...]
+    """As of `Record.missing`: what is still missing after this attempt."""
 
 
 def synthetic(passage_id: str) -> bool:

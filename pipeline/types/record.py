@@ -5,9 +5,8 @@ from enum import StrEnum
 
 from pipeline.types.assessment import Assessment
 from pipeline.types.data import Data, Slotted, slotted
-from pipeline.types.distractor import DistractorEval
+from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.fork import Fork
-from pipeline.types.lesson import TeacherRollout
 from pipeline.types.question import Draft, Seed
 from pipeline.types.rollout import Rollout, Trajectory, Usage, UsageCounter, Verdict, correct, least_steps
 from pipeline.types.tree import Tree

@@ -17,8 +17,8 @@ from pipeline.dataset.views import base
 from tests.consumers import environments
 from tests.consumers.told import told
 from tests.forks import branched
-from tests.lessons import taught
 from tests.records import hostile
+from tests.teacher_rollouts import taught
 
 SCRIPTS = {
     "readers": ("trl", "with_readers.py"),

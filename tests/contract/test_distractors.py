@@ -8,15 +8,15 @@ import pytest
 from pipeline import config, registry
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.distractors.aim import aim
 from pipeline.distractors.checks import DistractorChecks
 from pipeline.distractors.kinds import base
+from pipeline.distractors.writing_task import writing_task
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.text import contains
-from pipeline.types import AnswerType, Draft, Hop, Kind, Message
+from pipeline.types import AnswerType, Distractor, Draft, Hop, Kind, Message, Usage
 from tests.hostile import HOSTILE
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
@@ -65,12 +65,11 @@ def context(retriever: LuceneRetriever) -> RunContext:
     return RunContext(config=config.build(), llm=EmbeddedModel(), retriever=retriever, lineage=LINEAGE)
 
 
-def written(kind: str, draft: Draft, context: RunContext, sample: int = 0) -> base.Writing:
-    async def ask() -> base.Writing:
-        end = base.load(kind).ends(draft)[0]
-        aimed = await aim(draft, kind, end, context)
-        assert aimed is not None
-        return await base.write(kind, aimed, context, sample)
+def written(kind: str, draft: Draft, context: RunContext, sample: int = 0) -> tuple[list[Distractor], Usage]:
+    async def ask() -> tuple[list[Distractor], Usage]:
+        task = await writing_task(draft, kind, base.targets(draft, kind)[0], context)
+        assert task is not None
+        return await base.write(kind, task, context, sample)
 
     return asyncio.run(ask())
 
@@ -87,40 +86,36 @@ def test_the_papers_kinds_are_modules() -> None:
 # The embedded writer knows no other kind: a model writes those.
 @pytest.mark.parametrize("kind", Kind)
 def test_the_embedded_writer_keeps_to_the_kind(kind: str, draft: Draft, context: RunContext) -> None:
-    maker, case = base.load(kind), DistractorChecks(draft, context)
+    checks = DistractorChecks(draft, context)
     for sample in range(4):
-        writing = written(kind, draft, context, sample)
-        assert len(writing.distractors) == maker.PIECES
-        assert writing.usage.calls == 1
-        for distractor in writing.distractors:
+        distractors, usage = written(kind, draft, context, sample)
+        assert len(distractors) == base.load(kind).PASSAGES
+        assert usage.calls == 1
+        for distractor in distractors:
             assert distractor.kind == kind
             assert contains(distractor.text, distractor.claim)
-            assert maker.marked(distractor.mark)
-            made = asyncio.run(case.check(distractor))
+            assert base.load(kind).SIGNAL.search(distractor.mark)
+            made = asyncio.run(checks.check(distractor))
             assert made.reason not in ("marked", "contradicts", "no_living_person", "new", "reachable"), made
 
 
 @pytest.mark.parametrize("kind", Kind)
 def test_another_try_says_something_else(kind: str, draft: Draft, context: RunContext) -> None:
-    claims = [tuple(d.claim for d in written(kind, draft, context, sample).distractors) for sample in range(6)]
+    claims = [tuple(d.claim for d in written(kind, draft, context, sample)[0]) for sample in range(6)]
     assert len(set(claims)) == 6
     assert written(kind, draft, context) == written(kind, draft, context)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_its_ends_are_hops_that_it_can_reach(kind: str, draft: Draft) -> None:
-    maker = base.load(kind)
-    ends = list(maker.ends(draft))
-    assert ends[0] == len(draft.hops) - 1
-    first = ends[0] - (kind == Kind.FALSE_SHORTCUT)
-    assert all(end - (ends[0] - first) >= 0 for end in ends)
+def test_its_targets_are_hops_that_it_can_reach(kind: str, draft: Draft) -> None:
+    assert list(base.targets(draft, kind)) == ([1] if kind == Kind.FALSE_SHORTCUT else [1, 0])
     single = draft.model_copy(update={"hops": draft.hops[1:]})
-    assert list(maker.ends(single)) == ([] if kind == Kind.FALSE_SHORTCUT else [0])
+    assert list(base.targets(single, kind)) == ([] if kind == Kind.FALSE_SHORTCUT else [0])
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_plain_statement_is_no_mark(kind: str) -> None:
-    assert not base.load(kind).marked("by the merchant Aldous Fenn")
+def test_a_plain_statement_has_no_signal(kind: str) -> None:
+    assert not base.load(kind).SIGNAL.search("by the merchant Aldous Fenn")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -128,7 +123,7 @@ def test_text_of_a_model_is_data(kind: str, draft: Draft, context: RunContext) -
     for start in range(0, len(HOSTILE), 4):
         passages = tuple(base.WrittenPassage(title=t, text=t, claim=t, mark=t) for t in HOSTILE[start : start + 4])
         said = base.WriteOutput(passages=passages).model_dump_json()
-        for distractor in written(kind, draft, answering(context, said)).distractors:
+        for distractor in written(kind, draft, answering(context, said))[0]:
             assert not asyncio.run(DistractorChecks(draft, context).check(distractor)).used
 
 

@@ -19,8 +19,8 @@ from pipeline.dataset.export import DatasetManifest, Selection, export
 from pipeline.dataset.views import base
 from tests import duck
 from tests.forks import branched
-from tests.lessons import taught
 from tests.records import accepted
+from tests.teacher_rollouts import taught
 
 ROOT = Path(__file__).parents[2]
 VIEWS = base.names()

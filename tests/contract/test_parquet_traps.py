@@ -16,8 +16,8 @@ from pipeline.dataset.export import Selection, export
 from pipeline.dataset.shards import ShardWriter
 from pipeline.dataset.views import base
 from tests.forks import branched
-from tests.lessons import taught
 from tests.records import accepted, below_target, cloze, hostile
+from tests.teacher_rollouts import taught
 
 RECORDS = [
     # The first has no aliases, no hit, and a rate that looks like an integer; later ones have what it lacks.

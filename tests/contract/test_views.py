@@ -13,8 +13,8 @@ from pipeline.dataset.shards import table
 from pipeline.dataset.views import base
 from tests.forks import branched
 from tests.hostile import HOSTILE
-from tests.lessons import taught
 from tests.records import batch, below_target, hostile
+from tests.teacher_rollouts import taught
 
 ENVIRONMENT = environment(RunConfig())
 MADE = [*batch(), below_target(), hostile(), branched(), taught()]

@@ -22,8 +22,8 @@ from pipeline.errors import UsageError
 from pipeline.store.journal import Journal
 from tests.forks import branched
 from tests.hostile import HOSTILE
-from tests.lessons import taught
 from tests.records import accepted, batch, hostile, no_draft, rejected
+from tests.teacher_rollouts import taught
 
 CHOSEN = Selection(config=RunConfig(), include=("below_target",))
 

@@ -4,8 +4,8 @@ import pytest
 
 from pipeline.distractors.encounters import encounters
 from pipeline.types import Encounter, Kind, Outcome
-from tests.lessons import Searches, lie, played
 from tests.records import World, draft, world
+from tests.teacher_rollouts import Searches, lie, played
 
 W: World = world(3)
 DRAFT = draft(W)

@@ -17,7 +17,7 @@ from pipeline.run.complete import Completing, complete
 from pipeline.store.cache import Cache
 from pipeline.store.completed import Completed
 from pipeline.types import Message, Record, Status
-from tests.distractors.test_stage import EDITION
+from tests.distractors.test_evaluate import EDITION
 from tests.loop.test_episode import LINEAGE, SHELF, Cast, call, seeded
 from tests.scripted import ScriptedLLM
 

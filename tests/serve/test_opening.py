@@ -15,8 +15,8 @@ from pipeline.serve import opening
 from pipeline.store.files import write_json
 from pipeline.store.journal import Journal
 from pipeline.types.distractor import SYNTHETIC
-from tests.lessons import taught
 from tests.records import accepted
+from tests.teacher_rollouts import taught
 
 
 @pytest.fixture

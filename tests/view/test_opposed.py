@@ -4,8 +4,8 @@ from pipeline.config import RunConfig
 from pipeline.types import Kind, Node, Outcome, Tree
 from pipeline.view.html import page
 from pipeline.view.opposed import DistractorTally
-from tests.lessons import taught
 from tests.records import batch
+from tests.teacher_rollouts import taught
 
 
 def test_what_was_written_met_and_believed_is_counted() -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pipeline.agents.environment import Environment
 from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, preference, under
-from pipeline.distractors.encounters import partings
+from pipeline.distractors.encounters import contrasts
 from pipeline.types import Record
 
 SCHEMA = pa.schema([*PREFERENCE, ("distractor", pa.string()), ("step", pa.int32()), *PROVENANCE])
@@ -22,7 +22,7 @@ SCHEMA = pa.schema([*PREFERENCE, ("distractor", pa.string()), ("step", pa.int32(
 
 def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     seen = set()
-    for met, prompt, resisting, misled in partings(record):
+    for met, prompt, resisting, misled in contrasts(record):
         texts = under(environment, (*prompt, resisting, misled))
         if texts and (*texts[-2:], len(texts)) not in seen:
             seen.add((*texts[-2:], len(texts)))

@@ -1,5 +1,6 @@
-"""The contract of a kind of distractor, and the one way from a model's text to distractors."""
+"""What a kind of distractor is, and how a model writes one."""
 
+import re
 from collections.abc import Sequence
 from typing import Protocol, cast
 
@@ -11,6 +12,17 @@ from pipeline.context import RunContext
 from pipeline.types import Data, Distractor, Draft, Passage, Usage
 
 WRITE = "write"
+
+
+class DistractorKind(Protocol):
+    """A module of this package, named as its kind."""
+
+    PASSAGES: int
+    """Passages that one try writes; all of them must pass the checks."""
+    SKIPPED_HOPS: int
+    """Hops that the claim leaps over: 0 for a wrong answer to the hop that finds the passage."""
+    SIGNAL: re.Pattern[str]
+    """The words by which a careful reader recognises this kind of text."""
 
 
 class WrittenPassage(Data):
@@ -26,12 +38,12 @@ class WriteOutput(Data):
     passages: tuple[WrittenPassage, ...] = Field(max_length=4)
 
 
-class Aim(Data):
+class WritingTask(Data):
     """What a writer is given: one hop of a draft and what the corpus holds around it."""
 
     hop: int
     query: str
-    """The hop's own query, which is to bring the distractor up."""
+    """The hop's own query, which is to find the distractor."""
     source: Passage
     """The hop's passage."""
     quote: str
@@ -39,66 +51,43 @@ class Aim(Data):
     """The sub-question that the claim answers wrongly: the hop's own, or the next one's for a shortcut."""
     answer: str
     rivals: tuple[Passage, ...] = ()
-    """Passages on other things of the answer's sort: their titles are wrong answers that sound right."""
+    """Passages about other things of the answer's kind: their titles are wrong answers that sound right."""
 
 
-class Writing(Data):
-    """What one try gave; nothing where the model had nothing to say or could not be read."""
-
-    distractors: tuple[Distractor, ...]
-    usage: Usage
+def load(kind: str) -> DistractorKind:
+    return cast(DistractorKind, registry.load("distractors", kind))
 
 
-class Maker(Protocol):
-    """A module of this package, named as its kind."""
-
-    PIECES: int
-    """Passages of one try; all of them must pass the checks."""
-
-    def ends(self, draft: Draft) -> Sequence[int]:
-        """The hops whose answers such a distractor can get wrong, the best first."""
-        ...
-
-    def marked(self, mark: str) -> bool:
-        """Do these words tell a careful reader what kind of text this is?"""
-        ...
+def targets(draft: Draft, kind: str) -> Sequence[int]:
+    """The hops whose answers such a distractor can get wrong, the last first: an error there reaches the answer."""
+    return range(len(draft.hops) - 1, load(kind).SKIPPED_HOPS - 1, -1)
 
 
-def load(kind: str) -> Maker:
-    return cast(Maker, registry.load("distractors", kind))
-
-
-def backwards(draft: Draft, first: int = 0) -> Sequence[int]:
-    """The hops from the last one down to `first`: what is wrong at the end is wrong in the answer."""
-    return range(len(draft.hops) - 1, first - 1, -1)
-
-
-async def write(kind: str, aim: Aim, context: RunContext, sample: int) -> Writing:
-    """One try of the writer, with the kind's own prompt. Raises FormatError where it gives nothing readable."""
+async def write(kind: str, task: WritingTask, context: RunContext, sample: int) -> tuple[list[Distractor], Usage]:
+    """One try of the writer, with the kind's own prompt. Raises FormatError where its output cannot be read."""
     messages = context.prompt(
         f"distractor/{kind}",
         kind=kind,
-        query=aim.query,
-        passage=aim.source.model_dump(include={"title", "text"}),
-        quote=aim.quote,
-        asked=aim.asked,
-        answer=aim.answer,
-        rivals=[rival.model_dump(include={"title", "text"}) for rival in aim.rivals],
+        query=task.query,
+        passage=task.source.model_dump(include={"title", "text"}),
+        quote=task.quote,
+        asked=task.asked,
+        answer=task.answer,
+        rivals=[rival.model_dump(include={"title", "text"}) for rival in task.rivals],
     )
-    output, usage = await structured(
-        context.llm, context.config.models.of("writer"), messages, WRITE, WriteOutput, sample=sample
-    )
-    distractors = tuple(
+    writer = context.config.models.of("writer")
+    output, usage = await structured(context.llm, writer, messages, WRITE, WriteOutput, sample=sample)
+    distractors = [
         Distractor(
             kind=kind,
             title=" ".join(passage.title.split()),
             text=passage.text.strip(),
-            hop=aim.hop,
-            source_id=aim.source.id,
-            source_sha256=aim.source.sha256,
+            hop=task.hop,
+            source_id=task.source.id,
+            source_sha256=task.source.sha256,
             claim=passage.claim.strip(),
             mark=passage.mark.strip(),
         )
         for passage in output.passages
-    )
-    return Writing(distractors=distractors, usage=usage)
+    ]
+    return distractors, usage

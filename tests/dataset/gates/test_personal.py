@@ -4,8 +4,8 @@ import pytest
 
 from pipeline.types import Record
 from tests.dataset.gates.test_gates import having, judged, only
-from tests.lessons import taught
 from tests.records import accepted
+from tests.teacher_rollouts import taught
 
 KEY = "sk-" + "a1B2" * 8
 

@@ -9,8 +9,8 @@ from pipeline.dataset.process import Process
 from pipeline.dataset.views import records
 from pipeline.types import Record
 from tests.forks import branched
-from tests.lessons import taught
 from tests.records import accepted, batch, hostile
+from tests.teacher_rollouts import taught
 
 ENVIRONMENT = environment(RunConfig())
 

@@ -4,8 +4,8 @@ from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
 from pipeline.dataset.views import robust_pairs
 from pipeline.types import synthetic
-from tests.lessons import lesson, lie, taught
 from tests.records import accepted, world
+from tests.teacher_rollouts import lesson, lie, taught
 
 ENVIRONMENT = environment(RunConfig())
 W = world(1)

@@ -6,8 +6,8 @@ from pipeline.config import RunConfig
 from pipeline.dataset.cleaning import fit
 from pipeline.dataset.views import sft
 from pipeline.types import Stop
-from tests.lessons import taught
 from tests.records import accepted, confirmed, draft, rollout, round_, trajectory, world
+from tests.teacher_rollouts import taught
 
 ENVIRONMENT = environment(RunConfig())
 

@@ -8,8 +8,8 @@ from pipeline.config import RunConfig
 from pipeline.dataset.views import sft
 from pipeline.dataset.views import sft_sharegpt as view
 from pipeline.types import ToolCall
-from tests.lessons import taught
 from tests.records import accepted
+from tests.teacher_rollouts import taught
 
 ENVIRONMENT = environment(RunConfig())
 

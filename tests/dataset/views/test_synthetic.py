@@ -2,8 +2,8 @@ from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
 from pipeline.dataset.views import synthetic
 from pipeline.types import synthetic as is_synthetic
-from tests.lessons import taught
 from tests.records import accepted
+from tests.teacher_rollouts import taught
 
 ENVIRONMENT = environment(RunConfig())
 

@@ -15,7 +15,7 @@ from pipeline.loop.episode import one
 from pipeline.types import DistractorEval, Draft, Kind, Message, Usage, sha256, synthetic
 from tests.distractors.test_checks import DRAFT, SHELF, SOUND, reader
 from tests.loop.test_episode import LINEAGE, Cast, call
-from tests.loop.test_episode import run as dug
+from tests.loop.test_episode import run as run_seed
 from tests.scripted import ScriptedLLM
 
 
@@ -113,7 +113,7 @@ def test_a_puzzle_of_which_one_piece_fails_is_not_used() -> None:
         return Message(role="assistant", content=orjson.dumps(output).decode())
 
     made = opposed('distractors.kinds=["fragmented_puzzle"]', "distractors.tries=1", model=cast(torn))
-    assert [d.reason for d in made.distractors if d.end == len(DRAFT.hops) - 1] == 2 * ["whole", "marked"]
+    assert [d.reason for d in made.distractors if d.target == len(DRAFT.hops) - 1] == 2 * ["whole", "marked"]
     assert made.used == ()
     assert made.plain == ()
 
@@ -130,7 +130,7 @@ def test_a_writer_that_gives_nothing_is_counted(content: str) -> None:
 
 
 def test_the_last_hop_is_lied_about_first_and_an_earlier_one_where_it_cannot_be() -> None:
-    assert {d.end for d in opposed().used} == {len(DRAFT.hops) - 1}
+    assert {d.target for d in opposed().used} == {len(DRAFT.hops) - 1}
 
     def unfit(request: Request) -> Message:
         """Nothing can be written of Vessby's year."""
@@ -142,7 +142,7 @@ def test_the_last_hop_is_lied_about_first_and_an_earlier_one_where_it_cannot_be(
         return Message(role="assistant", content=orjson.dumps({"passages": [passage]}).decode())
 
     made = opposed('distractors.kinds=["doppelganger"]', model=cast(unfit))
-    assert [d.end for d in made.used] == [1]
+    assert [d.target for d in made.used] == [1]
     assert len(made.unwritten) == config.build().distractors.tries
 
 
@@ -171,10 +171,10 @@ def test_an_accepted_pair_is_opposed_and_nothing_it_rests_on_changes() -> None:
     def play(sample: int) -> int:
         return [3, 3, 0, 4][sample % 4]
 
-    alone = dug(Opposing(lambda question, sample: play(sample)))
+    alone = run_seed(Opposing(lambda question, sample: play(sample)))
     cast = Opposing(lambda question, sample: play(sample))
     cast.reads = lambda passages: "1641" if passages >= 3 else ""
-    opposed = dug(cast, 'distractors.kinds=["doppelganger"]', "distractors.tries=2", "distractors.rollouts=3")
+    opposed = run_seed(cast, 'distractors.kinds=["doppelganger"]', "distractors.tries=2", "distractors.rollouts=3")
     assert opposed.opposition is not None
     written = opposed.opposition.distractors
     assert len(written) == 1
@@ -184,5 +184,5 @@ def test_an_accepted_pair_is_opposed_and_nothing_it_rests_on_changes() -> None:
     assert opposed.usage["teacher"].calls > 0
     assert opposed.model_copy(update={"opposition": None, "lessons": ()}) == alone
     assert opposed.usage["writer"].calls == 1
-    unsolved = dug(Opposing(lambda question, sample: 0), 'distractors.kinds=["doppelganger"]', "loop.rounds=0")
+    unsolved = run_seed(Opposing(lambda question, sample: 0), 'distractors.kinds=["doppelganger"]', "loop.rounds=0")
     assert unsolved.opposition is None

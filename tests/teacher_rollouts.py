@@ -1,4 +1,4 @@
-"""Lessons of the records of `tests/records.py`: rollouts among one distractor, by what becomes of it."""
+"""Teacher rollouts of the records of `tests/records.py`: rollouts among one distractor, by what becomes of it."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -86,7 +86,7 @@ def opposition(w: World, record: Record) -> DistractorEval:
 
 
 def taught(n: int = 1, model: str = "embedded", side: Literal["train", "eval"] = "train") -> Record:
-    """An accepted record with four lessons: two that part after the distractor, one that never met it, one failed."""
+    """An accepted record with four teacher rollouts: two that differ after the distractor, one without, one failed."""
     w, record = world(n), accepted(n, side, model=model)
     assert record.draft
     first = ("the crossing", [w.bridge, lie(w).passage])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.distractors.entities import called, is_dated, is_person, may_live, sort, wanted
+from pipeline.distractors.entities import asked_nouns, head_nouns, is_dated, is_person, may_live, noun_phrase
 
 LIVING = [
     "Jane Doe (born March 3, 1962) is an American actress.",
@@ -49,21 +49,25 @@ def test_a_thing_is_no_person(text: str) -> None:
 
 
 def test_things_of_one_sort_are_called_by_one_noun() -> None:
-    assert sort(THINGS[0]) == "1926 silent drama film"
+    assert noun_phrase(THINGS[0]) == "1926 silent drama film"
     assert (
-        called("A is an American film director, and more.") == called("B was an English film director.") == {"director"}
+        head_nouns("A is an American film director, and more.")
+        == head_nouns("B was an English film director.")
+        == {"director"}
     )
-    assert called("The Ohio River is a 981-mile (1,579 km) long river in the north.") == {"river"}
-    assert called("The Advance (GBA) is a 32-bit handheld game console developed, made and sold by Ada.") == {"console"}
-    assert called("The Atlantic Ocean is the second largest of the oceans.") == called("") == set()
+    assert head_nouns("The Ohio River is a 981-mile (1,579 km) long river in the north.") == {"river"}
+    assert head_nouns("The Advance (GBA) is a 32-bit handheld game console developed, made and sold by Ada.") == {
+        "console"
+    }
+    assert head_nouns("The Atlantic Ocean is the second largest of the oceans.") == head_nouns("") == set()
 
 
 def test_a_question_tells_the_sort_that_it_asks_for() -> None:
-    assert wanted("In which capital city was Ada Holm born?") == {"city"}
-    assert wanted("The Wabash River is the largest tributary of which river?") == {"river"}
-    assert {"city", "county"} <= wanted("Where is Channel 4 headquartered?")
-    assert "director" in wanted("By whom was Lantern Bay directed?")
-    assert wanted("Who is it?") == set()
+    assert asked_nouns("In which capital city was Ada Holm born?") == {"city"}
+    assert asked_nouns("The Wabash River is the largest tributary of which river?") == {"river"}
+    assert {"city", "county"} <= asked_nouns("Where is Channel 4 headquartered?")
+    assert "director" in asked_nouns("By whom was Lantern Bay directed?")
+    assert asked_nouns("Who is it?") == set()
 
 
 def test_who_has_dates_surely_is_a_person() -> None:

@@ -8,7 +8,7 @@ import pytest
 from pipeline import config, prompts
 from pipeline.config import TeacherConfig
 from pipeline.context import RunContext
-from pipeline.distractors.teaching import kept, lessons
+from pipeline.distractors.teacher import kept, teacher_rollouts
 from pipeline.llm.base import Request
 from pipeline.types import Check, Distractor, DistractorEval, Draft, Kind, Message, Outcome, TeacherRollout, synthetic
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, TOWN, call, proposal
@@ -54,10 +54,10 @@ def taught(*sets: str, distractors: tuple[Distractor, ...] = (LIE,)) -> tuple[tu
     llm = ScriptedLLM(teacher)
     settings = config.build(sets=["retrieval.k=4", "teacher.rollouts=4", *sets])
     context = RunContext(config=settings, llm=llm, retriever=SHELF, lineage=LINEAGE)
-    return asyncio.run(lessons(drafted(), DistractorEval(distractors=distractors), "seed", context)), llm
+    return asyncio.run(teacher_rollouts(drafted(), DistractorEval(distractors=distractors), "seed", context)), llm
 
 
-def test_each_lesson_says_what_it_met_and_how_it_ended() -> None:
+def test_each_rollout_says_what_it_met_and_how_it_ended() -> None:
     made, _ = taught()
     assert [lesson.rollout.sample for lesson in made] == [0, 1, 2, 3]
     outcomes = [lesson.encounters[0].outcome for lesson in made]

@@ -1,0 +1,97 @@
+"""What a distractor is written from: a hop, the query that finds it, and wrong answers of the right answer's kind."""
+
+from collections.abc import Iterable, Sequence
+
+from pipeline.context import RunContext
+from pipeline.distractors.entities import asked_nouns, first_sentence, head_nouns, is_dated, is_person, may_live
+from pipeline.distractors.kinds import base
+from pipeline.distractors.kinds.base import WritingTask
+from pipeline.retrieval.base import Retriever
+from pipeline.text import contains, dates, normalise, numbers, untagged
+from pipeline.types import Draft, Passage
+
+RIVALS = 8
+_HITS = 30
+
+
+def subject(draft: Draft, index: int) -> str:
+    """What a hop is about: the answer of the hop before it, or the title of its passage."""
+    return draft.hops[index - 1].answer if index else untagged(draft.hops[index].title)
+
+
+def query(draft: Draft, index: int) -> str:
+    """The search that a hop asks for: its sub-question, with its subject where the sub-question does not name it."""
+    asked, about = draft.hops[index].sub_question, subject(draft, index)
+    return asked if not index or contains(asked, about) else f"{about} {asked}"
+
+
+def is_name(answer: str) -> bool:
+    """Is it neither a date nor a number?"""
+    return not (dates(answer) or numbers(answer))
+
+
+async def writing_task(draft: Draft, kind: str, target: int, context: RunContext) -> WritingTask | None:
+    """The task for a distractor of that kind that gets the answer of hop `target` wrong.
+
+    None where the hop's passage is not in the corpus, or may be about someone who is alive.
+    """
+    hop = target - base.load(kind).SKIPPED_HOPS
+    source = await context.retriever.get(draft.hops[hop].passage_id)
+    cited = (draft.hops[hop].passage_id, draft.hops[target].passage_id)
+    if source is None or await living(cited, context.retriever):
+        return None
+    answer = draft.hops[target].answer
+    return WritingTask(
+        hop=hop,
+        query=query(draft, hop),
+        source=source,
+        quote=draft.hops[hop].quote,
+        asked=draft.hops[target].sub_question,
+        answer=answer,
+        rivals=await rivals(draft, target, context.retriever) if is_name(answer) else (),
+    )
+
+
+async def living(passage_ids: Iterable[str], retriever: Retriever) -> bool:
+    """May one of the documents be about someone who is alive?"""
+    documents = [await retriever.document(passage_id.rpartition("#")[0]) for passage_id in passage_ids]
+    return any(may_live(document[0].text) for document in documents if document)
+
+
+async def rivals(draft: Draft, target: int, retriever: Retriever) -> tuple[Passage, ...]:
+    """First passages about things of the kind that hop `target` asks for, outside the chain, without living people.
+
+    The kind is read from the answer's own first passage; where the corpus has none, from the sub-question.
+    """
+    answer, asked = draft.hops[target].answer, draft.hops[target].sub_question
+    known = await opening(answer, retriever)
+    nouns = (head_nouns(known.text) if known else frozenset()) or asked_nouns(asked)
+    person = is_person(known.text) if known else asked.startswith(("By whom ", "Who "))
+    taken = {normalise(untagged(name)) for hop in draft.hops for name in (hop.title, hop.answer)}
+    first = first_sentence(known.text) if known else asked
+    same, people = dict[str, Passage](), dict[str, Passage]()
+    for head in await _openings((first, " ".join((*sorted(nouns), answer))), retriever):
+        name = normalise(untagged(head.title))
+        if name in taken or may_live(head.text) or (person and not is_dated(head.text)):
+            continue
+        if head_nouns(head.text) & nouns:
+            same.setdefault(name, head)
+        elif person:
+            people.setdefault(name, head)
+    return tuple((same | people).values())[:RIVALS]
+
+
+async def _openings(queries: Sequence[str], retriever: Retriever) -> list[Passage]:
+    """The first passages of the documents that the queries find."""
+    hits = [hit for found in await retriever.search_many(queries, _HITS) for hit in found]
+    documents = [await retriever.document(i) for i in dict.fromkeys(hit.passage.document_id for hit in hits)]
+    return [document[0] for document in documents if document]
+
+
+async def opening(name: str, retriever: Retriever) -> Passage | None:
+    """The first passage of the document of that name, if the corpus has one."""
+    for hit in await retriever.search(name, 10):
+        if normalise(name) in (normalise(hit.passage.title), normalise(untagged(hit.passage.title))):
+            passages = await retriever.document(hit.passage.document_id)
+            return passages[0] if passages else None
+    return None
