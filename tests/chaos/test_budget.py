@@ -24,7 +24,7 @@ SETTINGS = (
 
 
 def generate(url: str, out: Path, budget: int) -> tuple[int, str, float]:
-    command = [sys.executable, "-m", "pipeline.cli", "generate", "factbook", *SETTINGS, "--base-url", url]
+    command = [sys.executable, "-m", "pipeline.cli", "generate", "wiki", *SETTINGS, "--base-url", url]
     began = time.monotonic()
     more = ["--out", str(out), "--budget-tokens", str(budget)]
     done = subprocess.run([*command, *more], cwd=ROOT, capture_output=True, text=True, check=False, timeout=1200)
@@ -64,5 +64,5 @@ def sizes(out: Path) -> list[int]:
 
 
 def usage(out: Path) -> Usage:
-    (folder,) = {path.resolve() for path in out.glob("factbook/latest")}
+    (folder,) = {path.resolve() for path in out.glob("wiki/latest")}
     return attempts.spent(folder).total.paid

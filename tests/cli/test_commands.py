@@ -247,7 +247,7 @@ def test_measure_scores_a_solver_on_questions_with_answers(digsite: Digsite, tmp
 
 
 def test_corpus_lists_and_counts(digsite: Digsite) -> None:
-    assert {item["name"] for item in digsite("corpus", "list", "--json").json} >= {"wiki", "factbook", "tiny"}
+    assert {item["name"] for item in digsite("corpus", "list", "--json").json} >= {"wiki", "tiny"}
     counts = digsite("corpus", "stats", "tiny", "--json").json
     assert counts["read"] == counts["kept"] == 41
 

@@ -10,7 +10,7 @@ from pipeline.cli import app as application
 from tests.cli.conftest import SMALL, Digsite
 
 MISTAKES = {
-    "generate nosuch": "known: factbook, tiny, wiki",
+    "generate nosuch": "known: tiny, wiki",
     "generate ./nosuch.jsonl": "no such file",
     "generate tiny --pairs 0": "'--pairs'",
     "generate tiny --steps 0": "such as 3 or 2-4",
@@ -43,12 +43,12 @@ MISTAKES = {
     "complete nosuch": "digsite generate",
     "review nosuch": "digsite generate",
     "push nosuch --repo me/mine": "digsite generate",
-    "pilot nosuch": "known: factbook, tiny, wiki",
-    "preview nosuch": "known: factbook, tiny, wiki",
-    "search nosuch x": "known: factbook, tiny, wiki",
-    "corpus stats nosuch": "known: factbook, tiny, wiki",
+    "pilot nosuch": "known: tiny, wiki",
+    "preview nosuch": "known: tiny, wiki",
+    "search nosuch x": "known: tiny, wiki",
+    "corpus stats nosuch": "known: tiny, wiki",
     "measure tiny nosuch.jsonl": "nosuch.jsonl",
-    "serve nosuch --port 0": "known: factbook, tiny, wiki",
+    "serve nosuch --port 0": "known: tiny, wiki",
     "serve nosuch/latest --port 0": "no run 'nosuch/latest'",
     "serve tiny --host 0.0.0.0": "put a token into the environment variable DIGSITE_TOKEN",
     "serve tiny --port 0 --environment nosuch.json": "is no environment of a data set",

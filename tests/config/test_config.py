@@ -12,9 +12,9 @@ from pipeline.run.resume import differences
 def test_later_settings_win(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text('seed = 3\n[loop]\nrounds = 1\nrollouts = 8\n[retrieval]\nretriever = "bm25"\n')
-    built = config.build(file=file, values={"seed": 4}, sets=["loop.rounds=0", "corpus.name=factbook"])
+    built = config.build(file=file, values={"seed": 4}, sets=["loop.rounds=0", "corpus.name=tiny"])
     assert (built.seed, built.loop.rounds, built.loop.rollouts) == (4, 0, 8)
-    assert (built.retrieval.retriever, built.corpus.name) == ("bm25", "factbook")
+    assert (built.retrieval.retriever, built.corpus.name) == ("bm25", "tiny")
 
 
 def test_a_preset_is_a_base_that_settings_may_change() -> None:

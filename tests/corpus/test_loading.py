@@ -31,18 +31,23 @@ def many(n: int) -> list[object]:
     return [{"id": f"d{i}", "title": f"T{i}", "text": f"{TEXT} It was mill number {i}."} for i in range(n)]
 
 
-def test_the_counts_of_the_shipped_corpora_add_up(tiny: Corpus) -> None:
-    factbook = corpus.load(corpus.resolve("factbook"))
-    assert (factbook.counts.read, factbook.counts.empty) == (3014, 121)
-    for loaded in (tiny, factbook):
+def test_the_counts_of_a_corpus_add_up(tiny: Corpus, path: Path) -> None:
+    rows = [*many(3), {"id": "d9", "title": "Empty", "text": " "}, {"id": "again", "title": "Again", "text": TEXT}]
+    rows += [{"id": "twice", "title": "Twice", "text": TEXT}]
+    other = load(path, rows)
+    assert (other.counts.read, other.counts.empty, other.counts.duplicate) == (6, 1, 1)
+    for loaded in (tiny, other):
         c = loaded.counts
         assert c.read == c.bad + c.empty + c.oversized + c.duplicate + c.kept
         assert c.kept == len(loaded.documents)
         assert c.passages == len(loaded.passages)
 
 
-def test_a_title_of_two_fields_names_the_entity_first(tiny: Corpus) -> None:
-    assert corpus.load(corpus.resolve("factbook")).documents[0].title == "Algeria (Introduction)"
+def test_a_title_of_two_fields_names_the_entity_first(path: Path) -> None:
+    path.write_text(json.dumps({"id": "d1", "title": "Algeria", "section": "Geography", "text": TEXT}))
+    fields = manifest.Fields(title=("title", "section"))
+    loaded = corpus.load(manifest.resolve(str(path)).model_copy(update={"fields": fields}))
+    assert loaded.documents[0].title == "Algeria (Geography)"
 
 
 def test_of_duplicate_texts_the_first_is_kept_and_later_titles_become_aliases(path: Path) -> None:

@@ -16,7 +16,7 @@ def write(folder: Path, name: str, text: str) -> None:
 
 
 def test_the_shipped_corpora_say_where_they_come_from_and_under_which_licence() -> None:
-    assert {"wiki", "factbook", "tiny"} <= set(manifest.names())
+    assert {"wiki", "tiny"} <= set(manifest.names())
     for name in manifest.names():
         found = manifest.read(name)
         assert found.path.is_file()
@@ -26,7 +26,7 @@ def test_the_shipped_corpora_say_where_they_come_from_and_under_which_licence() 
 
 
 def test_an_unknown_corpus_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"no corpus 'wikipedia'; known: factbook, tiny, wiki; or give the path"):
+    with pytest.raises(UsageError, match=r"no corpus 'wikipedia'; known: tiny, wiki; or give the path"):
         manifest.resolve("wikipedia")
 
 

@@ -17,7 +17,7 @@ from pipeline.types import Hit
 
 
 async def test_scores_agree_with_lucene_s_own_on_real_text(tmp_path: Path) -> None:
-    whole = corpus.load(corpus.resolve("factbook"))
+    whole = corpus.load(corpus.resolve("tests/golden/recorded/wiki.jsonl.zst"))
     retriever = LuceneRetriever(whole, tmp_path)
     for passage in whole.passages[::400]:
         query = " ".join(passage.text.split()[5:17])

@@ -45,10 +45,10 @@ def opened(tiny: Corpus, indexes: Path) -> Callable[[str], Retriever]:
     return lambda kind: made.setdefault(kind, open_retriever(kind, tiny, indexes))
 
 
-@pytest.mark.slow  # two indexes of the factbook for each kind
+@pytest.mark.slow  # two indexes of 3,300 documents for each kind
 @pytest.mark.parametrize("kind", kinds())
 async def test_a_distractor_ranks_as_in_a_rebuilt_index_for_500_queries(kind: str, tmp_path: Path) -> None:
-    whole = corpus.load(corpus.resolve("factbook"))
+    whole = corpus.load(corpus.resolve("tests/golden/recorded/wiki.jsonl.zst"))
     step = len(whole.passages) // 500
     sources = whole.passages[::step][:500]
     own = [edition(source, n).passage for n, source in enumerate(sources)]

@@ -20,7 +20,7 @@ def by_name(out: Path) -> dict[str, Check]:
 
 def test_this_machine_is_well(retriever: LuceneRetriever, indexes: Path, tiny: Corpus) -> None:
     found = by_name(indexes)
-    assert {"python", "java", "memory", "disk", "corpus wiki", "corpus factbook", "indexes", "endpoint"} <= set(found)
+    assert {"python", "java", "memory", "disk", "corpus wiki", "corpus tiny", "indexes", "endpoint"} <= set(found)
     assert [check for check in found.values() if not check.ok or check.remedy] == []
     assert found["java"].detail.startswith("21.")
     assert tiny.fingerprint[:12] in found["indexes"].detail
