@@ -11,9 +11,6 @@ from typing import Any
 import orjson
 
 from pipeline import prompts
-from pipeline.embedded.generator_cloze import cloze
-from pipeline.embedded.generator_entries import Entries
-from pipeline.embedded.generator_table import entered
 from pipeline.embedded.generator_walk import Goal, Walk
 from pipeline.embedded.observed import Seen, seen
 from pipeline.llm.base import Request
@@ -27,20 +24,11 @@ def propose(request: Request) -> Message:
     goal = Goal(inputs["target_steps"], inputs["answer_type"], inputs["search_budget"])
     found = searched(request.messages)
     walk = Walk(goal, [shown(inputs["passage"])], found, chance(request, inputs), turns=turns(request.messages))
-    entries = Entries(walk) if entered(walk.seed, walk.graph.passages.values()) else None
-    queries = [] if request.tool_choice == "propose" else (entries or walk).next_queries()
+    queries = [] if request.tool_choice == "propose" else walk.next_queries()
     if queries:
         return searches(request, queries)
-    return final(request, (entries and entries.arguments()) or _proposal(walk))
-
-
-def _proposal(walk: Walk) -> dict[str, object]:
-    """A chain; where there is none, a gap to fill."""
     chain = walk.best()
-    if chain and len(chain.edges) >= min(1, walk.goal.steps - 1):
-        return walk.arguments(chain)
-    gap = None if chain else cloze(walk.seed, walk.graph.passages.values(), walk.goal.type, walk.rng)
-    return gap or (walk.arguments(chain) if chain else nothing(walk.goal.type))
+    return final(request, walk.arguments(chain) if chain else nothing(goal.type))
 
 
 def nothing(answer_type: str) -> dict[str, object]:

@@ -15,7 +15,7 @@ from pipeline.embedded.generator_wording import Style, hops, question
 from pipeline.embedded.observed import Seen
 from pipeline.text import contains, words
 
-_FIRST_CALLS, MOST_TURNS = 16, 7
+_FIRST_CALLS, _MOST_TURNS = 16, 7
 """Every turn sends all that was read again: a prompt that starts long leaves fewer of them."""
 _OWN = 1.2
 """What it is worth to stay with the seed, in edges."""
@@ -26,8 +26,6 @@ _TOP = 3
 _LOOKED_AT = 40
 _TRIED = 3
 """Chains that are tried out before the best is proposed as it is."""
-_PROSE = "became established after during century"
-"""Words that bring the passages about a title that tell a story, where its own is a table."""
 TYPES = ("entity", "date", "number")
 
 
@@ -65,9 +63,9 @@ class Walk:
 
     def next_queries(self, at_once: int = 0) -> list[str]:
         """What to search for now, so much at a time; nothing when the best chain is ready."""
-        if self.goal.steps == 1 or self.turns >= MOST_TURNS:
+        if self.goal.steps == 1 or self.turns >= _MOST_TURNS:
             return []
-        at_once = at_once or max(3, self.goal.budget // (MOST_TURNS - 2))
+        at_once = at_once or max(3, self.goal.budget // (_MOST_TURNS - 2))
         left, kept = self.goal.budget - len(self.found), self.goal.budget // _KEPT
         good = [chain for chain in self.ranked(self.goal.steps, self.goal.type)[:_TRIED] if not self.failed(chain)]
         if not good and left <= kept:
@@ -112,12 +110,10 @@ class Walk:
 
     def failed(self, chain: Chain) -> bool:
         """Does a search that was made for it show that fewer would do, or that a hop's own would not?"""
+        if self._leaks(chain):
+            return True
         homes = [stated.passage.id for stated in chain.evidence]
-        return self._leaks(chain) or self.refuted(homes, self.trials(chain))
-
-    def refuted(self, homes: list[str], trials: list[str]) -> bool:
-        """`homes`: the passage of each hop; `trials`: the question of each, and the whole."""
-        *single, whole = trials
+        *single, whole = self.trials(chain)
         for place, query in enumerate(single):
             shown = [hit.id for hit in self.found.get(query, ())]
             if set(shown[:_TOP]) & set(homes[place + 1 :]) or (shown and homes[place] not in shown):
@@ -159,9 +155,6 @@ class Walk:
                     value = into.get(title, 0) - costs
                     offer(names[0], value + 0.3 * min(2, heard[names[0]] - 1))
         offer(plain(self.seed.title), -0.1)
-        if self.seed.title not in self.graph.nodes:
-            name = plain(self.seed.title)
-            offer(f"{name} {name} {name} {_PROSE}", 0.5)
         for name in names_in(self.seed.text):
             if name.lower() not in lexicon.HUBS:
                 offer(name, -0.2)

@@ -13,10 +13,7 @@ from pipeline.embedded.compose import described
 from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.generator import chance, final, nothing, read_inputs, searched, searches, shown, turns
 from pipeline.embedded.generator_chain import Chain, finals, sound
-from pipeline.embedded.generator_cloze import cloze
-from pipeline.embedded.generator_entries import Entries
 from pipeline.embedded.generator_graph import Stated
-from pipeline.embedded.generator_table import entered
 from pipeline.embedded.generator_walk import TYPES, Goal, Walk
 from pipeline.embedded.generator_wording import Style
 from pipeline.llm.base import Request
@@ -66,8 +63,6 @@ class Revision:
         self.walk = Walk(goal, ordered, found, chance(request, inputs), turns=asked, extra_cost=self._cost)
         self.turns = asked
         self.chain = self._recognised()
-        of_entries = self.draft["hops"] and not self.chain and entered(ordered[0], ordered)
-        self.entries = Entries(self.walk) if of_entries else None
 
     def _blamed(self) -> list[int]:
         """The hops that were found wanting. Where a passage was not found, the first such and the hop that leads to it:
@@ -96,8 +91,6 @@ class Revision:
 
     def next_queries(self) -> list[str]:
         """Only a chain that must change is searched for."""
-        if self.entries:
-            return [] if self.turns else self.entries.next_queries()
         if not self.easy and any(self._differs(arguments) for arguments in self._options()[0]()):
             return []
         return [] if self.turns else self.walk.next_queries(_AT_ONCE)
@@ -105,11 +98,6 @@ class Revision:
     def arguments(self) -> dict[str, object]:
         """The first option that no draft has said yet; nothing where only what failed could be said again. Passages
         that an earlier draft failed with come last."""
-        if self.draft["family"] == "cloze":
-            return self._other_gap()
-        if self.entries:
-            others = (draft.arguments() for draft in self.entries.open(self.steps))
-            return next(filter(self._differs, others), nothing(self.draft["answer_type"]))
         again = None
         for arguments in (arguments for make in self._options() for arguments in make()):
             if self._differs(arguments):
@@ -117,20 +105,6 @@ class Revision:
                     return arguments
                 again = again or arguments
         return again or nothing(self.draft["answer_type"])
-
-    def _other_gap(self) -> dict[str, object]:
-        """Another statement about the same subject, from the passage that had the gap."""
-        home = self.draft["hops"][-1]["passage_id"]
-        seed = next((passage for passage in self.walk.graph.passages.values() if passage.id == home), self.walk.seed)
-        for _ in range(8):
-            made = cloze(seed, self.walk.graph.passages.values(), self.walk.goal.type, self.walk.rng)
-            if made and self._differs(made) and self._long_enough(made):
-                return made
-        return nothing(self.draft["answer_type"])
-
-    def _long_enough(self, gap: dict[str, object]) -> bool:
-        """Where the last one had too few hops, one with as few would be turned down again."""
-        return self.feedback["cause"] != "superficial" or len(gap["hops"]) > len(self.draft["hops"])  # type: ignore[arg-type]
 
     def _differs(self, arguments: dict[str, object]) -> bool:
         return _core(str(arguments["question"])) not in self.said
