@@ -18,5 +18,5 @@ from pipeline.types import sha256
 def digest() -> str:
     """Of all code that the embedded model's answers rest on; part of a run's digest."""
     here = Path(__file__).parent
-    files = [*sorted(here.glob("*.py")), here.parent / "text.py"]
+    files = [*sorted((*here.glob("*.py"), *here.glob("*.toml"))), here.parent / "text.py"]
     return sha256("".join(path.read_text(encoding="utf-8") for path in files))

@@ -4,13 +4,7 @@ from pipeline.embedded import lexicon
 from pipeline.embedded.fact import Fact
 from pipeline.embedded.facts_subject import Noun
 
-_PEOPLE = {
-    "directed": "director", "produced": "producer", "written": "writer", "composed": "composer", "created": "creator",
-    "founded": "founder", "designed": "designer", "invented": "inventor", "narrated": "narrator", "hosted": "host",
-    "written and directed": "writer and director", "directed and written": "writer and director",
-    "produced and directed": "director", "directed and produced": "director", "directed and co-produced": "director",
-    "directed and co-written": "director", "co-written and directed": "director",
-}  # fmt: skip
+_PEOPLE: dict[str, str] = lexicon.WORDS["makers"]
 _GROUPS = {"developed": "developer", "published": "publisher", "distributed": "distributor"}
 _OF_A_SONG = {"with lyrics by": "lyricist", "with music by": "composer"}
 _WRITTEN = frozenset("novel book play poem trilogy story novella memoir autobiography biography musical essay".split())

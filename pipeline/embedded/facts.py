@@ -18,9 +18,7 @@ from pipeline.text import MONTHS, Date, Span, Token, dates, tagged
 
 _DROPPABLE = frozenset("in on by at from for during since with under through between until".split())
 _NAMING = frozenset("as like than and or called named titled entitled dubbed known nicknamed being".split())
-_ALONE = frozenset(
-    "open die premiere debut begin start close air retire marry disband dissolve form end launch".split()
-)
+_ALONE = lexicon.listed("alone_before_a_date")
 _MOST_WORDS = 12
 
 
@@ -194,21 +192,14 @@ _NAMES_IT = frozenset("name award appoint elect crown declare".split())
 _OUTSIDE = re.compile(
     r"\b(?:both|either|neither|respectively|former|latter|others?|these|those|such|between|have|same|respective)\b|[\"“”]"
 )
-_PREPOSITIONS = frozenset(
-    """in on at by for with from to of after near into through under against over between within across around behind
-    beside along upon via during outside inside alongside opposite towards toward off""".split()
-)
+_PREPOSITIONS = lexicon.listed("prepositions")
 
 
 _SAYS_MORE = re.compile(r"\d|\b(?:that|which|who|again)\b")
 _AGAIN = frozenset("again there once twice early late".split())
 _NO_EVENT = frozenset("occur happen take appear be lose beat defeat meet face visit tie".split())
 """What happens often, or is no event: no day or year of it is the only one."""
-_SAYS_LITTLE = frozenset(
-    """play serve work be have win go come compete star appear perform feature present list name nominate award do
-    see make get take call say run act sing write direct produce tour diagnose""".split()
-)
-"""Verbs that alone before a date do not tell what happened then."""
+_SAYS_LITTLE = lexicon.listed("says_little")
 
 
 def _date_fact(sentence: Sentence, clause: Clause, middle: str, date: Date, noun: tuple[Token, ...]) -> Fact | None:

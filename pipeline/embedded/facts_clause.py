@@ -14,14 +14,9 @@ from pipeline.text import Token
 
 _BE = ("is", "was", "are", "were")
 _HAVE = ("has", "have", "had")
-_IDLE = frozenset(
-    "also then later still subsequently however eventually thus therefore finally now currently first since too both "
-    "recently previously initially afterwards instead even once again already soon".split()
-)
+_IDLE = lexicon.listed("idle_adverbs")
 _REFUSED = frozenset("not never no n't hardly rarely being".split())
-_ONGOING = frozenset(
-    "located situated based headquartered known named found used owned operated bordered drained home".split()
-)
+_ONGOING = lexicon.listed("ongoing")
 _STARRING = {
     "starring": "stars",
     "featuring": "features",
@@ -30,9 +25,7 @@ _STARRING = {
     "containing": "contains",
 }
 _STARS = {*_STARRING, *_STARRING.values()}  # which the tagger takes for nouns
-_STARTS_ANEW = frozenset(
-    "because while although though if when whether where after before until unless as-well whose than not n't".split()
-)
+_STARTS_ANEW = lexicon.listed("starts_anew")
 _NAME_GLUE = frozenset("of the de la le du di da del von van der den & ' ’ – - : el al y and ! on".split())
 
 
@@ -186,11 +179,7 @@ def _perfect(tokens: tuple[Token, ...], at: int) -> bool:
     return bool(after) and (after[0].text == "been" or after[0].tag in ("VBN", "VBD"))
 
 
-_ACTIVE = frozenset(
-    """study reach peak sell receive win debut premiere serve play live work grow attend graduate move die begin become
-    star appear go join earn spend perform compete return settle remain last run contain feature open close""".split()
-)
-"""After "was born in ... and", these are preterites, whatever the tagger says."""
+_ACTIVE = lexicon.listed("active")
 
 
 def _participle(said: list[str], word: str, auxiliary: str, tense: str, form: str, shared: str) -> Verb:

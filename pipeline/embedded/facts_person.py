@@ -34,11 +34,7 @@ def life(text: str, span: Span) -> list[Fact]:
     return facts
 
 
-_IN_A_CAREER = frozenset(
-    """play coach manage sign join serve work teach write direct produce compose star appear feature perform record
-    release publish star co-star win receive compete tour represent train voice guest captain create develop design
-    narrate edit score found co-found draft trade transfer move attend study""".split()
-)
+_IN_A_CAREER = lexicon.listed("in_a_career")
 _POSTS = re.compile(
     r"\b(?:coach|member|player|manager|captain|professor|president|director|editor|teacher|assistant)\b"
 )

@@ -10,9 +10,7 @@ from pipeline.embedded import lexicon
 from pipeline.text import Span, Token, sentences, tagged
 
 BE = ("is", "was", "are", "were")
-_NAMING = frozenset(
-    "also or commonly formerly known officially nicknamed better usually often sometimes abbreviated née born".split()
-)
+_NAMING = lexicon.listed("naming")
 _STARS = ("stars", "features", "serves", "comprises", "contains", "borders", "hosts", "houses", "flows")
 """Verbs that the tagger takes for nouns after a noun."""
 _OWN = {"person": ("his", "her"), "group": ("its", "their")}
@@ -80,11 +78,7 @@ def is_name(token: Token) -> bool:
     return token.text[0].isupper() and token.tag.startswith(("NN", "JJ", "FW", "CD", "VB", "MD"))
 
 
-_ALONE = frozenset(
-    """serve graduate perform merge debut premiere compete collaborate appear retire emigrate enrol enroll attend
-    represent campaign""".split()
-)
-"""These have no passive, or seldom one."""
+_ALONE = lexicon.listed("never_passive")
 _NAMING_VERBS = ("called", "named", "titled", "entitled", "dubbed", "nicknamed", "based", "located")
 
 

@@ -8,20 +8,10 @@ from pipeline.embedded.facts_clause import Clause, Verb
 from pipeline.embedded.facts_subject import Noun, Sentence, phrase
 from pipeline.text import Span, Token, dates, numbers
 
-_MEASURES = frozenset(
-    """population area length height elevation capacity enrollment enrolment depth width circulation budget altitude
-    attendance diameter weight membership density wingspan displacement prominence fleet audience readership
-    endowment""".split()
-)
-_HEDGES = frozenset(
-    """about approximately around over nearly almost roughly some exactly only more less than at least up to
-    estimated total""".split()
-)
+_MEASURES = lexicon.listed("measures")
+_HEDGES = lexicon.listed("hedges")
 _HEDGED = re.compile(r"\s*\b(?:about|over|around|nearly|almost|approximately|under|roughly|more than|a total of)$")
-_NO_UNIT = frozenset(
-    """million billion thousand hundred years months weeks days hours minutes percent time times th st nd rd points
-    ones more others miles kilometres kilometers metres meters feet yards inches acres pounds tons tonnes""".split()
-)
+_NO_UNIT = lexicon.listed("uncounted")
 _SPELT = frozenset(
     """five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen
     twenty""".split()

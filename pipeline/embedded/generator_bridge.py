@@ -13,27 +13,10 @@ from pipeline.embedded.generator_graph import Edge, Graph, Stated, readings
 from pipeline.text import dates
 
 _MOST_SHARING = 8
-_FOUNDED = frozenset(
-    "found establish open form incorporate build complete charter launch create construct release publish".split()
-)
-_BY_VERB = {
-    "direct": "director", "co-direct": "director", "write": "writer", "co-write": "writer", "produce": "producer",
-    "compose": "composer", "star": "actor", "feature": "actor", "design": "designer", "develop": "company",
-    "publish": "company", "distribute": "company",
-}  # fmt: skip
-_BY_HEAD = {
-    "album": "artist",
-    "song": "artist",
-    "single": "artist",
-    "novel": "writer",
-    "book": "writer",
-    "play": "writer",
-    "film": "filmmaker",
-}
-_BY_NAME = {
-    "records": "record label", "pictures": "film company", "films": "film company", "productions": "production company",
-    "entertainment": "company", "f.c.": "football club", "fc": "football club", "studios": "studio",
-}  # fmt: skip
+_FOUNDED = lexicon.listed("founding_verbs")
+_BY_VERB: dict[str, str] = lexicon.WORDS["maker_of_verb"]
+_BY_HEAD: dict[str, str] = lexicon.WORDS["maker_of_work"]
+_BY_NAME: dict[str, str] = lexicon.WORDS["ends_of_names"]
 _NAMED_ALIKE = frozenset("school church park station hospital cemetery street hotel library hall township".split())
 """Of these there are many of one name: two passages that name one need not mean the same."""
 

@@ -193,20 +193,10 @@ _EXPECTED = {
     ),
     **dict.fromkeys("study educate graduate teach enroll attend work train".split(), _SITES),
 }
-_TO_PEOPLE = frozenset(
-    "marry succeed replace feature star defeat portray include comprise teach mentor beat precede join".split()
-)
+_TO_PEOPLE = lexicon.listed("to_people")
 _MADE = frozenset("write compose produce direct record sing perform arrange design paint co-write".split())
-_ATHLETES = frozenset(
-    """player footballer cricketer golfer wrestler boxer swimmer cyclist runner sprinter jockey skater outfielder
-    pitcher catcher shortstop baseman infielder linebacker quarterback goaltender goalkeeper defenceman defenseman
-    defender winger midfielder striker forward centre guard racer driver coach umpire referee skier rower gymnast
-    fencer""".split()
-)
-_APPEARING = frozenset(
-    "star appear feature perform act debut portray play role roles character record include sing known contain part "
-    "cast narrate guest voice co-star".split()
-)
+_ATHLETES = lexicon.listed("athletes")
+_APPEARING = lexicon.listed("appearing")
 
 
 @lru_cache(maxsize=65536)

@@ -2,12 +2,13 @@
 
 If they did, a question would be hard or easy for the solver because of what both were written with, and the measured
 difficulty would mean nothing. Files named `solver*` are the solver's; those of SHARED belong to neither; all others of
-pipeline/embedded are the generator's and refiner's.
+pipeline/embedded are the generator's and refiner's, lists of words in `.toml` files too.
 """
 
 import ast
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterable
 from itertools import product
 from pathlib import PurePosixPath
@@ -32,7 +33,7 @@ Sides = tuple[list[Source], list[Source]]
 def side(path: str) -> str:
     """`solver`, `generator`, or nothing for a file of neither."""
     place = PurePosixPath(path)
-    if place.parent.as_posix() != HOME or place.suffix != ".py" or place.stem in SHARED:
+    if place.parent.as_posix() != HOME or place.suffix not in (".py", ".toml") or place.stem in SHARED:
         return ""
     return "solver" if place.stem.startswith("solver") else "generator"
 
@@ -97,7 +98,7 @@ def tables(sources: list[Source]) -> list[tuple[str, frozenset[str]]]:
 
     Words of three letters or less are left out: articles, prepositions and name particles are nobody's table.
     """
-    found = []
+    found = _listed(side(sources[0].path))
     for source in sources:
         skip = docstrings(source.tree)
         for node in ast.walk(source.tree):
@@ -112,6 +113,21 @@ def tables(sources: list[Source]) -> list[tuple[str, frozenset[str]]]:
             if len(content) >= 10:
                 found.append((f"{source.path}:{node.lineno}", content))
     return found
+
+
+def _listed(of: str) -> list[tuple[str, frozenset[str]]]:
+    """The lists of words in the data files of one side: texts to be split, lists of names, and keys of tables."""
+    found = []
+    for path in sorted((ROOT / HOME).glob("*.toml")):
+        if side(f"{HOME}/{path.name}") != of:
+            continue
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = [table for table in data.values() if isinstance(table, dict)]
+        for table in (data, *tables):
+            texts = {key: value.split() if isinstance(value, str) else value for key, value in table.items()}
+            lists = [*texts.items(), ("", [*table])] if table is not data else texts.items()
+            found += [(f"{path.name}: {key}", frozenset(e for e in entries if len(e) > 3)) for key, entries in lists]
+    return [(where, words) for where, words in found if len(words) >= 10]
 
 
 def shared_tables(both: Sides) -> list[str]:
