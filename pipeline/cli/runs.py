@@ -13,7 +13,7 @@ from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates import Drop
 from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder, spelled
-from pipeline.store.completed import Completed
+from pipeline.store.additions import Completions
 from pipeline.store.journal import Head, Journal
 from pipeline.types import Status
 
@@ -52,10 +52,10 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
     folder = run_folder(run, out)
     journal = Journal(folder / "journal")
     if item is not None:
-        _item(journal, item, Completed(folder), json=json)
+        _item(journal, item, Completions(folder), json=json)
         return
     publish.whole(folder, damaged=True)
-    heads = _heads(journal, config := read(folder).config, Completed(folder))
+    heads = _heads(journal, config := read(folder).config, Completions(folder))
     paid, pairs = spent(folder), sum(head.status is Status.ACCEPTED and not head.reason for head in heads)
     if json:
         items = [head.model_dump() for head in heads]
@@ -76,7 +76,7 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
         tell.say(f"one in full: digsite inspect {spelled(run, out)} --item {rows[0][0] if rows else 'KEY'}")
 
 
-def _item(journal: Journal, item: str, completed: Completed, *, json: bool) -> None:
+def _item(journal: Journal, item: str, completed: Completions, *, json: bool) -> None:
     from pipeline.cli import pages
 
     keys = [key for key in journal.entries if item and key.startswith(item)]
@@ -91,7 +91,7 @@ def _item(journal: Journal, item: str, completed: Completed, *, json: bool) -> N
         tell.note(record.lineage.model)
 
 
-def _heads(journal: Journal, config: RunConfig, completed: Completed) -> list[Head]:
+def _heads(journal: Journal, config: RunConfig, completed: Completions) -> list[Head]:
     """As the data set sees them: what the gates dropped is rejected, and what ended beyond the plan is `surplus`."""
     from pipeline.run import verdicts
     from pipeline.run.plan import prefix

@@ -8,16 +8,17 @@ when its work is done; it may be called from a running event loop, as a notebook
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from pipeline import registry
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
-from pipeline.errors import UsageError
-from pipeline.run import Run, RunResult, prepare, read, regate
+from pipeline.run import RunResult, prepare, read, regate
 from pipeline.run.job import Job, LogWatch, Watch, straight
-from pipeline.run.locate import opened, reopened, run_folder
+from pipeline.run.locate import reopened, run_folder
 from pipeline.types import Record
 
 # What one function alone needs is imported there: a second process on a run is to be refused at once.
@@ -144,18 +145,11 @@ def remeasure(
     """
     from pipeline.run import publish
     from pipeline.run import remeasure as remeasuring
+    from pipeline.run.additions import opened
 
-    folder, own = reopened(run, out)
-    publish.whole(folder)
-    if (solver := solver or own.models.policy) is None:
-        raise UsageError("which solver? Name one with --model, or the model to be trained in [models.policy]")
-    config = remeasuring.recast(own, solver)
-    prepare.check(config)
-    prepare.reach(config)
-    corpus, context = opened(folder, config)
-    with Run(own, corpus, folder=folder) as found:
-        done = _wait(remeasuring.remeasure(found.kept(), context, folder, progress))
-        publish.again(folder, own)
+    with opened(run, out, partial(remeasuring.recast, model=solver)) as (found, context):
+        done = _wait(remeasuring.remeasure(found.kept(), context, found.folder, progress))
+        publish.again(found.folder, found.config)
     return done
 
 
@@ -170,18 +164,13 @@ def branch(
     """Resample stored rollouts of accepted pairs from intermediate turns (`cso`, `eef`, `pivot`), and write the data
     set anew. Nothing more begins when `calls` are used, those of earlier commands included.
     """
-    from pipeline.dataset.branching import base as branching
-    from pipeline.run import publish
-    from pipeline.run.branches import Campaign
+    from pipeline.run import branches, publish
+    from pipeline.run.additions import opened
 
-    branching.load(method)
-    folder, config = reopened(run, out)
-    publish.whole(folder)
-    prepare.reach(config)
-    corpus, context = opened(folder, config)
-    with Run(config, corpus, folder=folder) as found, Campaign(method, context, folder) as campaign:
-        done = _wait(campaign.run(found.kept(), calls, progress))
-        publish.again(folder, config)
+    registry.load("branching", method)
+    with opened(run, out) as (found, context):
+        done = _wait(branches.branch(method, found.kept(), context, found.folder, calls, progress))
+        publish.again(found.folder, found.config)
     return done
 
 
@@ -191,15 +180,13 @@ def complete(
     """Make up the distractor and teacher rollouts that accepted pairs lack, and write data set and report anew."""
     from pipeline.run import complete as completing
     from pipeline.run import publish
+    from pipeline.run.additions import opened
 
-    folder, config = reopened(run, out)
-    prepare.check(config)
-    corpus, context = opened(folder, config)
-    with Run(config, corpus, folder=folder) as found:
-        done = _wait(completing.complete(found.kept(), context, folder, progress))
+    with opened(run, out) as (found, context):
+        done = _wait(completing.complete(found.kept(), context, found.folder, progress))
         if done.pairs:
-            publish.again(folder, config)
-            publish.report(folder, config)
+            publish.again(found.folder, found.config)
+            publish.report(found.folder, found.config)
     return done
 
 

@@ -1,5 +1,4 @@
-"""The execution of a branching method over a run: which states are asked about, within how many calls, each fork kept
-as it ends.
+"""The execution of a branching method over a run: which states are asked about, within how many calls.
 
 The order of the states is a pure function of the records, and a wave of them is begun only while the calls of all
 earlier ones leave room. So the same command gives the same forks at any concurrency and after any kill.
@@ -7,20 +6,21 @@ earlier ones leave room. So the same command gives the same forks at any concurr
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.agents.replay import branch
+from pipeline.agents.replay import branch as branch_off
 from pipeline.agents.solver import solver
 from pipeline.context import RunContext
 from pipeline.dataset.branching import base
 from pipeline.dataset.branching.base import State
 from pipeline.llm.ledger import enter
+from pipeline.run.additions import each, graded
 from pipeline.run.attempts import Notes
-from pipeline.run.remeasure import judged
-from pipeline.store.branches import Branches
+from pipeline.store.additions import Forks
 from pipeline.types import Branch, Data, Draft, Fork, Message, Record, Status, Trajectory
 
 USUAL = 25
@@ -40,94 +40,78 @@ class Branched(Data):
     """Every state was asked about; otherwise more calls give more."""
 
 
-class Owed(NamedTuple):
+class _Owed(NamedTuple):
     record: Record
     draft: Draft
     state: State
     source: Trajectory
 
 
-class Campaign:
-    """A method over a run whose lock the caller holds. A context manager."""
+async def branch(
+    name: str,
+    records: Iterable[Record],
+    context: RunContext,
+    folder: Path,
+    calls: int,
+    progress: Callable[[int, int], None],
+) -> Branched:
+    """Ask about the states in their order until so many calls are used, or no state is left. The caller holds the run's
+    lock.
 
-    def __init__(self, name: str, context: RunContext, folder: Path) -> None:
-        self.name, self.method, self._site = name, base.load(name), context
-        self._kept, self._notes = Branches(folder), Notes(folder)
-        self._gate = asyncio.Semaphore(context.config.seeds_at_work())
+    Forks that are kept count, and cost nothing. `progress` is called with forks and calls after each wave. Raises
+    ProviderError, RetrievalError and BudgetExceeded; what had ended is kept.
+    """
+    method = base.load(name)
+    owed, done, used = _states(method, records), list[Fork](), 0
+    with closing(Forks(folder)) as kept, closing(Notes(folder)) as notes:
 
-    def __enter__(self) -> "Campaign":
-        return self
+        async def one(owed: _Owed) -> Fork:
+            state = (name, *owed.state)
+            if not kept.has(owed.record.key, state):
+                with notes.noting(owed.record.seed, "forked", name):
+                    enter("branching")
+                    kept.append(name, await _fork(name, method, owed, context))
+            return kept.get(owed.record.key, state)
 
-    def __exit__(self, *_: object) -> None:
-        self._kept.close()
-        self._notes.close()
-
-    def owed(self, records: Iterable[Record]) -> Iterator[Owed]:
-        """The states of all accepted records, in order."""
-        for record in records:
-            if record.status is Status.ACCEPTED and record.draft:
-                tried = base.attempts(record)
-                for state in self.method.states(record):
-                    yield Owed(record, record.draft, state, tried[state.source].rollout.trajectory)
-
-    async def run(self, records: Iterable[Record], calls: int, told: Callable[[int, int], None]) -> Branched:
-        """Ask about the states in their order until so many calls are used, or no state is left.
-
-        Forks that are kept count, and cost nothing. `told` hears forks and calls after each wave. Raises ProviderError,
-        RetrievalError and BudgetExceeded; what had ended is kept.
-        """
-        owed, forks, used, solved = self.owed(records), 0, 0, 0
         while used < calls:
             wave = list(islice(owed, max(1, min(LARGEST, (calls - used) // USUAL))))
             if not wave:
                 break
-            # All of the wave may end, so that what is in flight when one fails is kept.
-            ended = await asyncio.gather(*map(self._fork, wave), return_exceptions=True)
-            for fork in ended:
-                if isinstance(fork, BaseException):
-                    raise fork
-                forks, used, solved = forks + 1, used + fork.calls, solved + (fork.solved > 0)
-            told(forks, used)
-        complete = next(owed, None) is None
-        return Branched(method=self.name, forks=forks, calls=used, solved=solved, complete=complete)
+            done += await each(wave, one, context.config.seeds_at_work(), lambda ended: None)
+            used = sum(fork.calls for fork in done)
+            progress(len(done), used)
+    solved, complete = sum(fork.solved > 0 for fork in done), next(owed, None) is None
+    return Branched(method=name, forks=len(done), calls=used, solved=solved, complete=complete)
 
-    async def _fork(self, owed: Owed) -> Fork:
-        """What is kept of the state, or what is asked now: kept and noted as it ends."""
-        wanted = (self.name, *owed.state)
-        kept = [fork for fork in self._kept.of(owed.record.key) if (fork.method, fork.source, fork.prefix) == wanted]
-        if kept:
-            return kept[0]
-        with self._notes.noting(owed.record.seed, "forked", self.name):
-            enter("branching")
-            fork = await self._asked(owed)
-            self._kept.append(fork)
-        return fork
 
-    async def _asked(self, owed: Owed) -> Fork:
-        """The fresh samples, and the controls where they are needed."""
-        fresh = await self._branches(owed, None)
-        controls: tuple[Branch, ...] = ()
-        if self.method.CONTROLS and any(branch.verdict.correct for branch in fresh):
-            controls = await self._branches(owed, owed.source.messages[owed.state.prefix])
-        return Fork(
-            key=owed.record.key,
-            method=self.name,
-            source=owed.state.source,
-            prefix=owed.state.prefix,
-            branches=fresh,
-            controls=controls,
-        )
+def _states(method: base.Method, records: Iterable[Record]) -> Iterator[_Owed]:
+    """The states of all accepted records, in order."""
+    for record in records:
+        if record.status is Status.ACCEPTED and record.draft:
+            tried = base.attempts(record)
+            for state in method.states(record):
+                yield _Owed(record, record.draft, state, tried[state.source].rollout.trajectory)
 
-    async def _branches(self, owed: Owed, action: Message | None) -> tuple[Branch, ...]:
-        """One for each fresh sample: numbers that no rollout of the question has had."""
-        first = 2 * self._site.config.loop.rollouts
-        samples = range(first, first + self.method.ATTEMPTS)
-        return tuple(await asyncio.gather(*(self._branch(owed, sample, action) for sample in samples)))
 
-    async def _branch(self, owed: Owed, sample: int, action: Message | None) -> Branch:
-        context, prefix = self._site, owed.state.prefix
-        agent = solver(context.config, context.llm, context.retriever)
-        start = partial(branch, agent, owed.source, prefix, sample=sample, action=action)
-        async with self._gate:
-            rollout, verdict = await judged(owed.draft, start, context)
+async def _fork(name: str, method: base.Method, owed: _Owed, context: RunContext) -> Fork:
+    """The fresh samples from the state, and the controls where one of them was correct."""
+    fresh = await _branches(method, owed, None, context)
+    controls: tuple[Branch, ...] = ()
+    if method.CONTROLS and any(branch.verdict.correct for branch in fresh):
+        controls = await _branches(method, owed, owed.source.messages[owed.state.prefix], context)
+    source, prefix = owed.state
+    return Fork(key=owed.record.key, method=name, source=source, prefix=prefix, branches=fresh, controls=controls)
+
+
+async def _branches(
+    method: base.Method, owed: _Owed, action: Message | None, context: RunContext
+) -> tuple[Branch, ...]:
+    """One for each fresh sample: numbers that no rollout of the question has had."""
+    agent, first = solver(context.config, context.llm, context.retriever), 2 * context.config.loop.rollouts
+
+    async def one(sample: int) -> Branch:
+        start = partial(branch_off, agent, owed.source, owed.state.prefix, sample=sample, action=action)
+        rollout, verdict = await graded(owed.draft, start, context)
         return Branch(rollout=rollout, verdict=verdict)
+
+    return tuple(await asyncio.gather(*map(one, range(first, first + method.ATTEMPTS))))

@@ -1,16 +1,17 @@
-"""What accepted pairs lack of their optional stages, made up: kept beside the journal as each ends."""
+"""The distractor and teacher rollouts that accepted pairs lack, made up."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from pipeline.context import RunContext
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.loop.episode import enrich
+from pipeline.run.additions import each
 from pipeline.run.attempts import Notes
-from pipeline.store.completed import Completed
+from pipeline.store.additions import Completions
 from pipeline.types import CompletedStages, Data, Record, Status
 
 APART = 1000
@@ -29,37 +30,24 @@ class Completing(Data):
 
 
 async def complete(
-    records: Iterable[Record], context: RunContext, folder: Path, told: Callable[[int], None]
+    records: Iterable[Record], context: RunContext, folder: Path, progress: Callable[[int], None]
 ) -> Completing:
     """Make up what each record lacks. The caller holds the run's lock.
 
-    `told` hears how many have ended. Raises ProviderError, RetrievalError and BudgetExceeded; what had ended is kept.
+    Raises ProviderError, RetrievalError and BudgetExceeded; what had ended is kept.
     """
-    kept, notes = Completed(folder), Notes(folder)
-    # What a gate dropped is rejected: it stands for no pair.
-    owed = [record for record in map(kept.joined, records) if record.missing and record.status is Status.ACCEPTED]
-    gate, left, ended = asyncio.Semaphore(context.config.seeds_at_work()), Counter[str](), 0
+    with closing(Completions(folder)) as kept, closing(Notes(folder)) as notes:
+        # What a gate dropped is rejected: it stands for no pair.
+        owed = [record for record in map(kept.joined, records) if record.missing and record.status is Status.ACCEPTED]
 
-    async def one(record: Record) -> tuple[str, ...]:
-        nonlocal ended
-        async with gate:
+        async def one(record: Record) -> tuple[str, ...]:
             with notes.noting(record.seed, "completed", ",".join(record.missing)):
                 made = await _made(record, kept.attempts(record.key) + 1, context)
-                kept.append(made)
-            ended += 1
-            told(ended)
+                kept.append("stages", made)
             return made.missing
 
-    try:
-        # All may end, so that what is in flight when one fails is kept.
-        for missing in await asyncio.gather(*map(one, owed), return_exceptions=True):
-            if isinstance(missing, BaseException):
-                raise missing
-            left.update([*missing, *([] if missing else ["none"])])
-    finally:
-        kept.close()
-        notes.close()
-    return Completing(pairs=len(owed), completed=left.pop("none", 0), missing=dict(left))
+        left = await each(owed, one, context.config.seeds_at_work(), progress)
+    return Completing(pairs=len(owed), completed=left.count(()), missing=dict(Counter(s for m in left for s in m)))
 
 
 async def _made(record: Record, attempt: int, context: RunContext) -> CompletedStages:

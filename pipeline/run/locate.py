@@ -2,14 +2,9 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipeline.config import How, RunConfig
 from pipeline.errors import UsageError
-
-if TYPE_CHECKING:
-    from pipeline.context import RunContext
-    from pipeline.corpus import Corpus
 
 
 def run_folder(name: str | Path, out: Path | None = None) -> Path:
@@ -45,19 +40,6 @@ def reopened(name: str | Path, out: Path | None) -> tuple[Path, RunConfig]:
     folder = run_folder(name, out)
     config = resumable(folder)
     return folder, config.model_copy(update={"how": config.how.model_copy(update={"out": folder.parents[1]})})
-
-
-def opened(folder: Path, config: RunConfig) -> "tuple[Corpus, RunContext]":
-    """The corpus of a run that is there, and all that its episodes need. Raises UsageError where its engine is not."""
-    from pipeline.run import prepare
-    from pipeline.store.lock import refuse_second
-
-    refuse_second(folder)
-    corpus = prepare.corpus(config)
-    context = prepare.context(config, corpus)
-    if context.config != config:
-        raise UsageError(f"{folder} was made with {config.retrieval.retriever}, which is not here: see digsite doctor")
-    return corpus, context
 
 
 def runs(out: Path) -> list[Path]:

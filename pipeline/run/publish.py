@@ -17,11 +17,9 @@ from pipeline.dataset.figures import Outside, Review
 from pipeline.errors import UsageError
 from pipeline.run import RunResult, planned, read
 from pipeline.run.attempts import spent
-from pipeline.store.branches import Branches
-from pipeline.store.completed import Completed
+from pipeline.store.additions import Completions, Forks, Remeasurements
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
-from pipeline.store.remeasured import Remeasured
 from pipeline.types import Record
 from pipeline.view.html import page
 
@@ -34,11 +32,12 @@ def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> I
     """The records of the plan, in its order, those with a reason that `include` names last, each with its forks, with
     what other solvers made of it, and with what was made up of its optional stages.
     """
-    completed, remeasured = Completed(folder), Remeasured(folder)
-    found = planned(
-        Journal(folder / "journal"), config, include, lambda record: remeasured.joined(completed.joined(record))
-    )
-    return Branches(folder).joined(found)
+    completions, remeasurements, forks = Completions(folder), Remeasurements(folder), Forks(folder)
+
+    def joined(record: Record) -> Record:
+        return forks.joined(remeasurements.joined(completions.joined(record)))
+
+    return planned(Journal(folder / "journal"), config, include, joined)
 
 
 def dataset(
@@ -77,7 +76,7 @@ def whole(folder: Path, *, damaged: bool = False) -> int:
 
     Raises UsageError where there are some, unless `damaged` allows it: a data set must not shrink unseen.
     """
-    beside = Branches(folder).damaged + Remeasured(folder).damaged
+    beside = Forks(folder).damaged + Remeasurements(folder).damaged
     if beside:
         logger.warning(
             "damaged lines in %s/branches and /remeasured, which are left out: %d; "

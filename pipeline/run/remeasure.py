@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -10,19 +11,17 @@ import orjson
 from pydantic import ValidationError
 
 from pipeline import prompts
-from pipeline.agents import grading
-from pipeline.agents.judge import grade
 from pipeline.agents.solver import attempt as attempted
 from pipeline.agents.solver import solver
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig, Models
 from pipeline.context import RunContext
-from pipeline.errors import DeadlineExceeded, FormatError, ProviderError, UsageError
-from pipeline.llm.deadline import in_time
+from pipeline.errors import UsageError
 from pipeline.loop import assess
+from pipeline.run.additions import each, graded
 from pipeline.run.attempts import Notes
-from pipeline.store.remeasured import Remeasured
-from pipeline.types import Assessment, Data, Draft, Record, Remeasurement, Rollout, Status, Verdict, sha256
+from pipeline.store.additions import Remeasurements
+from pipeline.types import Assessment, Data, Record, Remeasurement, Status, sha256
 
 POOL = ("below_target", "beyond_solver")
 """Rejected records that are worth another try, beside the accepted ones."""
@@ -42,8 +41,13 @@ class Remeasuring(Data):
     """Of those beyond the run's solver, how many this one solves at their target."""
 
 
-def recast(config: RunConfig, model: ModelConfig) -> RunConfig:
-    """The run's configuration with another solver; all other roles are played as before. Raises UsageError."""
+def recast(config: RunConfig, model: ModelConfig | None) -> RunConfig:
+    """The run's configuration with another solver, by default the policy; all other roles are played as before.
+
+    Raises UsageError.
+    """
+    if (model := model or config.models.policy) is None:
+        raise UsageError("which solver? Name one with --model, or the model to be trained in [models.policy]")
     played = {"solver": model, "reader": config.models.of("reader")}
     tree = config.models.model_dump() | {role: one.model_dump() for role, one in played.items()}
     try:
@@ -72,32 +76,23 @@ def pool(records: Iterable[Record]) -> list[Record]:
 
 
 async def remeasure(
-    records: Iterable[Record], context: RunContext, folder: Path, told: Callable[[int], None]
+    records: Iterable[Record], context: RunContext, folder: Path, progress: Callable[[int], None]
 ) -> Remeasuring:
     """K fresh rollouts of `context`'s solver for each record that has none yet. The caller holds the run's lock.
 
-    `told` hears how many have ended. Raises what model and index do; what had ended is kept.
+    Raises what model and index do; what had ended is kept.
     """
-    name, kept, notes = identity(context.config), Remeasured(folder), Notes(folder)
-    chosen, gate, ended = pool(records), asyncio.Semaphore(context.config.seeds_at_work()), 0
+    name, chosen = identity(context.config), pool(records)
+    with closing(Remeasurements(folder)) as kept, closing(Notes(folder)) as notes:
 
-    async def one(record: Record) -> None:
-        nonlocal ended
-        async with gate:
-            if not kept.has(name, record.key):
+        async def one(record: Record) -> Assessment:
+            if not kept.has(record.key, name):
                 with notes.noting(record.seed, "remeasured", name):
                     kept.append(name, await _measured(record, context))
-            ended += 1
-            told(ended)
+            return kept.get(record.key, name).assessment
 
-    try:
-        for failed in await asyncio.gather(*map(one, chosen), return_exceptions=True):
-            if isinstance(failed, BaseException):
-                raise failed
-    finally:
-        kept.close()
-        notes.close()
-    return _summary([(record, kept.read(name, record.key).assessment) for record in chosen], context)
+        found = await each(chosen, one, context.config.seeds_at_work(), progress)
+    return _summary(list(zip(chosen, found, strict=True)), context)
 
 
 async def _measured(record: Record, context: RunContext) -> Remeasurement:
@@ -105,7 +100,7 @@ async def _measured(record: Record, context: RunContext) -> Remeasurement:
     samples = range(FIRST, FIRST + context.config.loop.rollouts)
     agent = solver(context.config, context.llm, context.retriever)
     starts = [partial(attempted, agent, record.draft.question, sample) for sample in samples]
-    tried = await asyncio.gather(*(judged(record.draft, start, context) for start in starts))
+    tried = await asyncio.gather(*(graded(record.draft, start, context) for start in starts))
     verdicts = tuple(verdict for _, verdict in tried)
     return Remeasurement(
         key=record.key,
@@ -113,18 +108,6 @@ async def _measured(record: Record, context: RunContext) -> Remeasurement:
         rollouts=tuple(rollout for rollout, _ in tried),
         verdicts=verdicts,
     )
-
-
-async def judged(draft: Draft, start: Callable[[], Awaitable[Rollout]], context: RunContext) -> tuple[Rollout, Verdict]:
-    """A rollout within its time, and what is said of it. Raises ProviderError where clock or judge ends it."""
-    try:
-        rollout = await in_time(start, context.config.how.rollout_seconds)
-        graded = await grade(draft, rollout.answer, context, ask=grading.supported(draft, rollout))
-    except DeadlineExceeded as error:
-        raise ProviderError("a rollout was ended by the clock, twice; repeat the command to go on") from error
-    except FormatError as error:
-        raise ProviderError(f"{error}; repeat the command to go on, or name another judge") from error
-    return rollout, grading.verdict(draft, rollout, graded)
 
 
 def _summary(found: list[tuple[Record, Assessment]], context: RunContext) -> Remeasuring:

@@ -22,7 +22,7 @@ from pipeline.run.attempts import Attempt, Notes, attempt
 from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
 from pipeline.run.plan import Frontier, Order, PassageSource, Planned, askable, planned, prefix
-from pipeline.store.completed import Completed
+from pipeline.store.additions import Completions
 from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Head, Journal
 from pipeline.store.lock import locked
@@ -124,7 +124,7 @@ class Run:
         heads = list(prefix(self.journal.heads(), self.config, self._gating.foresee()))
         reasons = [drop.reason if drop else head.reason for head, drop in heads if drop or head.status != "accepted"]
         counts = Counter(Status.REJECTED if drop else head.status for head, drop in heads)
-        completed = Completed(self.folder)
+        completed = Completions(self.folder)
         missing = [stage for head, drop in heads if not drop for stage in completed.missing(head.key, head.missing)]
         return RunResult(
             folder=self.folder,

@@ -12,21 +12,6 @@ from pipeline.store.files import clear_errors
 NAME = ".lock"
 
 
-def refuse_second(folder: Path) -> None:
-    """Raise StoreError where another process holds the lock of a run's folder, which need not exist.
-
-    For a look before long work: only `locked` keeps others out.
-    """
-    try:
-        handle = os.open(folder / NAME, os.O_RDONLY)
-    except OSError:  # never locked; what else is wrong with the folder shows when it is written to
-        return
-    try:
-        _lock(handle, folder, fcntl.LOCK_SH)
-    finally:
-        os.close(handle)
-
-
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold the lock of a run's folder. Raises StoreError at once where another process (or task) holds it.
@@ -59,7 +44,7 @@ def _opened(folder: Path) -> int:
         except FileNotFoundError:  # the folder went
             continue
         try:
-            _lock(handle, folder, fcntl.LOCK_EX)
+            _lock(handle, folder)
             if os.path.samestat(os.fstat(handle), (folder / NAME).stat()):
                 return handle
         except FileNotFoundError:
@@ -70,9 +55,9 @@ def _opened(folder: Path) -> int:
         os.close(handle)
 
 
-def _lock(handle: int, folder: Path, kind: int) -> None:
+def _lock(handle: int, folder: Path) -> None:
     try:
-        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         holder = os.pread(handle, 20, 0).decode(errors="replace").strip() or "unknown"
         raise StoreError(f"another process ({holder}) works on {folder}; wait until it ends or stop it") from error

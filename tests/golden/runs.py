@@ -21,7 +21,7 @@ from pipeline.loop.episode import run_seed
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import Attempt, Run, prepare, publish
 from pipeline.run.attempts import NAME, read
-from pipeline.run.branches import Campaign
+from pipeline.run.branches import branch
 from pipeline.run.plan import PassageSource
 from pipeline.store.journal import Head
 from pipeline.types import Record, Seed, Status, sha256
@@ -114,10 +114,9 @@ def whole(context: RunContext, corpus: PassageSource) -> Path:
         asyncio.run(run.execute(dug, Unwatched()))
         accepted = [record for record in run.kept() if record.status is Status.ACCEPTED]
         for method in METHODS:
-            with Campaign(method, context, folder) as campaign:
-                for record in accepted[:FORKED]:
-                    with places.at(record.seed):
-                        asyncio.run(campaign.run([record], FORK_CALLS, lambda forks, calls: None))
+            for record in accepted[:FORKED]:
+                with places.at(record.seed):
+                    asyncio.run(branch(method, [record], context, folder, FORK_CALLS, lambda forks, calls: None))
     still(folder)
     publish.dataset(folder, settings)
     publish.report(folder, settings)

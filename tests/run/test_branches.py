@@ -16,8 +16,8 @@ from pipeline.llm.ledger import Counted
 from pipeline.loop import episode
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run.attempts import NAME, Attempt
-from pipeline.run.branches import Campaign
-from pipeline.store.branches import FOLDER, Branches
+from pipeline.run.branches import branch
+from pipeline.store.additions import Forks
 from pipeline.types import AnswerType, Record, Seed, Status, sha256
 from tests.run.fakes import LINEAGE
 
@@ -65,19 +65,18 @@ def records(tiny, context) -> list[Record]:
 
 
 def run(folder: Path, context: RunContext, records: list[Record], method: str = "eef", calls: int = 10_000):
-    with Campaign(method, context, folder) as campaign:
-        return asyncio.run(campaign.run(records, calls, lambda forks, used: None))
+    return asyncio.run(branch(method, records, context, folder, calls, lambda forks, used: None))
 
 
 def lines(folder: Path) -> set[bytes]:
-    return {line for path in (folder / FOLDER).glob("*.jsonl") for line in path.read_bytes().splitlines()}
+    return {line for path in (folder / "branches").glob("*.jsonl") for line in path.read_bytes().splitlines()}
 
 
 @pytest.mark.parametrize("method", registry.names("branching"))
 def test_every_state_of_every_accepted_record_is_asked_about(tmp_path, context, records, method):
     done = run(tmp_path, context, records, method)
     wanted = [(r.key, s) for r in records if r.status is Status.ACCEPTED for s in base.load(method).states(r)]
-    forks = [fork for r in Branches(tmp_path).joined(records) for fork in r.forks]
+    forks = [fork for r in map(Forks(tmp_path).joined, records) for fork in r.forks]
     assert done.complete
     assert done.forks == len(forks) == len(wanted) > 1
     assert done.calls == sum(fork.calls for fork in forks) > 0
@@ -98,7 +97,7 @@ def test_the_forks_are_the_same_at_any_concurrency(tmp_path, context, records):
 def test_it_begins_nothing_beyond_its_calls_and_goes_on_with_more(tmp_path, context, records):
     whole = run(tmp_path / "whole", context, records)
     few = run(tmp_path / "few", context, records, calls=20)
-    largest = max(fork.calls for r in Branches(tmp_path / "whole").joined(records) for fork in r.forks)
+    largest = max(fork.calls for r in map(Forks(tmp_path / "whole").joined, records) for fork in r.forks)
     assert 20 <= few.calls < 20 + largest
     assert not few.complete
     assert run(tmp_path / "few", context, records) == whole
@@ -117,7 +116,7 @@ def test_after_a_break_the_rest_is_asked_about_and_the_whole_is_the_same(tmp_pat
         run(tmp_path / "broken", with_model(context, Model(least=30), 2), records)
     kept = lines(tmp_path / "broken")
     assert kept < lines(tmp_path / "whole")
-    path = tmp_path / "broken" / FOLDER / "eef.jsonl"
+    path = tmp_path / "broken" / "branches" / "eef.jsonl"
     path.write_bytes(path.read_bytes()[:-7])
     run(tmp_path / "broken", context, records)
     assert lines(tmp_path / "broken") == lines(tmp_path / "whole")
@@ -134,5 +133,5 @@ def test_calls_are_noted_with_the_attempts(tmp_path, context, records):
 
 def test_controls_are_only_made_where_a_fresh_sample_was_correct(tmp_path, context, records):
     run(tmp_path, context, records, "cso")
-    forks = [fork for r in Branches(tmp_path).joined(records) for fork in r.forks]
+    forks = [fork for r in map(Forks(tmp_path).joined, records) for fork in r.forks]
     assert all(bool(fork.controls) == bool(fork.solved) for fork in forks)

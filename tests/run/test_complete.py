@@ -14,8 +14,8 @@ from pipeline.llm.base import Completion, Request
 from pipeline.llm.cached import Cached
 from pipeline.loop.episode import run_seed
 from pipeline.run.complete import Completing, complete
+from pipeline.store.additions import Completions
 from pipeline.store.cache import Cache
-from pipeline.store.completed import Completed
 from pipeline.types import Message, Record, Status
 from tests.distractors.test_evaluate import EDITION
 from tests.loop.test_episode import LINEAGE, SHELF, Cast, call, seeded
@@ -85,7 +85,7 @@ def test_an_unreadable_judge_costs_the_rollout_and_not_the_pair_and_is_made_up(
     assert {request.output.name for request in again.requests if request.output} == {"verdict"}
     assert len(again.requests) == len([r for r in again.requests if r.output]), "rollouts that were paid for are kept"
 
-    whole = Completed(tmp_path).joined(record)
+    whole = Completions(tmp_path).joined(record)
     assert whole.missing == ()
     assert whole.opposition is not None
     assert [r.sample for r in whole.opposition.plain] == [r.sample for r in whole.opposition.opposed] == [4, 5]
@@ -142,7 +142,7 @@ def test_what_had_ended_is_kept_when_the_endpoint_fails(tmp_path: Path) -> None:
 
     with pytest.raises(ProviderError, match="down"):
         asyncio.run(complete(others, context(Breaking(cast)), tmp_path, lambda ended: None))
-    kept = Completed(tmp_path)
+    kept = Completions(tmp_path)
     done = [other for other in others if not kept.joined(other).missing]
     assert 0 < len(done) < 3
     left = asyncio.run(complete(others, context(ScriptedLLM(cast)), tmp_path, lambda ended: None))

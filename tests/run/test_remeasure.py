@@ -15,8 +15,8 @@ from pipeline.errors import ProviderError, UsageError
 from pipeline.llm.base import Completion, Request
 from pipeline.run import attempts, planned
 from pipeline.run.remeasure import FIRST, Remeasuring, identity, pool, recast, remeasure
+from pipeline.store.additions import Remeasurements
 from pipeline.store.journal import Journal
-from pipeline.store.remeasured import Remeasured
 from pipeline.types import Record, Status
 from tests.loop.test_episode import CHECKS, LINEAGE, SHELF, Cast, run
 from tests.scripted import ScriptedLLM
@@ -52,7 +52,7 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
     assert (found.solver, found.questions, found.solved, found.solve_rate, found.opened) == ("strong", 2, 2, 1.0, 1)
     assert {request.model for request in llm.requests} == {"strong"}
     assert {request.sample for request in llm.requests} == set(range(FIRST, FIRST + 4))
-    opened, accepted, broken = map(Remeasured(tmp_path).joined, (BEYOND, ACCEPTED, BROKEN))
+    opened, accepted, broken = map(Remeasurements(tmp_path).joined, (BEYOND, ACCEPTED, BROKEN))
     assert [(a.solver, a.k, a.rollouts, a.solve_rate, a.least_steps) for a in opened.assessments] == [
         ("embedded", 1, 2, 0.0, None),
         ("strong", 1, 4, 1.0, 3),
@@ -69,7 +69,7 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
 @pytest.mark.parametrize("steps", [2, 0])
 def test_one_that_finds_a_shortcut_or_nothing_opens_nothing(tmp_path: Path, steps: int) -> None:
     assert tried(tmp_path, able(steps=steps), BEYOND).opened == 0
-    record = Remeasured(tmp_path).joined(BEYOND)
+    record = Remeasurements(tmp_path).joined(BEYOND)
     assert not taken(record, ("beyond_solver",))
     assert record.assessments[-1].least_steps == (steps or None)
 
@@ -81,7 +81,7 @@ def exported(folder: Path, gates: GateConfig, *records: Record) -> list[str]:
         journal.append(record, f"{order:03}")
     chosen = config().model_copy(update={"gates": gates})
     include = ("beyond_solver",)
-    found = planned(journal, chosen, include, Remeasured(folder).joined)
+    found = planned(journal, chosen, include, Remeasurements(folder).joined)
     return ["" if taken(record, include) else record.reason for record in found]
 
 
@@ -99,7 +99,7 @@ def test_what_stays_closed_keeps_nothing_out(tmp_path: Path) -> None:
 
 def test_what_was_opened_later_is_no_candidate_of_the_run(tmp_path: Path) -> None:
     tried(tmp_path, able(), BEYOND)
-    before, after = (tally([r]).figures() for r in (BEYOND, Remeasured(tmp_path).joined(BEYOND)))
+    before, after = (tally([r]).figures() for r in (BEYOND, Remeasurements(tmp_path).joined(BEYOND)))
     assert (after.funnel, after.confirmed, after.targets) == (before.funnel, before.confirmed, before.targets)
 
 
@@ -109,7 +109,7 @@ def test_asked_again_it_asks_nobody_and_another_way_of_asking_is_another_file(tm
     warm = STRONG.model_copy(update={"sampling": STRONG.sampling.model_copy(update={"temperature": 0.3})})
     tried(tmp_path, able(), solver=warm)
     assert len(list((tmp_path / "remeasured").glob("strong-*.jsonl"))) == 2
-    record = Remeasured(tmp_path).joined(ACCEPTED)
+    record = Remeasurements(tmp_path).joined(ACCEPTED)
     assert len(record.assessments) == 3
 
 
@@ -137,9 +137,9 @@ def test_a_torn_line_is_owed_again(tmp_path: Path) -> None:
     file = tmp_path / "remeasured" / f"{identity(config())}.jsonl"
     whole = file.read_bytes()
     file.write_bytes(whole[:-40])
-    assert [Remeasured(tmp_path).has(file.stem, r.key) for r in (BEYOND, ACCEPTED)].count(True) == 1
+    assert [Remeasurements(tmp_path).has(r.key, file.stem) for r in (BEYOND, ACCEPTED)].count(True) == 1
     tried(tmp_path, able())
-    assert all(Remeasured(tmp_path).has(file.stem, r.key) for r in (BEYOND, ACCEPTED))
+    assert all(Remeasurements(tmp_path).has(r.key, file.stem) for r in (BEYOND, ACCEPTED))
 
 
 def test_one_name_at_two_addresses_is_a_mistake() -> None:

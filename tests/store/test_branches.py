@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipeline.store.branches import FOLDER, Branches
+from pipeline.store.additions import Forks
 from tests.forks import branched
 from tests.records import accepted
 
@@ -10,18 +10,18 @@ RECORD = branched()
 
 
 def written(folder: Path) -> Path:
-    kept = Branches(folder)
+    kept = Forks(folder)
     for fork in RECORD.forks:
-        kept.append(fork)
-        kept.append(fork)
+        kept.append(fork.method, fork)
+        kept.append(fork.method, fork)
     kept.close()
-    return folder / FOLDER / "eef.jsonl"
+    return folder / "branches" / "eef.jsonl"
 
 
 def test_what_is_read_is_what_was_written_once(tmp_path: Path) -> None:
     lines = written(tmp_path).read_bytes().splitlines()
     assert len(lines) == 4
-    joined = list(Branches(tmp_path).joined([accepted(1), accepted(2)]))
+    joined = list(map(Forks(tmp_path).joined, [accepted(1), accepted(2)]))
     assert joined[0] == RECORD.model_copy(update={"forks": joined[0].forks})
     assert set(joined[0].forks) == set(RECORD.forks)
     assert joined[1] == accepted(2)
@@ -29,9 +29,9 @@ def test_what_is_read_is_what_was_written_once(tmp_path: Path) -> None:
 
 def test_forks_come_in_the_order_of_their_states_whatever_the_order_of_lines(tmp_path: Path) -> None:
     path = written(tmp_path)
-    before = Branches(tmp_path).of(RECORD.key)
+    before = Forks(tmp_path).of(RECORD.key)
     path.write_bytes(b"".join(reversed(path.read_bytes().splitlines(keepends=True))))
-    assert Branches(tmp_path).of(RECORD.key) == before
+    assert Forks(tmp_path).of(RECORD.key) == before
     assert [fork.prefix for fork in before if fork.method == "eef"] == [2, 4, 6, 8]
 
 
@@ -40,6 +40,6 @@ def test_a_torn_or_damaged_line_is_no_line_and_can_be_written_again(tmp_path: Pa
     whole = path.read_bytes()
     first, second, *_ = whole.splitlines(keepends=True)
     path.write_bytes(first.replace(b"right", b"wrong", 1) + second + whole[len(first + second) : -9])
-    assert len([f for f in Branches(tmp_path).of(RECORD.key) if f.method == "eef"]) == 2
+    assert len([f for f in Forks(tmp_path).of(RECORD.key) if f.method == "eef"]) == 2
     written(tmp_path)
-    assert set(Branches(tmp_path).of(RECORD.key)) == set(RECORD.forks)
+    assert set(Forks(tmp_path).of(RECORD.key)) == set(RECORD.forks)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import StoreError
-from pipeline.store.lock import locked, refuse_second
+from pipeline.store.lock import locked
 
 _HOLD = "import sys, time; from pathlib import Path; from pipeline.store.lock import locked\n"
 _HOLD += "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
@@ -35,14 +35,6 @@ def test_a_second_process_is_refused_at_once_and_a_dead_one_holds_nothing(tmp_pa
 def test_a_folder_is_locked_once_within_a_process_too(tmp_path: Path) -> None:
     with locked(tmp_path), pytest.raises(StoreError), locked(tmp_path):
         pass
-
-
-def test_a_look_refuses_like_the_lock_and_takes_nothing(tmp_path: Path) -> None:
-    refuse_second(tmp_path / "none")
-    assert list(tmp_path.iterdir()) == []
-    with locked(tmp_path), pytest.raises(StoreError, match="another process .* works on"):
-        refuse_second(tmp_path)
-    refuse_second(tmp_path)
 
 
 def test_a_folder_that_was_made_for_the_lock_alone_goes_with_it(tmp_path: Path) -> None:

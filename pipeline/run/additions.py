@@ -1,0 +1,86 @@
+"""What `branch`, `complete` and `remeasure` share: they open a run that is there, work on its records, and keep what
+comes of each beside its journal as it ends.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from pipeline.agents import grading
+from pipeline.agents.judge import grade
+from pipeline.config import RunConfig
+from pipeline.context import RunContext
+from pipeline.errors import DeadlineExceeded, FormatError, ProviderError, UsageError
+from pipeline.llm.deadline import in_time
+from pipeline.run import prepare, publish
+from pipeline.run.locate import reopened
+from pipeline.run.work import Run
+from pipeline.store.lock import locked
+from pipeline.types import Draft, Rollout, Verdict
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@contextmanager
+def opened(
+    run: str | Path, out: Path | None, recast: Callable[[RunConfig], RunConfig] = lambda config: config
+) -> Iterator[tuple[Run, RunContext]]:
+    """A run, locked, with what its episodes need; `recast` changes how they are run, not what the run is.
+
+    Raises UsageError where the run cannot go on (see `resumable`), where its journal is damaged, and where its
+    retriever does not start here.
+    """
+    folder, own = reopened(run, out)
+    publish.whole(folder)
+    config = recast(own)
+    prepare.check(config)
+    prepare.reach(config)
+    with ExitStack() as lock:
+        lock.enter_context(locked(folder))
+        corpus = prepare.corpus(config)
+        context = prepare.context(config, corpus)
+        if context.config != config:
+            raise UsageError(f"{folder} was made with {config.retrieval.retriever}, which is not here: digsite doctor")
+        with Run(own, corpus, folder=folder, lock=lock.pop_all()) as found:
+            yield found, context
+
+
+async def each(
+    items: Iterable[Item], work: Callable[[Item], Awaitable[Result]], together: int, progress: Callable[[int], None]
+) -> list[Result]:
+    """The results of `work` on all items, in their order; so many are worked on at once. `progress` is called with the
+    number of those that have ended.
+
+    Where some fail, all others still end, so that what is in flight is kept; then the first error is raised.
+    """
+    gate, ended = asyncio.Semaphore(together), 0
+
+    async def one(item: Item) -> Result:
+        nonlocal ended
+        async with gate:
+            result = await work(item)
+        ended += 1
+        progress(ended)
+        return result
+
+    results = []
+    for result in await asyncio.gather(*map(one, items), return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+        results.append(result)
+    return results
+
+
+async def graded(draft: Draft, start: Callable[[], Awaitable[Rollout]], context: RunContext) -> tuple[Rollout, Verdict]:
+    """A rollout within its time, and its verdict. Raises ProviderError where the clock or the judge ends it."""
+    try:
+        rollout = await in_time(start, context.config.how.rollout_seconds)
+        found = await grade(draft, rollout.answer, context, ask=grading.supported(draft, rollout))
+    except DeadlineExceeded as error:
+        raise ProviderError("a rollout was ended by the clock, twice; repeat the command to go on") from error
+    except FormatError as error:
+        raise ProviderError(f"{error}; repeat the command to go on, or name another judge") from error
+    return rollout, grading.verdict(draft, rollout, found)

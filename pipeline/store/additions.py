@@ -1,0 +1,164 @@
+"""What is found out about the records of a run after it has journalled them: files beside the journal, joined to the
+records on reading.
+
+A line is `{"sha256": ..., "<kind>": {...}}`. A torn or damaged line is no line, and can be written again.
+"""
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+from pydantic import ValidationError
+
+from pipeline.errors import StoreError
+from pipeline.store.files import Appender
+from pipeline.types import CompletedStages, Fork, Record, Remeasurement
+
+_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","([a-z]+)":(.*)\}\n', re.DOTALL)
+T = TypeVar("T", bound=Fork | Remeasurement | CompletedStages)
+
+
+class _Place(NamedTuple):
+    path: Path
+    offset: int
+
+
+class _Additions(Generic[T]):
+    """Values of one type, each under its record's key and a name of its own among those of the record.
+
+    Of two lines with one name the first counts. Reading changes nothing. `damaged` counts the lines that cannot be
+    read; some of them may have been written again since.
+    """
+
+    def __init__(self, folder: Path, kind: str, model: type[T], name: Callable[[str, T], Any]) -> None:
+        """`name` takes the stem of the value's file and the value; names are sorted."""
+        self.damaged = 0
+        self._folder, self._kind, self._model, self._name = folder, kind, model, name
+        self._appenders: dict[str, Appender] = {}
+        self._places: dict[str, dict[Any, _Place]] = defaultdict(dict)
+        for path in sorted(folder.glob("*.jsonl")):
+            self._index(path)
+
+    def append(self, file: str, value: T) -> None:
+        """Write one value durably. Nothing is written if its name is there already."""
+        name = self._name(file, value)
+        if self.has(value.key, name):
+            return
+        path = self._folder / f"{file}.jsonl"
+        if file not in self._appenders:
+            self._appenders[file] = Appender(path)
+        body = value.model_dump_json().encode()
+        line = b'{"sha256":"%b","%b":%b}' % (_sha256(body), self._kind.encode(), body)
+        self._places[value.key][name] = _Place(path, self._appenders[file].append(line))
+
+    def has(self, key: str, name: Any) -> bool:
+        return name in self._places.get(key, {})
+
+    def get(self, key: str, name: Any) -> T:
+        """One value. Raises KeyError where there is none."""
+        path, offset = self._places[key][name]
+        with path.open("rb") as file:
+            file.seek(offset)
+            value = self._value(file.readline())
+        if value is None:
+            raise StoreError(f"{path} was damaged while it was read; repeat the command")
+        return value
+
+    def of(self, key: str) -> tuple[T, ...]:
+        """The values of one record, in the order of their names."""
+        return tuple(self.get(key, name) for name in sorted(self._places.get(key, ())))
+
+    def close(self) -> None:
+        for appender in self._appenders.values():
+            appender.close()
+        self._appenders = {}
+
+    def _index(self, path: Path) -> None:
+        offset = 0
+        with path.open("rb") as file:
+            for line in file:
+                value = self._value(line)
+                self.damaged += value is None
+                if value:
+                    self._places[value.key].setdefault(self._name(path.stem, value), _Place(path, offset))
+                offset += len(line)
+
+    def _value(self, line: bytes) -> T | None:
+        match = _LINE.fullmatch(line)
+        if match is None or match[2] != self._kind.encode() or _sha256(match[3]) != match[1]:
+            return None
+        try:
+            return cast(T, self._model.model_validate_json(match[3]))
+        except ValidationError:
+            return None
+
+
+class Forks(_Additions[Fork]):
+    """What `branch` keeps: a file for each method, a line for each state."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder / "branches", "fork", Fork, lambda _, fork: (fork.method, fork.source, fork.prefix))
+
+    def joined(self, record: Record) -> Record:
+        forks = self.of(record.key)
+        return record.model_copy(update={"forks": forks}) if forks else record
+
+
+class Remeasurements(_Additions[Remeasurement]):
+    """What `remeasure` keeps: a file for each solver with its settings, which is the name of its values."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder / "remeasured", "remeasurement", Remeasurement, lambda file, _: file)
+
+    def joined(self, record: Record) -> Record:
+        found = self.of(record.key)
+        return _measured_again(record, found) if found else record
+
+
+class Completions(_Additions[CompletedStages]):
+    """What `complete` keeps: a line for each attempt at a record, of which the last one counts."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder / "completed", "completion", CompletedStages, lambda _, found: found.attempt)
+
+    def attempts(self, key: str) -> int:
+        """The number of the last attempt; 0 where there is none."""
+        return max(self._places.get(key, ()), default=0)
+
+    def missing(self, key: str, before: tuple[str, ...]) -> tuple[str, ...]:
+        """The optional stages that a record lacks now; `before` is what its journal line says."""
+        attempts = self.attempts(key) if before else 0
+        return self.get(key, attempts).missing if attempts else before
+
+    def joined(self, record: Record) -> Record:
+        attempts = self.attempts(record.key)
+        if not attempts:
+            return record
+        found = self.get(record.key, attempts)
+        return record.model_copy(update={name: value for name, value in found if name in Record.model_fields})
+
+
+def _measured_again(record: Record, others: Iterable[Remeasurement]) -> Record:
+    """The record with all assessments; what was beyond the run's solver and another solves is measured by that one.
+
+    The rollouts of the first such solver that meets the target become the confirmation, and its name joins the models.
+    The status stays: an export takes such a pair where `beyond_solver` is included.
+    """
+    changed: dict[str, object] = {"assessments": (*record.assessments, *(other.assessment for other in others))}
+    if record.reason == "beyond_solver":
+        for other in others:
+            steps, solver = other.assessment.least_steps, other.assessment.solver
+            if steps is not None and steps >= record.seed.target_steps:
+                names = dict.fromkeys([*record.lineage.model.split(" + "), solver])
+                changed["confirmation"] = other.rollouts
+                changed["confirmation_verdicts"] = other.verdicts
+                changed["lineage"] = record.lineage.model_copy(update={"model": " + ".join(names)})
+                break
+    return record.model_copy(update=changed)
+
+
+def _sha256(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest().encode()
