@@ -1,6 +1,7 @@
 """A method over a real run of `tiny`: within its calls, the same at any concurrency, and each fork asked about once."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,15 +19,17 @@ from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run.attempts import NAME, Attempt
 from pipeline.run.branches import branch
 from pipeline.store.additions import Forks
-from pipeline.types import AnswerType, Record, Seed, Status, sha256
+from pipeline.types import AnswerType, Record, Seed, Status, ToolCall, sha256
 from tests.run.fakes import LINEAGE
 
 ENOUGH = 4
 LOOP = {"rounds": 0, "audit": False, "rollouts": 4}
+WRONG = ToolCall(id="0", name="answer", arguments='{"answer": "nobody at all"}')
 
 
 class Model:
-    """The embedded one; counts its calls and may give up after some."""
+    """The embedded one, whose every other rollout of a run ends with a wrong answer; counts its calls and may give up
+    after some."""
 
     def __init__(self, least: float = float("inf")) -> None:
         self.calls, self.least = 0, least
@@ -36,7 +39,11 @@ class Model:
         if self.calls > self.least:
             raise ConnectionError("gone")
         await asyncio.sleep(0)
-        return await EmbeddedModel().complete(request)
+        found = await EmbeddedModel().complete(request)
+        if request.sample % 2 and request.sample < 2 * LOOP["rollouts"]:
+            calls = tuple(WRONG if call.name == WRONG.name else call for call in found.message.tool_calls)
+            return found.model_copy(update={"message": replace(found.message, tool_calls=calls)})
+        return found
 
 
 @pytest.fixture(scope="module")
