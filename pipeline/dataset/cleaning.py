@@ -5,7 +5,18 @@ and at the end the one call of `answer`.
 
 from collections.abc import Sequence
 
-from pipeline.types import Message, Stop, Trajectory
+from pipeline.types import GradedRollout, Message, Record, Stop, Trajectory
+
+
+def correct(record: Record) -> list[GradedRollout]:
+    """The correct rollouts of the final question, shortest first."""
+    found = [graded for graded in record.graded if graded.verdict.right and graded.verdict.supported]
+    return sorted(found, key=lambda graded: (graded.verdict.steps, graded.verdict.calls, graded.verdict.sample))
+
+
+def imitable(record: Record) -> list[GradedRollout]:
+    """The correct rollouts whose form is worth imitating, shortest first."""
+    return [graded for graded in correct(record) if fit(graded.rollout.trajectory)]
 
 
 def fit(trajectory: Trajectory) -> bool:

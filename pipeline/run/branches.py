@@ -88,7 +88,7 @@ def _states(method: base.Method, records: Iterable[Record]) -> Iterator[_Owed]:
     """The states of all accepted records, in order."""
     for record in records:
         if record.status is Status.ACCEPTED and record.draft:
-            tried = base.attempts(record)
+            tried = base.by_sample(record)
             for state in method.states(record):
                 yield _Owed(record, record.draft, state, tried[state.source].rollout.trajectory)
 

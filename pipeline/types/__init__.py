@@ -34,5 +34,16 @@ from pipeline.types.record import (
     Status,
     known_to,
 )
-from pipeline.types.rollout import Call, Message, Rollout, Stop, ToolCall, Trajectory, Usage, Verdict, correct
+from pipeline.types.rollout import (
+    Call,
+    GradedRollout,
+    Message,
+    Rollout,
+    Stop,
+    ToolCall,
+    Trajectory,
+    Usage,
+    Verdict,
+    correct,
+)
 from pipeline.types.tree import Node, Tree

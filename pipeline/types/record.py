@@ -8,7 +8,16 @@ from pipeline.types.data import Data, Slotted, slotted
 from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.fork import Fork
 from pipeline.types.question import Draft, Seed
-from pipeline.types.rollout import Rollout, Trajectory, Usage, UsageCounter, Verdict, correct, least_steps
+from pipeline.types.rollout import (
+    GradedRollout,
+    Rollout,
+    Trajectory,
+    Usage,
+    UsageCounter,
+    Verdict,
+    correct,
+    least_steps,
+)
 from pipeline.types.tree import Tree
 
 _ROLES = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer")
@@ -245,6 +254,14 @@ class Record(Data):
     def draft(self) -> Draft | None:
         last = self.last
         return last.draft if last else None
+
+    @property
+    def graded(self) -> list[GradedRollout]:
+        """All rollouts of the final question: of its confirmation, then of its own round."""
+        last = self.last
+        rollouts = self.confirmation + (last.rollouts if last else ())
+        verdicts = self.confirmation_verdicts + (last.verdicts if last else ())
+        return [GradedRollout(*pair) for pair in zip(rollouts, verdicts, strict=True)]
 
     @property
     def measured(self) -> tuple[Verdict, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pipeline.types.data import Slotted, slotted
 
@@ -151,6 +151,11 @@ class Verdict(Slotted):
     @property
     def correct(self) -> bool:
         return self.right and self.supported
+
+
+class GradedRollout(NamedTuple):
+    rollout: Rollout
+    verdict: Verdict
 
 
 def correct(verdicts: Iterable[Verdict]) -> list[Verdict]:

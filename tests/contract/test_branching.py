@@ -28,7 +28,7 @@ def test_a_state_is_a_turn_of_a_rollout_of_the_final_question(method):
     asked = [(record, state) for record in RECORDS for state in method.states(record)]
     assert asked
     for record, state in asked:
-        trajectory = base.attempts(record)[state.source].rollout.trajectory
+        trajectory = base.by_sample(record)[state.source].rollout.trajectory
         assert state.prefix in {turn.prefix for turn in base.turns(trajectory)}
 
 

@@ -9,8 +9,9 @@ from pipeline.config import RunConfig, build
 from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
+from pipeline.dataset.cleaning import correct
 from pipeline.dataset.tally import tally
-from pipeline.dataset.views.base import correct, taken
+from pipeline.dataset.views.base import taken
 from pipeline.errors import ProviderError, UsageError
 from pipeline.llm.base import Completion, Request
 from pipeline.run import attempts, planned

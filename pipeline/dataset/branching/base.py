@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol, cast
 from pipeline import registry
 from pipeline.agents.grading import observations, shows
 from pipeline.text import normalise, words
-from pipeline.types import Draft, Fork, Message, Record, Rollout, ToolCall, Trajectory, Verdict
+from pipeline.types import Draft, Fork, GradedRollout, Message, Record, Rollout, ToolCall, Trajectory
 
 
 class State(NamedTuple):
@@ -29,13 +29,8 @@ class Method(Protocol):
         ...
 
 
-class StoredAttempt(NamedTuple):
-    rollout: Rollout
-    verdict: Verdict
-
-
-class Turn(NamedTuple):
-    """An assistant message; `prefix` messages stand before it."""
+class ToolTurn(NamedTuple):
+    """An assistant message that calls tools; `prefix` messages stand before it."""
 
     prefix: int
     message: Message
@@ -46,18 +41,13 @@ def load(name: str) -> Method:
     return cast(Method, registry.load("branching", name))
 
 
-def attempts(record: Record) -> dict[int, StoredAttempt]:
-    """The rollouts of the final question by sample: of its own round and of its confirmation."""
-    if record.last is None:
-        return {}
-    rollouts = (*record.last.rollouts, *record.confirmation)
-    verdicts = (*record.last.verdicts, *record.confirmation_verdicts)
-    return {rollout.sample: StoredAttempt(rollout, v) for rollout, v in zip(rollouts, verdicts, strict=True)}
+def by_sample(record: Record) -> dict[int, GradedRollout]:
+    """The rollouts of the final question: of its own round, then of its confirmation."""
+    return {graded.rollout.sample: graded for graded in sorted(record.graded, key=lambda graded: graded.rollout.sample)}
 
 
-def turns(trajectory: Trajectory) -> list[Turn]:
-    """All turns that call a tool."""
-    return [Turn(n, m) for n, m in enumerate(trajectory.messages) if m.role == "assistant" and m.tool_calls]
+def turns(trajectory: Trajectory) -> list[ToolTurn]:
+    return [ToolTurn(n, m) for n, m in enumerate(trajectory.messages) if m.role == "assistant" and m.tool_calls]
 
 
 def forks(record: Record, method: str, source: int) -> list[Fork]:
@@ -71,7 +61,7 @@ def signature(message: Message) -> tuple[tuple[str, str], ...]:
     return tuple((call.name, _gist(call)) for call in message.tool_calls)
 
 
-def idle(trajectory: Trajectory, turn: Turn) -> bool:
+def idle(trajectory: Trajectory, turn: ToolTurn) -> bool:
     """Did none of the turn's searches do anything new: made before, or not to be carried out?"""
     useful = {call.id for call in trajectory.calls if not call.repeat}
     asked = [call for call in turn.message.tool_calls if call.name != "answer"]

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline.agents.grading import observations, shows
-from pipeline.dataset.branching.base import State, StoredAttempt, Turn, attempts, first, forks, idle, signature, turns
-from pipeline.types import Branch, Draft, Fork, Message, Record
+from pipeline.dataset.branching.base import State, ToolTurn, by_sample, first, forks, idle, signature, turns
+from pipeline.types import Branch, Draft, Fork, GradedRollout, Message, Record
 
 ATTEMPTS = 3
 CONTROLS = True
@@ -38,20 +38,20 @@ def states(record: Record) -> Iterator[State]:
     draft = record.draft
     if draft is None:
         return
-    for sample, attempt in attempts(record).items():
-        if not attempt.verdict.correct:
-            suspects = dict.fromkeys(turn.prefix for turn in _suspects(draft, attempt))
+    for sample, graded in by_sample(record).items():
+        if not graded.verdict.correct:
+            suspects = dict.fromkeys(turn.prefix for turn in _suspects(draft, graded))
             yield from (State(sample, prefix) for prefix in list(suspects)[:SUSPECTS])
 
 
-def _suspects(draft: Draft, attempt: StoredAttempt) -> Iterator[Turn]:
-    trajectory = attempt.rollout.trajectory
+def _suspects(draft: Draft, graded: GradedRollout) -> Iterator[ToolTurn]:
+    trajectory = graded.rollout.trajectory
     made = turns(trajectory)
     if not made:
         return
     telling = {
         call.id
-        for call, text in observations(attempt.rollout)
+        for call, text in observations(graded.rollout)
         if any(shows(draft, hop, call.passage_ids, text) for hop in range(len(draft.hops)))
     }
     found = [n for n, turn in enumerate(made) if telling & {call.id for call in turn.message.tool_calls}]
@@ -63,9 +63,9 @@ def _suspects(draft: Draft, attempt: StoredAttempt) -> Iterator[Turn]:
 
 def pairs(record: Record) -> Iterator[Pair]:
     """The verified pairs: the chosen turn led to the right answer, and more often than the rejected one did."""
-    for sample, attempt in attempts(record).items():
+    for sample, graded in by_sample(record).items():
         for fork in forks(record, "cso", sample):
-            messages = attempt.rollout.trajectory.messages
+            messages = graded.rollout.trajectory.messages
             yield from _of_fork(fork, messages[: fork.prefix], messages[fork.prefix])
 
 
@@ -82,5 +82,5 @@ def _of_fork(fork: Fork, prompt: tuple[Message, ...], rejected: Message) -> Iter
         way = group[0].rollout.trajectory
         chosen = way.messages[fork.prefix]
         # A turn that did nothing, such as a call that could not be read, is not to be learnt for what came after it.
-        if tried and solved / len(group) > failed / tried and not idle(way, Turn(fork.prefix, chosen)):
+        if tried and solved / len(group) > failed / tried and not idle(way, ToolTurn(fork.prefix, chosen)):
             yield Pair(fork, prompt, chosen, rejected, solved, len(group), failed, tried)

@@ -9,8 +9,8 @@ samples: the counts go with every row.
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from pipeline.dataset.branching.base import State, StoredAttempt, Turn, attempts, forks, idle, turns
-from pipeline.types import Branch, Fork, Record, Stop, Trajectory
+from pipeline.dataset.branching.base import State, ToolTurn, by_sample, forks, idle, turns
+from pipeline.types import Branch, Fork, GradedRollout, Record, Stop, Trajectory
 
 ATTEMPTS = 2
 CONTROLS = False
@@ -22,7 +22,7 @@ class Judged(NamedTuple):
     """A turn of a spliced rollout. `solved` of `tried` samples reach the answer from the next state that was asked
     about, and for the branch's own turns from the state where it begins."""
 
-    turn: Turn
+    turn: ToolTurn
     label: Label
     solved: int
     tried: int
@@ -42,25 +42,25 @@ class Spliced(NamedTuple):
 
 def states(record: Record) -> Iterator[State]:
     """Of every failed rollout its first state and others at equal distances."""
-    for sample, attempt in attempts(record).items():
-        if not attempt.verdict.correct:
-            made = turns(attempt.rollout.trajectory)
+    for sample, graded in by_sample(record).items():
+        if not graded.verdict.correct:
+            made = turns(graded.rollout.trajectory)
             count = min(MOST_STATES, len(made))
             yield from (State(sample, made[n * len(made) // count].prefix) for n in range(count))
 
 
 def spliced(record: Record) -> Iterator[Spliced]:
     """At most one for every failed rollout: none where it has no solvable state, or no branch is fit to learn from."""
-    for sample, attempt in attempts(record).items():
+    for sample, graded in by_sample(record).items():
         asked = forks(record, "eef", sample)
         for fork in reversed(asked):
             if branch := next((b for b in fork.branches if b.verdict.correct and _fit(b, fork.prefix)), None):
                 if fork.prefix > asked[0].prefix:
-                    yield _spliced(attempt, branch, [f for f in asked if f.prefix <= fork.prefix])
+                    yield _spliced(graded, branch, [f for f in asked if f.prefix <= fork.prefix])
                 break
 
 
-def _spliced(attempt: StoredAttempt, branch: Branch, asked: Sequence[Fork]) -> Spliced:
+def _spliced(graded: GradedRollout, branch: Branch, asked: Sequence[Fork]) -> Spliced:
     """`asked` are the forks up to the one that the branch starts from."""
     prefix = asked[-1].prefix
     judged = []
@@ -70,7 +70,7 @@ def _spliced(attempt: StoredAttempt, branch: Branch, asked: Sequence[Fork]) -> S
             continue
         before = max((f for f in asked if f.prefix <= turn.prefix), key=lambda f: f.prefix)
         after = min((f for f in asked if f.prefix > turn.prefix), key=lambda f: f.prefix)
-        label = "idle" if idle(attempt.rollout.trajectory, turn) else _label(before.solved, after.solved)
+        label = "idle" if idle(graded.rollout.trajectory, turn) else _label(before.solved, after.solved)
         judged.append(Judged(turn, label, after.solved, len(after.branches)))
     return Spliced(asked[-1], branch.rollout.trajectory, tuple(judged))
 

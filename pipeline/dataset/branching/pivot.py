@@ -9,10 +9,10 @@ end as well, so that the variance of the outcome is known beside that of the tur
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipeline.dataset.branching.base import State, StoredAttempt, Turn, attempts, first, forks, signature, turns
-from pipeline.dataset.cleaning import fit
+from pipeline.dataset.branching.base import State, ToolTurn, first, forks, signature, turns
+from pipeline.dataset.cleaning import imitable
 from pipeline.text import words
-from pipeline.types import Branch, Draft, Fork, Message, Record, Trajectory
+from pipeline.types import Branch, Draft, Fork, GradedRollout, Message, Record, Trajectory
 
 ATTEMPTS = 4
 CONTROLS = False
@@ -41,10 +41,9 @@ def states(record: Record) -> Iterator[State]:
         yield from (State(chosen.rollout.sample, turn.prefix) for turn in turns(chosen.rollout.trajectory))
 
 
-def best(record: Record) -> StoredAttempt | None:
+def best(record: Record) -> GradedRollout | None:
     """The shortest correct rollout that is worth imitating."""
-    good = [a for a in attempts(record).values() if a.verdict.correct and fit(a.rollout.trajectory)]
-    return min(good, key=lambda a: (a.verdict.steps, a.verdict.calls, a.verdict.sample), default=None)
+    return next(iter(imitable(record)), None)
 
 
 def profiles(record: Record) -> dict[int, Profile]:
@@ -58,7 +57,7 @@ def profiles(record: Record) -> dict[int, Profile]:
     return {f.prefix: _profile(draft, trajectory, by_prefix[f.prefix], f) for f in asked if f.prefix in by_prefix}
 
 
-def _profile(draft: Draft, trajectory: Trajectory, turn: Turn, fork: Fork) -> Profile:
+def _profile(draft: Draft, trajectory: Trajectory, turn: ToolTurn, fork: Fork) -> Profile:
     wanted = brought(draft, trajectory, turn.message, turn.prefix)
     passed = sum(_as_good(draft, wanted, turn.message, branch, fork.prefix) for branch in fork.branches)
     return Profile(tried=len(fork.branches), passed=passed, solved=fork.solved)

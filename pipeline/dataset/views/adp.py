@@ -10,24 +10,21 @@ from collections.abc import Iterator
 from typing import Any
 
 import orjson
-import pyarrow as pa
 
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
-from pipeline.dataset.cleaning import fit
-from pipeline.dataset.views.base import correct, provenance
+from pipeline.dataset.cleaning import imitable
+from pipeline.dataset.views.base import Rows, columns, provenance
 from pipeline.types import Message, Record
 
 VERSION = "1.5.0"
-TEXT = pa.string()
-SCHEMA = pa.schema([("schema_version", TEXT), ("id", TEXT), ("content", chat.MESSAGES),
-                    ("available_custom_tools", pa.list_(TEXT)), ("details", chat.JSON)])  # fmt: skip
+SCHEMA = columns(schema_version=str, id=str, content=chat.MESSAGES, available_custom_tools=[str], details=chat.JSON)
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    for rollout, _ in correct(record):
+def rows(record: Record, environment: Environment) -> Rows:
+    for rollout, _ in imitable(record):
         messages = rollout.trajectory.messages[1:]
-        if record.draft and fit(rollout.trajectory) and chat.dumped(messages):
+        if record.draft and chat.dumped(messages):
             content = [orjson.dumps(item).decode() for message in messages for item in items(message, rollout.answer)]
             gold = {"answer": record.draft.answer, "answer_aliases": record.draft.answer_aliases}
             details = {**gold, **provenance(record, content), "source_id": record.key}

@@ -1,57 +1,90 @@
-"""What every view is, and what all of them share: which records they take and which rollouts stand for one."""
+"""What a view is, and what views share: columns, the records they take, and the rollouts worth learning from."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, Protocol, TypeVar, cast, get_args, get_origin
 
 import pyarrow as pa
 
 from pipeline import registry
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat, shipped
+from pipeline.dataset.cleaning import fit, imitable
 from pipeline.types import Message, Record, Rollout, Status, Verdict
 
 _PART = re.compile(r"^from pipeline\.dataset\.shipped\.(\w+) import .+\n", re.MULTILINE)
 INCLUDES = ("below_target", "beyond_solver", "always_solved")
 """What `include` may add: confirmed pairs below their target, those that only a solver of `digsite remeasure` solved,
 and to `rl_*` questions that every rollout solved."""
+Rows = Iterator[dict[str, Any]]
+T = TypeVar("T")
 
-PROVENANCE: list[tuple[str, pa.DataType]] = [
-    ("id", pa.string()),
-    ("difficulty", pa.int32()),
-    ("solve_rate", pa.float64()),
-    ("tokens", pa.int32()),
-    ("corpus", pa.string()),
-    ("licence", pa.string()),
-    ("model", pa.string()),
-    ("trainable", pa.bool_()),
-    ("run", pa.string()),
-]
-"""What every row to train on says of itself, in columns of its own and never in a prompt."""
-COMPLETION = [("prompt", chat.MESSAGES), ("completion", chat.MESSAGES), ("tools", chat.JSON)]
-PREFERENCE = [("prompt", chat.MESSAGES), ("chosen", chat.MESSAGES), ("rejected", chat.MESSAGES), ("tools", chat.JSON)]
+PROVENANCE: dict[str, Any] = {
+    "id": str,
+    "difficulty": int,
+    "solve_rate": float,
+    "tokens": int,
+    "corpus": str,
+    "licence": str,
+    "model": str,
+    "trainable": bool,
+    "run": str,
+}
+"""Columns of every row to train on, which no prompt holds."""
+COMPLETION: dict[str, Any] = {"prompt": chat.MESSAGES, "completion": chat.MESSAGES, "tools": chat.JSON}
+PREFERENCE: dict[str, Any] = {
+    "prompt": chat.MESSAGES, "chosen": chat.MESSAGES, "rejected": chat.MESSAGES, "tools": chat.JSON
+}  # fmt: skip
 """TRL's shapes: the last turn is what is learnt, or the last two, of which one is."""
+PROMPT = [{"role": str, "content": str}]
+"""A prompt of plain messages, without tool calls."""
 
 
 class View(Protocol):
     """A module of this package. Its docstring names its consumer and where its rules come from.
 
-    It may have `BESIDE`: texts to write into `code/` of the data set, by file name; and `HOLDS`, what its rows have of
-    the corpus: whole passages ("full", where it says nothing), quotes ("spans") or neither ("ids"). One whose name
-    begins with `rl_` is given only what `teaches`.
+    It may have `BESIDE`: texts to write into `code/` of the data set, by file name; and `HOLDS`, what its rows hold of
+    the corpus: whole passages ("full", the default), quotes ("spans") or neither ("ids"). A view whose name begins with
+    `rl_` is given only records that `teaches` lets pass.
     """
 
     SCHEMA: pa.Schema
 
-    def rows(self, record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-        """The rows of one record that has been taken: any number, none where the consumer could not use it."""
+    def rows(self, record: Record, environment: Environment) -> Rows:
+        """The rows of one record: any number, none where the consumer could not use it."""
         ...
 
 
-class Attempt(NamedTuple):
-    rollout: Rollout
-    verdict: Verdict
+def columns(**kinds: Any) -> pa.Schema:
+    """A schema of these columns; see `arrow` for their types."""
+    return pa.schema(list(arrow(kinds)))
+
+
+def arrow(kind: Any, whole: pa.DataType = pa.int32()) -> pa.DataType:  # noqa: B008 - Arrow's types are constants
+    """The Arrow type of `str`, `bool`, `int` (as `whole`), `float`, `[kind]` for a list, `{name: kind}` for a struct,
+    an Arrow type itself, or the annotation of a field, where a class of `types` is a struct and an enum a text."""
+    if isinstance(kind, pa.DataType):
+        return kind
+    if isinstance(kind, list) or get_origin(kind) is tuple:
+        return pa.list_(arrow(kind[0] if isinstance(kind, list) else get_args(kind)[0], whole))
+    if get_origin(kind) is UnionType:
+        return arrow(next(part for part in get_args(kind) if part is not NoneType), whole)
+    if fields := getattr(kind, "__pydantic_fields__", None):
+        kind = {name: field.annotation for name, field in fields.items()}
+    if isinstance(kind, dict):
+        return pa.struct([(name, arrow(part, whole)) for name, part in kind.items()])
+    return {bool: pa.bool_(), int: whole, float: pa.float64()}.get(kind, pa.string())
+
+
+def projection(**table: tuple[Any, Callable[..., Any]]) -> tuple[pa.Schema, Callable[..., dict[str, Any]]]:
+    """A schema and a function that makes a row, from each column's type and how it is read."""
+
+    def row(*values: Any) -> dict[str, Any]:
+        return {name: read(*values) for name, (_, read) in table.items()}
+
+    return columns(**{name: kind for name, (kind, _) in table.items()}), row
 
 
 def names() -> list[str]:
@@ -80,6 +113,10 @@ def shipped_file(name: str) -> str:
     return _PART.sub(lambda part: shipped_file(f"{part[1]}.py"), text)
 
 
+REWARD = {"reward.py": shipped_file("reward.py")}
+"""What stands beside every view for reinforcement learning."""
+
+
 def taken(record: Record, include: tuple[str, ...] = ()) -> bool:
     """Is it accepted, or of a kind that `include` names, measured on fresh rollouts?"""
     if record.status is Status.ACCEPTED:
@@ -94,7 +131,7 @@ def teaches(record: Record, include: tuple[str, ...] = ()) -> bool:
 
 
 def trainable(record: Record) -> bool:
-    """No, where the embedded model took part: such rows show that the loop works and teach nothing."""
+    """False where the demo model took part: such rows show that the pipeline works and teach nothing."""
     return not record.lineage.embedded
 
 
@@ -125,34 +162,36 @@ def preference(record: Record, texts: list[str], tools: str) -> dict[str, Any]:
     return {**turns, "tools": tools, **provenance(record, [*texts, tools])}
 
 
-def attempts(record: Record) -> list[Attempt]:
-    """All rollouts of the final question with their verdicts: of its confirmation and of its own round."""
-    return [Attempt(rollout, verdict) for rollout, verdict in _tried(record)]
+class Example(NamedTuple):
+    """A rollout to imitate."""
+
+    agent: str
+    rollout: Rollout
+    verdict: Verdict
+    resisted: bool | None = None
+    """Did a teacher resist every distractor that it met? None where it met none, and for the solver."""
 
 
-def correct(record: Record) -> Iterator[tuple[Rollout, Verdict]]:
-    """The correct ones, shortest first."""
-    found: list[tuple[int, int, int, int, Rollout, Verdict]] = []
-    for rollout, verdict in _tried(record):
-        if verdict.right and verdict.supported:
-            # The place parts equal ones.
-            found.append((verdict.steps, verdict.calls, verdict.sample, len(found), rollout, verdict))
-    found.sort()
-    # One at a time, since most views want the first alone.
-    for *_, rollout, verdict in found:
-        yield rollout, verdict
+def examples(record: Record, render: Callable[[Rollout], T | None]) -> Iterator[tuple[Example, T]]:
+    """The solver's shortest rollout, then the teacher's that the run keeps, with what `render` makes of each.
 
-
-def _tried(record: Record) -> Iterable[tuple[Rollout, Verdict]]:
-    last = record.last
-    if last is None:
-        return ()
-    rollouts, verdicts = record.confirmation + last.rollouts, record.confirmation_verdicts + last.verdicts
-    return zip(rollouts, verdicts, strict=True)
+    Left out are those that cannot be rendered, and those rendered before: a teacher at temperature 0 repeats itself.
+    """
+    solver = (Example("solver", *graded) for graded in imitable(record))
+    teacher = (
+        Example("teacher", made.rollout, made.verdict, made.resisted if made.encounters else None)
+        for made in record.lessons
+        if made.kept and fit(made.rollout.trajectory)
+    )
+    seen: list[T] = []
+    for example in (*solver, *teacher):
+        if (example.agent == "teacher" or not seen) and (text := render(example.rollout)) and text not in seen:
+            seen.append(text)
+            yield example, text
 
 
 def under(environment: Environment, messages: Sequence[Message]) -> list[str] | None:
-    """The conversation as `chat.dumped` gives it, with the environment's system prompt: a teacher's own is not what its
-    pupil will be given."""
+    """The conversation as `chat.dumped` gives it, with the environment's system prompt: a trained model will be given
+    that one, and not a teacher's own."""
     texts = chat.dumped(messages[1:])
     return texts and [environment.opening, *texts]

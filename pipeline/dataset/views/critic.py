@@ -7,37 +7,31 @@ Its items are those of the evidence chain, one for each hop and one for the answ
 rollout meets, by passage and by name, without a model. Rollouts that are the same word for word are one row.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
 import orjson
-import pyarrow as pa
 
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
 from pipeline.dataset.checklist import checklist
+from pipeline.dataset.cleaning import correct
 from pipeline.dataset.process import process, summary
-from pipeline.dataset.views.base import PROVENANCE, attempts, correct, provenance
+from pipeline.dataset.views.base import PROVENANCE, Rows, columns, provenance
 from pipeline.types import Record
 
-TEXT, FLAG, COUNT = pa.string(), pa.bool_(), pa.int32()
-STEP = pa.struct([("step", COUNT), ("tool", TEXT), ("argument", TEXT), ("passage_ids", pa.list_(TEXT)),
-                  ("hops", pa.list_(COUNT))])  # fmt: skip
-SCHEMA = pa.schema([
-    ("task", TEXT), ("messages", chat.MESSAGES), ("trajectory_summary", pa.list_(STEP)), ("answer_pred", TEXT),
-    ("gold_correct", FLAG), ("right", FLAG), ("supported", FLAG), ("failure", TEXT), ("taxonomy", TEXT),
-    ("checklist", chat.JSON), ("passed", pa.list_(FLAG)), ("sample", COUNT), *PROVENANCE,
-])  # fmt: skip
+STEP = {"step": int, "tool": str, "argument": str, "passage_ids": [str], "hops": [int]}
+SCHEMA = columns(
+    task=str, messages=chat.MESSAGES, trajectory_summary=[STEP], answer_pred=str, gold_correct=bool, right=bool,
+    supported=bool, failure=str, taxonomy=str, checklist=chat.JSON, passed=[bool], sample=int, **PROVENANCE,
+)  # fmt: skip
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+def rows(record: Record, environment: Environment) -> Rows:
     draft = record.draft
     if draft is None:
         return
     reference = next((verdict.found_at for _, verdict in correct(record)), (None,) * len(draft.hops))
     items = orjson.dumps(checklist(draft, reference)).decode()
     seen = set()
-    for rollout, verdict in attempts(record):
+    for rollout, verdict in record.graded:
         went, texts = process(draft, rollout, verdict), chat.dumped(rollout.trajectory.messages)
         if texts and tuple(texts) not in seen:
             seen.add(tuple(texts))

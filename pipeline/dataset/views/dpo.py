@@ -6,33 +6,26 @@ the right one that it follows longest, where their calls first differ; other wor
 nor does a right answer without its evidence.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
-import pyarrow as pa
-
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
-from pipeline.dataset.cleaning import fit
-from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, attempts, correct, preference
+from pipeline.dataset.cleaning import imitable
+from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, Rows, columns, preference
 from pipeline.types import Message, Record
 
-SCHEMA = pa.schema([*PREFERENCE, *PROVENANCE])
+SCHEMA = columns(**PREFERENCE, **PROVENANCE)
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    right = [rollout.trajectory.messages for rollout, _ in correct(record) if fit(rollout.trajectory)]
-    wrong = [rollout.trajectory.messages for rollout, verdict in attempts(record) if not verdict.right]
-    tools, seen = environment.offered, set()
-    for bad in wrong:
-        if not right:
-            return
+def rows(record: Record, environment: Environment) -> Rows:
+    right = [rollout.trajectory.messages for rollout, _ in imitable(record)]
+    wrong = [rollout.trajectory.messages for rollout, verdict in record.graded if not verdict.right]
+    seen = set()
+    for bad in wrong if right else ():
         good = max(right, key=lambda messages: shared(messages, bad))
         place = shared(good, bad)
         texts = chat.dumped((*good[: place + 1], *bad[place : place + 1]))
-        if texts and parted(good[place:], bad[place:]) and (place, texts[-1]) not in seen:
+        if texts and differ(good[place:], bad[place:]) and (place, texts[-1]) not in seen:
             seen.add((place, texts[-1]))
-            yield preference(record, texts, tools)
+            yield preference(record, texts, environment.offered)
 
 
 def shared(one: tuple[Message, ...], other: tuple[Message, ...]) -> int:
@@ -40,7 +33,7 @@ def shared(one: tuple[Message, ...], other: tuple[Message, ...]) -> int:
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def parted(good: tuple[Message, ...], bad: tuple[Message, ...]) -> bool:
+def differ(good: tuple[Message, ...], bad: tuple[Message, ...]) -> bool:
     """Do both go on with an assistant's turn, and with unlike calls?"""
     if not good or not bad or {good[0].role, bad[0].role} != {"assistant"}:
         return False

@@ -6,45 +6,27 @@ turn. Only verified pairs: the chosen turn led to the right answer more often th
 from `digsite branch --method cso`.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
-import pyarrow as pa
-
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
-from pipeline.dataset.branching.base import attempts
+from pipeline.dataset.branching.base import by_sample
 from pipeline.dataset.branching.cso import pairs
 from pipeline.dataset.process import failure
-from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, preference
+from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, Rows, columns, preference
 from pipeline.types import Record
 
-SCHEMA = pa.schema(
-    [
-        *PREFERENCE,
-        ("source", pa.int32()),
-        ("failure", pa.string()),
-        ("chosen_solved", pa.int32()),
-        ("chosen_tried", pa.int32()),
-        ("rejected_solved", pa.int32()),
-        ("rejected_tried", pa.int32()),
-        *PROVENANCE,
-    ]
-)
+COUNTS = ("chosen_solved", "chosen_tried", "rejected_solved", "rejected_tried")
+SCHEMA = columns(**PREFERENCE, source=int, failure=str, **dict.fromkeys(COUNTS, int), **PROVENANCE)
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+def rows(record: Record, environment: Environment) -> Rows:
     draft = record.draft
     for pair in pairs(record):
         texts = chat.dumped((*pair.prompt, pair.chosen, pair.rejected))
         if texts and draft:
-            rollout, verdict = attempts(record)[pair.fork.source]
+            rollout, verdict = by_sample(record)[pair.fork.source]
             yield {
                 "source": pair.fork.source,
                 "failure": failure(draft, rollout, verdict),
-                "chosen_solved": pair.chosen_solved,
-                "chosen_tried": pair.chosen_tried,
-                "rejected_solved": pair.rejected_solved,
-                "rejected_tried": pair.rejected_tried,
+                **{name: getattr(pair, name) for name in COUNTS},
                 **preference(record, texts, environment.offered),
             }

@@ -5,22 +5,17 @@ one turn that calls `answer`, the prompt all before it. `label` is whether the r
 without its evidence is neither and makes no row.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
-import pyarrow as pa
-
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
-from pipeline.dataset.views.base import COMPLETION, PROVENANCE, attempts, completion
+from pipeline.dataset.views.base import COMPLETION, PROVENANCE, Rows, columns, completion
 from pipeline.types import Record
 
-SCHEMA = pa.schema([*COMPLETION, ("label", pa.bool_()), *PROVENANCE])
+SCHEMA = columns(**COMPLETION, label=bool, **PROVENANCE)
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+def rows(record: Record, environment: Environment) -> Rows:
     seen = set()
-    for rollout, verdict in attempts(record):
+    for rollout, verdict in record.graded:
         answers = [call.name for call in rollout.trajectory.messages[-1].tool_calls] == ["answer"]
         texts = chat.dumped(rollout.trajectory.messages)
         if answers and texts and verdict.right == verdict.correct and tuple(texts) not in seen:

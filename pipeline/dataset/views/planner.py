@@ -6,31 +6,18 @@ whose answers it names or whose answer is the title of its evidence. One hop is 
 depends on is no part of one.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
-import pyarrow as pa
-
 from pipeline.agents.environment import Environment
 from pipeline.dataset.checklist import step
-from pipeline.dataset.views.base import PROVENANCE, provenance
+from pipeline.dataset.views.base import PROVENANCE, Rows, columns, provenance
 from pipeline.types import Record
 
 HOLDS = "ids"
-SCHEMA = pa.schema(
-    [
-        ("question", pa.string()),
-        ("answer", pa.string()),
-        ("gold_plan", pa.list_(pa.string())),
-        ("depends_on", pa.list_(pa.list_(pa.int32()))),
-        ("sub_answers", pa.list_(pa.string())),
-        ("passage_ids", pa.list_(pa.string())),
-        *PROVENANCE,
-    ]
+SCHEMA = columns(
+    question=str, answer=str, gold_plan=[str], depends_on=[[int]], sub_answers=[str], passage_ids=[str], **PROVENANCE
 )
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+def rows(record: Record, environment: Environment) -> Rows:
     if record.draft is None:
         return
     hops = record.draft.hops

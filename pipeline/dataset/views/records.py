@@ -7,36 +7,21 @@ The schema is that of the types, field by field: texts, whole numbers of 64 bits
 """
 
 from collections.abc import Iterator
-from types import NoneType, UnionType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import pyarrow as pa
 
 from pipeline.agents.environment import Environment
 from pipeline.dataset.gates.personal import masked, private
 from pipeline.dataset.process import Process, measured, process
-from pipeline.dataset.views.base import trainable
-from pipeline.types import Data, Record, Slotted
+from pipeline.dataset.views.base import Rows, arrow, trainable
+from pipeline.types import Record
 
-_PLAIN = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
-
-
-def arrow(kind: Any) -> pa.DataType:
-    """What holds a field of that annotation: one of a type's, or one of `_PLAIN`, or else a text."""
-    parts = get_args(kind)
-    if get_origin(kind) is UnionType:
-        return arrow(next(part for part in parts if part is not NoneType))
-    if get_origin(kind) is tuple:
-        return pa.list_(arrow(parts[0]))
-    if get_origin(kind) is not Literal and issubclass(kind, Data | Slotted):
-        return pa.struct([(name, arrow(field.annotation)) for name, field in kind.__pydantic_fields__.items()])
-    return _PLAIN.get(kind, pa.string())
+WHOLE = pa.int64()
+SCHEMA = pa.schema([*arrow(Record, WHOLE), ("process", pa.list_(arrow(Process, WHOLE))), ("trainable", pa.bool_())])
 
 
-SCHEMA = pa.schema([*arrow(Record), ("process", pa.list_(arrow(Process))), ("trainable", pa.bool_())])
-
-
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+def rows(record: Record, environment: Environment) -> Rows:
     went = [process(*one).model_dump(mode="json") for one in measured(record)]
     yield {**_masked(record), "process": went, "trainable": trainable(record)}
 
@@ -45,7 +30,7 @@ def _masked(record: Record) -> dict[str, Any]:
     """The final draft, its confirmation and the teacher's rollouts stay as they are: the gate has read them."""
     tree = record.model_dump(mode="json")
     # Hardly any record holds one, and to go through all of it takes as long as Arrow takes with it.
-    if not any(map(private, _passed_by(record))):
+    if not any(map(private, _ungated(record))):
         return tree
     kept, final = [past["draft"] for past in tree["rounds"]], record.last and record.last.index
     tree |= {name: _clean(tree[name]) for name in ("seed", "rounds", "opposition", "forks")}
@@ -54,7 +39,7 @@ def _masked(record: Record) -> dict[str, Any]:
     return tree
 
 
-def _passed_by(record: Record) -> Iterator[str]:
+def _ungated(record: Record) -> Iterator[str]:
     """The texts of corpus and distractors that agents read and that no gate looks at."""
     opposition = record.opposition
     rollouts = [rollout for past in record.rounds for rollout in past.rollouts]

@@ -6,39 +6,28 @@ calls `reward_func`). Its prompts have no tool schemas, so the prompt says how t
 is given with `--train.agent_func_path`. It holds no pair of answer tags, which the reward would take for an answer.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
 import orjson
-import pyarrow as pa
 
 from pipeline.agents.environment import Environment
-from pipeline.dataset.views.base import PROVENANCE, provenance, shipped_file
+from pipeline.dataset.views.base import PROMPT, PROVENANCE, REWARD, Rows, columns, provenance
 from pipeline.dataset.views.rl_trl import scorable
 from pipeline.types import Record
 
-PROMPT = (
+TASK = (
     "Answer the question with the help of a search engine. Think first. To search, write one query between the tags "
     "<search> and </search>; what is found is shown between <information> tags. Search as often as you need. When you "
     "know the answer, end with it between <answer> tags: a short span, without a sentence around it. Question: "
 )
 HOLDS = "ids"
-SCHEMA = pa.schema(
-    [
-        ("prompt", pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))),
-        ("label", pa.string()),
-        ("datasource", pa.string()),
-        *PROVENANCE,
-    ]
-)
-BESIDE = {"reward.py": shipped_file("reward.py")}
+SCHEMA = columns(prompt=PROMPT, label=str, datasource=str, **PROVENANCE)
+BESIDE = REWARD
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+def rows(record: Record, environment: Environment) -> Rows:
     golds = scorable(record)
     # A tag of the question's own would be read as part of the response.
     if record.draft and golds and "<answer>" not in record.draft.question and "<image>" not in record.draft.question:
-        prompt = PROMPT + record.draft.question
+        prompt = TASK + record.draft.question
         yield {
             "prompt": [{"role": "user", "content": prompt}],
             "label": orjson.dumps(golds).decode(),

@@ -10,57 +10,47 @@ scorer by `data_source`; `code/reward.py` is the one for verl's `custom_reward_f
 
 import re
 import string
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pyarrow as pa
 
 from pipeline.agents.environment import Environment
+from pipeline.dataset.cleaning import correct
 from pipeline.dataset.spellings import spellings
-from pipeline.dataset.views.base import PROVENANCE, correct, provenance, shipped_file
+from pipeline.dataset.views.base import PROMPT, PROVENANCE, REWARD, Rows, columns, provenance
 from pipeline.types import Record
 
 # `data_source` picks the reward; other names than those of its seven benchmarks raise. All seven share this one.
 DATA_SOURCE = "nq"
-PROMPT = (
+STOCK = (
     "Answer the given question. You must conduct reasoning inside <think> and </think> first every time you get new "
-    "information. After reasoning, if you find you lack some knowledge, you can call a search engine by <search> query "
-    "</search> and it will return the top searched results between <information> and </information>. You can search as "
-    "many times as your want. If you find no further external knowledge needed, you can directly provide the answer "
-    "inside <answer> and </answer>, without detailed illustrations. For example, <answer> Beijing </answer>. "
-    "Question: {question}\n"
+    "information. After reasoning, if you find you lack some knowledge, you can call a search engine by <{call}> query "
+    "</{call}> and it will return the top searched results between <{result}> and </{result}>. You can search as many "
+    "times as your want. If you find no further external knowledge needed, you can directly provide the answer inside "
+    "<answer> and </answer>, without detailed illustrations. For example, <answer> Beijing </answer>. Question: "
 )
-_TAG = re.compile(r"</?(?:think|search|information|answer)>")
+TASK = STOCK.format(call="search", result="information")
+TARGET = {"target": [str]}
 HOLDS = "ids"
-SCHEMA = pa.schema(
-    [
-        ("question", pa.string()),
-        ("golden_answers", pa.list_(pa.string())),
-        ("data_source", pa.string()),
-        ("prompt", pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))),
-        ("ability", pa.string()),
-        (
-            "reward_model",
-            pa.struct([("style", pa.string()), ("ground_truth", pa.struct([("target", pa.list_(pa.string()))]))]),
-        ),
-        ("extra_info", pa.struct([("split", pa.string()), ("index", pa.int64())])),
-        *PROVENANCE,
-    ]
+SCHEMA = columns(
+    question=str,
+    golden_answers=[str],
+    data_source=str,
+    prompt=PROMPT,
+    ability=str,
+    reward_model={"style": str, "ground_truth": TARGET},
+    extra_info={"split": str, "index": pa.int64()},
+    **PROVENANCE,
 )
-BESIDE = {"reward.py": shipped_file("reward.py")}
+BESIDE = REWARD
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    draft = record.draft
-    if draft is None:
+def rows(record: Record, environment: Environment) -> Rows:
+    if (found := scorable(record, "search", "information")) is None:
         return
-    question = asked(draft.question)
-    golds = [gold for gold in spellings(draft) if normalise(gold)]
-    prompt = PROMPT.replace("{question}", question)
-    texts = (question, *golds)
-    if any(_TAG.search(text) for text in texts) or score(prompt, golds):
-        return
-    if not any(score(f"{prompt}<answer> {rollout.answer} </answer>", golds) for rollout, _ in correct(record)):
+    question, golds = found
+    prompt = f"{TASK}{question}\n"
+    if score(prompt, golds):
         return
     yield {
         "question": question,
@@ -74,9 +64,16 @@ def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
     }
 
 
-def asked(question: str) -> str:
-    """With one question mark at its end."""
-    return question.strip().rstrip(" .!?") + "?"
+def scorable(record: Record, *tags: str) -> tuple[str, list[str]] | None:
+    """The question, with one question mark at its end, and the gold answers; none where they hold a tag of the prompt,
+    or where no correct rollout would have scored."""
+    if record.draft is None:
+        return None
+    question = record.draft.question.strip().rstrip(" .!?") + "?"
+    golds = [gold for gold in spellings(record.draft) if normalise(gold)]
+    tag = re.compile(rf"</?(?:think|answer|{'|'.join(tags)})>")
+    scores = any(score(f"<answer> {rollout.answer} </answer>", golds, least=1) for rollout, _ in correct(record))
+    return (question, golds) if scores and not any(map(tag.search, (question, *golds))) else None
 
 
 def index(record: Record) -> int:
@@ -84,10 +81,11 @@ def index(record: Record) -> int:
     return int(record.key[:15], 16)
 
 
-def score(text: str, golds: Sequence[str]) -> int:
-    """What Search-R1 gives `text`, prompt and response together."""
+def score(text: str, golds: Sequence[str], least: int = 2) -> int:
+    """What Search-R1 gives prompt and response together, which hold at least two pairs of answer tags; with `least=1`
+    what verl gives a response of its own."""
     found = re.findall(r"<answer>(.*?)</answer>", text, re.DOTALL)
-    return int(len(found) > 1 and normalise(found[-1].strip()) in {normalise(gold) for gold in golds})
+    return int(len(found) >= least and normalise(found[-1].strip()) in {normalise(gold) for gold in golds})
 
 
 def normalise(text: str) -> str:

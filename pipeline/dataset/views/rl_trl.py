@@ -5,29 +5,19 @@ Rules: TRL 1.16, `trainer/grpo_trainer.py`: `prompt` as messages; every other co
 `open` and `answer` are Python functions given to the trainer; their schemas are in `environment.json`.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
-import pyarrow as pa
-
 from pipeline.agents.environment import Environment
+from pipeline.dataset.cleaning import correct
 from pipeline.dataset.shipped import reward
 from pipeline.dataset.spellings import spellings
-from pipeline.dataset.views.base import PROVENANCE, correct, provenance, shipped_file
+from pipeline.dataset.views.base import PROMPT, PROVENANCE, REWARD, Rows, columns, provenance
 from pipeline.types import Record
 
 HOLDS = "ids"
-SCHEMA = pa.schema(
-    [
-        ("prompt", pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))),
-        ("golden_answers", pa.list_(pa.string())),
-        *PROVENANCE,
-    ]
-)
-BESIDE = {"reward.py": shipped_file("reward.py")}
+SCHEMA = columns(prompt=PROMPT, golden_answers=[str], **PROVENANCE)
+BESIDE = REWARD
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+def rows(record: Record, environment: Environment) -> Rows:
     golds = scorable(record)
     if record.draft and golds:
         texts = {"system": environment.system, "user": record.draft.question}

@@ -5,32 +5,21 @@ is one. The columns are those that environments of the older interface take: `qu
 text, which holds all else, since other columns reach the rubric as arguments.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
 import orjson
-import pyarrow as pa
 
 from pipeline.agents.environment import Environment
-from pipeline.dataset.views.base import provenance, shipped_file
+from pipeline.dataset.views.base import REWARD, Rows, columns, provenance, shipped_file
 from pipeline.dataset.views.rl_trl import scorable
 from pipeline.types import Record
 
 HOLDS = "ids"
-SCHEMA = pa.schema([("question", pa.string()), ("answer", pa.string()), ("info", pa.string())])
-BESIDE = {"reward.py": shipped_file("reward.py"), "taskset.py": shipped_file("taskset.py")}
+SCHEMA = columns(question=str, answer=str, info=str)
+BESIDE = {**REWARD, "taskset.py": shipped_file("taskset.py")}
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+def rows(record: Record, environment: Environment) -> Rows:
     golds = scorable(record)
     if record.draft and golds:
-        info = {
-            "golden_answers": golds,
-            "system": environment.system,
-            **provenance(record, [environment.system, record.draft.question]),
-        }
-        yield {
-            "question": record.draft.question,
-            "answer": record.draft.answer,
-            "info": orjson.dumps(info).decode(),
-        }
+        question, system = record.draft.question, environment.system
+        info = {"golden_answers": golds, "system": system, **provenance(record, [system, question])}
+        yield {"question": question, "answer": record.draft.answer, "info": orjson.dumps(info).decode()}

@@ -7,20 +7,15 @@ chosen one is the next turn, after the very same messages, of a rollout that met
 The teacher's rollouts are taken, and the solver's over the overlay.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
-import pyarrow as pa
-
 from pipeline.agents.environment import Environment
-from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, preference, under
+from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, Rows, columns, preference, under
 from pipeline.distractors.encounters import contrasts
 from pipeline.types import Record
 
-SCHEMA = pa.schema([*PREFERENCE, ("distractor", pa.string()), ("step", pa.int32()), *PROVENANCE])
+SCHEMA = columns(**PREFERENCE, distractor=str, step=int, **PROVENANCE)
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+def rows(record: Record, environment: Environment) -> Rows:
     seen = set()
     for met, prompt, resisting, misled in contrasts(record):
         texts = under(environment, (*prompt, resisting, misled))

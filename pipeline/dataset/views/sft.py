@@ -9,73 +9,45 @@ learn it: the assistant's, no prompt and no observation. `weight` is DR-Venus's 
 the row.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
-import pyarrow as pa
-
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
-from pipeline.dataset.cleaning import fit, weight
+from pipeline.dataset.cleaning import weight
 from pipeline.dataset.process import efficiency, hit_rate, useful_steps
-from pipeline.dataset.views.base import PROVENANCE, correct, provenance, shipped_file, under
-from pipeline.types import Record, Rollout, TeacherRollout, Verdict
+from pipeline.dataset.views.base import PROVENANCE, Rows, columns, examples, provenance, shipped_file, under
+from pipeline.types import Record
 
-SCHEMA = pa.schema(
-    [
-        ("messages", chat.MESSAGES),
-        ("tools", chat.JSON),
-        ("loss", pa.list_(pa.bool_())),
-        ("agent", pa.string()),
-        ("resisted", pa.bool_()),
-        ("weight", pa.int32()),
-        ("steps", pa.int32()),
-        ("hit_step", pa.int32()),
-        ("useful_steps", pa.int32()),
-        ("hit_rate", pa.float64()),
-        ("efficiency", pa.float64()),
-        *PROVENANCE,
-    ]
+SCHEMA = columns(
+    messages=chat.MESSAGES,
+    tools=chat.JSON,
+    loss=[bool],
+    agent=str,
+    resisted=bool,
+    weight=int,
+    steps=int,
+    hit_step=int,
+    useful_steps=int,
+    hit_rate=float,
+    efficiency=float,
+    **PROVENANCE,
 )
 BESIDE = {"verl_sft.py": shipped_file("verl_sft.py")}
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    shown = []
-    for rollout, verdict in correct(record):
-        if row := _row(record, environment, rollout, verdict):
-            shown.append(row["messages"])
-            yield row
-            break
-    for lesson in record.lessons:
-        row = _row(record, environment, lesson.rollout, lesson.verdict, lesson) if lesson.kept else None
-        # What a cold teacher does over and over is one trajectory: as several rows it would weigh as much as several.
-        if row and row["messages"] not in shown:
-            shown.append(row["messages"])
-            yield row
-
-
-def _row(
-    record: Record, environment: Environment, rollout: Rollout, verdict: Verdict, lesson: TeacherRollout | None = None
-) -> dict[str, Any] | None:
-    if not fit(rollout.trajectory):
-        return None
-    messages = rollout.trajectory.messages
-    texts = under(environment, messages)
-    if not texts:
-        return None
-    learnt = [message.role == "assistant" for message in messages]
-    return {
-        "messages": texts,
-        "tools": environment.offered,
-        "loss": learnt,
-        "agent": "teacher" if lesson else "solver",
-        "resisted": lesson.resisted if lesson and lesson.encounters else None,
-        "weight": weight(sum(learnt)),
-        "steps": verdict.steps,
-        "hit_step": verdict.hit_step,
-        "useful_steps": useful_steps(rollout),
-        "hit_rate": hit_rate(verdict.found_at),
-        "efficiency": efficiency(verdict),
-        **provenance(record, [*texts, environment.offered]),
-    }
+def rows(record: Record, environment: Environment) -> Rows:
+    found = examples(record, lambda rollout: under(environment, rollout.trajectory.messages))
+    for (agent, rollout, verdict, resisted), texts in found:
+        learnt = [message.role == "assistant" for message in rollout.trajectory.messages]
+        yield {
+            "messages": texts,
+            "tools": environment.offered,
+            "loss": learnt,
+            "agent": agent,
+            "resisted": resisted,
+            "weight": weight(sum(learnt)),
+            "steps": verdict.steps,
+            "hit_step": verdict.hit_step,
+            "useful_steps": useful_steps(rollout),
+            "hit_rate": hit_rate(verdict.found_at),
+            "efficiency": efficiency(verdict),
+            **provenance(record, [*texts, environment.offered]),
+        }

@@ -8,37 +8,25 @@ of a failed one and of the branch that solved it: `label` says why, `solved` of 
 the state that the turn leads to.
 """
 
-from collections.abc import Iterator
 from typing import Any
-
-import pyarrow as pa
 
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
 from pipeline.dataset.branching.base import turns
 from pipeline.dataset.branching.eef import spliced
-from pipeline.dataset.cleaning import fit
-from pipeline.dataset.views.base import COMPLETION, PROVENANCE, completion, correct
+from pipeline.dataset.cleaning import imitable
+from pipeline.dataset.views.base import COMPLETION, PROVENANCE, Rows, columns, completion
 from pipeline.types import Message, Record
 
-SCHEMA = pa.schema(
-    [
-        *COMPLETION,
-        ("label", pa.string()),
-        ("solved", pa.int32()),
-        ("tried", pa.int32()),
-        ("source", pa.int32()),
-        *PROVENANCE,
-    ]
-)
+SCHEMA = columns(**COMPLETION, label=str, solved=int, tried=int, source=int, **PROVENANCE)
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    def row(messages: tuple[Message, ...], prefix: int, why: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def rows(record: Record, environment: Environment) -> Rows:
+    def row(messages: tuple[Message, ...], prefix: int, why: dict[str, Any]) -> Rows:
         if texts := chat.dumped(messages[: prefix + 1]):
             yield {**why, **completion(record, texts, environment.offered)}
 
-    for rollout, _ in [found for found in correct(record) if fit(found[0].trajectory)][:1]:
+    for rollout, _ in imitable(record)[:1]:
         why = {"label": "solved", "solved": None, "tried": None, "source": rollout.sample}
         for turn in turns(rollout.trajectory):
             yield from row(rollout.trajectory.messages, turn.prefix, why)

@@ -6,23 +6,18 @@ tool_call tags; parallel calls are a list, their observations are joined as its 
 `dataset_dir` is `code/` of the data set and `dataset` `digsite` or `digsite_eval`, as `dataset_info.json` has them.
 """
 
-from collections.abc import Iterator
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any
 
 import orjson
-import pyarrow as pa
 
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
-from pipeline.dataset.cleaning import fit
-from pipeline.dataset.views.base import PROVENANCE, correct, provenance
+from pipeline.dataset.views.base import PROVENANCE, Rows, columns, examples, provenance
 from pipeline.types import Message, Record, Rollout
 
-TURN = pa.struct([("from", pa.string()), ("value", pa.string())])
-TEXT = pa.string()
-SCHEMA = pa.schema([("conversations", pa.list_(TURN)), ("system", TEXT), ("tools", TEXT), ("agent", TEXT),
-                    ("resisted", pa.bool_()), *PROVENANCE])  # fmt: skip
+TURN = {"from": str, "value": str}
+SCHEMA = columns(conversations=[TURN], system=str, tools=str, agent=str, resisted=bool, **PROVENANCE)
 _COLUMNS = {"messages": "conversations", "system": "system", "tools": "tools"}
 _TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
 
@@ -37,26 +32,23 @@ def _entry(split: str) -> dict[str, Any]:
 BESIDE = {"dataset_info.json": orjson.dumps({"digsite": _entry("train"), "digsite_eval": _entry("eval")}).decode()}
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
-    solved = (("solver", None, _turns(rollout)) for rollout, _ in correct(record))
-    taught = [
-        ("teacher", lesson.resisted if lesson.encounters else None, _turns(lesson.rollout))
-        for lesson in record.lessons
-        if lesson.kept
-    ]
-    system, tools, shown = environment.system, environment.offered, []
-    for agent, resisted, turns in (*islice((one for one in solved if one[2]), 1), *taught):
-        if turns and turns not in shown:
-            shown.append(turns)
-            of = {"agent": agent, "resisted": resisted}
-            spent = provenance(record, [system, tools, *(turn["value"] for turn in turns)])
-            yield {"conversations": turns, "system": system, "tools": tools, **of, **spent}
+def rows(record: Record, environment: Environment) -> Rows:
+    system, tools = environment.system, environment.offered
+    for example, turns in examples(record, _turns):
+        yield {
+            "conversations": turns,
+            "system": system,
+            "tools": tools,
+            "agent": example.agent,
+            "resisted": example.resisted,
+            **provenance(record, [system, tools, *(turn["value"] for turn in turns)]),
+        }
 
 
 def _turns(rollout: Rollout) -> list[dict[str, str]] | None:
-    """What follows the system prompt, neighbours of one role as one turn; none where it is not to be learnt or read."""
+    """What follows the system prompt, neighbours of one role as one turn; none where it cannot be read."""
     messages = rollout.trajectory.messages[1:]
-    if not fit(rollout.trajectory) or not chat.dumped(messages) or any(map(_tagged, messages)):
+    if not chat.dumped(messages) or any(map(_tagged, messages)):
         return None
     return [_turn(role, list(group)) for role, group in groupby(messages, key=lambda message: message.role)]
 

@@ -7,36 +7,31 @@ turns of which `turn_variance` is not 0; that and the variance of the outcome ar
 pivot` has asked. `expected` are the passages of the evidence that the turn is the first to show.
 """
 
-from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import Any
-
-import pyarrow as pa
 
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
 from pipeline.dataset.branching.base import progress, turns, written
 from pipeline.dataset.branching.pivot import best, brought, profiles
-from pipeline.dataset.cleaning import fit
-from pipeline.dataset.views.base import PROVENANCE, correct, provenance
+from pipeline.dataset.cleaning import imitable
+from pipeline.dataset.views.base import PROVENANCE, Rows, columns, provenance
 from pipeline.types import Record
 
-TEXTS, COUNT, REAL = pa.list_(pa.string()), pa.int32(), pa.float64()
-SCHEMA = pa.schema([
-    ("prompt", chat.MESSAGES), ("target_action", pa.string()), ("alternatives", TEXTS), ("likeness", pa.list_(REAL)),
-    ("expected", TEXTS), ("step_index", COUNT), ("n_steps", COUNT), ("tried", COUNT), ("turn_pass", REAL),
-    ("turn_variance", REAL), ("outcome_pass", REAL), ("outcome_variance", REAL), ("tools", chat.JSON),
-    ("nemo_gym", chat.JSON), *PROVENANCE])  # fmt: skip
+SCHEMA = columns(
+    prompt=chat.MESSAGES, target_action=str, alternatives=[str], likeness=[float], expected=[str], step_index=int,
+    n_steps=int, tried=int, turn_pass=float, turn_variance=float, outcome_pass=float, outcome_variance=float,
+    tools=chat.JSON, nemo_gym=chat.JSON, **PROVENANCE,
+)  # fmt: skip
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+def rows(record: Record, environment: Environment) -> Rows:
     chosen, draft = best(record), record.draft
     if chosen is None or draft is None:
         return
     trajectory, asked = chosen.rollout.trajectory, profiles(record)
     made, known = turns(trajectory), progress(draft, chosen.rollout)
-    fitting = [rollout for rollout, _ in correct(record) if fit(rollout.trajectory)]
-    others = [(rollout, progress(draft, rollout)) for rollout in fitting if rollout.sample != chosen.rollout.sample]
+    solved = [rollout for rollout, _ in imitable(record)]
+    others = [(rollout, progress(draft, rollout)) for rollout in solved if rollout.sample != chosen.rollout.sample]
     for index, (prefix, message) in enumerate(made, 1):
         target, profile = written(message), asked.get(prefix)
         found = [written(m) for r, at in others for p, m in turns(r.trajectory) if at[p] == known[prefix]]

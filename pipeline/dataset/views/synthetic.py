@@ -5,50 +5,28 @@ of their own question, `question_id`, and must enter no index that other questio
 the observations of the trajectories show; nothing there tells them from real passages.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
-import pyarrow as pa
-
 from pipeline.agents.environment import Environment
-from pipeline.dataset.views.base import trainable
+from pipeline.dataset.views.base import Rows, projection, trainable
 from pipeline.types import Record
 
-SCHEMA = pa.schema(
-    [
-        ("synthetic", pa.bool_()),
-        ("question_id", pa.string()),
-        ("passage_id", pa.string()),
-        ("shown_id", pa.string()),
-        ("kind", pa.string()),
-        ("title", pa.string()),
-        ("text", pa.string()),
-        ("hop", pa.int32()),
-        ("claim", pa.string()),
-        ("mark", pa.string()),
-        ("competes_with", pa.string()),
-        ("licence", pa.string()),
-        ("trainable", pa.bool_()),
-        ("run", pa.string()),
-    ]
+SCHEMA, row = projection(
+    synthetic=(bool, lambda record, distractor: True),
+    question_id=(str, lambda record, distractor: record.key),
+    passage_id=(str, lambda record, distractor: distractor.id),
+    shown_id=(str, lambda record, distractor: distractor.passage.shown_id),
+    kind=(str, lambda record, distractor: distractor.kind),
+    title=(str, lambda record, distractor: distractor.title),
+    text=(str, lambda record, distractor: distractor.text),
+    hop=(int, lambda record, distractor: distractor.hop),
+    claim=(str, lambda record, distractor: distractor.claim),
+    mark=(str, lambda record, distractor: distractor.mark),
+    competes_with=(str, lambda record, distractor: distractor.source_id),
+    licence=(str, lambda record, distractor: record.lineage.licence),
+    trainable=(bool, lambda record, distractor: trainable(record)),
+    run=(str, lambda record, distractor: record.lineage.run),
 )
 
 
-def rows(record: Record, environment: Environment) -> Iterator[dict[str, Any]]:
+def rows(record: Record, environment: Environment) -> Rows:
     for distractor in record.opposition.used if record.opposition else ():
-        yield {
-            "synthetic": True,
-            "question_id": record.key,
-            "passage_id": distractor.id,
-            "shown_id": distractor.passage.shown_id,
-            "kind": distractor.kind,
-            "title": distractor.title,
-            "text": distractor.text,
-            "hop": distractor.hop,
-            "claim": distractor.claim,
-            "mark": distractor.mark,
-            "competes_with": distractor.source_id,
-            "licence": record.lineage.licence,
-            "trainable": trainable(record),
-            "run": record.lineage.run,
-        }
+        yield row(record, distractor)

@@ -1,5 +1,6 @@
 import pytest
 
+from pipeline.dataset.cleaning import correct
 from pipeline.dataset.views import base
 from pipeline.errors import UsageError
 from tests.records import accepted, below_target, failed, rejected
@@ -17,7 +18,7 @@ def test_below_target_is_taken_when_asked_for_and_measured():
 
 
 def test_correct_rollouts_come_shortest_first():
-    found = list(base.correct(below_target()))
+    found = list(correct(below_target()))
     steps = [verdict.steps for _, verdict in found]
     assert steps == sorted(steps)
     assert steps[0] == 1
@@ -38,4 +39,4 @@ def test_the_rollouts_of_a_relaxed_pair_are_those_of_its_last_draft():
     relaxed = record.model_copy(
         update={"rounds": (tried, gave_up), "confirmation": (), "confirmation_verdicts": (), "reason": "relaxed"}
     )
-    assert len(list(base.correct(relaxed))) == sum(v.correct for v in record.confirmation_verdicts) > 0
+    assert len(list(correct(relaxed))) == sum(v.correct for v in record.confirmation_verdicts) > 0

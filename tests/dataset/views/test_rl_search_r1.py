@@ -53,7 +53,7 @@ def test_columns_and_constants():
 
 
 def test_an_unanswered_stock_prompt_is_scored_as_beijing():
-    prompt = view.PROMPT.replace("{question}", "Q?")
+    prompt = f"{view.TASK}Q?\n"
     assert published_score(prompt, ["Beijing"]) == view.score(prompt, ["Beijing"]) == 1
 
 
