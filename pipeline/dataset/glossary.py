@@ -1,13 +1,13 @@
 """What every status, label, cause, reject reason, check and stop means, in one sentence each.
 
 Report, card and `digsite inspect` show these sentences, and docs/glossary.md is made of them:
-`python -m pipeline.dataset.glossary > docs/glossary.md`. The sentence of a gate is the first line of its module.
+`python -m pipeline.dataset.glossary > docs/glossary.md`. The sentence of a gate is the first line of its docstring.
 """
 
 import sys
 from collections.abc import Mapping
 
-from pipeline import registry
+from pipeline.dataset.gates import described
 from pipeline.types import Cause, Label, Status, Stop
 
 STATUSES: Mapping[str, str] = {
@@ -74,11 +74,6 @@ STOPS: Mapping[str, str] = {
 _ALL = (REASONS, STATUSES, LABELS, CAUSES, CHECKS, STOPS)
 
 
-def gates() -> dict[str, str]:
-    """What each gate drops, by its name."""
-    return {name: (registry.load("gates", name).__doc__ or "").partition("\n")[0] for name in registry.names("gates")}
-
-
 def gloss(reason: str) -> str:
     """The sentence for a status, reason or cause as it stands in record, card or report; empty for an unknown one.
 
@@ -86,7 +81,7 @@ def gloss(reason: str) -> str:
     """
     code = reason.partition(": ")[0]
     if code.startswith("gate:"):
-        return gates().get(code.removeprefix("gate:"), "")
+        return described().get(code.removeprefix("gate:"), "")
     # A few checks have the name of the cause that they find; a reason is a cause.
     return next((meanings[code] for meanings in _ALL if code in meanings), "")
 
@@ -99,7 +94,7 @@ def page() -> str:
         "Why a draft is sent back": CAUSES,
         "Other reasons of rejected and failed seeds": REASONS,
         "What the checks look for": CHECKS,
-        "What the gates drop": gates(),
+        "What the gates drop": described(),
         "How an agent stops": STOPS,
     }
     lines = [_HEAD]

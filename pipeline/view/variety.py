@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 
-from pipeline.dataset.gates.overused_opening import opening
+from pipeline.dataset.gates.quota import opening
 from pipeline.text import normalise
 from pipeline.types import Record, Status
 

@@ -33,7 +33,7 @@ from tests.bench.audit_gold import Gold, as_draft
 from tests.bench.common import Ground, opened, share, table
 
 LEAST_CAUGHT, MOST_FALSE = 0.95, 0.02
-CAPS = tuple(name for name in described(GateConfig()) if name.startswith("overused") or name == "quota")
+CAPS = tuple(name for name in described() if name.startswith("overused") or name == "quota")
 BARE = Trajectory(messages=(), calls=(), stop=Stop.ANSWERED)
 DEAF = GateConfig(off=(*CAPS, "contaminated"))
 

@@ -14,11 +14,12 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline import prompts, registry
+from pipeline import prompts
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.dataset import money
+from pipeline.dataset.gates import known
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import BudgetExceeded, ProviderError
 from pipeline.llm import retry
@@ -156,7 +157,7 @@ def hundred(server: FaultyServer, out: Path) -> RunConfig:
     config = wired(server, out, pairs=100)
     loop = config.loop.model_copy(update={"audit": False, "rounds": 0, "rollouts": 4})
     checks = config.checks.model_copy(update={"run": ()})
-    gates = config.gates.model_copy(update={"off": tuple(registry.names("gates"))})
+    gates = config.gates.model_copy(update={"off": tuple(known())})
     return config.model_copy(update={"loop": loop, "checks": checks, "gates": gates, "steps": (1, 1)})
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import orjson
 import pytest
 
-from pipeline import registry
+from pipeline.dataset import gates
 from pipeline.store.journal import Head
 from pipeline.types import sha256
 from tests.chaos.command import CHEAP, KEY, ROOT, Remains, over
@@ -66,7 +66,7 @@ def many_records(run: Path, count: int) -> int:
 @pytest.mark.parametrize("count", [pytest.param(100_000, marks=pytest.mark.chaos)])
 def test_records(tmp_path: Path, figures: Figures, count: int) -> None:
     """Gates are off, since the records repeat: all that were accepted reach the data set and the report."""
-    off = json.dumps(registry.names("gates"))
+    off = json.dumps(list(gates.known()))
     made = digsite(
         tmp_path, "generate", "tiny", *CHEAP, "--seeds", "1", "--set", f"gates.off={off}", "--out", str(tmp_path)
     )

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import registry
 from pipeline.dataset import glossary
+from pipeline.dataset.gates import described
 from pipeline.loop.audit import readings, shortcuts, soundness
 from pipeline.types import Cause, Label, Status, Stop
 
@@ -27,11 +27,11 @@ def test_every_check_of_the_audit_has_a_meaning() -> None:
     assert named < set(glossary.CHECKS)
 
 
-@pytest.mark.parametrize("gate", registry.names("gates"))
+@pytest.mark.parametrize("gate", described())
 def test_a_gate_is_explained_by_its_first_line(gate: str) -> None:
     line = glossary.gloss(f"gate:{gate}: some detail")
     assert line.endswith((".", "default"))
-    assert line == glossary.gates()[gate]
+    assert line == described()[gate]
 
 
 def test_detail_and_surplus_do_not_hide_the_meaning() -> None:

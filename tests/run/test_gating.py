@@ -17,7 +17,7 @@ from tests.records import accepted, below_target
 from tests.run.fakes import Watch, corpus, record
 from tests.run.fakes import config as plain
 
-GATES = GateConfig(off=tuple(name for name in described(GateConfig()) if name != "duplicate"))
+GATES = GateConfig(off=tuple(name for name in described() if name != "duplicate"))
 
 
 def config(out: Path, **how: int) -> RunConfig:
@@ -118,7 +118,7 @@ async def test_what_is_included_passes_the_gates_too_and_takes_no_place(tmp_path
 
 
 async def test_gates_that_are_off_let_everything_through(tmp_path: Path) -> None:
-    settings = plain(tmp_path, pairs=12).model_copy(update={"gates": GateConfig(off=tuple(described(GateConfig())))})
+    settings = plain(tmp_path, pairs=12).model_copy(update={"gates": GateConfig(off=tuple(described()))})
     assert settings.digest() == plain(tmp_path).digest()
     with Run(settings, corpus()) as run:
         result = await run.execute(digger(), Watch())

@@ -1,6 +1,6 @@
 """Gates between journal and views: which of the accepted pairs count. Every drop has a gate's name and a reason.
 
-A pair passes all gates or is dropped by the first, by name, that refuses it. Records are judged in the order of the
+A pair passes all gates or is dropped by the first, by name, that refuses it. Records are checked in the order of the
 plan, and only those that pass are remembered, so what passes is a pure function of journal and settings.
 """
 
@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from pipeline import registry
 from pipeline.config.gates import GateConfig
-from pipeline.dataset import glossary
-from pipeline.dataset.gates.base import GateResult
+from pipeline.dataset.gates import quota
+from pipeline.dataset.gates.base import Check, GateResult
+from pipeline.errors import UsageError
 from pipeline.types import Record, Status
 
 Checked = tuple[tuple[str, GateResult], ...]
-"""What the gates say of one record, by name: small, so that many can wait for their turn."""
+"""What the gates found in one record, by name: small, so that many can wait for their turn."""
 
 
 class Drop(NamedTuple):
@@ -30,54 +31,61 @@ class Drop(NamedTuple):
 
 
 class Gates:
-    """All gates that are not off, and what they remember: a count for each mark of the pairs that passed."""
+    """All gates that are not off, and for each mark how many of the pairs that passed have it."""
 
     def __init__(self, settings: GateConfig) -> None:
         """Raises UsageError for an unknown gate, or where one cannot work with the settings."""
-        for name in settings.off:
-            registry.load("gates", name)
+        gates = known()
+        if unknown := set(settings.off) - set(gates):
+            raise UsageError(f"no '{min(unknown)}' among the gates; known: {', '.join(gates)}")
         self.settings = settings
-        self._gates = {
-            name: registry.load("gates", name) for name in registry.names("gates") if name not in settings.off
-        }
-        for gate in self._gates.values():
-            if hasattr(gate, "ready"):
-                gate.ready(settings)
+        self._checks = {name: check for name, (_, check) in gates.items() if name not in settings.off}
+        for name in registry.names("gates"):
+            module = registry.load("gates", name)
+            if hasattr(module, "ready") and name not in settings.off:
+                module.ready(settings)
         self._passed = 0
-        self._borne: dict[int, int] = {}
+        self._counts: dict[int, int] = {}
 
     def check(self, record: Record) -> Checked:
-        """Everything that the gates say of a record."""
+        """Everything that the gates find in a record."""
         draft = record.draft
         if draft is None:
             return ()
-        return tuple(
-            (name, weight) for name, gate in self._gates.items() for weight in gate.check(draft, record, self.settings)
-        )
+        checks = ((name, check(draft, record, self.settings)) for name, check in self._checks.items())
+        return tuple((name, result) for name, results in checks for result in results)
 
     def admit(self, checked: Checked) -> Drop | None:
-        """Let the next record of the plan through, which is then remembered, or say why not."""
-        for name, weight in checked:
-            if weight.drop:
-                return Drop(name, weight.drop)
-            most = max(weight.most, int(weight.share * (self._passed + 1) + 1e-9))
-            if any(self._borne.get(_key(name, mark), 0) >= most for mark in weight.marks):
-                return Drop(name, weight.full)
+        """Let the next record of the plan pass, which is then remembered, or say why not."""
+        for name, result in checked:
+            if result.drop:
+                return Drop(name, result.drop)
+            most = max(result.most, int(result.share * (self._passed + 1) + 1e-9))
+            if any(self._counts.get(_key(name, mark), 0) >= most for mark in result.marks):
+                return Drop(name, result.full)
         self._passed += 1
-        for key in {_key(name, mark) for name, weight in checked for mark in weight.marks}:
-            self._borne[key] = self._borne.get(key, 0) + 1
+        for key in {_key(name, mark) for name, result in checked for mark in result.marks}:
+            self._counts[key] = self._counts.get(key, 0) + 1
         return None
 
     def copy(self) -> "Gates":
         """The same, to try further records on."""
         other = Gates(self.settings)
-        other._passed, other._borne = self._passed, dict(self._borne)
+        other._passed, other._counts = self._passed, dict(self._counts)
         return other
 
 
-def described(settings: GateConfig) -> dict[str, str]:
+def known() -> dict[str, tuple[str, Check]]:
+    """What each gate drops and its check, by name: a file of this folder, or a function of `quota`."""
+    modules = {name: registry.load("gates", name) for name in registry.names("gates")}
+    found: dict[str, tuple[str, Check]] = {name: (module.__doc__, module.check) for name, module in modules.items()}
+    found |= {check.__name__: (check.__doc__ or "", check) for check in quota.OWN_GATES}
+    return dict(sorted(found.items()))
+
+
+def described(settings: GateConfig = GateConfig()) -> dict[str, str]:  # noqa: B008 - frozen
     """What each gate that is not off drops, by name."""
-    return {name: drops for name, drops in glossary.gates().items() if name not in settings.off}
+    return {name: what.split("\n")[0] for name, (what, _) in known().items() if name not in settings.off}
 
 
 def dropped(record: Record, drop: Drop) -> Record:
@@ -88,6 +96,3 @@ def dropped(record: Record, drop: Drop) -> Record:
 def _key(gate: str, mark: str) -> int:
     """Eight bytes for each mark: a run of 200,000 pairs has millions of them."""
     return int.from_bytes(blake2b(f"{gate}\n{mark}".encode(), digest_size=8).digest())
-
-
-__all__ = ["Checked", "Drop", "Gates", "described", "dropped"]

@@ -2,6 +2,8 @@
 
 `[gates.quotas.target] 2 = 0.5` lets half of the pairs have the target 2; `"*" = 0.25` balances all values of a trait
 that are not named. Until a corpus names the domain of a document, the corpus itself is the domain.
+
+The functions of `OWN_GATES` are gates too, by name: quotas that hold by default.
 """
 
 from collections.abc import Callable
@@ -9,6 +11,7 @@ from collections.abc import Callable
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates.base import GateResult
 from pipeline.errors import UsageError
+from pipeline.text import normalise
 from pipeline.types import AnswerType, Draft, Record
 
 TRAITS: dict[str, Callable[[Draft, Record], object]] = {
@@ -40,3 +43,45 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult
             most = settings.least if share else 0
             found.append(GateResult(marks=(mark,), most=most, share=share, full=f"enough pairs have {mark}"))
     return found
+
+
+def opening(question: str) -> str:
+    """Its first four words."""
+    return " ".join(question.lower().split(maxsplit=4)[:4])
+
+
+def overused_answer(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    """Pairs whose answer too many pairs have already: by default more than 1 % of them."""
+    answer = normalise(draft.answer)
+    return _limited([answer], f"enough pairs have the answer '{answer}'", share=settings.answers)
+
+
+def overused_cloze(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    """Questions that mask a span of a text, where too many do."""
+    masked = ["cloze"] if draft.family == "cloze" else []
+    return _limited(masked, "enough pairs are clozes", settings.least, settings.clozes)
+
+
+def overused_opening(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    """Questions that begin with the same four words as too many others."""
+    begun = opening(draft.question)
+    return _limited([begun], f"enough pairs begin with '{begun}'", settings.least, settings.openings)
+
+
+def overused_passage(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    """Questions that use a passage which enough other questions use."""
+    passages = [hop.passage_id for hop in draft.hops]
+    return _limited(passages, "enough pairs rest on one of its passages", settings.pairs_per_passage)
+
+
+def overused_relation(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    """Questions with a relation between hops that too many other pairs use."""
+    relations = [hop.relation.lower() for hop in draft.hops if hop.relation]
+    return _limited(relations, "enough pairs rest on one of its relations", settings.least, settings.relations)
+
+
+def _limited(marks: list[str], full: str, most: int = 1, share: float = 0.0) -> list[GateResult]:
+    return [GateResult(marks=tuple(dict.fromkeys(marks)), most=most, share=share, full=full)] if marks else []
+
+
+OWN_GATES = (overused_answer, overused_cloze, overused_opening, overused_passage, overused_relation)

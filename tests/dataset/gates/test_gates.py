@@ -26,7 +26,7 @@ def judged(records: list[Record], settings: GateConfig = GateConfig()) -> list[s
 
 
 def only(gate: str, **settings: object) -> GateConfig:
-    return GateConfig(off=tuple(name for name in described(GateConfig()) if name != gate), **settings)
+    return GateConfig(off=tuple(name for name in described() if name != gate), **settings)
 
 
 def test_a_first_pair_passes_and_the_same_again_does_not() -> None:
