@@ -238,7 +238,7 @@ class RunConfig(Data):
         return {name: value for name, value in self.what().items() if name != "prompts"}
 
     def seeds_at_work(self) -> int:
-        """How many seeds are dug at once: somewhat more than the endpoints take calls, since some only search."""
+        """How many seeds are run at once: somewhat more than the endpoints take calls, since some only search."""
         if self.how.concurrency is not None:
             return self.how.concurrency
         calls = sum({m.model: m.limits.concurrency for m in self.models.all() if m.provider != "embedded"}.values())

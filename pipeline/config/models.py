@@ -108,7 +108,7 @@ class ModelConfig(Data):
     @model_validator(mode="after")
     def _embedded_is_one(self) -> "ModelConfig":
         if self.provider == "embedded" and self.model != "embedded":
-            raise ValueError(f"the provider of '{self.model}' is not told; say provider = 'openai'")
+            raise ValueError(f"missing `provider` for model '{self.model}': say provider = 'openai'")
         return self
 
     @property

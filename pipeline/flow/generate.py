@@ -83,11 +83,11 @@ def read(path: Path) -> RunConfig:
 
 
 async def _stages(job: Job) -> RunResult:
-    """Raises BudgetExceeded, as all that ends the digging, but then what there is was exported."""
+    """Raises BudgetExceeded, as all that ends the work on seeds, but only once what there is was exported."""
     await stage("corpus", job.read)
     await stage("index", job.index)
     with job.open() as run:
-        spent = await _dug(job, run)
+        spent = await _seeds(job, run)
         await stage("export", job.export)
         await stage("report", job.report)
         result = run.result()
@@ -98,13 +98,13 @@ async def _stages(job: Job) -> RunResult:
     return result
 
 
-async def _dug(job: Job, run: Run) -> BudgetExceeded | None:
+async def _seeds(job: Job, run: Run) -> BudgetExceeded | None:
     """All batches, or those that the budget allowed; that it is used up is no failure of a task."""
     spent: list[BudgetExceeded] = []
 
     async def batch(keys: tuple[str, ...]) -> None:
         try:
-            await job.run_seed(keys)
+            await job.run_seeds(keys)
         except BudgetExceeded as error:
             spent.append(error)
 

@@ -26,7 +26,7 @@ def main() -> NoReturn:
 def through(job: "Job", *, debug: bool) -> "RunResult":
     """Run a job as a Prefect flow, on the user's server where PREFECT_API_URL names one, else on one of our own.
 
-    The corpus is read before a server starts: most mistakes show there, and nobody should wait to be told of one.
+    The corpus is read before a server starts: most mistakes show there, and nobody should wait to see one.
     The settings go through a file, beside what Prefect keeps: it stores the parameters of a flow, and they may be long.
     """
     home = job.config.how.out / ".prefect"

@@ -3,14 +3,16 @@
 from pipeline.run.attempts import Attempt
 from pipeline.run.plan import askable, planned, verdicts
 from pipeline.run.resume import RunFile, read, regate, resumable, unchanged
-from pipeline.run.work import Observer, Run, RunResult
+from pipeline.run.watch import LogWatch, Watch
+from pipeline.run.work import Run, RunResult
 
 __all__ = [
     "Attempt",
-    "Observer",
+    "LogWatch",
     "Run",
     "RunFile",
     "RunResult",
+    "Watch",
     "askable",
     "planned",
     "read",

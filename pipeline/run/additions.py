@@ -36,7 +36,6 @@ def opened(
     folder, own = reopened(run, out)
     publish.whole(folder)
     config = recast(own)
-    prepare.check(config)
     prepare.reach(config)
     with ExitStack() as lock:
         lock.enter_context(locked(folder))

@@ -16,8 +16,8 @@ from pipeline import registry
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
-from pipeline.run import RunResult, prepare, read, regate
-from pipeline.run.job import Job, LogWatch, Watch, straight
+from pipeline.run import LogWatch, RunResult, Watch, prepare, read, regate
+from pipeline.run.job import Job, straight
 from pipeline.run.locate import reopened, run_folder
 from pipeline.types import Record
 
@@ -67,7 +67,6 @@ def resume(
 
 
 def _generate(config: RunConfig, folder: Path | None, watch: Watch | None, runner: Runner) -> RunResult:
-    prepare.check(config)
     prepare.reach(config)
     return runner(Job(config, watch or LogWatch(), folder))
 
@@ -76,7 +75,6 @@ def preview(config: RunConfig, *, watch: Watch | None = None) -> list[Record]:
     """Run the first seeds of the plan without starting a run: the records of all that were tried, accepted or not."""
     from pipeline.run import preview as previewing
 
-    prepare.check(config)
     prepare.reach(config)
     return _wait(previewing.preview(config, watch or LogWatch()))
 
@@ -126,7 +124,6 @@ def measure(
     from pipeline.run import measuring
 
     known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)
-    prepare.check(config)
     prepare.reach(config)
     context = prepare.context(config, prepare.corpus(config))
     return _wait(measuring.measure(known[:limit], context.llm, context.retriever, config))

@@ -71,7 +71,7 @@ def spent(folder: Path) -> Spending:
 
 
 def read(folder: Path) -> Iterator[Attempt]:
-    """The rows, without those that a kill has torn: they are told in no figure that anything rests on."""
+    """The rows, without those that a kill has torn: no figure that anything rests on is made from them."""
     path = folder / NAME
     if path.exists():
         with path.open("rb") as file:

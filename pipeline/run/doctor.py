@@ -66,7 +66,7 @@ def _hasty(model: ModelConfig) -> ModelConfig:
 
 
 def _judging(judges: tuple[ModelConfig, ...], llm: LLM) -> Check:
-    """A wrong "yes" makes a question look solved for ever; a wrong "no" costs a rollout, so it is told and no more."""
+    """A wrong "yes" makes a question look solved for ever; a wrong "no" costs a rollout, so it is shown and no more."""
     name = f"judging by {' and '.join(dict.fromkeys(judge.model for judge in judges))}"
     try:
         found = asyncio.run(score(judges, llm))

@@ -1,5 +1,5 @@
-"""The stages of `generate`: read, index, dig, export, report. The command line runs them one after another, the Prefect
-flow as its tasks; since both run these, both give the same bytes.
+"""The stages of `generate`: read, index, run seeds, export, report. `in_process` runs them one after another, the
+Prefect flow as its tasks; since both run these, both give the same bytes.
 """
 
 import logging
@@ -7,49 +7,17 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.readers.base import skipped_in_words
-from pipeline.dataset.gates import Drop
 from pipeline.errors import BudgetExceeded
 from pipeline.loop.episode import run_seed
-from pipeline.run import Attempt, Observer, Run, RunResult, askable, prepare, unchanged
-from pipeline.store.journal import Head
+from pipeline.run import Run, RunResult, Watch, askable, prepare, unchanged
 from pipeline.store.lock import locked
-from pipeline.types import Record, Seed
 
 logger = logging.getLogger(__name__)
-
-
-class Watch(Observer, Protocol):
-    """An observer that is also told which stage has begun."""
-
-    def stage(self, name: str) -> None: ...
-
-
-class LogWatch:
-    """Writes what happens to the log of this module, for who watches a run in no other way."""
-
-    def stage(self, name: str) -> None:
-        logger.info("%s", name)
-
-    def started(self, run: Run) -> None:
-        logger.info("%s", run.folder)
-
-    def record(self, record: Record) -> None:
-        logger.info("%s %s", record.status, record.reason)
-
-    def attempt(self, attempt: Attempt) -> None:
-        logger.debug("%s ended as %s after %.1f s", attempt.key[:12], attempt.ended, attempt.seconds)
-
-    def gated(self, head: Head, drop: Drop) -> None:
-        logger.info("%s dropped: %s", head.key[:12], drop.reason)
-
-    def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
-        logger.warning("%s; tried again in %.0f s", error, pause)
 
 
 def read(config: RunConfig, watch: Watch) -> Corpus:
@@ -120,9 +88,9 @@ class Job:
         self.run = Run(self.config, self.corpus, folder=self.folder, lock=self._lock.pop_all())
         return self.run
 
-    async def run_seed(self, keys: tuple[str, ...] | None = None) -> None:
+    async def run_seeds(self, keys: tuple[str, ...] | None = None) -> None:
         """A batch of seeds, or everything that is owed."""
-        self.watch.stage("digging")
+        self.watch.stage("running seeds")
         if keys is None:
             await self.run.execute(partial(run_seed, context=self.context), self.watch)
         else:
@@ -130,7 +98,7 @@ class Job:
 
     def export(self) -> None:
         self.watch.stage("exporting")
-        # What could not be run again, as where the budget is used up, is told and holds back nothing that is there.
+        # What could not be run again, as where the budget is used up, is logged and holds back nothing that is there.
         from pipeline.run import publish
 
         publish.dataset(self.folder, self.config, damaged=True)
@@ -149,7 +117,7 @@ async def straight(job: Job) -> RunResult:
     with job.open() as run:
         spent = None
         try:
-            await job.run_seed()
+            await job.run_seeds()
         except BudgetExceeded as error:
             spent = error
         job.export()

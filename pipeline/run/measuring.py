@@ -4,25 +4,23 @@ Recall of the supporting documents is set against one search with the bare quest
 passages: a solver that finds no more than that adds nothing by searching in steps.
 """
 
-import asyncio
-from codecs import BOM_UTF8
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-import orjson
-import pyarrow as pa
-import pyarrow.parquet as pq
+import polars as pl
 from pydantic import ValidationError
 
 from pipeline.agents.grading import f1
 from pipeline.agents.solver import attempt, solver
 from pipeline.config import RunConfig
+from pipeline.corpus import readers
+from pipeline.corpus.readers.base import ReadLimits
 from pipeline.errors import UsageError
 from pipeline.llm.base import LLM
 from pipeline.retrieval.base import Retriever
+from pipeline.run.additions import each
 from pipeline.text import normalise
 from pipeline.types import Data, Rollout
 
@@ -100,70 +98,62 @@ def read(path: Path) -> tuple[GoldQuestion, ...]:
     Raises UsageError, naming the line, where one has no question or answer.
     """
     found = []
-    try:
-        for place, row in _parquet(path) if path.is_dir() or path.suffix == ".parquet" else _lines(path):
-            try:
-                found.append(GoldQuestion.model_validate(_told(row)))
-            except ValidationError as error:
-                field = error.errors()[0]["loc"][0]
-                raise UsageError(f"{path}, {place}: its '{field}' is missing or of the wrong type") from error
-    except (OSError, pa.ArrowException) as error:
-        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is no Parquet'}") from error
+    for place, row in _parquet(path) if path.is_dir() or path.suffix == ".parquet" else _lines(path):
+        try:
+            found.append(GoldQuestion.model_validate(_fields(row)))
+        except ValidationError as error:
+            field = error.errors()[0]["loc"][0]
+            raise UsageError(f"{path}, {place}: its '{field}' is missing or of the wrong type") from error
     if not found:
         raise UsageError(f"{path}: holds no question")
     return tuple(found)
 
 
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in enumerate(path.read_bytes().removeprefix(BOM_UTF8).splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            row = None
-        if not isinstance(row, dict):
-            raise UsageError(f"{path}, line {number}: no JSON object with a 'question' and an 'answer'")
-        yield f"line {number}", row
+def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for row in readers.rows("jsonl", path, ReadLimits()):
+        if row.error:
+            raise UsageError(f"{path}, {row.place}: {row.error}; give a JSON object with a 'question' and an 'answer'")
+        yield row.place, row.values
 
 
-def _parquet(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _parquet(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for file in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
-        with pq.ParquetFile(file) as opened:
-            known = [name for name in opened.schema_arrow.names if name in GoldQuestion.model_fields]
-            for number, row in enumerate(opened.read(known).to_pylist(), 1):
-                yield f"{file.name}, row {number}" if file != path else f"row {number}", row
+        try:
+            rows = pl.read_parquet(file).to_dicts()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise UsageError(f"cannot read {file}: it is no Parquet") from error
+        for number, row in enumerate(rows, 1):
+            yield f"{file.name}, row {number}" if file != path else f"row {number}", row
 
 
-def _told(row: dict[str, Any]) -> dict[str, Any]:
-    """What of a row is a question's. Our own rows tell their hops one by one, each with its passage."""
-    told = {name: row[name] for name in GoldQuestion.model_fields if row.get(name)}
-    hops = told.get("hops")
+def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a question. In our own rows `hops` is a list, each with its passage."""
+    fields = {name: row[name] for name in GoldQuestion.model_fields if row.get(name)}
+    hops = fields.get("hops")
     if isinstance(hops, list) and all(isinstance(hop, dict) and isinstance(hop.get("passage_id"), str) for hop in hops):
         homes = dict.fromkeys(_document(hop["passage_id"]) for hop in hops)
-        told = {"supporting_ids": tuple(homes), **told, "hops": len(hops)}
-    return told
+        fields = {"supporting_ids": tuple(homes), **fields, "hops": len(hops)}
+    return fields
 
 
 async def measure(questions: Sequence[GoldQuestion], llm: LLM, retriever: Retriever, config: RunConfig) -> Measurement:
     """`config.loop.rollouts` rollouts of each question, within `config.solver`; raises what model and index do."""
     from pipeline.embedded import solver as embedded
 
-    gate = asyncio.Semaphore(config.seeds_at_work())
     agent = solver(config, llm, retriever)
 
-    async def one(index: int, sample: int) -> Scored:
-        async with gate:
-            rollout = await attempt(agent, questions[index].question, sample)
-            return await _scored(index, questions[index], rollout, retriever)
+    async def one(pair: tuple[int, int]) -> Scored:
+        index, sample = pair
+        rollout = await attempt(agent, questions[index].question, sample)
+        return await _scored(index, questions[index], rollout, retriever)
 
-    pairs = [(index, sample) for index in range(len(questions)) for sample in range(config.loop.rollouts)]
-    scored = await asyncio.gather(*(one(index, sample) for index, sample in pairs))
+    pairs = product(range(len(questions)), range(config.loop.rollouts))
+    scored = await each(pairs, one, config.seeds_at_work(), lambda ended: None)
     return Measurement(
         model=config.models.of("solver").model,
         solver_digest=embedded.digest() if config.models.of("solver").embedded else "",
         k=config.retrieval.k,
-        figures=tuple(_groups(questions, scored)),
+        figures=tuple(_figures(questions, scored)),
         scored=tuple(scored),
     )
 
@@ -190,42 +180,27 @@ async def _scored(index: int, question: GoldQuestion, rollout: Rollout, retrieve
     )
 
 
-def _groups(questions: Sequence[GoldQuestion], scored: Sequence[Scored]) -> Iterable[SolverFigures]:
-    groups: dict[str, list[Scored]] = defaultdict(list)
-    for row in scored:
-        question = questions[row.question]
-        hops = f"{question.hops}-hop" if question.hops else ""
-        named = [ALL, question.dataset, " ".join(part for part in (question.dataset, hops) if part) if hops else ""]
-        for name in dict.fromkeys(name for name in named if name):
-            groups[name].append(row)
-    for name in sorted(groups, key=lambda name: (name != ALL, name)):
-        yield _figures(name, groups[name])
-
-
-def _figures(group: str, rows: Sequence[Scored]) -> SolverFigures:
-    least: dict[int, int] = {}
-    for row in rows:
-        if row.exact:
-            least[row.question] = min(row.steps, least.get(row.question, row.steps))
-    steps = sorted(row.steps for row in rows)
-    total = len({row.question for row in rows})
-    return SolverFigures(
-        group=group,
-        questions=total,
-        rollouts=len(rows),
-        exact=_mean([row.exact for row in rows]) or 0.0,
-        f1=_mean([row.f1 for row in rows]) or 0.0,
-        solved=len(least) / total,
-        least_steps=_mean(least.values()),
-        steps=sum(steps) / len(steps),
-        median_steps=median(steps),
-        p90_steps=steps[min(len(steps) - 1, int(len(steps) * 0.9))],
-        seen=sum(row.seen for row in rows) / len(rows),
-        recall=_mean([row.recall for row in rows if row.recall is not None]),
-        baseline=_mean([row.baseline for row in rows if row.baseline is not None]),
+def _figures(questions: Sequence[GoldQuestion], scored: Sequence[Scored]) -> Iterator[SolverFigures]:
+    rows = pl.DataFrame(
+        [{**dict(one), "group": _groups(questions[one.question])} for one in scored],
+        schema_overrides={"recall": pl.Boolean, "baseline": pl.Boolean},
+    ).explode("group")
+    asked, steps = pl.col("question").n_unique(), pl.col("steps")
+    least = rows.filter("exact").group_by("group", "question").agg(steps.min())
+    figures = rows.group_by("group").agg(
+        pl.col("exact", "f1", "steps", "seen", "recall", "baseline").mean(),
+        questions=asked,
+        rollouts=pl.len(),
+        solved=pl.col("question").filter("exact").n_unique() / asked,
+        median_steps=steps.median(),
+        p90_steps=steps.quantile(0.9, "higher").cast(int),
     )
+    figures = figures.join(least.group_by("group").agg(least_steps=steps.mean()), on="group", how="left")
+    for row in figures.sort(pl.col("group") != ALL, "group").iter_rows(named=True):
+        yield SolverFigures(**row)
 
 
-def _mean(values: Iterable[float]) -> float | None:
-    numbers = list(values)
-    return sum(numbers) / len(numbers) if numbers else None
+def _groups(question: GoldQuestion) -> list[str]:
+    hops = f"{question.hops}-hop" if question.hops else ""
+    named = [ALL, question.dataset, f"{question.dataset} {hops}".strip() if hops else ""]
+    return [name for name in dict.fromkeys(named) if name]

@@ -1,4 +1,4 @@
-"""Which seeds a run digs, in which order, and how many of them its plan needs.
+"""Which seeds a run tries, in which order, and how many of them its plan needs.
 
 The order is a pure function of configuration and corpus: all passages shuffled by hash, again for each draw, without
 those that the quality filter drops. The plan is the shortest prefix of it that holds the wanted pairs, so neither
@@ -117,32 +117,17 @@ def bounds(how: How) -> tuple[int | None, int]:
     return how.pairs, how.max_seeds if how.max_seeds is not None else SEEDS_PER_PAIR * how.pairs
 
 
-def barren_after(config: RunConfig) -> int | None:
-    """The seeds after which the plan ends if none gave a chain; None where a number of seeds was asked for, or where a
-    model that may read any text makes the questions."""
-    asked = config.how.seeds is not None or config.how.max_seeds is not None
-    return None if asked or not config.models.of("generator").embedded else BARREN
-
-
-def chainless(head: Head) -> bool:
-    """Did the seed end without a draft, or with one whose chain was too short?"""
-    return head.reason in ("no_draft", "superficial")
-
-
 def prefix(heads: Iterable[Head], config: RunConfig, judge: Judge) -> Iterator[tuple[Head, Drop | None]]:
     """The part of a journal that counts, in the order of the plan; the rest is surplus.
 
     For a finished run that is its plan; for one that was interrupted, what the plan has so far.
     """
-    (wanted, most), barren = bounds(config.how), barren_after(config)
-    passed = without = 0
-    for count, head in enumerate(sorted(heads, key=lambda head: head.order)):
-        if passed == wanted or count == most or without == count == barren:
+    frontier = Frontier(config, judge)
+    for index, head in enumerate(sorted(heads, key=lambda head: head.order)):
+        if frontier.complete:
             return
-        without += chainless(head)
-        drop = judge(head) if head.status is Status.ACCEPTED else None
-        passed += head.status is Status.ACCEPTED and drop is None
-        yield head, drop
+        drops = frontier.end(index, head)
+        yield head, drops[0][1] if drops else None
 
 
 def planned(
@@ -191,7 +176,9 @@ class Frontier:
 
     def __init__(self, config: RunConfig, judge: Judge) -> None:
         self._wanted, self._most = bounds(config.how)
-        self._judge, self._barren, self._without = judge, barren_after(config), 0
+        asked = config.how.seeds is not None or config.how.max_seeds is not None
+        self._may_be_barren = config.models.of("generator").embedded and not asked
+        self._judge, self._chainless = judge, 0
         self._ahead: dict[int, Head] = {}
         self._passed = 0
         self.length = 0
@@ -208,7 +195,7 @@ class Frontier:
                 if drop := self._judge(head):
                     drops.append((head, drop))
                 self._passed += drop is None
-            self._without += chainless(head)
+            self._chainless += head.reason in ("no_draft", "superficial")
             self.length += 1
         return drops
 
@@ -219,7 +206,7 @@ class Frontier:
     @property
     def barren(self) -> bool:
         """The first seeds gave no chain, and no more will come of these texts."""
-        return self.length == self._without == self._barren
+        return self._may_be_barren and self.length == self._chainless == BARREN
 
     @property
     def exhausted(self) -> bool:

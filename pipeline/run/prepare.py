@@ -54,7 +54,7 @@ def gates(config: RunConfig, manifest: Manifest) -> None:
     if problem and "licence" not in config.gates.off:
         raise UsageError(
             f"{manifest.name}: {problem}, so that no pair could be passed on; "
-            "to dig for yourself alone: --set 'gates.off=[\"licence\"]'"
+            "to generate pairs for yourself alone: --set 'gates.off=[\"licence\"]'"
         )
 
 
@@ -101,9 +101,9 @@ def check_models(config: RunConfig) -> None:
 
 
 def reach(config: RunConfig) -> None:
-    """Ask each endpoint, before any work, whether it is there; where answers are kept it is left to the first call that
-    they do not hold. Raises ProviderError."""
-    check_models(config)
+    """`check`, and ask each endpoint, before any work, whether it is there; where answers are kept that is left to the
+    first call that they do not hold. Raises UsageError and ProviderError."""
+    check(config)
     if (config.how.out / CACHE).exists():
         return
     servers = {one.base_url: one for one in config.models.all() if one.provider == "openai"}

@@ -7,12 +7,12 @@ from pipeline.context import RunContext
 from pipeline.dataset.gates import Gates, dropped
 from pipeline.llm.ledger import counting
 from pipeline.loop.episode import run_seed
-from pipeline.run import Attempt, attempts, job, prepare
+from pipeline.run import Attempt, Watch, attempts, job, prepare
 from pipeline.run.plan import Order, bounds
 from pipeline.types import Record, Seed, Status
 
 
-async def preview(config: RunConfig, watch: job.Watch) -> list[Record]:
+async def preview(config: RunConfig, watch: Watch) -> list[Record]:
     """The first seeds of the plan, as `generate` would run them, up to where the wanted pairs are accepted or a little
     beyond. A `generate` with the same settings finds the index and the model's answers in the output folder."""
     corpus = job.read(config, watch)

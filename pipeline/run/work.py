@@ -1,4 +1,4 @@
-"""The execution of a run: which seeds are owed, dug so many at a time, each journalled as it ends.
+"""The execution of a run: which seeds are owed, run so many at a time, each journalled as it ends.
 
 Seeds start in the order of the plan, and none starts that the plan can no longer need. What the outside broke is tried
 again after a pause and then stops the run: such a seed stays owed and is never dropped.
@@ -11,10 +11,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 from pipeline.config import RunConfig
-from pipeline.dataset.gates import Drop
 from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError
 from pipeline.llm.ledger import counting
 from pipeline.run import resume
@@ -22,9 +21,10 @@ from pipeline.run.attempts import Attempt, Notes, attempt
 from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
 from pipeline.run.plan import Frontier, Order, PassageSource, Planned, askable, planned, prefix
+from pipeline.run.watch import Watch
 from pipeline.store.additions import Completions
 from pipeline.store.files import link, sweep, write_json
-from pipeline.store.journal import Head, Journal
+from pipeline.store.journal import Journal
 from pipeline.store.lock import locked
 from pipeline.types import Data, Record, Seed, Status
 
@@ -54,30 +54,6 @@ class RunResult(Data):
     """Accepted pairs that lack rollouts of an optional stage, by stage; `digsite complete` makes them up."""
     damaged: int
     """Lines of the journal that were torn or damaged; their seeds are owed again."""
-
-
-class Observer(Protocol):
-    """Who watches a run. Called from the run's own task, so it must be quick."""
-
-    def started(self, run: "Run") -> None:
-        """Told once, before the first seed; `run.kept()` are the records of earlier commands."""
-        ...
-
-    def record(self, record: Record) -> None:
-        """A seed has ended and is journalled."""
-        ...
-
-    def attempt(self, attempt: Attempt) -> None:
-        """A try at a seed is over and was paid for, whatever came of it."""
-        ...
-
-    def gated(self, head: Head, drop: Drop) -> None:
-        """A gate dropped an accepted seed, now that all before it have ended."""
-        ...
-
-    def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
-        """The endpoint or the index failed; the seed is tried again after the pause."""
-        ...
 
 
 class Run:
@@ -141,14 +117,14 @@ class Run:
             damaged=self.journal.damaged + self.journal.torn,
         )
 
-    async def execute(self, run_seed: RunSeed, observer: Observer) -> RunResult:
-        """Dig until the plan is complete.
+    async def execute(self, run_seed: RunSeed, watch: Watch) -> RunResult:
+        """Run seeds until the plan is complete.
 
         Raises Interrupted after a signal, and ProviderError, RetrievalError, BudgetExceeded or StoreError where one of
         them ended the work; whatever it raises, all that had finished is kept and `execute` goes on from there.
         """
-        self._begin(observer)
-        await self._guarded(self._all(run_seed, observer))
+        self._begin(watch)
+        await self._guarded(self._all(run_seed, watch))
         return self.result()
 
     def batches(self, size: int = 32) -> Iterator[tuple[str, ...]]:
@@ -156,17 +132,17 @@ class Run:
         while keys := tuple(planned.seed.key for _, planned in islice(self._owed(), size)):
             yield keys
 
-    async def run_batch(self, keys: Iterable[str], run_seed: RunSeed, observer: Observer) -> None:
-        """Dig those of the keys that are still owed and that the plan still needs; raises what `execute` raises."""
+    async def run_batch(self, keys: Iterable[str], run_seed: RunSeed, watch: Watch) -> None:
+        """Run those of the keys that are still owed and that the plan still needs; raises what `execute` raises."""
         wanted = set(keys)
         mine = (owed for owed in self._owed() if owed[1].seed.key in wanted)
-        self._begin(observer)
-        await self._guarded(self._work(islice(mine, len(wanted)), run_seed, observer))
+        self._begin(watch)
+        await self._guarded(self._work(islice(mine, len(wanted)), run_seed, watch))
 
-    def _begin(self, observer: Observer) -> None:
+    def _begin(self, watch: Watch) -> None:
         if not self._begun:
             self._begun = True
-            observer.started(self)
+            watch.started(self)
 
     async def _guarded(self, work: Coroutine[None, None, None]) -> None:
         """Do the work; what ends it early says what was kept and how to go on."""
@@ -200,37 +176,37 @@ class Run:
                 self._frontier.end(index, entry.head)
             index += 1
 
-    async def _all(self, run_seed: RunSeed, observer: Observer) -> None:
+    async def _all(self, run_seed: RunSeed, watch: Watch) -> None:
         """Again where the gates dropped what the plan had counted on."""
         while not self._frontier.complete:
-            await self._work(self._owed(), run_seed, observer)
+            await self._work(self._owed(), run_seed, watch)
 
-    async def _work(self, owed: Iterator[tuple[int, Planned]], run_seed: RunSeed, observer: Observer) -> None:
-        flying: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]] = {}
+    async def _work(self, owed: Iterator[tuple[int, Planned]], run_seed: RunSeed, watch: Watch) -> None:
+        running: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]] = {}
         spent: BaseException | None = None
         try:
             while True:
-                for index, planned in islice(owed, max(0, self._room() - len(flying))):
-                    flying[asyncio.create_task(self._dug(planned.seed, run_seed, observer))] = index, planned
-                if not flying:
+                for index, planned in islice(owed, max(0, self._room() - len(running))):
+                    running[asyncio.create_task(self._attempted(planned.seed, run_seed, watch))] = index, planned
+                if not running:
                     if spent:
                         raise spent
                     return
-                done, _ = await asyncio.wait(flying, return_when=asyncio.FIRST_COMPLETED)
-                error = self._settle(done, flying, observer)
+                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                error = self._settle(done, running, watch)
                 if isinstance(error, BudgetExceeded):
                     # The others go on to their own next paid call, so that what is in flight is not lost.
                     spent, owed = error, iter(())
                 elif error:
                     raise error
                 if self._frontier.complete:
-                    for task in flying:
+                    for task in running:
                         task.cancel()
         finally:
-            for task in flying:
+            for task in running:
                 task.cancel()
-            await asyncio.gather(*flying, return_exceptions=True)
-            self._settle(set(flying), flying, observer)
+            await asyncio.gather(*running, return_exceptions=True)
+            self._settle(set(running), running, watch)
 
     def _room(self) -> int:
         """Seeds that may be at work now."""
@@ -239,13 +215,13 @@ class Run:
     def _settle(
         self,
         done: set[asyncio.Task[tuple[Record, Attempt]]],
-        flying: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]],
-        observer: Observer,
+        running: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]],
+        watch: Watch,
     ) -> BaseException | None:
         """Journal all that ended well, in order; the first error of those that did not."""
         error: BaseException | None = None
-        for task in sorted(done, key=lambda task: flying[task][0]):
-            index, planned = flying.pop(task)
+        for task in sorted(done, key=lambda task: running[task][0]):
+            index, planned = running.pop(task)
             if task.cancelled():
                 continue
             if task.exception() is not None:
@@ -256,13 +232,13 @@ class Run:
             if record.status is Status.ACCEPTED:
                 self._gating.check(record)
             drops = self._frontier.end(index, self.journal.entries[record.key].head)
-            self._note(attempt, observer)
-            observer.record(record)
+            self._note(attempt, watch)
+            watch.record(record)
             for head, drop in drops:
-                observer.gated(head, drop)
+                watch.gated(head, drop)
         return error
 
-    async def _dug(self, seed: Seed, run_seed: RunSeed, observer: Observer) -> tuple[Record, Attempt]:
+    async def _attempted(self, seed: Seed, run_seed: RunSeed, watch: Watch) -> tuple[Record, Attempt]:
         """One seed to its record, with pauses where the outside fails."""
         pauses = iter(self.pauses)
         while True:
@@ -270,19 +246,19 @@ class Run:
                 try:
                     record = await run_seed(seed)
                 except (Exception, asyncio.CancelledError) as error:
-                    self._note(attempt(seed, type(error).__name__, "", ledger), observer)
+                    self._note(attempt(seed, type(error).__name__, "", ledger), watch)
                     pause = self._pause(error, pauses)
                     if pause is None or not isinstance(error, Exception):
-                        error.add_note(f"while digging seed {seed.key}")
+                        error.add_note(f"while running seed {seed.key}")
                         raise
-                    observer.trouble(seed, error, pause)
+                    watch.trouble(seed, error, pause)
                 else:
                     return record, attempt(seed, record.status.value, record.reason, ledger)
             await asyncio.sleep(pause)
 
-    def _note(self, attempt: Attempt, observer: Observer) -> None:
+    def _note(self, attempt: Attempt, watch: Watch) -> None:
         self._notes.add(attempt)
-        observer.attempt(attempt)
+        watch.attempt(attempt)
 
     def _pause(self, error: BaseException, left: Iterator[float]) -> float | None:
         """Seconds until the seed is tried again; None where it is not."""

@@ -35,21 +35,27 @@ def clear_errors(path: Path) -> Iterator[None]:
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def atomic_write(path: Path, data: bytes) -> None:
-    """Replace `path` by `data`: readers see the old file or the new one, and once it returns the new one stays."""
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """A temporary name beside `path`: what the body makes there takes the place of `path` if the body ends well."""
     with clear_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _beside(path)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
         try:
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+            yield temporary
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
         sync_folder(path.parent)
+
+
+def atomic_write(path: Path, data: bytes) -> None:
+    """Replace `path` by `data`: readers see the old file or the new one, and once it returns the new one stays."""
+    with _replacing(path) as temporary, temporary.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def write_json(path: Path, tree: Any) -> None:
@@ -117,18 +123,10 @@ def take_over(source: Path, target: Path) -> None:
 
 def link(path: Path, target: str) -> None:
     """Point the symbolic link `path` to `target` (relative to the link's folder), atomically."""
-    with clear_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not path.is_symlink():
-            raise StoreError(f"{path} is in the way of a link; move it elsewhere")
-        temporary = _beside(path)
-        try:
-            temporary.symlink_to(target)
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        sync_folder(path.parent)
+    if path.exists() and not path.is_symlink():
+        raise StoreError(f"{path} is in the way of a link; move it elsewhere")
+    with _replacing(path) as temporary:
+        temporary.symlink_to(target)
 
 
 def sweep(folder: Path) -> None:
@@ -211,7 +209,3 @@ def _sync_tree(root: Path) -> None:
         for name in names:
             sync_folder(Path(folder, name))
         sync_folder(Path(folder))
-
-
-def _beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")

@@ -14,16 +14,14 @@ from pipeline import corpus
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus, manifest
-from pipeline.dataset.gates import Drop
 from pipeline.llm.base import LLM
 from pipeline.llm.ledger import Counted, Spending, Spent
 from pipeline.loop.episode import run_seed
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
-from pipeline.run import Attempt, Run, prepare, publish
+from pipeline.run import LogWatch, Run, prepare, publish
 from pipeline.run.attempts import NAME, read
 from pipeline.run.branches import branch
 from pipeline.run.plan import PassageSource
-from pipeline.store.journal import Head
 from pipeline.types import Record, Seed, Status, sha256
 from tests.golden import places
 from tests.golden.recording import HOME
@@ -148,20 +146,8 @@ def _half(spent: Spent) -> Spent:
     return spent.model_copy(update={"seconds": spent.paid.calls / 2, "money": money})
 
 
-class Unwatched:
-    """An observer that nothing is shown to; trouble ends the run."""
-
-    def started(self, run: Run) -> None:
-        """Nothing to show."""
-
-    def record(self, record: Record) -> None:
-        """Nothing to show."""
-
-    def attempt(self, attempt: Attempt) -> None:
-        """Nothing to show."""
-
-    def gated(self, head: Head, drop: Drop) -> None:
-        """Nothing to show."""
+class Unwatched(LogWatch):
+    """Trouble ends the run."""
 
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
         raise AssertionError(f"{places.seed_name(seed)}: {error}") from error

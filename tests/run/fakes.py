@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pipeline.config import RunConfig, build
 from pipeline.dataset.gates import Drop
-from pipeline.run import Attempt, Run
+from pipeline.run import Attempt, LogWatch, Run
 from pipeline.store.journal import Head
 from pipeline.types import Lineage, Passage, Record, Seed, Status, sha256
 
@@ -60,8 +60,8 @@ def digger(*, seconds: float = 0.0, share: float = 0.4, chance: int = 0) -> Call
     return run_seed
 
 
-class Watch:
-    """Keeps what it is told."""
+class Watch(LogWatch):
+    """Keeps what it is shown."""
 
     def __init__(self) -> None:
         self.begun = 0

@@ -166,7 +166,7 @@ async def test_a_bug_stops_the_run_names_the_seed_and_keeps_the_rest(tmp_path: P
     with Run(config(tmp_path, pairs=100), corpus()) as run:
         with pytest.raises(ZeroDivisionError) as caught:
             await run.execute(buggy, Watch())
-        assert "while digging seed" in caught.value.__notes__[0]
+        assert "while running seed" in caught.value.__notes__[0]
         assert run.journal.entries
 
 

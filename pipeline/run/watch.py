@@ -1,0 +1,46 @@
+"""What whoever starts a run can see of it."""
+
+import logging
+from typing import TYPE_CHECKING, Protocol
+
+from pipeline.dataset.gates import Drop
+from pipeline.run.attempts import Attempt
+from pipeline.store.journal import Head
+from pipeline.types import Record, Seed
+
+if TYPE_CHECKING:
+    from pipeline.run.work import Run
+
+logger = logging.getLogger(__name__)
+
+
+class Watch(Protocol):
+    """Is called from the run's own task, so it must be quick."""
+
+    def stage(self, name: str) -> None:
+        """A stage has begun."""
+        logger.info("%s", name)
+
+    def started(self, run: "Run") -> None:
+        """Called once, before the first seed; `run.kept()` are the records of earlier commands."""
+        logger.info("%s", run.folder)
+
+    def record(self, record: Record) -> None:
+        """A seed has ended and is journalled."""
+        logger.info("%s %s", record.status, record.reason)
+
+    def attempt(self, attempt: Attempt) -> None:
+        """An attempt at a seed is over and paid for, however it ended."""
+        logger.debug("%s ended as %s after %.1f s", attempt.key[:12], attempt.ended, attempt.seconds)
+
+    def gated(self, head: Head, drop: Drop) -> None:
+        """A gate dropped an accepted seed, now that all before it have ended."""
+        logger.info("%s dropped: %s", head.key[:12], drop.reason)
+
+    def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
+        """The endpoint or the index failed; the seed is tried again after the pause."""
+        logger.warning("%s; seed %s is tried again in %.0f s", error, seed.key[:12], pause)
+
+
+class LogWatch(Watch):
+    """Writes all of it to the log."""
