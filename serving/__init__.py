@@ -1,0 +1,1 @@
+"""vLLM behind `make serve-llm`, in an environment of its own."""

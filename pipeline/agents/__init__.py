@@ -1,0 +1,1 @@
+"""Agents: the tool loop, and every role that a model plays in it."""

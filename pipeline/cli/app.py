@@ -104,7 +104,7 @@ def main(arguments: list[str] | None = None, *, through: Through | None = None) 
     except OSError as error:  # the machine's trouble, such as a full disk under `> file`
         code = _failed(f"{_line(error)}; put that right and repeat the command", 1, debug=debug)
         tell.give_up()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last line of defence
         line = f"{type(error).__name__}: {_line(error)} (run it with --debug to see where; please report it)"
         code = _failed(line, 1, debug=debug)
     sys.exit(code)

@@ -180,6 +180,6 @@ async def _noted(artifact: Awaitable[object]) -> object:
     """An artifact is a view: a server that does not take it must not end the run."""
     try:
         return await artifact
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a run does not end with its display
         logger.warning("Prefect took no artifact: %s", error)
         return None

@@ -1,0 +1,1 @@
+"""Language models: one client for every endpoint, with retries, limits, cache and ledger."""

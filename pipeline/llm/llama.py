@@ -86,7 +86,7 @@ def serve(file: str, slots: int) -> None:
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 2) - 1)
     try:
         server = xllamacpp.Server(settings)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the parent process reads the reason
         sys.stdout.write(" ".join(str(error).split()))
         return
     sys.stdout.write(f"{server.listening_address}\n")

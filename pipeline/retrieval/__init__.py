@@ -1,0 +1,1 @@
+"""Search engines over a prepared corpus."""

@@ -81,7 +81,7 @@ def java_path(path: Path) -> str:
 def _guarded(function: Callable[..., _T], *arguments: Any) -> _T:
     try:
         return function(*arguments)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - Java raises many kinds
         raise translated(error) from error.__cause__ if isinstance(error, RetrievalError) else error
 
 

@@ -144,7 +144,7 @@ def _guarded(door: Door, endpoint: Endpoint, bodies: Bodies) -> Callable[[Reques
         except asyncio.CancelledError:
             # The grace is over; uncaught, every request under way would print a page and get an answer that is no JSON.
             return _error(503, "this server is stopping")
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - answered and logged
             # Uncaught, it would print a page for every request of the kind.
             line = str(error).splitlines()
             logger.error("%s: %s: %s", request.url.path, type(error).__name__, line[0][:200] if line else "")  # noqa: TRY400

