@@ -17,7 +17,7 @@ from pipeline.config import AgentLimits
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline
-from pipeline.text import contains, words
+from pipeline.text import normalise, untagged, words
 from pipeline.types import Call, Node, Passage, Seed, ToolCall, Tree, Usage, sha256
 
 _ASKED = AgentLimits(searches=0, turns=3)
@@ -37,7 +37,7 @@ async def grow(seed: Seed, context: RunContext) -> Tree:
 
 @dataclass
 class _Growth:
-    """A tree as it grows. `tried` maps an action's identity to how it is told to the model."""
+    """A tree as it grows. `tried` maps an action's identity to how prompts show it."""
 
     seed: Seed
     context: RunContext
@@ -54,7 +54,7 @@ class _Growth:
         self.nodes.append(root)
 
     async def expand(self, parent: int, left: int) -> None:
-        """Depth first: all below the first child is grown before the second is thought of."""
+        """Depth first: the whole branch below the first child is grown before the second child."""
         for _ in range(self._children(parent, left)):
             child = await self._child(parent, left)
             if child is None:
@@ -70,7 +70,7 @@ class _Growth:
         return 2 if branches else 1
 
     async def _child(self, parent: int, left: int) -> int | None:
-        """A new node, or none where the curator leaves or keeps reaching nothing new."""
+        """The index of a new node, or None where the curator leaves or keeps reaching nothing new."""
         held = [self.passages[i] for i in Tree(nodes=tuple(self.nodes)).passages(parent)]
         for _ in range(self.context.config.tree.tries):
             asked = await self._asked(parent, left, held)
@@ -104,7 +104,7 @@ class _Growth:
             tried=list(self.tried.values()),
         )
         async with deadline(self.context.config.how.rollout_seconds):
-            trajectory = await converse(self._agent(), messages, sample=self.seed.draw, state=_desk(held))
+            trajectory = await converse(self._agent(), messages, sample=self.seed.draw, state=_state(held))
         self.usage += trajectory.usage
         return parse(ExploreArguments, trajectory.final) if trajectory.final else None
 
@@ -129,7 +129,7 @@ class _Growth:
             raise FormatError("This action was tried before; take another one.")
 
     async def _taken(self, asked: ExploreArguments, held: list[Passage]) -> tuple[Call, list[Passage]]:
-        state = _desk(held)
+        state = _state(held)
         arguments = {"query" if asked.tool == "search" else "passage_id": asked.argument}
         call = ToolCall(id="", name=asked.tool, arguments=orjson.dumps(arguments).decode())
         await carry_out(replace(self._agent(), tools=(SEARCH, OPEN, EXPLORE), limits=_TAKEN), state, call, 0)
@@ -137,11 +137,11 @@ class _Growth:
         return state.calls[0], [by_id[i] for i in state.calls[0].passage_ids]
 
     def _note(self, asked: ExploreArguments, held: list[Passage], outcome: str) -> None:
-        told = {"tool": asked.tool, "argument": asked.argument, "outcome": outcome}
-        self.tried[identity(asked.tool, asked.argument, _desk(held))] = told
+        action = {"tool": asked.tool, "argument": asked.argument, "outcome": outcome}
+        self.tried[identity(asked.tool, asked.argument, _state(held))] = action
 
 
-def _desk(held: Iterable[Passage]) -> AgentState:
+def _state(held: Iterable[Passage]) -> AgentState:
     return AgentState(passages={passage.shown_id: passage for passage in held})
 
 
@@ -152,35 +152,32 @@ def new_titles(call: Call, found: Iterable[Passage], held: Iterable[Passage]) ->
     for. Without a tie a passage is only what a search engine puts into its k.
     """
     known = list(held)
-    titles = {plain_title(passage.title) for passage in known}
-    told = " | ".join(passage.text for passage in known)
-    searched = call.argument if call.tool == "search" and contains(told, call.argument) else ""
-    fresh = {
-        passage.title: None
-        for passage in found
-        if plain_title(passage.title) not in titles
-        and (
-            contains(told, plain_title(passage.title))
-            or (searched and contains(passage.text, searched))
-            or any(contains(passage.text, title) for title in titles)
-        )
-    }
+    titles = {untagged(passage.title) for passage in known}
+    read = _padded(" | ".join(passage.text for passage in known))
+    ties = [_padded(title) for title in titles]
+    if call.tool == "search" and _padded(call.argument) in read:
+        ties.append(_padded(call.argument))
+    fresh = dict[str, None]()
+    for passage in found:
+        title, text = untagged(passage.title), _padded(passage.text)
+        if title not in titles and (_padded(title) in read or any(tie in text for tie in ties)):
+            fresh[passage.title] = None
     return tuple(fresh)
 
 
-def plain_title(title: str) -> str:
-    """Without what tells it from its namesakes: "Pearl Harbor (film)" is "Pearl Harbor" in every text."""
-    return title.partition(" (")[0]
+def _padded(text: str) -> str:
+    """Normalised between blanks, so that `in` finds whole words: as `contains`, with each text normalised once."""
+    return f" {normalise(text)} "
 
 
 def steps(path: Sequence[Node], passages: Mapping[str, Passage]) -> list[dict[str, object]]:
     """A path's actions as a prompt shows them: `found` are ids in order, `passages` the texts not shown before."""
     known = set(path[0].passage_ids)
-    told: list[dict[str, object]] = []
+    shown_steps: list[dict[str, object]] = []
     for node in path[1:]:
         fresh = [passages[i] for i in node.passage_ids if i not in known]
         known |= set(node.passage_ids)
-        told.append(
+        shown_steps.append(
             {
                 "tool": node.tool,
                 "argument": node.argument,
@@ -189,4 +186,4 @@ def steps(path: Sequence[Node], passages: Mapping[str, Passage]) -> list[dict[st
                 "passages": [shown(passage) for passage in fresh],
             }
         )
-    return told
+    return shown_steps
