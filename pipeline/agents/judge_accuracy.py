@@ -28,7 +28,7 @@ class _Row(Data):
     wrong: tuple[str, ...]
 
 
-class Marked(NamedTuple):
+class NearMissCase(NamedTuple):
     case: NearMiss
     right: bool
 
@@ -46,29 +46,31 @@ class Score(Data):
 
 
 @lru_cache
-def near_misses() -> tuple[Marked, ...]:
+def near_misses() -> tuple[NearMissCase, ...]:
     found = []
     for line in FILE.read_text(encoding="utf-8").splitlines():
         row = _Row.model_validate_json(line)
-        told = row.model_dump(include=set(NearMiss.model_fields))
+        given = row.model_dump(include=set(NearMiss.model_fields))
         for right, responses in ((True, row.right), (False, row.wrong)):
-            found += [Marked(NearMiss.model_validate({**told, "response": response}), right) for response in responses]
+            found += [
+                NearMissCase(NearMiss.model_validate({**given, "response": response}), right) for response in responses
+            ]
     return tuple(found)
 
 
 async def score(judges: tuple[ModelConfig, ...], llm: LLM) -> Score:
     """Ask the judges about all of them, as a run would. Raises ProviderError."""
-    marked = near_misses()
+    cases = near_misses()
 
-    async def said(case: NearMiss) -> tuple[bool, str] | None:
+    async def graded(case: NearMiss) -> tuple[bool, str] | None:
         try:
-            graded = await judged(case, judges, llm, _BOUNDARY)
+            found = await judged(case, judges, llm, _BOUNDARY)
         except FormatError:
             return None
-        return graded.right, graded.method
+        return found.right, found.method
 
-    answers = await asyncio.gather(*(said(case) for case, _ in marked))
-    pairs = [(known, *answer) for (_, known), answer in zip(marked, answers, strict=True) if answer]
+    answers = await asyncio.gather(*(graded(case) for case, _ in cases))
+    pairs = [(known, *answer) for (_, known), answer in zip(cases, answers, strict=True) if answer]
     return Score(
         right=sum(known for known, *_ in pairs),
         wrong=sum(not known for known, *_ in pairs),

@@ -13,7 +13,7 @@ from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.types import Data, Message, Passage, Usage
 
-READ, TRACE, WEIGH = "read", "trace", "weigh"
+READ, TRACE, CHECK = "read", "trace", "weigh"
 
 
 class ReadOutput(Data):
@@ -28,7 +28,7 @@ class TraceOutput(Data):
     answers: tuple[str, ...] = Field(max_length=64)
 
 
-class WeighOutput(Data):
+class CheckOutput(Data):
     reason: str = ""
     fits: bool
 
@@ -64,21 +64,24 @@ async def trace(parts: Sequence[tuple[str, Passage]], context: RunContext) -> tu
     return [answer.strip() for answer in (*output.answers, *[""] * len(parts))][: len(parts)], model.model, usage
 
 
-async def skim(question: str, passages: Sequence[Passage], context: RunContext, sample: int = 0) -> Reading:
+async def naive_rag(question: str, passages: Sequence[Passage], context: RunContext, sample: int = 0) -> Reading:
     """Answer from what one search found, guessing where that is not enough: naive retrieval-augmented generation."""
     messages = context.prompt("naive/skim", question=question, passages=list(map(shown, passages)))
     return await _answer(messages, context, "reader", sample)
 
 
-async def recall(question: str, context: RunContext, role: str, sample: int = 0) -> Reading:
+async def closed_book(question: str, context: RunContext, role: str, sample: int = 0) -> Reading:
     """Answer from prior knowledge alone; `role` is `reader` or `policy`, the model to be trained."""
     return await _answer(context.prompt("closed_book/recall", question=question), context, role, sample)
 
 
-async def weigh(question: str, answer: str, passages: Sequence[Passage], context: RunContext) -> tuple[bool, Usage]:
-    """Do the passages state of this answer all that the question asks for? The known answer is not told."""
+async def check_alternative(
+    question: str, answer: str, passages: Sequence[Passage], context: RunContext
+) -> tuple[bool, Usage]:
+    """Do the passages state of this answer all that the question asks for? The known answer is not in the prompt."""
     messages = context.prompt("rival/weigh", question=question, answer=answer, passages=list(map(shown, passages)))
-    output, usage = await structured(context.llm, context.config.models.of("reader"), messages, WEIGH, WeighOutput)
+    reader = context.config.models.of("reader")
+    output, usage = await structured(context.llm, reader, messages, CHECK, CheckOutput)
     return output.fits, usage
 
 

@@ -23,14 +23,14 @@ async def branch(
     The limits of turns and searches count those of the prefix too; usage, and the limit of tokens, the new turns alone.
     Raises RetrievalError where the index does not hold what the prefix was shown.
     """
-    state = await desk_at(source, prefix, agent.retriever)
+    state = await state_at(source, prefix, agent.retriever)
     if action is not None:
-        agent = replace(agent, llm=_Opening(action, agent.llm))
+        agent = replace(agent, llm=_FirstTurn(action, agent.llm))
     return await rollout(agent, source.messages[:prefix], sample, state)
 
 
-async def desk_at(source: Trajectory, prefix: int, retriever: Retriever) -> AgentState:
-    """The desk of the agent as it was after the first `prefix` messages."""
+async def state_at(source: Trajectory, prefix: int, retriever: Retriever) -> AgentState:
+    """The state of the agent as it was after the first `prefix` messages."""
     kept = source.messages[:prefix]
     answered = {message.tool_call_id for message in kept if message.role == "tool"}
     state = AgentState(calls=[call for call in source.calls if call.id in answered])
@@ -50,7 +50,7 @@ async def desk_at(source: Trajectory, prefix: int, retriever: Retriever) -> Agen
     return state
 
 
-class _Opening:
+class _FirstTurn:
     """A model whose first answer is given; it costs nothing."""
 
     def __init__(self, action: Message, llm: LLM) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from pipeline.agents import evidence
 from pipeline.agents.judge import grade
-from pipeline.agents.oracle import oracle
+from pipeline.agents.readers import oracle
 from pipeline.context import RunContext
 from pipeline.distractors.entities import is_person, may_live
 from pipeline.distractors.kinds import base

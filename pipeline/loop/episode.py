@@ -20,35 +20,33 @@ from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.loop import assess
 from pipeline.loop.audit import audit
+from pipeline.loop.audit.alternatives import alternatives
 from pipeline.loop.audit.readings import readings
-from pipeline.loop.audit.rivals import rivals
 from pipeline.loop.strategies.base import Proposal, Strategy
 from pipeline.registry import load
 from pipeline.types import (
     Cause,
     Draft,
     Feedback,
+    GradedRollout,
     Label,
     Record,
-    Rollout,
     Round,
     Seed,
     Status,
-    Verdict,
     known_to,
     sha256,
 )
 
 NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")
 T = TypeVar("T")
-Tried = list[tuple[Rollout, Verdict]]
 
 
 async def run_seed(seed: Seed, context: RunContext) -> Record:
-    """Run one seed to its end. Raises ProviderError or RetrievalError where the outside failed: the seed is owed."""
+    """Run one seed to its end. Raises ProviderError or RetrievalError for a fault outside: the seed is still owed."""
     strategy = cast(Strategy, load("strategies", context.config.strategy))
     rounds: list[Round] = []
-    confirmed: Tried = []
+    confirmed: list[GradedRollout] = []
     try:
         ledger.enter("round 0")
         proposal = await _in_time(partial(strategy.propose, seed, context), context)
@@ -80,30 +78,8 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
     return await enrich(_assessed(record, context), context)
 
 
-async def enrich(record: Record, context: RunContext) -> Record:
-    """With the optional stages of an accepted record, or with what was missing of them.
-
-    None of it touches what was accepted. A rollout that its clock ended, or whose judge gave nothing readable, is left
-    out and its stage is `missing`. Raises ProviderError and RetrievalError.
-    """
-    if record.status is not Status.ACCEPTED or record.draft is None:
-        return record
-    opposition = await evaluate_distractors(record.draft, context, one, record.opposition)
-    taught = await teacher_rollouts(record.draft, opposition, record.key, context, record.lessons)
-    owed = {"distractors": missing_pairs(opposition, context), "teacher": missing_samples(opposition, taught, context)}
-    missing = tuple(stage for stage, samples in owed.items() if samples)
-    return record.model_copy(update={"opposition": opposition, "lessons": taught, "missing": missing})
-
-
-def _assessed(record: Record, context: RunContext) -> Record:
-    """With what its rollouts measure, where there are any, and with who knows the answer by heart."""
-    known = known_to(record.last.probes) if record.last else ()
-    own = (assess.assessment(record.measured, context.config, context.lineage.retriever),) if record.measured else ()
-    return record.model_copy(update={"assessments": own, "known_to": known})
-
-
 async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext) -> Round:
-    """Audit and try one draft. The round's feedback is none for a candidate."""
+    """Audit and try one draft. The round's feedback is None for a candidate."""
     draft, loop, target = proposal.draft, context.config.loop, seed.target_steps
     if draft is None:
         return Round(index=index, agent=proposal.trajectory, draft=None, tree=proposal.tree, feedback=NOTHING_ASKED)
@@ -112,69 +88,76 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
     findings += read.findings
     fatal = any(finding.fatal for finding in findings)
     drawn = is_control(seed, index, loop.control_share)
-    tried: Tried = []
+    tried: list[GradedRollout] = []
     if not fatal or drawn:
         tried = await attempts(draft, context, target=target, whole=drawn)
     needed = tried[: _decided(tried, target, context.config)] if loop.early_stop else tried
     feedback = assess.feedback_from_audit(findings) if fatal else assess.feedback(draft, needed, target=target)
-    weighed = await rivals(draft, needed, feedback, context)
+    other = await alternatives(draft, needed, feedback, context)
     return Round(
         index=index,
         agent=proposal.trajectory,
         draft=draft,
         tree=proposal.tree,
-        findings=(*findings, *weighed.findings),
-        probes=(*read.probes, *weighed.probes),
+        findings=(*findings, *other.findings),
+        probes=(*read.probes, *other.probes),
         rollouts=tuple(rollout for rollout, _ in tried),
         verdicts=tuple(verdict for _, verdict in tried),
         decided=len(needed),
         control=drawn and (fatal or len(needed) < len(tried)),
-        feedback=assess.feedback_from_audit(weighed.findings) if weighed.findings else feedback,
+        feedback=assess.feedback_from_audit(other.findings) if other.findings else feedback,
     )
 
 
-async def attempts(draft: Draft, context: RunContext, *, target: int, whole: bool) -> Tried:
+async def attempts(draft: Draft, context: RunContext, *, target: int, whole: bool) -> list[GradedRollout]:
     """K rollouts, or as many as it takes to decide; all K of a control (`whole`).
 
     Rollouts count in index order, so they run one after another where the next may not be needed.
     """
     loop = context.config.loop
     if whole or not loop.early_stop:
-        return list(await asyncio.gather(*(one(draft, sample, context) for sample in range(loop.rollouts))))
-    tried: Tried = []
+        return await _gathered(draft, range(loop.rollouts), context)
+    tried: list[GradedRollout] = []
     while _decided(tried, target, context.config) is None:
-        tried.append(await one(draft, len(tried), context))
+        tried.append(await graded_rollout(draft, len(tried), context))
     return tried
 
 
-def _decided(tried: Tried, target: int, config: RunConfig) -> int | None:
+def _decided(tried: list[GradedRollout], target: int, config: RunConfig) -> int | None:
     verdicts = [verdict for _, verdict in tried]
     return assess.decided(verdicts, target, rollouts=config.loop.rollouts, screen=config.screened())
 
 
-async def confirm(draft: Draft, context: RunContext) -> Tried:
+async def confirm(draft: Draft, context: RunContext) -> list[GradedRollout]:
     """K fresh rollouts: the least of the first K is a lucky figure, so none of it is exported."""
     ledger.enter("confirmation")
     k = context.config.loop.rollouts
-    return list(await asyncio.gather(*(one(draft, sample, context) for sample in range(k, 2 * k))))
+    return await _gathered(draft, range(k, 2 * k), context)
 
 
-async def contested(last: Round, draft: Draft, confirmed: Tried, context: RunContext) -> Round:
-    """The candidate's round with what was asked about another answer, on which fresh rollouts agree."""
-    weighed = await rivals(draft, confirmed, None, context)
-    more = {"probes": (*last.probes, *weighed.probes), "findings": (*last.findings, *weighed.findings)}
+async def contested(last: Round, draft: Draft, confirmed: list[GradedRollout], context: RunContext) -> Round:
+    """The candidate's round with what was found about another answer on which the fresh rollouts agree."""
+    other = await alternatives(draft, confirmed, None, context)
+    more = {"probes": (*last.probes, *other.probes), "findings": (*last.findings, *other.findings)}
     return last.model_copy(update=more)
 
 
-async def one(draft: Draft, sample: int, context: RunContext) -> tuple[Rollout, Verdict]:
+async def _gathered(draft: Draft, samples: range, context: RunContext) -> list[GradedRollout]:
+    return await asyncio.gather(*(graded_rollout(draft, sample, context) for sample in samples))
+
+
+async def graded_rollout(draft: Draft, sample: int, context: RunContext) -> GradedRollout:
+    """One rollout of the solver, and its verdict."""
     agent = solver(context.config, context.llm, context.retriever)
     rollout = await _in_time(partial(attempt, agent, draft.question, sample), context)
-    # Without its support an answer is not correct whatever the judge says, so the judge need not be paid.
+    # Without its support an answer is not correct even if the judge accepts it, so the judge need not be paid.
     ask = grading.supported(draft, rollout) or not context.config.loop.early_stop
-    return rollout, grading.verdict(draft, rollout, await grade(draft, rollout.answer, context, ask=ask))
+    return GradedRollout(rollout, grading.verdict(draft, rollout, await grade(draft, rollout.answer, context, ask=ask)))
 
 
-def outcome(rounds: Sequence[Round], confirmed: Tried, target: int, context: RunContext) -> tuple[Status, str]:
+def outcome(
+    rounds: Sequence[Round], confirmed: Sequence[GradedRollout], target: int, context: RunContext
+) -> tuple[Status, str]:
     """How the seed ends, from its last draft and the confirmation."""
     last = next((past for past in reversed(rounds) if past.draft), None)
     if last is None:
@@ -198,6 +181,28 @@ def outcome(rounds: Sequence[Round], confirmed: Tried, target: int, context: Run
 def is_control(seed: Seed, index: int, share: float) -> bool:
     """Is this draft one of those that run to full K whatever audit and early stop say? Drawn by hash, not by chance."""
     return int(sha256(f"control:{seed.key}:{index}")[:8], 16) < share * 2**32
+
+
+async def enrich(record: Record, context: RunContext) -> Record:
+    """With the optional stages of an accepted record, or with what was missing of them.
+
+    None of it touches what was accepted. A rollout that its clock ended, or whose judge gave nothing readable, is left
+    out and its stage is `missing`. Raises ProviderError and RetrievalError.
+    """
+    if record.status is not Status.ACCEPTED or record.draft is None:
+        return record
+    opposition = await evaluate_distractors(record.draft, context, graded_rollout, record.opposition)
+    teacher = await teacher_rollouts(record.draft, opposition, record.key, context, record.lessons)
+    owed = {"distractors": missing_pairs(opposition, context), "teacher": missing_samples(opposition, teacher, context)}
+    missing = tuple(stage for stage, samples in owed.items() if samples)
+    return record.model_copy(update={"opposition": opposition, "lessons": teacher, "missing": missing})
+
+
+def _assessed(record: Record, context: RunContext) -> Record:
+    """With what its rollouts measure, where there are any, and with who knows the answer by heart."""
+    known = known_to(record.last.probes) if record.last else ()
+    own = (assess.assessment(record.measured, context.config, context.lineage.retriever),) if record.measured else ()
+    return record.model_copy(update={"assessments": own, "known_to": known})
 
 
 async def _in_time(start: Callable[[], Awaitable[T]], context: RunContext) -> T:

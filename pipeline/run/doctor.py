@@ -10,7 +10,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from pipeline.agents.judging import score
+from pipeline.agents.judge_accuracy import score
 from pipeline.agents.probe import ProbeFinding, probe
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig

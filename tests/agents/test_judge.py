@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pipeline.agents.judge import exact, grade
-from pipeline.agents.judging import near_misses, score
+from pipeline.agents.judge_accuracy import near_misses, score
 from pipeline.config import build
 from pipeline.config.models import Models
 from pipeline.context import RunContext

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.agents import judge, oracle, tools
+from pipeline.agents import judge, readers, tools
 from pipeline.agents.loop import Agent, AgentState, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.structured import structured
@@ -33,9 +33,9 @@ SHAPES: tuple[tuple[type[Data], dict[str, Any]], ...] = (
     (tools.ProposeArguments, PROPOSAL),
     (tools.ExploreArguments, {"tool": "search", "argument": "Ada Holm", "intent": "who is she"}),
     (judge.VerdictOutput, {"reason": "the same year", "correct": True}),
-    (oracle.ReadOutput, {"reason": "Vessby: founded 1641", "answer": "1641"}),
-    (oracle.TraceOutput, {"reason": "", "answers": ["Ada Holm", "1641"]}),
-    (oracle.WeighOutput, {"reason": "all stated", "fits": False}),
+    (readers.ReadOutput, {"reason": "Vessby: founded 1641", "answer": "1641"}),
+    (readers.TraceOutput, {"reason": "", "answers": ["Ada Holm", "1641"]}),
+    (readers.CheckOutput, {"reason": "all stated", "fits": False}),
 )
 ODD: tuple[Any, ...] = (
     None, True, 0, -1, 1e308, 10**40, "", [], {}, [[]], {"": None}, "\ud83e\udded", "x" * 200_000, *HOSTILE,

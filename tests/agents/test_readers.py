@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline import prompts
-from pipeline.agents.oracle import oracle, trace
+from pipeline.agents.readers import oracle, trace
 from pipeline.agents.structured import TRIES
 from pipeline.config import build
 from pipeline.context import RunContext

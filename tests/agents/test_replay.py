@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.agents.loop import Agent, AgentState, converse
 from pipeline.agents.parse import parse
-from pipeline.agents.replay import branch, desk_at
+from pipeline.agents.replay import branch, state_at
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import AgentLimits, RunConfig
@@ -82,10 +82,10 @@ def test_from_every_state_the_same_answers_give_the_same_rollout(turn):
 
 def test_the_desk_remembers_what_was_read_and_how_many_errors_stood_in_a_row():
     whole = course()
-    state = asyncio.run(desk_at(whole, assistants(whole)[3], SHELF))
+    state = asyncio.run(state_at(whole, assistants(whole)[3], SHELF))
     assert set(state.passages) == {FILM.shown_id}
     assert (state.errors, state.errors_in_a_row) == (2, 2)
-    state = asyncio.run(desk_at(whole, assistants(whole)[4], SHELF))
+    state = asyncio.run(state_at(whole, assistants(whole)[4], SHELF))
     assert (state.errors, state.errors_in_a_row) == (2, 0)
     assert [call.repeat for call in state.calls] == [False, True, False]
 

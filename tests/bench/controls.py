@@ -36,7 +36,7 @@ async def measured(seed: Seed, ground: Ground) -> Measured | None:
     if draft is None or len(draft.hops) != 1:
         return None
     k = ground.config.loop.rollouts
-    verdicts = [(await episode.one(draft, sample, ground.context))[1] for sample in range(k)]
+    verdicts = [(await episode.graded_rollout(draft, sample, ground.context))[1] for sample in range(k)]
     steps = [verdict.steps for verdict in verdicts if verdict.correct]
     return Measured(seed, draft, min(steps, default=None), steps, k)
 

@@ -63,7 +63,7 @@ async def ask(record: Record, context: RunContext, rollouts: int) -> Asked:
 
 async def arm(draft: Draft, context: RunContext, passages: Sequence[Passage], rollouts: int) -> Tried:
     over = replace(context, retriever=Overlay(context.retriever, passages))
-    return list(await asyncio.gather(*(episode.one(draft, FIRST + n, over) for n in range(rollouts))))
+    return list(await asyncio.gather(*(episode.graded_rollout(draft, FIRST + n, over) for n in range(rollouts))))
 
 
 async def again(record: Record, context: RunContext) -> list[str]:

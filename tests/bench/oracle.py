@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline import corpus
-from pipeline.agents.oracle import oracle
+from pipeline.agents.readers import oracle
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus

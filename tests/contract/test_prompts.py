@@ -9,7 +9,7 @@ import pytest
 from jinja2 import Environment
 
 from pipeline import prompts
-from pipeline.agents import judge, oracle, tools
+from pipeline.agents import judge, readers, tools
 from pipeline.distractors.kinds import base
 from tests.hostile import HOSTILE
 from tests.rules.source import Source, called, tree
@@ -17,10 +17,10 @@ from tests.rules.source import Source, called, tree
 NAMES = prompts.names()
 OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.EXPLORE, tools.COMPOSE, tools.ANSWER)} | {
     judge.VERDICT.name,
-    oracle.READ,
-    oracle.TRACE,
+    readers.READ,
+    readers.TRACE,
     base.WRITE,
-    oracle.WEIGH,
+    readers.CHECK,
 }
 BOUNDARY = "0123456789abcdef"
 ANY = " ".join(HOSTILE)

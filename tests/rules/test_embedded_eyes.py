@@ -17,7 +17,7 @@ import pytest
 
 from pipeline import config, registry
 from pipeline.agents.judge import grade
-from pipeline.agents.oracle import oracle, trace, weigh
+from pipeline.agents.readers import check_alternative, oracle, trace
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
@@ -113,7 +113,7 @@ async def readings(draft: Draft, corpus: Corpus, context: RunContext) -> None:
     for passage in (passages[0], passages[-1]):
         await trace([(hop.sub_question, passage) for hop in draft.hops], context)
     for answer in (draft.answer, draft.hops[0].answer):
-        await weigh(draft.question, answer, passages, context)
+        await check_alternative(draft.question, answer, passages, context)
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates.base import GateResult
 from pipeline.embedded.observed import Seen, seen
-from pipeline.loop.audit.uniqueness import rival
+from pipeline.loop.audit.uniqueness import other_answer
 from pipeline.types import Draft, Record, shown_id
 
 
 def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
-    other = rival(draft, shown_id(draft.hops[-1].passage_id), _shown(record))
+    other = other_answer(draft, shown_id(draft.hops[-1].passage_id), _shown(record))
     return [GateResult(drop=f"'{other.title}' gives another answer to its last step")] if other else []
 
 

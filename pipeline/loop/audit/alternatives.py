@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from pipeline.agents.oracle import weigh
+from pipeline.agents.readers import check_alternative
 from pipeline.context import RunContext
-from pipeline.loop.audit.readings import Read
+from pipeline.loop.audit.readings import CheckResult
 from pipeline.text import normalise
 from pipeline.types import Cause, Draft, Feedback, Finding, Label, Passage, Probe, Rollout, Verdict
 
@@ -14,29 +14,29 @@ VOTES = 2
 MOST_PASSAGES = 40
 
 
-async def rivals(
+async def alternatives(
     draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], feedback: Feedback | None, context: RunContext
-) -> Read:
+) -> CheckResult:
     """The wrong answer with the most votes; a fatal finding where the passages bear it out.
 
     Not asked about a draft that `feedback` sends back for being too easy or unsound.
     """
     decided = feedback is not None and feedback.label is not Label.UNSOLVED
     if decided or "alternatives" not in context.config.checks_run():
-        return Read()
+        return CheckResult()
     wrong = [rollout for rollout, verdict in tried if rollout.answer and not verdict.right]
     votes = Counter(normalise(rollout.answer) for rollout in wrong)
-    rival, count = votes.most_common(1)[0] if votes else ("", 0)
+    answer, count = votes.most_common(1)[0] if votes else ("", 0)
     if count < VOTES:
-        return Read()
-    voter = min((r for r in wrong if normalise(r.answer) == rival), key=lambda r: (r.trajectory.steps, r.sample))
-    fits, usage = await weigh(draft.question, voter.answer, await _shown(voter, context), context)
+        return CheckResult()
+    voter = min((r for r in wrong if normalise(r.answer) == answer), key=lambda r: (r.trajectory.steps, r.sample))
+    fits, usage = await check_alternative(draft.question, voter.answer, await _shown(voter, context), context)
     model = context.config.models.of("reader").model
     probe = Probe(check="alternatives", model=model, answers=(voter.answer,), right=int(fits), usage=usage)
     detail = f"{count} of {len(tried)} rollouts answered '{voter.answer}', and their passages bear it out"
     last = (len(draft.hops) - 1,)
     found = Finding(check="alternatives", cause=Cause.AMBIGUOUS, fatal=True, hops=last, detail=detail)
-    return Read(probes=(probe,), findings=(found,) if fits else ())
+    return CheckResult(probes=(probe,), findings=(found,) if fits else ())
 
 
 async def _shown(rollout: Rollout, context: RunContext) -> list[Passage]:

@@ -8,10 +8,10 @@ a `Probe`, passed or not.
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from pipeline.agents import evidence
+from pipeline.agents import evidence, readers
 from pipeline.agents.grading import shows
 from pipeline.agents.judge import grade
-from pipeline.agents.oracle import Reading, oracle, recall, skim, trace
+from pipeline.agents.readers import Reading, oracle, trace
 from pipeline.agents.tools import render
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
@@ -19,17 +19,17 @@ from pipeline.text import contains, words
 from pipeline.types import AnswerType, Cause, Data, Draft, Finding, Passage, Probe, Usage
 
 
-class Read(Data):
+class CheckResult(Data):
     """What was asked, and what is wrong with the draft by it."""
 
     probes: tuple[Probe, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
-Check = Callable[[Draft, int, RunContext], Awaitable[Read]]
+Check = Callable[[Draft, int, RunContext], Awaitable[CheckResult]]
 
 
-async def readings(draft: Draft, target: int, found: Sequence[Finding], context: RunContext) -> Read:
+async def readings(draft: Draft, target: int, found: Sequence[Finding], context: RunContext) -> CheckResult:
     """All checks of the configuration on a draft that the static audit let pass, whose findings are `found`.
 
     As there, a finding that only saves some hops is fatal when fewer hops than the target remain.
@@ -37,7 +37,7 @@ async def readings(draft: Draft, target: int, found: Sequence[Finding], context:
     probes: tuple[Probe, ...] = ()
     findings: list[Finding] = []
     if any(finding.fatal for finding in found):
-        return Read()
+        return CheckResult()
     for name, check in CHECKS.items():
         if name not in context.config.checks_run():
             continue
@@ -49,38 +49,38 @@ async def readings(draft: Draft, target: int, found: Sequence[Finding], context:
             findings.append(finding.model_copy(update={"fatal": fatal}))
         if any(finding.fatal for finding in findings):
             break
-    return Read(probes=probes, findings=tuple(findings))
+    return CheckResult(probes=probes, findings=tuple(findings))
 
 
-async def closed_book(draft: Draft, target: int, context: RunContext) -> Read:
+async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """Known without any passage, in most of the tries: fatal for the model to be trained. What the reader knows says
     nothing of the question, and is kept as `Record.known_to`."""
     models = context.config.models
     roles = ["reader", *(["policy"] if models.policy and models.policy != models.of("reader") else [])]
-    asked = [partial(recall, draft.question, context, role) for role in roles]
+    asked = [partial(readers.closed_book, draft.question, context, role) for role in roles]
     probes = [await _probe("closed_book", draft, context, answer, context.config.checks.tries) for answer in asked]
     known = [p for p in probes if models.policy and p.model == models.policy.model and 2 * p.right > p.tries]
     detail = "answered from memory by " + " and ".join(probe.model for probe in known)
-    return Read(probes=tuple(probes), findings=_findings("closed_book", Cause.PRIOR_KNOWLEDGE, known, detail))
+    return CheckResult(probes=tuple(probes), findings=_findings("closed_book", Cause.PRIOR_KNOWLEDGE, known, detail))
 
 
-async def naive_rag(draft: Draft, target: int, context: RunContext) -> Read:
+async def naive_rag(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """Answered from what one search with the question finds; a target of one step asks for no more.
 
     A shortcut only where the evidence of the last hop is among it: without that the reader knows the answer by heart.
     """
     if target < 2:
-        return Read()
+        return CheckResult()
     hits = await context.retriever.search(draft.question, context.config.retrieval.k)
     passages = [hit.passage for hit in hits]
-    probe = await _probe("naive_rag", draft, context, partial(skim, draft.question, passages, context), 1)
+    probe = await _probe("naive_rag", draft, context, partial(readers.naive_rag, draft.question, passages, context), 1)
     probe = _over(passages, draft, probe)
     detail = "one search with the question was enough to answer it"
     enough = [probe] if probe.right and probe.evidence else []
-    return Read(probes=(probe,), findings=_findings("naive_rag", Cause.OVER_SPECIFIED, enough, detail))
+    return CheckResult(probes=(probe,), findings=_findings("naive_rag", Cause.OVER_SPECIFIED, enough, detail))
 
 
-async def with_evidence(draft: Draft, target: int, context: RunContext) -> Read:
+async def with_evidence(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """Never answered by one who was given all its passages. Then each hop is read alone, to name the bad one."""
     passages = await evidence.passages(draft, context.retriever)
     answer = partial(oracle, draft.question, passages, context)
@@ -89,11 +89,11 @@ async def with_evidence(draft: Draft, target: int, context: RunContext) -> Read:
     said = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
     detail = f"with all its passages in hand the answer was {said}"
     if probe.right:
-        return Read(probes=(probe,))
+        return CheckResult(probes=(probe,))
     parts = await _hop_by_hop(draft, context)
     hops = tuple(hop for part in parts for hop in part.hops)
     found = Finding(check="oracle", cause=Cause.GENERATOR_ERROR, fatal=True, hops=hops, detail=detail)
-    return Read(probes=(probe, *parts), findings=(found,))
+    return CheckResult(probes=(probe, *parts), findings=(found,))
 
 
 async def _hop_by_hop(draft: Draft, context: RunContext) -> list[Probe]:
@@ -115,7 +115,7 @@ async def _hop_by_hop(draft: Draft, context: RunContext) -> list[Probe]:
     return [Probe.model_validate({**found, "hops": misread, "usage": usage})]
 
 
-async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Read:
+async def leave_one_out(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """A hop whose passage can be held back without the answer being lost is no hop, unless it is known by heart.
 
     Decoys stand in its place: what a search for the last hop finds beside the evidence. Without them the answer could
@@ -136,7 +136,7 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Read:
     hops = tuple(sorted({hop for probe in probes if probe.right and probe.evidence for hop in probe.hops}))
     detail = "answered without the passages of these hops"
     found = Finding(check="leave_one_out", cause=Cause.SUPERFICIAL, fatal=False, hops=hops, detail=detail)
-    return Read(probes=tuple(probes), findings=(found,) if hops else ())
+    return CheckResult(probes=tuple(probes), findings=(found,) if hops else ())
 
 
 CHECKS: dict[str, Check] = {

@@ -1,6 +1,6 @@
-"""Does another passage answer the last step otherwise? A second answer that a reader could not tell from ours.
+"""Does another passage give the last hop another answer? A reader could not tell which of the two is asked for.
 
-A sentence is a rival where it is about the same subject, says nearly all that the last quote says beside the answer,
+A sentence does where it is about the same subject, says nearly all that the last quote says beside the answer,
 and names something of the answer's kind instead of it. The gate `rival_answer` reads what agents were shown; but a
 subject may have many pages, so here one is looked for by what is asked of it.
 """
@@ -26,20 +26,20 @@ async def another_answer(draft: Draft, retriever: Retriever, k: int) -> list[Fin
         return []
     untold = " ".join(word for word in words(last.quote) if word in said)
     found = await retriever.search_many([last.sub_question, f"{_subject(draft)} {untold}"], k)
-    other = rival(draft, last.passage_id, (hit.passage for hits in found for hit in hits))
+    other = other_answer(draft, last.passage_id, (hit.passage for hits in found for hit in hits))
     if other is None:
         return []
     detail, hops = f"'{other.title}' gives another answer to its last step", (len(draft.hops) - 1,)
     return [Finding(check="another_answer", cause=Cause.AMBIGUOUS, fatal=True, hops=hops, detail=detail)]
 
 
-def rival(draft: Draft, own: str, passages: Iterable[Passage | Seen]) -> Passage | Seen | None:
+def other_answer(draft: Draft, own: str, passages: Iterable[Passage | Seen]) -> Passage | Seen | None:
     """The first passage, stored or as an agent saw it, that answers the last step otherwise, that of `own` apart."""
     said, subject = _said(draft), _subject(draft)
     for passage in passages if said else ():
         if passage.id != own and holds(f"{passage.title} {passage.text}", subject):
             for span in sentences(passage.text):
-                if _rivals(passage.text[span.start : span.end], passage.title, said, draft):
+                if _answers_otherwise(passage.text[span.start : span.end], passage.title, said, draft):
                     return passage
     return None
 
@@ -56,7 +56,7 @@ def _subject(draft: Draft) -> str:
     return draft.hops[-2].answer if len(draft.hops) > 1 else draft.hops[-1].title
 
 
-def _rivals(sentence: str, title: str, said: set[str], draft: Draft) -> bool:
+def _answers_otherwise(sentence: str, title: str, said: set[str], draft: Draft) -> bool:
     held = {*words(f"{title} {sentence}")}
     return (
         len(said & held) >= SHARE * len(said)

@@ -3,8 +3,8 @@
 import pytest
 
 from pipeline import prompts
-from pipeline.loop.audit.readings import Read
-from pipeline.loop.audit.rivals import rivals
+from pipeline.loop.audit.alternatives import alternatives
+from pipeline.loop.audit.readings import CheckResult
 from pipeline.types import (
     Call,
     Cause,
@@ -36,8 +36,8 @@ def tried(*answers: str) -> list[tuple[Rollout, Verdict]]:
     return pairs
 
 
-async def ask(model: ScriptedLLM, *answers: str, feedback: Feedback | None = None) -> Read:
-    return await rivals(DRAFT, tried(*answers), feedback, context(model, ("alternatives",)))
+async def ask(model: ScriptedLLM, *answers: str, feedback: Feedback | None = None) -> CheckResult:
+    return await alternatives(DRAFT, tried(*answers), feedback, context(model, ("alternatives",)))
 
 
 async def test_a_rival_that_fits_makes_the_question_ambiguous() -> None:
@@ -60,11 +60,11 @@ async def test_one_that_does_not_fit_is_kept_as_asked_and_nothing_else() -> None
 
 @pytest.mark.parametrize("answers", [(), ("", ""), ("1641", "1641"), ("1660", "1661", "1662", "1641")])
 async def test_without_agreement_nobody_is_asked(answers: tuple[str, ...]) -> None:
-    assert await ask(ScriptedLLM([]), *answers) == Read()
+    assert await ask(ScriptedLLM([]), *answers) == CheckResult()
 
 
 async def test_a_draft_that_goes_back_anyway_is_not_asked_about_but_an_unsolved_one_is() -> None:
     easy = Feedback(label=Label.TOO_EASY, cause=Cause.CO_LOCATED, message="")
     unsolved = Feedback(label=Label.UNSOLVED, cause=Cause.SOLVER_ERROR, message="")
-    assert await ask(ScriptedLLM([]), "1660", "1660", feedback=easy) == Read()
+    assert await ask(ScriptedLLM([]), "1660", "1660", feedback=easy) == CheckResult()
     assert (await ask(ScriptedLLM([FITS]), "1660", "1660", feedback=unsolved)).findings

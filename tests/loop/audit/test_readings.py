@@ -11,7 +11,7 @@ from pipeline.context import RunContext
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Request
-from pipeline.loop.audit.readings import CHECKS, Read, readings
+from pipeline.loop.audit.readings import CHECKS, CheckResult, readings
 from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Known, Message, known_to
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 from tests.scripted import ScriptedLLM
@@ -54,11 +54,13 @@ def reader(knows: Callable[[list[str], int], bool]) -> ScriptedLLM:
     return ScriptedLLM(say)
 
 
-async def read(knows: Callable[[list[str], int], bool], target: int = 3, *found: Finding, **values: object) -> Read:
+async def read(
+    knows: Callable[[list[str], int], bool], target: int = 3, *found: Finding, **values: object
+) -> CheckResult:
     return await readings(DRAFT, target, found, context(reader(knows), **values))  # type: ignore[arg-type]
 
 
-def told(answer: Read) -> list[tuple[str, Cause, bool]]:
+def told(answer: CheckResult) -> list[tuple[str, Cause, bool]]:
     return [(finding.check, finding.cause, finding.fatal) for finding in answer.findings]
 
 
@@ -161,7 +163,7 @@ async def test_the_first_fatal_finding_ends_it_and_nothing_is_asked_after_one_of
     assert [probe.check for probe in answer.probes] == ["closed_book", "naive_rag"]
     assert [finding.check for finding in answer.findings] == ["naive_rag"]
     fatal = Finding(check="broken_chain", cause=Cause.GENERATOR_ERROR, fatal=True)
-    assert await read(lambda titles, _: True, 3, fatal) == Read()
+    assert await read(lambda titles, _: True, 3, fatal) == CheckResult()
 
 
 async def test_a_reader_that_says_nothing_readable_gives_no_finding_but_an_error() -> None:
