@@ -132,7 +132,7 @@ def test_kills_at_every_change_of_the_disk(
     draw, remains, out = random.Random(operation), Remains(tmp_path / "out"), tmp_path / "out"
     whole = straight_run(SEEDS)
     full = request.node.get_closest_marker("chaos") is not None
-    counted = request.getfixturevalue("operations") if full else [{operation: 30}, {operation: 30}]
+    counted = request.getfixturevalue("operations") if full else [{operation: 12}, {operation: 12}]
     (left, least), kills = (int(counts.get(operation, 0)) for counts in counted), 0
     for _ in range(EACH if full else 2):
         number = draw.randint(1, max(left, 1))

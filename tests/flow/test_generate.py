@@ -72,8 +72,9 @@ def prefect_keeps_a_path_and_artifacts(database: Path) -> None:
     assert config.RunConfig.model_validate_json(Path(orjson.loads(parameters)["config"]).read_bytes()).seed == 0
     assert keys == {"digsite-progress", "digsite-funnel", "digsite-report"}
     page = orjson.loads(report)
-    assert (kind, page.count("Question: "), "file://" in page) == ("markdown", 3, False)
-    assert re.search(r"\d+ of 6 seeds were accepted", page)
+    ((accepted,),) = [re.findall(r"(\d+) of 6 seeds were accepted", page)]
+    assert (kind, page.count("Question: "), "file://" in page) == ("markdown", min(3, int(accepted)), False)
+    assert int(accepted)
     (path,) = re.findall(r"```text\n(/.*report.html)\n```", page)
     assert Path(path).is_file()
 
