@@ -1,10 +1,10 @@
-"""The command `branch`: stored rollouts taken up again at their states, for what can be learnt from a single step."""
+"""The command `branch`: stored rollouts resampled from intermediate turns, for training on single steps."""
 
 from typing import Annotated
 
 import typer
 
-from pipeline.cli import options, tell
+from pipeline.cli import console, options
 from pipeline.run.locate import reopened
 
 Method = Annotated[
@@ -13,26 +13,24 @@ Method = Annotated[
         metavar="cso|eef|pivot", help="Critical steps of failed rollouts, masks for them, or profiles of good ones."
     ),
 ]
-Calls = Annotated[int, typer.Option(min=1, help="Begin nothing more when so many calls are used, earlier ones too.")]
+Calls = Annotated[int, typer.Option(min=1, help="Start nothing more after this many calls, earlier ones included.")]
 
 
 def branch(
     run: options.Run, method: Method, calls: Calls = 200, out: options.Out = None, json: options.Json = False
 ) -> None:
-    """Take rollouts of accepted pairs up again at their states, and write the data set anew with what came of it."""
+    """Resample stored rollouts of accepted pairs from intermediate turns, then re-export."""
     from pipeline.run import api
 
     folder, config = reopened(run, out)
     done = api.branch(folder, method, calls=calls, progress=_progress)
-    if json:
-        tell.json({"model": config.models.names(), "run": str(folder), **done.model_dump()})
-        return
+    model = config.models.names()
     rows = [("forks", done.forks), ("of them solved by a fresh sample", done.solved), ("calls", done.calls)]
-    tell.show(tell.table(method, "", rows=rows))
-    tell.note(config.models.names())
-    if not done.complete:
-        tell.say("digsite: there are more states to ask about; repeat the command with more --calls")
+    tree = {"model": model, "run": str(folder), **done.model_dump()}
+    console.result(tree, console.table(method, "", rows=rows), as_json=json, model=model)
+    if not done.complete and not json:
+        console.message("digsite: more turns are left to resample; repeat the command with more --calls")
 
 
 def _progress(forks: int, calls: int) -> None:
-    tell.say(f"{forks} forks, {calls} calls")
+    console.message(f"{forks} forks, {calls} calls")

@@ -1,21 +1,19 @@
-"""The command `complete`: what timeouts and unreadable judges left out of the optional stages, made up."""
+"""The command `complete`: optional rollouts that timeouts and unreadable judges left out, made up."""
 
-from pipeline.cli import options, tell
+from pipeline.cli import console, options
 from pipeline.run.locate import reopened, spelled
 
 
 def complete(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:
-    """Make up the distractor and teacher rollouts that accepted pairs lack, and write the data set anew with them."""
+    """Make up the distractor and teacher rollouts that accepted pairs lack, then re-export."""
     from pipeline.run import api
 
     folder, config = reopened(run, out)
-    found = api.complete(folder, progress=lambda ended: tell.say(f"{ended} pairs"))
-    if json:
-        tell.json({"model": config.models.names(), "run": str(folder), **found.model_dump()})
-        return
+    found = api.complete(folder, progress=lambda ended: console.message(f"{ended} pairs"))
+    model = config.models.names()
     rows = [("lacked an optional stage", found.pairs), ("complete now", found.completed)]
     rows += [(f"still without: {stage}", count) for stage, count in sorted(found.missing.items())]
-    tell.show(tell.table("pairs", "", rows=rows))
-    tell.note(config.models.names())
-    if found.missing:
-        tell.say(f"to try these again: digsite complete {spelled(run, out)}")
+    tree = {"model": model, "run": str(folder), **found.model_dump()}
+    console.result(tree, console.table("pairs", "", rows=rows), as_json=json, model=model)
+    if found.missing and not json:
+        console.message(f"to try these again: digsite complete {spelled(run, out)}")

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.cli.tell import table, words
+from pipeline.cli.console import table, text
 from pipeline.dataset.glossary import gloss
 from pipeline.dataset.process import Process, process
 from pipeline.types import Draft, Record, Rollout, Round, Status, Trajectory, Verdict
@@ -22,9 +22,9 @@ def pair(record: Record) -> Iterator[Text | Padding]:
     """The question, its answer and its chain of evidence."""
     yield _heading(record)
     if meaning := gloss(record.reason):
-        yield words(f"  {meaning}", style="dim")
+        yield text(f"  {meaning}", style="dim")
     if record.draft is None:
-        yield words("  no question came of it")
+        yield text("  no question came of it")
         return
     yield from _draft(record.draft)
 
@@ -35,9 +35,9 @@ def item(record: Record) -> Iterator[Text | Padding]:
     for played in record.rounds:
         yield from _round(played, last=played is record.rounds[-1])
     for stage in record.missing:
-        yield words(f"\nmissing: {stage} rollouts, which 'digsite complete' makes up", style="yellow")
+        yield text(f"\nmissing: {stage} rollouts, which 'digsite complete' makes up", style="yellow")
     if record.confirmation:
-        yield words("\nconfirmation: fresh rollouts, from which difficulty and solve rate come", style="bold")
+        yield text("\nconfirmation: fresh rollouts, from which difficulty and solve rate come", style="bold")
         yield from _rollouts(record.confirmation, record.confirmation_verdicts, record.draft)
 
 
@@ -45,34 +45,34 @@ def _heading(record: Record) -> Text:
     reason = f" ({record.reason})" if record.reason else ""
     measured = "" if record.difficulty is None else f", needs {record.difficulty}, solved {record.solve_rate:.0%}"
     rest = f"{reason}  target {record.seed.target_steps}{measured}  {record.key[:12]}"
-    return Text.assemble(words(record.status, style=f"bold {_COLOUR[record.status]}"), words(rest, style="dim"))
+    return Text.assemble(text(record.status, style=f"bold {_COLOUR[record.status]}"), text(rest, style="dim"))
 
 
 def _draft(draft: Draft) -> Iterator[Text | Padding]:
-    yield _in(words(f"Q  {draft.question}", style="bold"), 2)
+    yield _in(text(f"Q  {draft.question}", style="bold"), 2)
     also = f"   (also: {'; '.join(draft.answer_aliases)})" if draft.answer_aliases else ""
-    yield _in(words(f"A  {draft.answer}{also}", style="bold green"), 2)
+    yield _in(text(f"A  {draft.answer}{also}", style="bold green"), 2)
     for number, hop in enumerate(draft.hops, 1):
-        yield _in(words(f"{number}  {hop.sub_question} → {hop.answer}"), 2)
-        yield _in(words(f"“{hop.quote}” — {hop.title}", style="dim"), 5)
+        yield _in(text(f"{number}  {hop.sub_question} → {hop.answer}"), 2)
+        yield _in(text(f"“{hop.quote}” — {hop.title}", style="dim"), 5)
 
 
 def _round(played: Round, *, last: bool) -> Iterator[Text | Padding]:
     who = "generator" if played.index == 0 else "refiner"
-    yield words(f"\nround {played.index}: {who}", style="bold")
+    yield text(f"\nround {played.index}: {who}", style="bold")
     if played.agent is not None:
         yield from _calls(played.agent)
         if played.draft is None:
-            yield words(f"  proposed nothing usable; ended by {played.agent.stop.replace('_', ' ')}", style="yellow")
+            yield text(f"  proposed nothing usable; ended by {played.agent.stop.replace('_', ' ')}", style="yellow")
     if played.draft is not None and not last:
         yield from _draft(played.draft)
     for finding in played.findings:
         fatal = "fatal, " if finding.fatal else ""
-        yield words(f"  audit {finding.check}: {fatal}{finding.cause}  {finding.detail}", style="yellow")
+        yield text(f"  audit {finding.check}: {fatal}{finding.cause}  {finding.detail}", style="yellow")
     yield from _rollouts(played.rollouts, played.verdicts, played.draft)
     if played.feedback is not None:
         back = played.feedback
-        yield words(f"  sent back: {back.label} ({back.cause})  {back.message}", style="yellow")
+        yield text(f"  sent back: {back.label} ({back.cause})  {back.message}", style="yellow")
 
 
 def _rollouts(
@@ -81,9 +81,9 @@ def _rollouts(
     judged = {verdict.sample: verdict for verdict in verdicts}
     for rollout in rollouts:
         verdict = judged.get(rollout.sample)
-        yield words(f"  rollout {rollout.sample}: {rollout.answer or '(no answer)'}  {_said(verdict)}", style="cyan")
+        yield text(f"  rollout {rollout.sample}: {rollout.answer or '(no answer)'}  {_said(verdict)}", style="cyan")
         if draft and verdict:
-            yield _in(words(_went(process(draft, rollout, verdict)), style="dim"), 5)
+            yield _in(text(_went(process(draft, rollout, verdict)), style="dim"), 5)
         yield from _calls(rollout.trajectory)
 
 
@@ -108,7 +108,7 @@ def _calls(trajectory: Trajectory) -> Iterator[Text | Padding]:
     for number, call in enumerate(trajectory.calls, 1):
         repeat = " (repeat)" if call.repeat else ""
         found = ", ".join(call.passage_ids[:3]) or "nothing"
-        yield _in(words(f"{number} {call.tool} “{call.argument}”{repeat} → {found}", style="dim"), 5)
+        yield _in(text(f"{number} {call.tool} “{call.argument}”{repeat} → {found}", style="dim"), 5)
 
 
 def _in(text: Text, columns: int) -> Padding:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli import options, tell
+from pipeline.cli import console, options
 from pipeline.config.models import ModelConfig, inherited
 from pipeline.run.locate import reopened, spelled
 
@@ -20,31 +20,28 @@ def remeasure(
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
-    """Try the pairs of a run with another solver, those that were beyond its own too; by default [models.policy]."""
+    """Try the questions of a run, unsolved ones included, with another solver; by default [models.policy]."""
     from pipeline.dataset.figures import percent
     from pipeline.run import api
 
     folder, own = reopened(run, out)
     solver = _solver(own.models.of("solver"), model, base_url) if model else None
-    found = api.remeasure(folder, solver=solver, progress=lambda ended: tell.say(f"{ended} questions"))
-    if json:
-        tell.json({"model": found.solver, "run": str(folder), **found.model_dump()})
-        return
+    found = api.remeasure(folder, solver=solver, progress=lambda ended: console.message(f"{ended} questions"))
     rows = [
         ("questions", found.questions),
         ("solved", found.solved),
         ("mean solve rate", percent(found.solve_rate)),
         ("opened", found.opened),
     ]
-    tell.show(tell.table(found.solver, "", rows=rows))
-    tell.note(found.solver)
-    if found.opened:
+    tree = {"model": found.solver, "run": str(folder), **found.model_dump()}
+    console.result(tree, console.table(found.solver, "", rows=rows), as_json=json, model=found.solver)
+    if found.opened and not json:
         export = f"digsite export {spelled(run, out)} --include beyond_solver"
-        tell.say(f"{found.opened} that were beyond the run's solver: {export}")
+        console.message(f"{found.opened} that the run's solver could not solve: {export}")
 
 
 def _solver(before: ModelConfig, model: str, base_url: str | None) -> ModelConfig:
-    """The named model, with the solver's own settings for all that is not said."""
+    """The named model, with the settings of the run's solver for everything else."""
     address = {"base_url": base_url} if base_url else {}
     return ModelConfig.model_validate(
         inherited(before.model_dump(exclude_defaults=True), {**options.model(model), **address})

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli import options, tell
+from pipeline.cli import console, options
 from pipeline.config import RunConfig, build
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates import Drop
@@ -59,21 +59,21 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
     paid, pairs = spent(folder), sum(head.status is Status.ACCEPTED and not head.reason for head in heads)
     if json:
         items = [head.model_dump() for head in heads]
-        tell.json({"run": str(folder), "counts": _counts(heads), "spent": money.tree(paid, pairs), "items": items})
+        console.json({"run": str(folder), "counts": _counts(heads), "spent": money.tree(paid, pairs), "items": items})
     else:
         rows = [(head.key[:12], head.status, head.reason, head.target_steps) for head in heads]
-        tell.show(tell.words(f"{folder}: {len(rows)} seeds", style="bold"))
-        tell.show(tell.table("outcome", "seeds", "meaning", rows=_explained(_counts(heads))), "")
-        tell.show(tell.table(*money.HEADS, rows=money.rows(paid, pairs)), "")
-        tell.note(config.models.names())
+        console.show(console.text(f"{folder}: {len(rows)} seeds", style="bold"))
+        console.show(console.table("outcome", "seeds", "meaning", rows=_explained(_counts(heads))), "")
+        console.show(console.table(*money.HEADS, rows=money.rows(paid, pairs)), "")
+        console.demo_note(config.models.names())
         pairs_kept = [
             head for head in heads if head.status is Status.ACCEPTED and not head.reason.startswith("surplus")
         ]
         for stage, count in sorted(Counter(stage for head in pairs_kept for stage in head.missing).items()):
-            tell.show(tell.words(f"accepted pairs without all {stage} rollouts: {count}"))
-            tell.say(f"to make them up: digsite complete {spelled(run, out)}")
-        tell.show(tell.table("key", "status", "reason", "target", rows=rows))
-        tell.say(f"one in full: digsite inspect {spelled(run, out)} --item {rows[0][0] if rows else 'KEY'}")
+            console.show(console.text(f"accepted pairs without all {stage} rollouts: {count}"))
+            console.message(f"to make them up: digsite complete {spelled(run, out)}")
+        console.show(console.table("key", "status", "reason", "target", rows=rows))
+        console.message(f"one in full: digsite inspect {spelled(run, out)} --item {rows[0][0] if rows else 'KEY'}")
 
 
 def _item(journal: Journal, item: str, completed: Completions, *, json: bool) -> None:
@@ -85,10 +85,10 @@ def _item(journal: Journal, item: str, completed: Completions, *, json: bool) ->
         raise UsageError(f"{said} the key '{item}'; 'digsite inspect RUN' lists the keys")
     record = completed.joined(journal.read(keys[0]))
     if json:
-        tell.json(record.model_dump(mode="json"))
+        console.json(record.model_dump(mode="json"))
     else:
-        tell.show(*pages.item(record))
-        tell.note(record.lineage.model)
+        console.show(*pages.item(record))
+        console.demo_note(record.lineage.model)
 
 
 def _heads(journal: Journal, config: RunConfig, completed: Completions) -> list[Head]:
@@ -137,7 +137,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     from pipeline.dataset.views import base
 
     if every:
-        tell.json(base.names()) if json else tell.show(*map(tell.words, base.names()))
+        console.json(base.names()) if json else console.show(*map(console.text, base.names()))
         return
     if run is None:
         raise UsageError("which run? 'digsite export latest', or --list for the names of the views")
@@ -147,10 +147,10 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     gates = _gates(folder, against or [], sets or [])
     manifest = api.export(folder, views=_parts(view), include=_parts(include), gates=gates, allow_damaged=damaged)
     if json:
-        tell.json(manifest.model_dump(mode="json"))
+        console.json(manifest.model_dump(mode="json"))
         return
     rows = [(name, split, count) for name, splits in manifest.rows().items() for split, count in splits.items()]
-    tell.show(tell.table("view", "split", "rows", rows=rows), tell.words(folder / "dataset"))
+    console.show(console.table("view", "split", "rows", rows=rows), console.text(folder / "dataset"))
 
 
 def _parts(given: list[str] | None) -> tuple[str, ...]:
@@ -178,4 +178,4 @@ def report(run: options.Run, out: options.Out = None, json: options.Json = False
     from pipeline.run import api
 
     path = api.report(run, out=out)
-    tell.json({"report": str(path)}) if json else tell.show(tell.words(path))
+    console.json({"report": str(path)}) if json else console.show(console.text(path))

@@ -1,11 +1,12 @@
 """The commands that serve: `serve` an index for training, `serve-model` the embedded model for trials of the wire."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli import options, tell
+from pipeline.cli import console, options
 from pipeline.config import How
 from pipeline.config.retrieval import TOKEN_ENV
 from pipeline.errors import UsageError
@@ -15,76 +16,71 @@ if TYPE_CHECKING:
     from pipeline.serve.retrieval import Served
 
 LOOPBACK = "127.0.0.1"
-What = Annotated[
-    str, typer.Argument(metavar="CORPUS|RUN", help="A corpus, or a run, under its data set's environment.")
-]
-Host = Annotated[str, typer.Option(help="Where to listen; anything but the loopback needs a token.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")]
+Host = Annotated[str, typer.Option(help="Address to listen on; any other than the loopback needs a token.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free one.")]
 TokenEnv = Annotated[str, typer.Option(metavar="NAME", help="The environment variable that holds the token.")]
-EnvironmentFile = Annotated[
-    Path | None, typer.Option("--environment", metavar="FILE", help="A data set's environment.json, for a CORPUS.")
-]
 
 
-def serve(  # noqa: PLR0913, PLR0917 - options of the user
-    name: What,
-    host: Host = LOOPBACK,
-    port: Port = 8000,
-    token_env: TokenEnv = TOKEN_ENV,
-    environment: EnvironmentFile = None,
-    retriever: options.Engine = None,
-    text_field: options.TextField = None,
-    title_field: options.TitleField = None,
-    id_field: options.IdField = None,
-    out: options.Out = None,
-) -> None:
+@dataclass(kw_only=True)
+class Serve(options.CorpusOptions):
     """Serve the index of CORPUS or RUN over HTTP, by the contract of Search-R1 and verl, until Ctrl-C."""
-    from pipeline.serve.door import Door
-    from pipeline.serve.retrieval import endpoints
 
-    given = {key: value for key, value in locals().items() if key in options.KEYS}
-    door = Door(host, port, token_env)
-    served = _opened(name, given, environment, out or How().out)
-    k = f"k = {served.environment.k}" + ("" if served.fixed else " unless asked otherwise")
-    tell.say(
-        f"{served.corpus.manifest.name}: {len(served.corpus.passages):,} passages through {served.engine}, {k}; "
-        "Ctrl-C stops it"
-    )
-    tell.show(tell.words(f"{door.url}/retrieve"))
-    door.serve(endpoints(served))
+    corpus: Annotated[
+        str, typer.Argument(metavar="CORPUS|RUN", help="A corpus, or a run, under its data set's environment.")
+    ]
+    host: Host = LOOPBACK
+    port: Port = 8000
+    token_env: TokenEnv = TOKEN_ENV
+    environment: Annotated[
+        Path | None, typer.Option("--environment", metavar="FILE", help="A data set's environment.json, for a CORPUS.")
+    ] = None
+    retriever: options.Engine = None
+    out: options.Out = None
 
+    def __call__(self) -> None:
+        from pipeline.serve.door import Door
+        from pipeline.serve.retrieval import endpoints
 
-def _opened(name: str, given: dict[str, object], environment: Path | None, out: Path) -> "Served":
-    """A corpus before a run where both have the name: `wiki` is the corpus, `wiki/latest` the run."""
-    from pipeline.corpus import resolve
-    from pipeline.serve import opening
+        door = Door(self.host, self.port, self.token_env)
+        served = self._opened()
+        k = f"k = {served.environment.k}" + ("" if served.fixed else " unless the request asks for another")
+        passages = f"{served.corpus.manifest.name}: {len(served.corpus.passages):,} passages"
+        console.message(f"{passages} through {served.engine}, {k}; Ctrl-C stops it")
+        console.show(console.text(f"{door.url}/retrieve"))
+        door.serve(endpoints(served))
 
-    try:
-        if (Path(name) / "run.json").is_file():
-            raise UsageError("a run")
-        resolve(name)
-    except UsageError as no_corpus:
+    def _opened(self) -> "Served":
+        """A corpus rather than a run where both have the name: `wiki` is the corpus, `wiki/latest` the run."""
+        from pipeline.corpus import resolve
+        from pipeline.serve import opening
+
         try:
-            folder = run_folder(name, out)
-        except UsageError as no_run:
-            raise UsageError(f"{no_corpus}; and {no_run}") from no_run
-        if environment or any(value is not None for key, value in given.items() if key != "out"):
-            raise UsageError("a run has its own environment, retriever and fields: leave these options out") from None
-        return opening.of_run(folder)
-    return opening.of_corpus(options.settings({**given, "corpus": name}), environment)
+            if (Path(self.corpus) / "run.json").is_file():
+                raise UsageError("a run")
+            resolve(self.corpus)
+        except UsageError as no_corpus:
+            try:
+                folder = run_folder(self.corpus, self.out or How().out)
+            except UsageError as no_run:
+                raise UsageError(f"{no_corpus}; and {no_run}") from no_run
+            if any((self.environment, self.retriever, self.text_field, self.title_field, self.id_field)):
+                line = "a run has its own environment, retriever and fields: leave these options out"
+                raise UsageError(line) from None
+            return opening.of_run(folder)
+        return opening.of_corpus(self.settings(), self.environment)
 
 
 def serve_model(
     host: Host = LOOPBACK,
     port: Port = 8001,
     token_env: TokenEnv = TOKEN_ENV,
-    seed: Annotated[int, typer.Option(min=0, help="The --seed of the runs that will ask.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The --seed of the runs that will use it.")] = 0,
 ) -> None:
-    """Serve the embedded model over OpenAI's wire, until Ctrl-C: the whole job through HTTP, the same bytes."""
+    """Serve the embedded model over OpenAI's wire until Ctrl-C: a whole run through HTTP gives the same bytes."""
     from pipeline.serve.door import Door
     from pipeline.serve.model import endpoints
 
     door = Door(host, port, token_env)
-    tell.say(f"use it with: --model openai:embedded --base-url {door.url}/v1; Ctrl-C stops it")
-    tell.show(tell.words(f"{door.url}/v1"))
+    console.message(f"use it with: --model openai:embedded --base-url {door.url}/v1; Ctrl-C stops it")
+    console.show(console.text(f"{door.url}/v1"))
     door.serve(endpoints(seed))

@@ -26,7 +26,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
-from pipeline.cli.progress import Progress, ProgressCounts
+from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig, build
 from pipeline.dataset.card import code, fence
 from pipeline.errors import BudgetExceeded, UsageError
@@ -62,7 +62,7 @@ async def generate(config: str) -> RunResult | State[RunResult]:
     except UsageError as error:
         # Raised, it would be a page of Prefect's own code in the log of a night.
         return Failed(message=str(error))
-    with Progress(ProgressCounts(pairs=settings.how.pairs, seeds=settings.how.seeds)) as progress:
+    with Progress(pairs=settings.how.pairs, seeds=settings.how.seeds) as progress:
         job = Job(settings, progress)
         try:
             return await _stages(job)

@@ -20,7 +20,7 @@ def main() -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from pipeline.cli import main as command_line
 
-    command_line(through=through)
+    command_line(runner=through)
 
 
 def through(job: "Job", *, debug: bool) -> "RunResult":

@@ -30,7 +30,7 @@ def test_a_small_budget_says_that_there_is_more(digsite: Digsite, run: Path) -> 
     said = digsite("branch", "tiny", "--method", "pivot", "--calls", "3", "--out", run)
     assert said.code == 0
     assert "more --calls" in said.err
-    assert "figures of the loop, not of the data" in said.err
+    assert "these figures describe the pipeline, not the quality of the data" in said.err
 
 
 def test_an_unknown_method_is_a_mistake_and_names_the_known_ones(digsite: Digsite, run: Path) -> None:

@@ -33,7 +33,7 @@ def test_generate_for_a_person_shows_a_pair_and_the_way_on(digsite: Digsite, out
     for needed in ("planned", "accepted", "report.html", "digsite inspect"):
         assert needed in said.out
     assert "8/8 seeds" in said.err
-    assert "figures of the loop, not of the data" in said.err
+    assert "these figures describe the pipeline, not the quality of the data" in said.err
 
 
 def test_the_same_command_with_more_goes_on_in_the_same_folder(digsite: Digsite, out: Path, tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_measure_scores_a_solver_on_questions_with_answers(digsite: Digsite, tmp
     assert said.json["figures"][0]["rollouts"] == 2
     said = digsite("measure", "tiny", file, "--retriever", "bm25", "--rollouts", "1")
     assert "EM" in said.out
-    assert "figures of the loop, not of the data" in said.err
+    assert "these figures describe the pipeline, not the quality of the data" in said.err
 
 
 def test_corpus_lists_and_counts(digsite: Digsite) -> None:

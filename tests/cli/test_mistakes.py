@@ -116,7 +116,8 @@ def test_an_unexpected_error_is_one_line_too_and_debug_shows_where(
 def test_no_option_of_a_command_is_out_of_reach_of_its_mistakes() -> None:
     named = {command.split()[0] for command in MISTAKES}
     commands = {
-        (command.name or command.callback.__name__).replace("_", "-") for command in application.app.registered_commands
+        (command.name or command.callback.__name__.lower()).replace("_", "-")
+        for command in application.app.registered_commands
     }  # type: ignore[union-attr]
     assert commands - named == {"doctor"}
 

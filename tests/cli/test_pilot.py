@@ -23,4 +23,4 @@ def test_a_pilot_for_a_person(digsite: Digsite, tmp_path: Path) -> None:
     said = digsite("pilot", "tiny", *SMALL, "--pairs", "2", "--out", tmp_path)
     for needed in ("for 1,000 pairs", "at most", "yield", "confirmed", "per accepted pair", "prompt tokens"):
         assert needed in said.out
-    assert "figures of the loop, not of the data" in said.err
+    assert "these figures describe the pipeline, not the quality of the data" in said.err

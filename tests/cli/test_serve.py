@@ -21,7 +21,9 @@ def test_a_signal_ends_a_server_in_order(number: int, tmp_path: Path) -> None:
             assert process.wait(20) == 0
         assert time.monotonic() - began < 10
         _, said = process.communicate()
-    assert said.splitlines() == ["tiny: 41 passages through bm25, k = 5 unless asked otherwise; Ctrl-C stops it"]
+    assert said.splitlines() == [
+        "tiny: 41 passages through bm25, k = 5 unless the request asks for another; Ctrl-C stops it"
+    ]
 
 
 def test_a_run_is_served_under_its_data_sets_environment(out: Path) -> None:

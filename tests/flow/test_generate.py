@@ -115,7 +115,7 @@ NIGHTS = """
 import asyncio, sys
 from pathlib import Path
 from pipeline.flow.server import Server
-from pipeline.cli.progress import Progress, ProgressCounts
+from pipeline.cli.progress import Progress
 from pipeline.run.job import Job
 from pipeline.errors import BudgetExceeded
 
@@ -128,7 +128,7 @@ for missing in ("nosuch.toml", "nosuch.json"):
 print("night", asyncio.run(generate(sys.argv[1])).complete)
 settings = read(Path(sys.argv[1]))
 try:
-    asyncio.run(run(Job(settings, Progress(ProgressCounts(pairs=1, seeds=None)), settings.folder()), Path(sys.argv[1])))
+    asyncio.run(run(Job(settings, Progress(pairs=1), settings.folder()), Path(sys.argv[1])))
 except BudgetExceeded as error:
     print("command", error)
 """

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import config
-from pipeline.cli.progress import Progress, ProgressCounts
+from pipeline.cli.progress import Progress
 from pipeline.errors import RetrievalError
 from pipeline.retrieval import jvm
 from pipeline.run.job import Job
@@ -21,7 +21,7 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_another_engine_makes_another_run(tmp_path: Path, no_java: None) -> None:
     asked = config.build(sets=["corpus.name=tiny", f"how.out={tmp_path}"])
-    with Progress(ProgressCounts(pairs=1, seeds=None)) as progress:
+    with Progress(pairs=1) as progress:
         job = Job(asked, progress)
         job.read()
         job.index()

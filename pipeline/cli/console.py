@@ -1,4 +1,4 @@
-"""What reaches a person or a script: text on stderr or stdout, JSON on stdout only.
+"""Output for a person or a script: messages on stderr, results as text or JSON on stdout.
 
 Corpus and model text is hostile: it is cleaned of terminal escapes and never read as markup. Where stdout is closed
 early (`digsite inspect latest | head`) the process ends quietly, with the code that SIGPIPE would give it.
@@ -20,32 +20,32 @@ from rich.text import Text
 
 from pipeline.redact import clean, escaped
 
-LOOP = "made with the embedded model: figures of the loop, not of the data"
-"""Stands wherever a figure of such a run does."""
+DEMO = "made with the demo model: these figures describe the pipeline, not the quality of the data"
+"""Printed wherever a figure of such a run is."""
 _NUMBER = re.compile(r"[\d.,]+%?|–|unknown")
 _MANY = 7
-"""Columns from which on they stand closer, so that those of the costs fit on 80."""
+"""From this many columns on they stand closer together, so that a table of costs fits on 80 characters."""
 WIDE = 160
-"""Columns where nobody's screen says how many there are."""
+"""The width of output that does not go to a terminal."""
 
 
-class Screen(Console):
-    """Takes text as it is: no markup, no emoji codes, no guesses at highlights."""
+class PlainConsole(Console):
+    """A console that prints text as it is: no markup, no emoji codes, no highlighting."""
 
     def __init__(self, *, error: bool) -> None:
         terminal = (sys.stderr if error else sys.stdout).isatty()
         super().__init__(stderr=error, markup=False, emoji=False, highlight=False, width=None if terminal else WIDE)
 
     def on_broken_pipe(self) -> None:
-        """A command ends when nobody reads its output; work goes on when nobody reads its messages."""
+        """End the command if nobody reads its output; go on if nobody reads its messages."""
         if not self.stderr:
             end_unread()
         _drain(sys.stderr)
         self.quiet = True
 
 
-def give_up() -> None:
-    """Drop what stdout holds, if it takes no more."""
+def flush_or_drop() -> None:
+    """Flush stdout, or drop what it holds if it takes no more."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -53,57 +53,64 @@ def give_up() -> None:
 
 
 def end_unread() -> NoReturn:
-    """End quietly where nobody reads our output any more, as other programs of a pipeline do."""
+    """End quietly because nobody reads stdout any more, as other programs of a pipeline do."""
     _drain(sys.stdout)
     raise SystemExit(128 + signal.SIGPIPE)
 
 
 def _drain(stream: TextIO) -> None:
-    """What it still holds, and all that follows, goes nowhere: Python's own flush at the end would fail and say so."""
+    """Send what the stream holds, and all that follows, nowhere: Python's own flush at exit would fail and print."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
-def say(line: str, *, style: str = "") -> None:
-    """One line on stderr, never wrapped, so that a script can read it."""
-    Screen(error=True).print(words(line, style=style), soft_wrap=True)
+def message(line: str, *, style: str = "") -> None:
+    """Print one line on stderr, never wrapped, so that a script can read it."""
+    PlainConsole(error=True).print(text(line, style=style), soft_wrap=True)
 
 
-class _Lines(logging.Handler):
-    """What the product warns of, as lines like all others."""
-
+class _MessageHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         with suppress(OSError):
-            say(record.getMessage(), style="yellow")
+            message(record.getMessage(), style="yellow")
 
 
 @contextmanager
 def warnings() -> Iterator[None]:
-    """Show them so, whatever Pyserini and Prefect do to Python's logging: each sets it up for itself when imported."""
-    ours, lines = logging.getLogger("pipeline"), _Lines()
-    ours.addHandler(lines)
+    """Print the warnings of the product as messages, whatever Prefect's import does to Python's logging."""
+    ours, handler = logging.getLogger("pipeline"), _MessageHandler()
+    ours.addHandler(handler)
     ours.propagate = False
     try:
         yield
     finally:
-        ours.removeHandler(lines)
+        ours.removeHandler(handler)
         ours.propagate = True
 
 
 def show(*parts: RenderableType) -> None:
-    """Onto stdout."""
-    Screen(error=False).print(*parts, sep="\n")
+    """Print on stdout."""
+    PlainConsole(error=False).print(*parts, sep="\n")
 
 
-def words(text: object, *, style: str = "") -> Text:
+def result(tree: Any, *parts: RenderableType, as_json: bool, model: str = "") -> None:
+    """Print what a command found: `tree` as JSON, or `parts` for a person, with a note if `model` is the demo model."""
+    if as_json:
+        json(tree)
+    else:
+        show(*parts)
+        demo_note(model)
+
+
+def text(value: object, *, style: str = "") -> Text:
     """Text from anywhere, made safe for a terminal."""
-    return Text(clean(str(text)), style=style)
+    return Text(clean(str(value)), style=style)
 
 
 def table(*heads: str, rows: Iterable[Iterable[object]]) -> Table:
-    """A plain table; columns of numbers stand right, and no number is broken where the screen is narrow."""
-    cells = [[words(f"{cell:,}" if isinstance(cell, int) else cell) for cell in row] for row in rows]
+    """A plain table; columns of numbers are right-aligned, and no number is broken where the screen is narrow."""
+    cells = [[text(f"{cell:,}" if isinstance(cell, int) else cell) for cell in row] for row in rows]
     apart = 2 if len(heads) < _MANY else 1
     grid = Table(box=None, pad_edge=False, padding=(0, apart, 0, 0), header_style="bold")
     for index, head in enumerate(heads):
@@ -117,27 +124,27 @@ def table(*heads: str, rows: Iterable[Iterable[object]]) -> Table:
     return grid
 
 
-def note(model: str) -> None:
-    """Say whose figures were just shown, where that matters; on stderr, since a script reads the model's name."""
+def demo_note(model: str) -> None:
+    """Say on stderr that the figures just shown are the demo model's, if `model`, which names all models, has it."""
     if "embedded" in model.split(" + "):
-        say(LOOP, style="dim")
+        message(DEMO, style="dim")
 
 
-def lines(values: Iterable[Any]) -> None:
-    """JSON lines on stdout, and nothing else."""
+def json_lines(values: Iterable[Any]) -> None:
+    """Print JSON lines on stdout, and nothing else."""
     for value in values:
         _write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def json(value: Any) -> None:
-    """One JSON document on stdout, and nothing else."""
+    """Print one JSON document on stdout, and nothing else."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
     _write(orjson.dumps(value, option=options, default=str))
 
 
-def _write(text: bytes) -> None:
+def _write(raw: bytes) -> None:
     try:
-        sys.stdout.write(escaped(text.decode()))
+        sys.stdout.write(escaped(raw.decode()))
         sys.stdout.flush()
     except BrokenPipeError:
         end_unread()

@@ -8,7 +8,7 @@ import orjson
 import pytest
 from rich.console import Console
 
-from pipeline.cli import tell
+from pipeline.cli import console
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
 from pipeline.dataset import money
@@ -22,7 +22,7 @@ def test_the_table_of_the_costs_is_whole_on_a_screen_of_80_columns(columns: int)
     row = ("per accepted pair", "1,234", "0.0", "1,234,567", "99%", "123,456", "0", "1,234.5", "unknown")
     screen = Console(width=columns)
     with screen.capture() as shown:
-        screen.print(tell.table(*money.HEADS, rows=[row]))
+        screen.print(console.table(*money.HEADS, rows=[row]))
     text = shown.get()
     assert all(number in text.split() for number in row[1:])
     assert "…" not in text
@@ -32,7 +32,7 @@ def test_the_table_of_the_costs_is_whole_on_a_screen_of_80_columns(columns: int)
 def test_numbers_stand_right_and_words_left() -> None:
     screen = Console(width=80)
     with screen.capture() as shown:
-        screen.print(tell.table("name", "count", rows=[("a", 1), ("bc", 1000)]))
+        screen.print(console.table("name", "count", rows=[("a", 1), ("bc", 1000)]))
     assert shown.get().split("\n")[1:3] == ["a         1", "bc    1,000"]
 
 
@@ -55,8 +55,8 @@ def test_a_warning_is_a_line_like_others_whatever_a_library_makes_of_logging(
 
 def test_json_keeps_its_values_and_shows_no_terminal_a_mark_that_acts(capsys: pytest.CaptureFixture[str]) -> None:
     value = {"text": "a\u202eb\u2066c\u200f\x9b31m\x85d\u2028é\ufeff\x7f\U0001f600"}
-    tell.json(value)
-    tell.lines([value])
+    console.json(value)
+    console.json_lines([value])
     out = capsys.readouterr().out
     assert [clean(line) for line in out.splitlines()] == out.split("\n")[:-1]
     whole, _, line = out.rpartition('{"')
@@ -71,7 +71,7 @@ def test_no_line_of_a_help_is_cut(columns: str, digsite: Digsite, monkeypatch: p
         shown = digsite(*command.split(), "--help").out
         assert "..." not in shown.replace("[ARGS]...", "")
         assert max(map(len, shown.splitlines())) <= int(columns)
-    assert "if nothing that it rests on has changed." in " ".join(digsite("--help").out.split())
+    assert "refused if the configuration, prompts or corpus changed." in " ".join(digsite("--help").out.split())
 
 
 def test_the_version_is_the_packages(digsite: Digsite) -> None:

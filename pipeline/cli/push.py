@@ -1,0 +1,52 @@
+"""The command `push`: a run's data set to the Hugging Face Hub."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from pipeline.cli import console, options
+from pipeline.errors import UsageError
+from pipeline.run.locate import run_folder
+
+Repo = Annotated[str, typer.Option(metavar="ORG/NAME", help="A data set's repository; created if it does not exist.")]
+Public = Annotated[bool, typer.Option("--public", help="Create the repository as public.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Send without asking.")]
+
+
+def push(
+    run: options.Run,
+    repo: Repo,
+    public: Public = False,
+    yes: Yes = False,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Send a run's data set to the Hugging Face Hub in one commit; a new repository is private by default."""
+    from pipeline.dataset import push as hub
+    from pipeline.run import read as run_file
+
+    folder = run_folder(run, out)
+    kept = run_file(folder)
+    sent = hub.parcel(folder / "dataset", kept.config, repo, private=not public)
+    if sent.unsent:
+        console.message(f"digsite: not part of the data set, and not sent: {', '.join(sent.unsent)}")
+    if sent.missing:
+        console.message(f"digsite: pairs of {sent.missing} seeds are missing: their journal lines were damaged")
+    if not json:
+        rows = [(view, split, count) for view, splits in sent.rows.items() for split, count in splits.items()]
+        console.show(console.table("view", "split", "rows", rows=rows), "")
+        console.show(console.table("file", "bytes", rows=[(file.path, file.bytes) for file in sent.files]))
+        megabytes = sum(file.bytes for file in sent.files) / 1e6
+        created = "private" if sent.private else "public"
+        summary = f"{len(sent.files)} files, {megabytes:,.1f} MB, to {repo}, which is {created} if it is created now"
+        console.show(console.text(summary))
+    if not yes:
+        if json or not sys.stdin.isatty():
+            raise UsageError("push asks before it sends anything; where nobody can answer, say --yes")
+        if not typer.confirm("Send this?", err=True):
+            console.message("digsite: nothing was sent")
+            return
+    url = hub.push(sent, f"Run {kept.digest[:12]}", endpoint=os.environ.get("HF_ENDPOINT"))
+    console.result({"commit": url, **sent.model_dump(mode="json")}, console.text(url), as_json=json)

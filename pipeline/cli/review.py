@@ -1,0 +1,64 @@
+"""The command `review`: a sample of accepted pairs for people to mark, and what they marked."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli import console, options
+from pipeline.config import RunConfig
+from pipeline.errors import UsageError
+from pipeline.run.locate import run_folder
+
+Read = Annotated[Path | None, typer.Option(metavar="FILE", help="A marked sheet; its precision goes on the card.")]
+Items = Annotated[int, typer.Option(min=1, help="Pairs on the sheet.")]
+
+
+def review(
+    run: options.Run, read: Read = None, items: Items = 100, out: options.Out = None, json: options.Json = False
+) -> None:
+    """Write a sheet of accepted pairs for people to mark (review.csv), or read a marked one."""
+    from pipeline.run import publish
+    from pipeline.run import read as run_file
+
+    folder = run_folder(run, out)
+    config = run_file(folder).config
+    publish.whole(folder)
+    if read is None:
+        _write(folder, config, items, as_json=json)
+    else:
+        _read(folder, config, read, as_json=json)
+
+
+def _write(folder: Path, config: RunConfig, items: int, *, as_json: bool) -> None:
+    from pipeline.dataset import review as reviews
+    from pipeline.run import publish
+    from pipeline.store.files import atomic_write
+
+    chosen, path = reviews.sample(publish.records(folder, config), items), folder / "review.csv"
+    if not chosen:
+        raise UsageError(f"{folder} has no accepted pair to review")
+    if path.exists():
+        raise UsageError(f"{path} exists and may hold marks; move it away, or read it with --read")
+    # The byte order mark makes Excel read it as UTF-8.
+    atomic_write(path, ("\ufeff" + reviews.sheet(chosen)).encode())
+    console.result({"sheet": str(path), "items": len(chosen)}, console.text(path), as_json=as_json)
+
+
+def _read(folder: Path, config: RunConfig, sheet: Path, *, as_json: bool) -> None:
+    from pipeline.dataset import review as reviews
+    from pipeline.run import publish
+    from pipeline.store.files import write_json
+
+    known = [record.key for record in publish.records(folder, config) if record.status == "accepted"]
+    try:
+        marked = sheet.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {sheet}: {error}; save it as CSV in UTF-8") from error
+    found = reviews.read(marked, known)
+    write_json(folder / publish.REVIEW, found.model_dump(mode="json"))
+    publish.again(folder, config)
+    publish.report(folder, config)
+    tree = {**found.model_dump(), "value": found.precision.value, "interval": found.precision.interval}
+    line = console.text(f"clear and correctly answered: {found.precision}")
+    console.result(tree, line, as_json=as_json, model=config.models.names())
