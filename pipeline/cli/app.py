@@ -111,8 +111,7 @@ def main(arguments: list[str] | None = None, *, runner: "Callable[..., RunResult
         signal.signal(number, partial(_interrupt, caught))
     try:
         with console.warnings():
-            chosen = partial(runner, debug=debug) if runner else None
-            result = app(plain, prog_name="digsite", standalone_mode=False, obj=chosen)
+            result = app(plain, prog_name="digsite", standalone_mode=False, obj=runner and partial(runner, debug=debug))
         code = result if isinstance(result, int) else 0
         if code == INTERRUPTED:
             code = 128 + caught[0] if caught else code

@@ -38,16 +38,17 @@ class Serve(options.CorpusOptions):
     out: options.Out = None
 
     def __call__(self) -> None:
-        from pipeline.serve.door import Door
-        from pipeline.serve.retrieval import endpoints
+        from pipeline.serve.retrieval import router
+        from pipeline.serve.server import ServerConfig, create_app, serve, url
 
-        door = Door(self.host, self.port, self.token_env)
+        server = ServerConfig(host=self.host, port=self.port, token_env=self.token_env)
+        listening = server.bind()
         served = self._opened()
         k = f"k = {served.environment.k}" + ("" if served.fixed else " unless the request asks for another")
         passages = f"{served.corpus.manifest.name}: {len(served.corpus.passages):,} passages"
         console.message(f"{passages} through {served.engine}, {k}; Ctrl-C stops it")
-        console.show(console.text(f"{door.url}/retrieve"))
-        door.serve(endpoints(served))
+        console.show(console.text(f"{url(listening)}/retrieve"))
+        serve(create_app(router(served), server.token()), listening)
 
     def _opened(self) -> "Served":
         """A corpus rather than a run where both have the name: `wiki` is the corpus, `wiki/latest` the run."""
@@ -77,10 +78,12 @@ def serve_model(
     seed: Annotated[int, typer.Option(min=0, help="The --seed of the runs that will use it.")] = 0,
 ) -> None:
     """Serve the embedded model over OpenAI's wire until Ctrl-C: a whole run through HTTP gives the same bytes."""
-    from pipeline.serve.door import Door
-    from pipeline.serve.model import endpoints
+    from pipeline.serve.model import router
+    from pipeline.serve.server import ServerConfig, create_app, serve, url
 
-    door = Door(host, port, token_env)
-    console.message(f"use it with: --model openai:embedded --base-url {door.url}/v1; Ctrl-C stops it")
-    console.show(console.text(f"{door.url}/v1"))
-    door.serve(endpoints(seed))
+    server = ServerConfig(host=host, port=port, token_env=token_env)
+    listening = server.bind()
+    base_url = f"{url(listening)}/v1"
+    console.message(f"use it with: --model openai:embedded --base-url {base_url}; Ctrl-C stops it")
+    console.show(console.text(base_url))
+    serve(create_app(router(seed), server.token()), listening)

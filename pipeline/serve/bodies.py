@@ -4,23 +4,17 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from fastapi import HTTPException
+
 MOST_BYTES = 16 << 20
-"""Of one request."""
+"""The largest body of one request."""
 MOST_TOGETHER = 4 * MOST_BYTES
 SECONDS = 30.0
-"""For a body to arrive."""
-
-
-class Refused(Exception):
-    """A request that is not answered; the text is one line for whoever asked."""
-
-    def __init__(self, status: int, line: str) -> None:
-        super().__init__(line)
-        self.status = status
+"""The time within which a body must arrive."""
 
 
 class Bodies:
-    """Where there is no room, the body that has been arriving longest gives way: honest ones take no time."""
+    """All bodies in progress. Where there is no room, the one that has been arriving longest is refused."""
 
     def __init__(self) -> None:
         self._bytes = 0
@@ -28,7 +22,7 @@ class Bodies:
 
     @asynccontextmanager
     async def arrived(self, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """The whole body, whose room is taken until the block is left. Raises Refused."""
+        """The whole body, whose room is taken until the block is left. Raises HTTPException."""
         raw = bytearray()
         try:
             await self._read(stream, raw)
@@ -45,14 +39,13 @@ class Bodies:
                     raw += chunk
                     self._bytes += len(chunk)
                     if len(raw) > MOST_BYTES:
-                        raise Refused(413, f"a request may have {MOST_BYTES >> 20} MiB")
+                        raise HTTPException(413, f"a request may have {MOST_BYTES >> 20} MiB")
                     self._make_room(clock)
-            if clock not in self._arriving:  # it gave way with its last chunk
+            if clock not in self._arriving:  # its room was taken with its last chunk
                 raise TimeoutError
         except TimeoutError:
-            raise Refused(
-                408, f"the request did not arrive within {SECONDS:.0f} s, or others needed its room"
-            ) from None
+            line = f"the request did not arrive within {SECONDS:.0f} s, or others needed its room"
+            raise HTTPException(408, line) from None
         finally:
             self._arriving.pop(clock, None)
 
@@ -60,7 +53,7 @@ class Bodies:
         while self._bytes > MOST_TOGETHER:
             oldest = next(iter(self._arriving), ours)
             if oldest is ours:
-                raise Refused(503, "too much is being sent at once; try again")
+                raise HTTPException(503, "too much is being sent at once; try again")
             raw = self._arriving.pop(oldest)
             self._bytes -= len(raw)
             raw.clear()

@@ -1,20 +1,20 @@
-"""The embedded model over OpenAI's Chat Completions, so that the whole job can be run through a real wire.
+"""The embedded model over OpenAI's Chat Completions, so that a whole run can go through a real wire.
 
-It draws its chance from its inputs and the sample index. The index is not on the wire, but can be told from the seed
-there, which is a hash of run seed and sample: so the run seed must be known. A seed that is no such hash is taken for a
-sample of its own.
+Its randomness comes from its inputs and the sample index, which is not on the wire. The seed there is a hash of run
+seed and sample, so with the run seed known the index follows; any other seed counts as a sample of its own.
 """
 
-from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, HTTPException
 
 from pipeline.embedded import digest
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.llm.base import LLM
 from pipeline.llm.wire import wire_seed
 from pipeline.prompts import unfence
-from pipeline.serve import wire
-from pipeline.serve.bodies import Refused
-from pipeline.serve.door import Endpoint
+from pipeline.serve.server import JsonRoute
+from pipeline.serve.wire import ChatRequest, chat_completion, model_request
 
 NAME = "embedded"
 _SAMPLES = 4096
@@ -25,38 +25,37 @@ def samples(run_seed: int) -> dict[int, int]:
     return {wire_seed(run_seed, sample): sample for sample in range(_SAMPLES)}
 
 
-def endpoints(run_seed: int = 0, model: LLM | None = None) -> Mapping[tuple[str, str], Endpoint]:
+def router(run_seed: int = 0, model: LLM | None = None) -> APIRouter:
     """`model` answers under the name `embedded`."""
-    service = _Service(run_seed, model or EmbeddedModel())
-    return {("POST", "/v1/chat/completions"): service.complete, ("GET", "/v1/models"): service.models}
+    answering, by_seed = model or EmbeddedModel(), samples(run_seed)
+    routes = APIRouter(prefix="/v1", route_class=JsonRoute)
 
-
-class _Service:
-    def __init__(self, run_seed: int, model: LLM) -> None:
-        self._model = model
-        self._samples = samples(run_seed)
-
-    async def complete(self, raw: bytes) -> object:
-        body = wire.body(raw)
+    @routes.post("/chat/completions")
+    async def complete(body: ChatRequest) -> dict[str, Any]:
         if body.model != NAME:
-            raise Refused(404, f"there is no model '{body.model[:80]}' here, only '{NAME}'")
+            raise HTTPException(404, f"there is no model '{body.model[:80]}' here, only '{NAME}'")
         if body.stream or (body.n or 1) != 1:
-            raise Refused(400, "answers come whole and one at a time: leave out `stream` and `n`")
+            raise HTTPException(400, "answers come whole and one at a time: leave out `stream` and `n`")
         seed = body.seed or 0
         try:
-            request = wire.heard(body, self._samples.get(seed, seed))
+            request = model_request(body, by_seed.get(seed, seed))
             if request.output and not any(unfence(message.content) for message in request.messages):
-                raise Refused(400, f"'{request.output.name[:80]}' is answered to the product's own prompts alone")
-            return wire.said(await self._model.complete(request), NAME)
-        except Refused:
-            raise
+                line = f"'{request.output.name[:80]}' is answered to the product's own prompts alone"
+                raise HTTPException(400, line)
+            return chat_completion(await answering.complete(request), NAME)
         except ValueError as error:
-            raise Refused(400, f"{error}: it plays the roles of the product and no others") from error
+            raise HTTPException(400, f"{error}: it plays the roles of the product and no others") from error
+        except HTTPException:
+            raise
         except Exception as error:
-            # It is a pure function of the request: what it cannot read stands in there.
-            raise Refused(400, f"the embedded model cannot read this history ({type(error).__name__})") from error
+            # It is a pure function of the request, so the request holds what it cannot read.
+            line = f"the embedded model cannot read this history ({type(error).__name__})"
+            raise HTTPException(400, line) from error
 
-    async def models(self, raw: bytes) -> object:
-        # The digest tells which version of its rules answers.
+    @routes.get("/models")
+    async def models() -> dict[str, Any]:
+        # The digest names the version of its rules.
         model = {"id": NAME, "object": "model", "created": 0, "owned_by": "digsite", "root": digest()}
         return {"object": "list", "data": [model]}
+
+    return routes

@@ -1,19 +1,20 @@
-"""The index over HTTP, so that a model is trained on the very environment that its data was made in.
+"""The index over HTTP, so that a model is trained in the very environment that its data was made in.
 
-`POST /retrieve` is Search-R1's contract, which verl's search tool speaks too: `{queries, topk, return_scores}` gives
-`{result: [[{document: {id, contents}, score}]]}`. The title stands in quotes on the first line of `contents`, as in its
-corpora; without scores the documents stand bare. `POST /call` carries out one call of a tool of the environment and
-answers with the tool message, byte for byte as the data set's own rollouts were answered. What a model got
-wrong is answered by the tool, as in a rollout; what a client got wrong is a 400. Both take a `question_id`: then that
-question's overlay lies over the index, and `/retrieve` too gives the ids that agents are shown: those of the corpus
-would tell which passages are distractors. `GET /environment` says what is served, `GET /health` that it is.
+`POST /retrieve` is Search-R1's contract, which verl's search tool speaks too. The title is in quotes on the first line
+of `contents`, as in its corpora; without `return_scores` a hit is the bare document. `POST /call` carries out one call
+of a tool of the environment and answers with the tool message, byte for byte as in the data set's own rollouts. A
+mistake of the model is answered by the tool, as in a rollout; a mistake of the client is a 400. With a `question_id`
+that question's overlay lies over the index, and `/retrieve` too gives the ids that agents are shown: the corpus's own
+would give away which passages are distractors. `GET /environment` describes what is served, `GET /health` says that it
+is.
 """
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
 
+from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
 from pipeline.agents.environment import Environment
@@ -24,16 +25,15 @@ from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.overlay import Overlay
 from pipeline.retrieval.passages import search_r1
-from pipeline.serve.bodies import Refused
-from pipeline.serve.door import Endpoint, parse
+from pipeline.serve.server import JsonRoute
 from pipeline.types import Call, Data, Hit, Passage, ToolCall
 
 logger = logging.getLogger(__name__)
 MOST_PASSAGES = 50_000
-"""Of one answer: a whole training batch of Search-R1 comes as one request."""
+"""Of one answer: Search-R1 sends a whole training batch as one request."""
 MOST_HITS = 1000
 Overlays = Callable[[str], Sequence[Passage]]
-"""The id of a question → the passages that lie over the index for it alone; none for most. Raises UsageError."""
+"""The id of a question → the passages that lie over the index for it alone. Raises UsageError."""
 _Id = Annotated[str, Field(max_length=200)]
 
 
@@ -48,95 +48,112 @@ class Served(NamedTuple):
     overlays: Overlays | None = None
 
 
-class Query(Data):
-    """Search-R1's request."""
-
+class RetrieveRequest(Data):
     queries: tuple[str, ...]
     topk: int | None = Field(None, ge=1, le=MOST_HITS)
     return_scores: bool = False
     question_id: _Id = ""
 
 
-class Asked(Data):
-    """One tool call of a trajectory. `shown` and `calls` say what came before it: the server remembers nothing."""
+class RetrieveResponse(Data):
+    result: list[list[dict[str, Any]]]
+    """For each query its hits: `{document: {id, contents}, score}`, or the bare document."""
+    k: int
+
+
+class CallRequest(Data):
+    """One tool call of a trajectory. `shown` and `calls` say what came before it: the server keeps no state."""
 
     name: str
     arguments: Any
-    """As the model has given them, parsed or as text: what is no object is its mistake, and the tool's to answer."""
+    """As the model gave them, parsed or as text: anything but an object is its mistake, and the tool's to answer."""
     shown: tuple[_Id, ...] = Field((), max_length=10_000)
     """The ids, as they were shown, of the passages that the trajectory has seen: only these can be opened."""
     calls: int = Field(0, ge=0, le=10_000)
     """Searches and opens that were carried out before."""
     place: int = Field(0, ge=0)
-    """Of the call within its turn."""
+    """The position of the call within its turn."""
     question_id: _Id = ""
 
 
-def endpoints(served: Served) -> Mapping[tuple[str, str], Endpoint]:
-    service = _Service(served)
-    return {
-        ("POST", "/retrieve"): service.retrieve,
-        ("POST", "/call"): service.call,
-        ("GET", "/environment"): service.about,
-        ("GET", "/health"): service.health,
-    }
+class CallResponse(Data):
+    """The tool message, and the state to send with the next call."""
+
+    content: str
+    ok: bool
+    calls: int
+    shown: list[str]
+
+
+class ServedEnvironment(Data):
+    environment: Environment
+    fixed: bool
+    corpus: str
+    corpus_fingerprint: str
+    licence: str
+    attribution: str
+    passages: int
+    retriever: str
+
+
+def router(served: Served) -> APIRouter:
+    service, routes = _Service(served), APIRouter(route_class=JsonRoute)
+    routes.post("/retrieve")(service.retrieve)
+    routes.post("/call")(service.call)
+    routes.get("/environment")(service.environment)
+    routes.get("/health")(service.health)
+    return routes
 
 
 class _Service:
     def __init__(self, served: Served) -> None:
         self._served = served
         self._by_shown = {passage.shown_id: passage for passage in served.corpus.passages}
-        self._told = False
+        self._warned = False
 
-    async def retrieve(self, raw: bytes) -> object:
-        asked = parse(Query.model_validate_json, raw)
-        k = self._k(asked.topk)
-        if k * len(asked.queries) > MOST_PASSAGES:
-            raise Refused(
-                400, f"{len(asked.queries)} queries of {k} passages: at most {MOST_PASSAGES} passages at once"
-            )
-        retriever, _ = self._over(asked.question_id)
-        found = await retriever.search_many(asked.queries, k)
-        return {"result": [[_told(hit, asked) for hit in hits] for hits in found], "k": k}
+    async def retrieve(self, request: RetrieveRequest) -> RetrieveResponse:
+        k, count = self._k(request.topk), len(request.queries)
+        if k * count > MOST_PASSAGES:
+            raise HTTPException(400, f"{count} queries of {k} passages: at most {MOST_PASSAGES} passages at once")
+        retriever, _ = self._over(request.question_id)
+        found = await retriever.search_many(request.queries, k)
+        return RetrieveResponse(result=[[_document(hit, request) for hit in hits] for hits in found], k=k)
 
-    async def call(self, raw: bytes) -> object:
-        asked = parse(Asked.model_validate_json, raw)
-        retriever, own = self._over(asked.question_id)
-        known = {key: self._by_shown.get(key) or own.get(key) for key in asked.shown}
+    async def call(self, request: CallRequest) -> CallResponse:
+        retriever, own = self._over(request.question_id)
+        known = {key: self._by_shown.get(key) or own.get(key) for key in request.shown}
         state = AgentState(passages={key: passage for key, passage in known.items() if passage is not None})
-        # Which calls they were matters to a rollout's own account alone, not to what is observed.
-        state.calls = [Call(id="", tool="search", argument="", passage_ids=())] * asked.calls
-        call = ToolCall(id="", name=asked.name, arguments=_text(asked.arguments))
-        content, good = await carry_out(self._toolbox(retriever), state, call, asked.place)
-        made = state.calls[asked.calls :]
+        # Only their number matters to what is observed.
+        state.calls = [Call(id="", tool="search", argument="", passage_ids=())] * request.calls
+        call = ToolCall(id="", name=request.name, arguments=_text(request.arguments))
+        content, good = await carry_out(self._toolbox(retriever), state, call, request.place)
+        made = len(state.calls) - request.calls
         shown = [key for key in state.passages if key not in known]
-        return {"content": content, "ok": good, "calls": asked.calls + len(made), "shown": [*asked.shown, *shown]}
+        return CallResponse(content=content, ok=good, calls=request.calls + made, shown=[*request.shown, *shown])
 
-    async def about(self, raw: bytes) -> object:
-        served = self._served
-        return {
-            "environment": served.environment.model_dump(mode="json"),
-            "fixed": served.fixed,
-            "corpus": served.corpus.manifest.name,
-            "corpus_fingerprint": served.corpus.fingerprint,
-            "licence": served.corpus.manifest.licence,
-            "attribution": served.corpus.manifest.attribution,
-            "passages": len(served.corpus.passages),
-            "retriever": served.engine,
-        }
+    async def environment(self) -> ServedEnvironment:
+        served, manifest = self._served, self._served.corpus.manifest
+        return ServedEnvironment(
+            environment=served.environment,
+            fixed=served.fixed,
+            corpus=manifest.name,
+            corpus_fingerprint=served.corpus.fingerprint,
+            licence=manifest.licence,
+            attribution=manifest.attribution,
+            passages=len(served.corpus.passages),
+            retriever=served.engine,
+        )
 
-    async def health(self, raw: bytes) -> object:
+    async def health(self) -> dict[str, str]:
         return {"status": "ok"}
 
     def _k(self, topk: int | None) -> int:
         k = self._served.environment.k
         if topk is None or topk == k:
             return k
-        if self._served.fixed and not self._told:
-            self._told = True
-            logger.warning(
-                "asked for %d passages a search; the data set's environment says %d, so those are given", topk, k
-            )
+        if self._served.fixed and not self._warned:
+            self._warned = True
+            logger.warning("a client asked for %d passages a search; it gets %d, as the environment says", topk, k)
         return k if self._served.fixed else topk
 
     def _over(self, question_id: str) -> tuple[Retriever, dict[str, Passage]]:
@@ -144,7 +161,7 @@ class _Service:
         if not question_id:
             return self._served.retriever, {}
         if self._served.overlays is None:
-            raise Refused(400, "no overlays are served here: leave question_id out, or serve the run that has them")
+            raise HTTPException(400, "no overlays are served here: leave question_id out, or serve the run with them")
         passages = self._served.overlays(question_id)
         over = Overlay(self._served.retriever, passages) if passages else self._served.retriever
         return over, {passage.shown_id: passage for passage in passages}
@@ -160,11 +177,11 @@ class _Service:
         )
 
 
-def _told(hit: Hit, asked: Query) -> dict[str, Any]:
+def _document(hit: Hit, request: RetrieveRequest) -> dict[str, Any]:
     document = search_r1(hit.passage)
-    if asked.question_id:
+    if request.question_id:
         document["id"] = hit.passage.shown_id
-    return {"document": document, "score": hit.score} if asked.return_scores else document
+    return {"document": document, "score": hit.score} if request.return_scores else document
 
 
 def _text(arguments: Any) -> str:

@@ -1,15 +1,12 @@
 """Chat Completions as a server reads and writes it: the other side of `llm.wire`.
 
-What is not read of a request is left alone: clients send much that a model without weights has no use for.
+Fields that are not declared here are ignored: clients send much that a model without weights has no use for.
 """
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pydantic import TypeAdapter
-
 from pipeline.llm.base import Completion, Request, Sampling, Schema, Tool
-from pipeline.serve.door import parse
 from pipeline.types import Message, ToolCall
 
 
@@ -21,8 +18,10 @@ class _Called:
 
 @dataclass(frozen=True)
 class _Call:
-    id: str
+    """A call of the history, or the tool that must be called."""
+
     function: _Called
+    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,11 +50,6 @@ class _Tool:
 
 
 @dataclass(frozen=True)
-class _Choice:
-    function: _Called
-
-
-@dataclass(frozen=True)
 class _Schema:
     name: str
     schema: dict[str, Any]
@@ -68,13 +62,13 @@ class _Format:
 
 
 @dataclass(frozen=True)
-class Body:
-    """What is read of a request."""
+class ChatRequest:
+    """The fields of a request that are read."""
 
     model: str
     messages: list[_Message]
     tools: list[_Tool] | None = None
-    tool_choice: str | _Choice | None = None
+    tool_choice: str | _Call | None = None
     response_format: _Format | None = None
     temperature: float | None = None
     top_p: float | None = None
@@ -85,15 +79,8 @@ class Body:
     n: int | None = None
 
 
-_BODY = TypeAdapter(Body)
-
-
-def body(raw: bytes) -> Body:
-    return parse(_BODY.validate_json, raw)
-
-
-def heard(body: Body, sample: int) -> Request:
-    """The request as a model of ours is asked it."""
+def model_request(body: ChatRequest, sample: int) -> Request:
+    """The request in the form in which a model of ours is called."""
     choice, output = body.tool_choice or "auto", body.response_format and body.response_format.json_schema
     plain = Sampling()
     return Request(
@@ -127,7 +114,7 @@ def _message(message: _Message) -> Message:
     )
 
 
-def said(completion: Completion, model: str) -> dict[str, Any]:
+def chat_completion(completion: Completion, model: str) -> dict[str, Any]:
     """A completion as OpenAI's servers write it."""
     message: dict[str, Any] = {"role": "assistant", "content": completion.message.content or None}
     if completion.message.tool_calls:

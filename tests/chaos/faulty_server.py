@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
+from pydantic import TypeAdapter
 
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import ProviderError
@@ -31,6 +32,7 @@ FAULTS = ("429", "429-after", "500", "502", "reset", "hang", "truncated", "html"
 """Those of every server; `huge` has to be asked for."""
 TEN_MEGABYTES = 10_000_000
 SAMPLES = samples(0)
+REQUEST = TypeAdapter(wire.ChatRequest)
 PAGE = b"<!DOCTYPE html><html><body><h1>Bad gateway</h1><script>alert(1)</script></body></html>"
 
 
@@ -115,8 +117,8 @@ class FaultyServer:
         if fault and fault != "truncated":
             return _fault(fault)
         try:
-            request = wire.heard(wire.body(orjson.dumps(body)), SAMPLES[body["seed"]])
-            answer = orjson.dumps(wire.said(await self.model.complete(request), "embedded"))
+            request = wire.model_request(REQUEST.validate_python(body), SAMPLES[body["seed"]])
+            answer = orjson.dumps(wire.chat_completion(await self.model.complete(request), "embedded"))
         except ProviderError as error:
             return Reply(500, orjson.dumps({"error": {"message": str(error)}}))
         except ValueError as error:  # a request of no role of the product

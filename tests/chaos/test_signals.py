@@ -48,7 +48,7 @@ def test_signals_at_random_moments(tmp_path: Path, figures: Figures, name: str, 
         assert process.returncode in code, errors
         assert "Traceback" not in errors
         # Once the seeds are done with, the second signal ends what comes after them.
-        assert f"digsite resume {remains.run}" in errors or "the same command goes on from there" in errors
+        assert f"digsite resume {remains.run}" in errors or "the same command continues from there" in errors
         said += f"{len(remains.known)} finished seeds" in errors
         assert orphans(tmp_path) == []
     figures({"signals": times}, {"slowest end in s": round(slowest, 1), "lost": 0, "doubled": 0, "orphans": 0})

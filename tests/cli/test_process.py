@@ -124,7 +124,7 @@ def test_an_output_for_which_there_is_no_space_is_one_line(out: Path, json: list
     with Path("/dev/full").open("w") as full:
         said = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=BUFFERED)
     assert said.returncode == 1
-    assert said.stderr == "digsite: [Errno 28] No space left on device; put that right and repeat the command\n"
+    assert said.stderr == "digsite: [Errno 28] No space left on device; fix this and repeat the command\n"
 
 
 def test_a_screen_that_lacks_a_letter_shows_its_code(out: Path) -> None:
@@ -192,7 +192,7 @@ def test_a_signal_before_the_first_seed_says_so_and_leaves_nothing(
     process.send_signal(number)
     _, said = process.communicate(timeout=30)
     assert process.returncode == code
-    assert said == "digsite: interrupted; what had finished is kept, and the same command goes on from there\n"
+    assert said == "digsite: interrupted; finished work is kept, and the same command continues from there\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -76,17 +76,20 @@ def test_unfinished_bodies_take_no_more_than_a_bound_of_memory(clients: int) -> 
 
 
 SHORT = """
-import asyncio
-from pipeline.serve import bodies, connections
-from pipeline.serve.door import Door
+from fastapi import APIRouter, Request
+from pipeline.serve import bodies, connections, server
 connections.HEAD_SECONDS = connections.ANSWER_SECONDS = bodies.SECONDS = 0.5
 
-async def echo(raw):
+routes = APIRouter()
+
+@routes.post("/")
+async def echo(request: Request):
+    raw = await request.body()
     return "x" * 30_000_000 if raw == b"much" else len(raw)
 
-door = Door("127.0.0.1", 0, "NO_TOKEN")
-print(door.url, flush=True)
-door.serve({("POST", "/"): echo})
+listening = server.ServerConfig(host="127.0.0.1", port=0, token_env="NO_TOKEN").bind()
+print(server.url(listening), flush=True)
+server.serve(server.create_app(routes), listening)
 """
 
 

@@ -8,7 +8,7 @@ from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.embedded import digest
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.wire import body, wire_seed
-from pipeline.serve.model import endpoints
+from pipeline.serve.model import router
 from pipeline.types import Message, Usage
 from tests.scripted import ScriptedLLM
 from tests.serve.conftest import Ask
@@ -21,7 +21,7 @@ VERDICT_ALONE = {"type": "json_schema", "json_schema": {"name": "verdict", "sche
 
 def complete(ask: Ask, run_seed: int = 0, **more: Any) -> Any:
     tree = {**body(SOLVE, run_seed), **more}
-    return ask(endpoints(run_seed), "POST", "/v1/chat/completions", json=tree)
+    return ask(router(run_seed), "POST", "/v1/chat/completions", json=tree)
 
 
 def test_the_solver_searches(ask: Ask) -> None:
@@ -37,7 +37,7 @@ def test_the_solver_searches(ask: Ask) -> None:
 def test_the_sample_is_told_from_the_seed_of_the_run(ask: Ask, run_seed: int, sample: int) -> None:
     model = ScriptedLLM([SAID])
     tree = body(SOLVE.model_copy(update={"sample": sample}), run_seed)
-    ask(endpoints(run_seed, model), "POST", "/v1/chat/completions", json=tree)
+    ask(router(run_seed, model), "POST", "/v1/chat/completions", json=tree)
     assert model.requests[0].sample == sample
     assert tree["seed"] == wire_seed(run_seed, sample)
 
@@ -45,7 +45,7 @@ def test_the_sample_is_told_from_the_seed_of_the_run(ask: Ask, run_seed: int, sa
 @pytest.mark.parametrize(("seed", "sample"), [(None, 0), (42, 42)])
 def test_another_seed_is_a_sample_of_its_own(ask: Ask, seed: int | None, sample: int) -> None:
     model = ScriptedLLM([SAID])
-    ask(endpoints(0, model), "POST", "/v1/chat/completions", json={**body(SOLVE, 0), "seed": seed})
+    ask(router(0, model), "POST", "/v1/chat/completions", json={**body(SOLVE, 0), "seed": seed})
     assert model.requests[0].sample == sample
 
 
@@ -67,7 +67,7 @@ def test_what_it_cannot_do_is_told(ask: Ask, more: dict[str, Any], status: int, 
 
 
 def test_its_name_and_version_are_told(ask: Ask) -> None:
-    (model,) = ask(endpoints(), "GET", "/v1/models").json()["data"]
+    (model,) = ask(router(), "GET", "/v1/models").json()["data"]
     assert (model["id"], model["root"]) == ("embedded", digest())
 
 

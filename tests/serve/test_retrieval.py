@@ -14,7 +14,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.corpus import Corpus
 from pipeline.llm.base import Completion, Finish
 from pipeline.retrieval.engines.lucene import LuceneRetriever
-from pipeline.serve.retrieval import MOST_PASSAGES, Served, endpoints
+from pipeline.serve.retrieval import MOST_PASSAGES, Served, router
 from pipeline.types import Message, ToolCall, Usage
 from tests.scripted import ScriptedLLM
 from tests.serve.conftest import Ask
@@ -29,7 +29,7 @@ def served(tiny: Corpus, retriever: LuceneRetriever) -> Served:
 
 
 def post(ask: Ask, served: Served, path: str = "/retrieve", **body: Any) -> Any:
-    return ask(endpoints(served), "POST", path, json=body)
+    return ask(router(served), "POST", path, json=body)
 
 
 def line(answer: Any) -> str:
@@ -77,7 +77,7 @@ def test_the_environment_of_a_data_set_has_the_last_word_on_k(
     assert len(free["result"][0]) == free["k"] == (topk or 5)
     fixed = post(ask, served._replace(fixed=True), queries=[query], topk=topk).json()
     assert len(fixed["result"][0]) == fixed["k"] == 5
-    assert ("environment says 5" in caplog.text) == (topk in (1, 9))
+    assert ("it gets 5, as the environment says" in caplog.text) == (topk in (1, 9))
 
 
 @pytest.mark.parametrize(
@@ -100,14 +100,14 @@ def test_a_bad_request_is_told_what_is_wrong(ask: Ask, served: Served, body: dic
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[" * 100_000, b"\xff", b'{"queries": ["\\ud800"]}'])
 def test_what_is_no_json_is_told(ask: Ask, served: Served, raw: bytes) -> None:
-    assert line(ask(endpoints(served), "POST", "/retrieve", content=raw))
+    assert line(ask(router(served), "POST", "/retrieve", content=raw))
 
 
 def test_what_is_served_is_said(ask: Ask, served: Served) -> None:
-    said = ask(endpoints(served), "GET", "/environment").json()
+    said = ask(router(served), "GET", "/environment").json()
     assert Environment.model_validate(said["environment"]) == served.environment
     assert (said["corpus_fingerprint"], said["retriever"]) == (served.corpus.fingerprint, "lucene")
-    assert ask(endpoints(served), "GET", "/health").json() == {"status": "ok"}
+    assert ask(router(served), "GET", "/health").json() == {"status": "ok"}
 
 
 def test_a_question_sees_its_own_overlay_and_no_other(ask: Ask, served: Served) -> None:

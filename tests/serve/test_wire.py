@@ -6,6 +6,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.llm import reply
@@ -13,9 +14,11 @@ from pipeline.llm.base import Completion, Finish, Request, Sampling, Schema
 from pipeline.llm.wire import body as written
 from pipeline.llm.wire import strictly, wire_seed
 from pipeline.serve import wire
-from pipeline.serve.bodies import Refused
+from pipeline.serve.model import router
 from pipeline.types import Message, ToolCall, Usage
+from tests.serve.conftest import Ask
 
+CHAT = TypeAdapter(wire.ChatRequest)
 TEXT = st.text(max_size=20)
 NAME = st.text(alphabet=string.ascii_letters, min_size=1, max_size=8)
 CALL = st.builds(
@@ -42,7 +45,7 @@ REQUESTS = st.builds(
 @given(REQUESTS)
 def test_a_request_comes_back_as_it_was(request: Request) -> None:
     raw = orjson.dumps(written(request, 0))
-    heard = wire.heard(wire.body(raw), request.sample)
+    heard = wire.model_request(CHAT.validate_json(raw), request.sample)
     tools = tuple(tool.model_copy(update={"parameters": strictly(tool.parameters)}) for tool in request.tools)
     output = SCHEMA.model_copy(update={"body": strictly(SCHEMA.body)}) if request.output else None
     choice = request.tool_choice if request.tools else "auto"
@@ -55,7 +58,7 @@ def test_an_answer_comes_back_as_it_was(text: str, calls: list[ToolCall], prompt
     usage = Usage(calls=1, prompt_tokens=prompt, completion_tokens=completion)
     finish = Finish.TOOL_CALLS if calls else Finish.STOP
     said = Completion(message=message, finish=finish, usage=usage)
-    heard = reply.completion(orjson.dumps(wire.said(said, "embedded")))
+    heard = reply.completion(orjson.dumps(wire.chat_completion(said, "embedded")))
     assert (heard.message.content, heard.message.tool_calls, heard.usage) == (text, message.tool_calls, usage)
 
 
@@ -70,7 +73,7 @@ def test_what_clients_send_besides_is_left_alone() -> None:
         "logprobs": True,
         "user": "me",
     }
-    heard = wire.heard(wire.body(orjson.dumps(tree)), 3)
+    heard = wire.model_request(CHAT.validate_python(tree), 3)
     assert heard.messages == (Message(role="system", content="Be brief."), Message(role="assistant"))
     assert (heard.sample, heard.tool_choice, heard.sampling) == (3, "auto", Sampling())
 
@@ -85,10 +88,10 @@ def test_what_clients_send_besides_is_left_alone() -> None:
         ({"model": "m", "messages": [], "tools": [{"type": "function"}]}, "tools.0.function: "),
     ],
 )
-def test_a_bad_request_names_its_field(tree: dict[str, object], place: str) -> None:
-    with pytest.raises(Refused, match=place) as caught:
-        wire.body(orjson.dumps(tree))
-    assert caught.value.status == 400
+def test_a_bad_request_names_its_field(ask: Ask, tree: dict[str, object], place: str) -> None:
+    answer = ask(router(), "POST", "/v1/chat/completions", json=tree)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith(place)
 
 
 def test_the_seed_tells_the_sample() -> None:

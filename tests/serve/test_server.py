@@ -3,29 +3,31 @@
 import asyncio
 
 import pytest
+from fastapi import APIRouter, HTTPException, Request
 
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.serve import bodies
-from pipeline.serve.bodies import Refused
-from pipeline.serve.door import Door
+from pipeline.serve.server import ServerConfig
 from tests.serve.conftest import Ask
 
-
-async def echo(raw: bytes) -> object:
-    return {"heard": raw.decode()}
+PATHS = APIRouter()
 
 
-async def broken(raw: bytes) -> object:
+@PATHS.post("/echo")
+async def echo(request: Request) -> dict[str, str]:
+    return {"heard": (await request.body()).decode()}
+
+
+@PATHS.post("/broken")
+async def broken() -> None:
     raise KeyError("a slip of ours")
 
 
-async def fail(raw: bytes) -> object:
-    raise {b"usage": UsageError("no such\nquestion"), b"index": RetrievalError("Lucene failed")}.get(
-        raw, Refused(418, "\x1b[31mtea\u202e")
+@PATHS.post("/fail/{kind}")
+async def fail(kind: str) -> None:
+    raise {"usage": UsageError("no such\nquestion"), "index": RetrievalError("Lucene failed")}.get(
+        kind, HTTPException(418, "\x1b[31mtea\u202e")
     )
-
-
-PATHS = {("POST", "/echo"): echo, ("POST", "/fail"): fail, ("POST", "/broken"): broken}
 
 
 def line(answer) -> str:
@@ -41,30 +43,33 @@ def test_a_request_is_answered(ask: Ask) -> None:
 def test_what_is_not_there_is_said_in_one_line(ask: Ask, method: str, path: str, status: int) -> None:
     answer = ask(PATHS, method, path)
     assert answer.status_code == status
-    assert line(answer) == f"{method} {path}: there is nothing of that kind here"
+    assert line(answer) == f"{method} {path}: not found"
 
 
 @pytest.mark.parametrize(
-    ("raw", "status", "said"),
-    [(b"usage", 400, "no such question"), (b"index", 503, "Lucene failed"), (b"", 418, "tea")],
+    ("kind", "status", "said"),
+    [("usage", 400, "no such question"), ("index", 503, "Lucene failed"), ("other", 418, "tea")],
 )
-def test_an_error_has_its_status_and_one_clean_line(ask: Ask, raw: bytes, status: int, said: str) -> None:
-    answer = ask(PATHS, "POST", "/fail", content=raw)
+def test_an_error_has_its_status_and_one_clean_line(ask: Ask, kind: str, status: int, said: str) -> None:
+    answer = ask(PATHS, "POST", f"/fail/{kind}")
     assert (answer.status_code, line(answer)) == (status, said)
 
 
 def test_a_fault_of_ours_is_one_line_of_the_log(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
     answer = ask(PATHS, "POST", "/broken")
-    assert (answer.status_code, line(answer)) == (500, "this server broke on the request; its log says more")
+    assert (answer.status_code, line(answer)) == (500, "this server broke on the request; see its log")
     assert caplog.messages == ["/broken: KeyError: 'a slip of ours'"]
     assert caplog.records[0].exc_info is None
 
 
 def test_what_is_under_way_when_the_grace_is_over_is_told_to_come_again(ask: Ask) -> None:
-    async def cancelled(raw: bytes) -> object:
+    slow = APIRouter()
+
+    @slow.post("/slow")
+    async def cancelled() -> None:
         raise asyncio.CancelledError
 
-    answer = ask({("POST", "/slow"): cancelled}, "POST", "/slow")
+    answer = ask(slow, "POST", "/slow")
     assert (answer.status_code, line(answer)) == (503, "this server is stopping")
 
 
@@ -107,17 +112,35 @@ def test_without_a_token_only_a_loopback_name_leads_here(ask: Ask, host: str, st
 def test_beyond_the_loopback_a_token_is_needed(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_TOKEN", raising=False)
     with pytest.raises(UsageError, match="put a token into the environment variable NO_TOKEN"):
-        Door(host, 0, "NO_TOKEN")
+        ServerConfig(host=host, port=0, token_env="NO_TOKEN").bind()
 
 
 def test_what_cannot_be_a_token_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ODD", "two words")
     with pytest.raises(UsageError, match="ODD holds no token"):
-        Door("127.0.0.1", 0, "ODD")
+        ServerConfig(host="127.0.0.1", port=0, token_env="ODD").bind()
 
 
-def test_a_port_that_is_taken_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Door("127.0.0.1", 0, "NO_TOKEN")
+def test_a_port_that_is_taken_is_told() -> None:
+    one = ServerConfig(host="127.0.0.1", port=0, token_env="NO_TOKEN").bind()
     with pytest.raises(UsageError, match=r"cannot listen at 127.0.0.1:\d+ .*choose another --port"):
-        Door("127.0.0.1", one.socket.getsockname()[1], "NO_TOKEN")
-    one.socket.close()
+        ServerConfig(host="127.0.0.1", port=one.getsockname()[1], token_env="NO_TOKEN").bind()
+    one.close()
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json"])
+def test_no_page_loads_scripts_from_elsewhere(ask: Ask, path: str) -> None:
+    assert ask(PATHS, "GET", path).status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", None])
+def test_a_body_is_json_whatever_the_client_calls_it(ask: Ask, kind: str | None) -> None:
+    typed = APIRouter()
+
+    @typed.post("/typed")
+    async def length(words: list[str]) -> int:
+        return len(words)
+
+    headers = {"Content-Type": kind} if kind else {}
+    answer = ask(typed, "POST", "/typed", content=b'["a", "b"]', headers=headers)
+    assert (answer.status_code, answer.json()) == (200, 2)
