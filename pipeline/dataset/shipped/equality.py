@@ -5,6 +5,7 @@ import re
 import unicodedata
 from fractions import Fraction
 
+from pipeline.dataset.shipped import table
 from pipeline.dataset.shipped.places import same_place
 
 _INVISIBLE = re.compile(
@@ -42,51 +43,7 @@ _QUANTITY = re.compile(
 _SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "mn": 10**6, "billion": 10**9, "bn": 10**9,
            "trillion": 10**12}  # fmt: skip
 # A kind, the size of its unit, and how that is written; names without blanks, points and degree signs.
-_UNIT_ROWS = """
-length 1/1000 mm millimetre millimetres millimeter millimeters
-length 1/100 cm centimetre centimetres centimeter centimeters
-length 1 m metre metres meter meters
-length 1000 km kilometre kilometres kilometer kilometers
-length 254/10000 inch inches
-length 3048/10000 ft foot feet
-length 9144/10000 yd yard yards
-length 1609344/1000 mi mile miles
-area 1 m2 sqm squaremetre squaremetres squaremeter squaremeters
-area 10000 ha hectare hectares
-area 1000000 km2 sqkm squarekilometre squarekilometres squarekilometer squarekilometers
-area 40468564224/10000000 acre acres
-area 2589988110336/1000000 sqmi mi2 squaremile squaremiles
-mass 1/1000 g gram grams gramme grammes
-mass 1 kg kilogram kilograms kilo kilos
-mass 1000 t tonne tonnes metricton metrictons
-mass 45359237/100000000 lb lbs pound pounds
-volume 1/1000 ml millilitre millilitres milliliter milliliters
-volume 1 l litre litres liter liters
-second 1 sec secs second seconds
-second 60 min mins minute minutes
-second 3600 h hr hrs hour hours
-second 86400 day days
-second 604800 week weeks
-month 1 month months
-month 12 yr yrs year years yearsold
-month 120 decade decades
-speed 1000 km/h kmh kph kmperhour kilometresperhour kilometersperhour
-speed 1609344/1000 mph milesperhour
-power 1 w watt watts
-power 1000 kw kilowatt kilowatts
-power 1000000 mw megawatt megawatts
-celsius 1 c celsius degreescelsius degreesc
-fahrenheit 1 f fahrenheit degreesfahrenheit degreesf
-kelvin 1 kelvin kelvins
-angle 1 degree degrees
-percent 1 % percent pct
-dollar 1 $ us$ usd dollar dollars usdollar usdollars
-euro 1 € eur euro euros
-sterling 1 £ gbp poundssterling
-yen 1 ¥ jpy yen
-rupee 1 ₹ inr rupee rupees
-people 1 people person persons inhabitants residents
-"""
+_UNIT_ROWS = table("units")
 _THINGS = (
     "students members players seats votes points goals games matches wins titles medals species episodes songs tracks "
     "albums films books pages chapters floors storeys stories rooms islands states provinces districts countries "

@@ -1,8 +1,6 @@
 """What a view is, and what views share: columns, the records they take, and the rollouts worth learning from."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, Protocol, TypeVar, cast, get_args, get_origin
 
@@ -10,11 +8,11 @@ import pyarrow as pa
 
 from pipeline import registry
 from pipeline.agents.environment import Environment
-from pipeline.dataset import chat, shipped
+from pipeline.dataset import chat
 from pipeline.dataset.cleaning import fit, imitable
+from pipeline.dataset.shipped import standalone
 from pipeline.types import Message, Record, Rollout, Status, Verdict
 
-_PART = re.compile(r"^from pipeline\.dataset\.shipped\.(\w+) import .+\n", re.MULTILINE)
 INCLUDES = ("below_target", "beyond_solver", "always_solved")
 """What `include` may add: confirmed pairs below their target, those that only a solver of `digsite remeasure` solved,
 and to `rl_*` questions that every rollout solved."""
@@ -107,13 +105,7 @@ def withheld(view: View, redistribute: str) -> bool:
     return redistribute in order and order.index(getattr(view, "HOLDS", "full")) > order.index(redistribute)
 
 
-def shipped_file(name: str) -> str:
-    """The text of a file of `dataset/shipped`, with what it imports from there in its place: it has to stand alone."""
-    text = (Path(shipped.__file__).parent / name).read_text(encoding="utf-8")
-    return _PART.sub(lambda part: shipped_file(f"{part[1]}.py"), text)
-
-
-REWARD = {"reward.py": shipped_file("reward.py")}
+REWARD = {"reward.py": standalone("reward.py")}
 """What stands beside every view for reinforcement learning."""
 
 

@@ -8,13 +8,14 @@ text, which holds all else, since other columns reach the rubric as arguments.
 import orjson
 
 from pipeline.agents.environment import Environment
-from pipeline.dataset.views.base import REWARD, Rows, columns, provenance, shipped_file
+from pipeline.dataset.shipped import standalone
+from pipeline.dataset.views.base import REWARD, Rows, columns, provenance
 from pipeline.dataset.views.rl_trl import scorable
 from pipeline.types import Record
 
 HOLDS = "ids"
 SCHEMA = columns(question=str, answer=str, info=str)
-BESIDE = {**REWARD, "taskset.py": shipped_file("taskset.py")}
+BESIDE = {**REWARD, "taskset.py": standalone("taskset.py")}
 
 
 def rows(record: Record, environment: Environment) -> Rows:

@@ -13,7 +13,8 @@ from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
 from pipeline.dataset.cleaning import weight
 from pipeline.dataset.process import efficiency, hit_rate, useful_steps
-from pipeline.dataset.views.base import PROVENANCE, Rows, columns, examples, provenance, shipped_file, under
+from pipeline.dataset.shipped import standalone
+from pipeline.dataset.views.base import PROVENANCE, Rows, columns, examples, provenance, under
 from pipeline.types import Record
 
 SCHEMA = columns(
@@ -30,7 +31,7 @@ SCHEMA = columns(
     efficiency=float,
     **PROVENANCE,
 )
-BESIDE = {"verl_sft.py": shipped_file("verl_sft.py")}
+BESIDE = {"verl_sft.py": standalone("verl_sft.py")}
 
 
 def rows(record: Record, environment: Environment) -> Rows:

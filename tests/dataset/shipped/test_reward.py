@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.dataset.shipped import reward
-from pipeline.dataset.views.base import shipped_file
+from pipeline.dataset.shipped import reward, standalone
 from tests.dataset.shipped.completions import NOWHERE, TAGS, call, honest, hostile
 
 
@@ -147,14 +146,14 @@ def test_every_trainer_gets_the_same():
 
 def test_no_name_of_its_parts_stands_for_two_things():
     bound = [
-        n for node in ast.parse(shipped_file("reward.py")).body if isinstance(node, ast.Assign) for n in ast.walk(node)
+        n for node in ast.parse(standalone("reward.py")).body if isinstance(node, ast.Assign) for n in ast.walk(node)
     ]
     names = [n.id for n in bound if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id.isupper()]
     assert len(names) == len(set(names)) > 20
 
 
 def test_it_runs_alone_in_an_empty_folder(tmp_path):
-    (tmp_path / "reward.py").write_text(shipped_file("reward.py"))
+    (tmp_path / "reward.py").write_text(standalone("reward.py"))
     line = "import reward; print(reward.compute_score('', '<answer>Lyon, France</answer>', {'target': ['Lyon']}))"
     # Neither site packages nor our own path.
     done = subprocess.run(
