@@ -112,7 +112,7 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Datase
     views = _views(chosen)
     context, tally, example = environment(chosen.config), Tally(), None
     seen = 0
-    with _uncollected(), atomic_folder(folder) as building, ShardWriter(building, chosen.shard_bytes) as shelf:
+    with _uncollected(), atomic_folder(folder) as building, ShardWriter(building, chosen.shard_bytes) as shards:
         before = standing(folder)
         kept = _kept(before, views, chosen)
         for record in records:
@@ -124,7 +124,7 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Datase
             example, side = example or record.draft, record.seed.side
             for name, view in views.items():
                 if not name.startswith("rl_") or base.teaches(record, chosen.include):
-                    shelf.add(name, side, view.SCHEMA, view.rows(record, context))
+                    shards.add(name, side, view.SCHEMA, view.rows(record, context))
         for shard in kept.shards:
             take_over(before / shard.path, building / shard.path)
         how = Exported(include=chosen.include, missing=chosen.missing, source=sha256(str(seen)))
@@ -132,7 +132,7 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Datase
             run=tally.lineage.run if tally.lineage else "",
             records=tally.ends.total(),
             views=dict(sorted({**kept.views, **dict.fromkeys(views, how)}.items())),
-            shards=tuple(sorted((*kept.shards, *shelf.close()), key=lambda shard: shard.path)),
+            shards=tuple(sorted((*kept.shards, *shards.close()), key=lambda shard: shard.path)),
         )
         return _describe(building, manifest, how.source, tally.figures(chosen.outside), example, chosen)
 

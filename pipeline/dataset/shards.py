@@ -5,7 +5,7 @@ that `atomic_folder` gives, so none of them stands under a final name before it 
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,96 +62,82 @@ def _storage(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_storage(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
-class WriterThread:
-    """Writes one table at a time in a thread of its own: Arrow holds no lock of Python's while it encodes and
-    compresses, so that the next rows are made meanwhile.
-    """
-
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shards")
-        self._at_work: Future[None] | None = None
-
-    def put(self, write: Callable[[pa.Table], None], made: pa.Table) -> None:
-        """Have it written once the one before is, whose error is raised here."""
-        self.wait()
-        self._at_work = self._thread.submit(write, made)
-
-    def wait(self) -> None:
-        """Until nothing is left to write. Raises what stopped it."""
-        if self._at_work:
-            self._at_work.result()
-
-    def stop(self) -> None:
-        self._thread.shutdown()
-
-
 class ShardWriter:
     """All open shards, by view and split. Leave its context before its folder is given up: then nothing writes there.
 
-    A group that could not be written raises its error when the next one is full, or on `close`.
+    One thread writes, a row group at a time: Arrow releases Python's lock while it encodes and compresses, so that the
+    next rows are made meanwhile. A group that could not be written raises its error when the next one is full, or on
+    `close`.
     """
 
     def __init__(self, folder: Path, shard_bytes: int) -> None:
-        self.folder = folder
-        self.shard_bytes = shard_bytes
-        self.press = WriterThread()
-        self.series: dict[tuple[str, str], ShardSeries] = {}
+        self.folder, self.shard_bytes = folder, shard_bytes
+        self._splits: dict[tuple[str, str], SplitWriter] = {}
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shards")
+        self._writing: Future[None] | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.press.stop()
+        self._thread.shutdown()
 
     def add(self, view: str, split: str, schema: pa.Schema, rows: Iterable[dict[str, Any]]) -> None:
-        series = self.series.get((view, split))
+        writer = self._splits.get((view, split))
         for row in rows:
-            if series is None:
-                home = self.folder / view
-                series = ShardSeries(home, split, schema, self.shard_bytes, self.press, FIRST_ROWS)
-                self.series[view, split] = series
-            series.add(row)
+            if writer is None:
+                writer = SplitWriter(self.folder / view, split, schema, self.shard_bytes)
+                self._splits[view, split] = writer
+            writer.group.append(row)
+            if len(writer.group) >= writer.most:
+                self._write(writer)
 
     def close(self) -> list[Shard]:
         """Finish all files, give them their final names, and list them in the order of their paths."""
-        for series in self.series.values():
-            series.flush()
-        self.press.wait()
-        shards = [shard for (view, split), series in self.series.items() for shard in series.close(view, split)]
+        for writer in self._splits.values():
+            if writer.group:
+                self._write(writer)
+        self._wait()
+        shards = [shard for (view, split), writer in self._splits.items() for shard in writer.close(view, split)]
         return sorted(shards, key=lambda shard: shard.path)
+
+    def _write(self, writer: "SplitWriter") -> None:
+        """Have the row group written, once the one before is."""
+        made = writer.take()
+        self._wait()
+        self._writing = self._thread.submit(writer.write, made)
+
+    def _wait(self) -> None:
+        """Until nothing is being written. Raises what stopped it."""
+        if self._writing:
+            self._writing.result()
 
 
 @dataclass
-class ShardSeries:
-    """The shards of one view and split. Their number is known only at the end, and so are their names."""
+class SplitWriter:
+    """The shards of one view and split. Their number is known only at the end, and so are their names.
+
+    `rows`, `writer` and `written` belong to the thread that writes, until it has been waited for.
+    """
 
     folder: Path
     split: str
     schema: pa.Schema
     shard_bytes: int
-    press: WriterThread
-    """It alone writes, so that `rows`, `writer` and `written` are its own until it has been waited for."""
-    most: int
+    most: int = field(default_factory=lambda: FIRST_ROWS)
     """Rows that the next group is to have."""
     group: list[dict[str, Any]] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     writer: pq.ParquetWriter | None = None
     written: int = 0
 
-    def add(self, row: dict[str, Any]) -> None:
-        self.group.append(row)
-        if len(self.group) >= self.most:
-            self.flush()
-
-    def flush(self) -> None:
-        """Have the row group written."""
-        if self.group:
-            # One conversion a group: Arrow's own cost for a call is that of many rows.
-            made = table(self.group, self.schema)
-            # As many as would have filled this one: to weigh every row takes as long as to convert it.
-            self.most = min(GROUP_ROWS, max(1, GROUP_BYTES * made.num_rows // made.get_total_buffer_size()))
-            self.group = []
-            self.press.put(self.write, made)
+    def take(self) -> pa.Table:
+        """The group as a table: one conversion, since Arrow's own cost for a call is that of many rows."""
+        made = table(self.group, self.schema)
+        # As many as would have filled this one: measuring every row takes as long as converting it.
+        self.most = min(GROUP_ROWS, max(1, GROUP_BYTES * made.num_rows // made.get_total_buffer_size()))
+        self.group = []
+        return made
 
     def write(self, made: pa.Table) -> None:
         """One row group, or several where rows were larger than those before; the shard ends where it is large enough.

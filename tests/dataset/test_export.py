@@ -236,10 +236,10 @@ def test_hostile_names_change_no_key_of_the_front_matter(tmp_path, text):
     assert load(tmp_path / "ds", "qa")["train"].num_rows == 2
 
 
-def test_a_shelf_without_rows_makes_no_file(tmp_path):
-    shelf = ShardWriter(tmp_path, 1)
-    shelf.add("qa", "train", base.load("qa").SCHEMA, [])
-    assert shelf.close() == []
+def test_a_writer_without_rows_makes_no_file(tmp_path):
+    writer = ShardWriter(tmp_path, 1)
+    writer.add("qa", "train", base.load("qa").SCHEMA, [])
+    assert writer.close() == []
     assert list(tmp_path.iterdir()) == []
 
 

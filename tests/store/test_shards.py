@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.dataset import shards
-from pipeline.dataset.shards import Shard, ShardWriter, WriterThread
+from pipeline.dataset.shards import Shard, ShardWriter
 from pipeline.errors import StoreError
 from pipeline.store.files import atomic_folder
 
@@ -34,10 +34,10 @@ def at_work() -> list[str]:
 
 
 def fill(folder: Path, rows: list[dict[str, Any]], shard_bytes: int = 1 << 20) -> list[Shard]:
-    with atomic_folder(folder) as building, ShardWriter(building, shard_bytes) as shelf:
+    with atomic_folder(folder) as building, ShardWriter(building, shard_bytes) as writer:
         for n, row in enumerate(rows):
-            shelf.add("view", "train" if n % 3 else "eval", SCHEMA, [row])
-        return shelf.close()
+            writer.add("view", "train" if n % 3 else "eval", SCHEMA, [row])
+        return writer.close()
 
 
 class Disk:
@@ -83,9 +83,9 @@ def test_groups_have_so_many_rows_as_filled_the_one_before(tmp_path: Path, monke
     monkeypatch.setattr(shards, "GROUP_ROWS", 50)
     monkeypatch.setattr(shards, "GROUP_BYTES", 10_000)
     sizes = [1000] * 40 + [5000] * 20 + [1_000_000] + [10] * 120
-    with ShardWriter(tmp_path, 1 << 30) as shelf:
-        shelf.add("view", "train", SCHEMA, ({"n": n, "text": "x" * size} for n, size in enumerate(sizes)))
-        [shard] = shelf.close()
+    with ShardWriter(tmp_path, 1 << 30) as writer:
+        writer.add("view", "train", SCHEMA, ({"n": n, "text": "x" * size} for n, size in enumerate(sizes)))
+        [shard] = writer.close()
     written = pq.ParquetFile(tmp_path / shard.path)
     rows = [written.read_row_group(group).to_pylist() for group in range(written.num_row_groups)]
     assert [row["n"] for group in rows for row in group] == list(range(len(sizes)))
@@ -108,10 +108,10 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pyt
 
 def test_an_error_is_told_with_the_next_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Disk(monkeypatch, 0)
-    with ShardWriter(tmp_path, 1 << 20) as shelf:
-        shelf.add("view", "train", SCHEMA, ROWS[:GROUP])
+    with ShardWriter(tmp_path, 1 << 20) as writer:
+        writer.add("view", "train", SCHEMA, ROWS[:GROUP])
         with pytest.raises(OSError, match="No space"):
-            shelf.add("view", "train", SCHEMA, ROWS[GROUP : 2 * GROUP])
+            writer.add("view", "train", SCHEMA, ROWS[GROUP : 2 * GROUP])
 
 
 def test_an_error_of_the_rows_waits_for_what_is_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,26 +132,26 @@ def test_an_error_of_the_rows_waits_for_what_is_being_written(tmp_path: Path, mo
     with (
         pytest.raises(RuntimeError, match="kill"),
         atomic_folder(tmp_path / "ds") as building,
-        ShardWriter(building, 1 << 20) as shelf,
+        ShardWriter(building, 1 << 20) as writer,
     ):
-        shelf.add("view", "train", SCHEMA, broken())
+        writer.add("view", "train", SCHEMA, broken())
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_table_is_written_while_one_waits() -> None:
-    table = pa.Table.from_pylist(ROWS, schema=SCHEMA)
-    free, done = threading.Event(), list[int]()
+def test_one_group_is_written_while_the_next_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free, done, write = threading.Event(), list[int](), pq.ParquetWriter.write_table
 
-    def write(_: pa.Table) -> None:
+    def slow(*args: Any, **kept: Any) -> None:
         assert free.wait(5)
+        write(*args, **kept)
         done.append(len(done))
 
-    press = WriterThread()
-    press.put(write, table)
-    assert done == []
-    threading.Timer(0.05, free.set).start()
-    press.put(write, table)
-    assert 0 in done
-    press.wait()
-    press.stop()
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", slow)
+    with ShardWriter(tmp_path, 1 << 20) as writer:
+        writer.add("view", "train", SCHEMA, ROWS[:GROUP])
+        assert done == []
+        threading.Timer(0.05, free.set).start()
+        writer.add("view", "train", SCHEMA, ROWS[GROUP : 2 * GROUP])
+        assert 0 in done
+        assert [shard.rows for shard in writer.close()] == [2 * GROUP]
     assert done == [0, 1]
