@@ -20,6 +20,8 @@ from pipeline.llm.deadline import deadline
 from pipeline.text import normalise, untagged, words
 from pipeline.types import Call, Node, Passage, Seed, ToolCall, Tree, Usage, sha256
 
+TRIES = 6
+"""Actions that may reach nothing new before a path ends."""
 _ASKED = AgentLimits(searches=0, turns=3)
 """One action, and two more tries to say it well."""
 _TAKEN = AgentLimits(searches=1, turns=1)
@@ -72,7 +74,7 @@ class _Growth:
     async def _child(self, parent: int, left: int) -> int | None:
         """The index of a new node, or None where the curator leaves or keeps reaching nothing new."""
         held = [self.passages[i] for i in Tree(nodes=tuple(self.nodes)).passages(parent)]
-        for _ in range(self.context.config.tree.tries):
+        for _ in range(TRIES):
             asked = await self._asked(parent, left, held)
             if asked is None or asked.tool == "leave":
                 return None

@@ -105,8 +105,6 @@ class TreeConfig(Data):
     """Probability of a second child."""
     branching_depth: int = Field(2, ge=0)
     """Levels that may branch; below them every path is a chain."""
-    tries: int = Field(6, ge=1, le=16)
-    """Actions that may reach nothing new before a path ends."""
     paths: int = Field(2, ge=1)
     """m, the best paths that questions are composed from."""
     hops: int = Field(2, ge=1)
@@ -139,10 +137,7 @@ class TeacherConfig(Data):
     injected_again: float = Field(0.5, ge=0, le=1)
     """p_e, after the first search, where the one before brought none."""
     keep: Literal["correct", "f1"] = "correct"
-    """What is imitated: a correct rollout or, as in the paper, an answer of a token F1 above `f1`."""
-    f1: float = Field(0.9, ge=0, le=1)
-    resisted: bool = False
-    """And only where it met a distractor and resisted it."""
+    """What is imitated: a correct rollout or, as in the paper, an answer of a token F1 above 0.9."""
 
 
 class How(Data):

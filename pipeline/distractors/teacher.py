@@ -18,7 +18,10 @@ from pipeline.distractors.evaluate import with_verdict
 from pipeline.distractors.navigation import Navigation
 from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
-from pipeline.types import DistractorEval, Draft, Outcome, Rollout, TeacherRollout
+from pipeline.types import DistractorEval, Draft, Rollout, TeacherRollout
+
+KEPT_ABOVE = 0.9
+"""The token F1 of an imitated answer, as in the paper."""
 
 
 async def teacher_rollouts(
@@ -76,7 +79,5 @@ async def _teacher_rollout(
 
 
 def kept(made: TeacherRollout, settings: TeacherConfig) -> bool:
-    """Is it to be imitated? The paper asks for the answer alone; `resisted` asks for a distractor met and resisted."""
-    right = made.f1 > settings.f1 if settings.keep == "f1" else made.verdict.correct
-    met = any(encounter.outcome is Outcome.RESISTED for encounter in made.encounters)
-    return right and (met or not settings.resisted)
+    """Is it to be imitated? The paper asks for the answer alone."""
+    return made.f1 > KEPT_ABOVE if settings.keep == "f1" else made.verdict.correct

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import config, prompts
-from pipeline.agents.curator import grow, new_titles
+from pipeline.agents.curator import TRIES, grow, new_titles
 from pipeline.context import RunContext
 from pipeline.corpus.seeds import side
 from pipeline.llm.base import Request
@@ -129,8 +129,8 @@ def test_what_reaches_nothing_new_is_no_node_and_is_told() -> None:
 
 def test_a_path_ends_after_so_many_fruitless_actions() -> None:
     number = count(100)
-    tree, llm = grown(lambda told: {"tool": "search", "argument": f"Place{next(number)}"}, "tree.tries=2")
-    assert (len(tree.nodes), tree.refused, len(llm.requests)) == (1, 2, 2)
+    tree, llm = grown(lambda told: {"tool": "search", "argument": f"Place{next(number)}"})
+    assert (len(tree.nodes), tree.refused, len(llm.requests)) == (1, TRIES, TRIES)
 
 
 def test_the_curator_sees_its_path_only_and_each_passage_once() -> None:

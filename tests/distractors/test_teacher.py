@@ -96,11 +96,9 @@ def test_without_distractors_there_is_nothing_to_teach() -> None:
     assert (made, llm.requests) == ((), [])
 
 
-def lesson(answer: str, *outcomes: Outcome) -> TeacherRollout:
+def lesson(answer: str) -> TeacherRollout:
     made, _ = taught()
-    base = made[0] if answer == "1641" else made[1]
-    met = [base.encounters[0].model_copy(update={"outcome": outcome}) for outcome in outcomes]
-    return base.model_copy(update={"encounters": tuple(met)})
+    return made[0] if answer == "1641" else made[1]
 
 
 @pytest.mark.parametrize(
@@ -111,10 +109,6 @@ def lesson(answer: str, *outcomes: Outcome) -> TeacherRollout:
         (TeacherConfig(keep="f1"), lesson("1641"), True),
         (TeacherConfig(keep="f1"), lesson("1641").model_copy(update={"f1": 0.9}), False),
         (TeacherConfig(keep="f1"), lesson("1399").model_copy(update={"f1": 0.95}), True),
-        (TeacherConfig(resisted=True), lesson("1641"), False),
-        (TeacherConfig(resisted=True), lesson("1641", Outcome.RECOVERED), False),
-        (TeacherConfig(resisted=True), lesson("1641", Outcome.RECOVERED, Outcome.RESISTED), True),
-        (TeacherConfig(resisted=True), lesson("1399", Outcome.RESISTED), False),
     ],
 )
 def test_what_is_kept(rule: TeacherConfig, made: TeacherRollout, wanted: bool) -> None:
@@ -123,7 +117,7 @@ def test_what_is_kept(rule: TeacherConfig, made: TeacherRollout, wanted: bool) -
 
 def test_the_preset_keeps_by_the_papers_rule() -> None:
     rule = config.build(values={"preset": "ragshaper"}).teacher
-    assert (rule.keep, rule.f1, rule.injected, rule.injected_again, rule.resisted) == ("f1", 0.9, 2, 0.5, False)
+    assert (rule.keep, rule.injected, rule.injected_again) == ("f1", 2, 0.5)
 
 
 def test_an_answer_is_the_tool_s_argument() -> None:
