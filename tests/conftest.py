@@ -1,4 +1,4 @@
-"""What all tests share: a small real corpus, and a real index of it."""
+"""What all tests share: a small real corpus, a real index of it, and a finished run."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -7,8 +7,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from pipeline import corpus
+from pipeline.cli import main
 from pipeline.corpus import Corpus
 from pipeline.retrieval.engines.lucene import LuceneRetriever
+from tests.cli.conftest import SMALL
 
 # A clock says nothing of the code: on a busy machine any example is slow.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -47,3 +49,13 @@ def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def retriever(tiny: Corpus, indexes: Path) -> LuceneRetriever:
     """Lucene over `tiny`."""
     return LuceneRetriever(tiny, indexes)
+
+
+@pytest.fixture(scope="session")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An output folder with one finished run of `tiny`; a test that writes into it copies it."""
+    folder = tmp_path_factory.mktemp("finished")
+    with pytest.raises(SystemExit) as ended:
+        main(["generate", "tiny", *SMALL, "--seeds", "8", "--out", str(folder), "--json"])
+    assert ended.value.code == 0
+    return folder

@@ -39,13 +39,3 @@ def digsite(capsys: pytest.CaptureFixture[str]) -> Digsite:
         return Said(ended.value.code, out, err)
 
     return run
-
-
-@pytest.fixture(scope="session")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An output folder with one finished run of `tiny`."""
-    folder = tmp_path_factory.mktemp("outputs")
-    with pytest.raises(SystemExit) as ended:
-        main(["generate", "tiny", *SMALL, "--seeds", "8", "--out", str(folder), "--json"])
-    assert ended.value.code == 0
-    return folder

@@ -1,6 +1,7 @@
 """The view of CONTRIBUTING.md is one file, and it works as it stands there."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -13,12 +14,12 @@ from pipeline.errors import UsageError
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_view_of_the_page_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_view_of_the_page_is_exported(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (name,) = re.findall(r"`pipeline/dataset/views/(\w+)\.py`:", page)
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    settings = {"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"pairs": 2, "out": tmp_path}}
-    folder = pipeline.generate(pipeline.build(values=settings)).folder
+    shutil.copytree(out, tmp_path / "out", symlinks=True)
+    folder = tmp_path / "out/tiny/latest"
     with pytest.raises(UsageError, match=f"no '{name}' among the views"):
         pipeline.export(folder, views=[name])
     (tmp_path / "plugins").mkdir()
@@ -28,4 +29,4 @@ def test_the_view_of_the_page_is_exported(tmp_path: Path, monkeypatch: pytest.Mo
     made = pq.read_table(folder / "dataset" / name).to_pylist()
     plain = pq.read_table(folder / "dataset" / "qa").to_pylist()
     assert {(row["question"], row["answer"]) for row in made} == {(row["question"], row["answer"]) for row in plain}
-    assert len(made) == 2
+    assert made

@@ -40,7 +40,7 @@ def collected(tmp_path_factory) -> str:
     """The ids of all contract tests, with one more plug-in of every kind."""
     copy: Path = tmp_path_factory.mktemp("tree")
     for name in ("pipeline", "prompts", "tests"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("golden", "bench", "*.gguf"))
     (copy / "corpora").symlink_to(ROOT / "corpora")
     shutil.copy(ROOT / "pyproject.toml", copy)
     (copy / "tests/contract/test_plugins.py").unlink()
