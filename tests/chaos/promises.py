@@ -27,7 +27,7 @@ PROMISES = (
         "F2",
         "`kill -9` before, after and within any change of the disk, also of a command that goes on: the same",
         "chaos/test_kill.py::test_kills_at_every_change_of_the_disk",
-        "store/test_files.py::test_a_kill_leaves_old_or_new_and_the_sweep_leaves_nothing_else",
+        "store/test_files.py::test_a_kill_at_any_change_of_the_disk_leaves_old_or_new_and_the_sweep_leaves_nothing_else",
         "retrieval/test_index.py::test_a_kill_while_building_costs_the_building_only",
     ),
     _promise(
@@ -214,10 +214,10 @@ PROMISES = (
     _promise(
         "S13",
         "A server listens on the loopback alone, or wants a token; slow and large requests keep nobody out",
-        "serve/test_door.py",
+        "serve/test_server.py",
         "serve/test_connections.py",
     ),
-    _promise("S14", "Nothing that was read is executed: no pickle, no eval, no shell", "rules/test_forbidden.py"),
+    _promise("S14", "Nothing that was read is executed: no pickle, no eval, no shell", "rules/test_source.py"),
     _promise(
         "S15",
         "Only the configured endpoint is dialled, over a whole run",

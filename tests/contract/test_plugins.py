@@ -41,7 +41,8 @@ def collected(tmp_path_factory) -> str:
     copy: Path = tmp_path_factory.mktemp("tree")
     for name in ("pipeline", "prompts", "tests"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("golden", "bench", "*.gguf"))
-    (copy / "corpora").symlink_to(ROOT / "corpora")
+    for name in ("corpora", "docs"):
+        (copy / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "pyproject.toml", copy)
     (copy / "tests/contract/test_plugins.py").unlink()
     for kind, plugin in DROPPED.items():
