@@ -1,8 +1,10 @@
 """What a run was begun with, and the refusal to go on with anything else."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import orjson
 from pydantic import ValidationError
 
 from pipeline.config import RunConfig
@@ -14,6 +16,8 @@ from pipeline.store.lock import locked
 from pipeline.types import Data
 
 NAME = "run.json"
+FORMAT = 2
+"""Of a run's folder. Another one is refused: a run is finished with the version that began it."""
 
 
 class RunFile(Data):
@@ -25,20 +29,34 @@ class RunFile(Data):
     """The digested tree: configuration, prompts and code."""
     digest: str
     corpus_fingerprint: str
+    format: int
 
 
 def read(folder: Path) -> RunFile:
-    """Raises UsageError where the folder is no run, StoreError where its file cannot be read."""
+    """Raises UsageError where the folder is no run or one of another version, StoreError where its file cannot be
+    read."""
     path = folder / NAME
     try:
-        return RunFile.model_validate_json(path.read_bytes())
+        text = path.read_bytes()
+        if _format(text) not in (None, FORMAT):
+            raise UsageError(
+                f"{folder} was made by another version of Digsite; use that one, or start a new run in another --out"
+            )
+        return RunFile.model_validate_json(text)
     except FileNotFoundError as error:
         raise UsageError(f"{folder} is no run: it has no {NAME}") from error
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror or error}") from error
     except ValidationError as error:
-        line = f"{path} is damaged or of another version; move {folder} elsewhere, or name another --out"
-        raise StoreError(line) from error
+        raise StoreError(f"{path} is damaged; move {folder} elsewhere, or name another --out") from error
+
+
+def _format(text: bytes) -> Any:
+    """Before the rest is read, which may have another shape. None where it is no object; the first had no number."""
+    with suppress(orjson.JSONDecodeError):
+        if isinstance(tree := orjson.loads(text), dict):
+            return tree.get("format", 1)
+    return None
 
 
 def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
@@ -47,7 +65,13 @@ def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
     Raises UsageError, naming each change, where configuration, prompts, model, code or corpus are not as they were.
     """
     unchanged(folder, config, fingerprint)
-    file = RunFile(config=config, what=config.what(), digest=config.digest(), corpus_fingerprint=fingerprint)
+    file = RunFile(
+        config=config,
+        what=config.what(),
+        digest=config.digest(),
+        corpus_fingerprint=fingerprint,
+        format=FORMAT,
+    )
     write_json(folder / NAME, file.model_dump(mode="json"))
 
 

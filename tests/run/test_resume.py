@@ -13,6 +13,7 @@ from pipeline.config import How, RunConfig, build
 from pipeline.config.models import Limits, ModelConfig, Models, Prices
 from pipeline.errors import StoreError, UsageError
 from pipeline.run import Run, read, resumable
+from pipeline.run.resume import begin
 from tests.run.fakes import FakeCorpus, config, corpus
 
 CHOICES: dict[str, Any] = {
@@ -149,7 +150,7 @@ def test_an_unchanged_run_gives_its_configuration_back(begun: Path, tmp_path: Pa
     assert resumable(begun) == config(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b'{"config": {}}'])
+@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b'{"config": {}, "format": 2}'])
 def test_a_broken_file_is_one_line(begun: Path, content: bytes) -> None:
     (begun / "run.json").write_bytes(content)
     with pytest.raises(StoreError, match=r"run\.json is damaged") as caught:
@@ -171,3 +172,19 @@ def test_a_file_that_may_not_be_read_is_not_called_damaged(begun: Path, monkeypa
     monkeypatch.setattr(Path, "read_bytes", forbidden)
     with pytest.raises(StoreError, match=r"^cannot read .*run\.json: Permission denied$"):
         read(begun)
+
+
+@pytest.mark.parametrize("settings", ["as they are", "others"])
+def test_a_run_of_another_version_is_refused_with_one_line(settings: str, tmp_path: Path) -> None:
+    """Whether or not this version could read its settings. Version 0.1 wrote no format."""
+    folder = tmp_path / "run"
+    begun = config(tmp_path)
+    begin(folder, begun, "f" * 64)
+    tree = orjson.loads((folder / "run.json").read_bytes())
+    del tree["format"]
+    if settings == "others":
+        tree["config"]["gone"] = 1
+    (folder / "run.json").write_bytes(orjson.dumps(tree))
+    with pytest.raises(UsageError, match="made by another version of Digsite; use that one") as refused:
+        read(folder)
+    assert "\n" not in str(refused.value)
