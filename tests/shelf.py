@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pipeline.text import words
 from pipeline.types import Hit, Passage
+from pipeline.types.distractor import SYNTHETIC
 
 
 def passage(document: str, title: str, text: str, n: int = 0) -> Passage:
@@ -11,6 +12,11 @@ def passage(document: str, title: str, text: str, n: int = 0) -> Passage:
     return Passage(
         id=f"{document}#{n}", document_id=document, title=title, text=text, start=start, end=start + len(text)
     )
+
+
+def synthetic(passage_id: str) -> bool:
+    """Is it a distractor's, and of no corpus?"""
+    return passage_id.startswith(SYNTHETIC)
 
 
 class Shelf:

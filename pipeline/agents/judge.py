@@ -26,7 +26,7 @@ VERDICT = schema("verdict", VerdictOutput)
 
 
 class NearMiss(Data):
-    """What a judge is told."""
+    """What a judge is given."""
 
     question: str
     answer: str

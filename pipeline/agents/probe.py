@@ -1,4 +1,4 @@
-"""What a model can do, asked in three short conversations and told in words: before a run, not in the middle of it.
+"""What a model can do, found out in three short conversations before a run, and said in words.
 
 Field trouble is nearly always of these kinds: calls that the server does not parse, answers that it files under the
 reasoning, structured output that it ignores, a context that is too short.
@@ -39,15 +39,11 @@ async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
         try:
             finding, completions = await tried(model, llm)
         except ProviderError as error:
-            line = str(error)
-            return [
-                *findings,
-                ProbeFinding(name=name, ok=False, detail=line, remedy="put right what the message names"),
-            ]
+            return [*findings, ProbeFinding(name=name, ok=False, detail=str(error), remedy="fix the error above")]
         findings.append(finding)
         thought = thought or any(completion.message.reasoning for completion in completions)
-    told = "told apart from what it says, and not sent back" if thought else "none, or told within the answer"
-    return [*findings, ProbeFinding(name="reasoning", ok=True, detail=told)]
+    where = "separate from the answer, and not sent back" if thought else "none, or within the answer"
+    return [*findings, ProbeFinding(name="reasoning", ok=True, detail=where)]
 
 
 async def _tools(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, list[Completion]]:
@@ -78,7 +74,7 @@ async def _tools(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, list[Compl
     tokens = sum(completion.usage.prompt_tokens for completion in made)
     cached = sum(completion.usage.cached_tokens for completion in made)
     detail = f"{' → '.join(called)}, {right}; {cached} of {tokens} prompt tokens were cached"
-    remedy = "" if said else f"it never answered, though told to; try {_BIG}"
+    remedy = "" if said else f"it never answered, though the call was forced; try {_BIG}"
     return ProbeFinding(name="tool calls", ok=bool(said), detail=detail, remedy=remedy), made
 
 

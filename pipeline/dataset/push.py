@@ -2,7 +2,7 @@
 
 Sent is what the manifest names, as it was exported, and nothing else that may lie in the folder. One commit, so that
 nobody ever loads the shards of one run with the card of another. Shards that an earlier push left there and that this
-one does not have go in the same commit, as does whatever else lies among them: readers take all that is there.
+one does not have go in the same commit, as does anything else among them: readers take all files that are there.
 """
 
 import re

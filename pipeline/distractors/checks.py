@@ -54,14 +54,14 @@ class DistractorChecks:
 
 
 async def marked(d: Distractor, case: DistractorChecks) -> str:
-    """Its own words tell it from its source: an edition, a hedge, a scope, an opinion."""
+    """Its own words distinguish it from its source: an edition, a hedge, a scope, an opinion."""
     source = await case.context.retriever.get(d.source_id)
     if source is None or source.sha256 != d.source_sha256:
         return "its source is not in the corpus"
     if not d.mark or d.mark not in f"{d.title}\n{d.text}":
         return "the mark is not in it"
     if normalise(d.mark) == normalise(d.claim) or not base.load(d.kind).SIGNAL.search(d.mark):
-        return f"'{d.mark}' tells nothing that parts it from a plain statement"
+        return f"'{d.mark}' does not distinguish it from a plain statement"
     return f"the source says '{d.mark}' too" if contains(f"{source.title} {source.text}", d.mark) else ""
 
 
@@ -128,7 +128,7 @@ async def reachable(d: Distractor, case: DistractorChecks) -> str:
 
 
 async def untrue(d: Distractor, case: DistractorChecks) -> str:
-    """No passage of the corpus may bear the claim out: none near it names both the claim and what it is about."""
+    """No passage of the corpus may support the claim: none near it names both the claim and what it is about."""
     asked = query(case.draft, d.target)
     about = (
         subject(case.draft, d.target),
@@ -136,8 +136,8 @@ async def untrue(d: Distractor, case: DistractorChecks) -> str:
         untagged(case.draft.hops[d.hop].title),
     )
     for hit in await case.context.retriever.search(f"{asked} {d.claim}", TRUTH_DEPTH):
-        told = f"{hit.passage.title}\n{hit.passage.text}"
-        if contains(told, d.claim) and any(contains(told, name) for name in about):
+        text = f"{hit.passage.title}\n{hit.passage.text}"
+        if contains(text, d.claim) and any(contains(text, name) for name in about):
             return f"{hit.passage.id} names '{d.claim}' and its subject"
     return ""
 

@@ -108,7 +108,7 @@ def is_dead(text: str) -> bool:
     """Does the text give a year of death, tell of a death, or a birth too long ago?"""
     first = first_sentence(text)[:240]
     head = _IS.split(first, maxsplit=1)[0]
-    if _LIFE.search(head) or any(not told["name"] or told["name"] in head for told in _DIED.finditer(text)):
+    if _LIFE.search(head) or any(not death["name"] or death["name"] in head for death in _DIED.finditer(text)):
         return True
     born = _BORN.search(first)
     year = _YEAR.search(first, born.end()) if born else None

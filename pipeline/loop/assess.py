@@ -83,12 +83,12 @@ def _too_easy(draft: Draft, rollout: Rollout, found: Verdict) -> Feedback:
 
 
 def _together(draft: Draft, rollout: Rollout) -> tuple[Cause, tuple[int, ...], str] | None:
-    """The first search that told several hops at once, and how: by the passages that they cite, by one passage that
+    """The first search that answered several hops at once, and how: by the passages that they cite, by one passage that
     holds the evidence of all, or by another passage in the place of a cited one."""
-    told: set[int] = set()
+    answered: set[int] = set()
     for call, text in observations(rollout):
         blocks = list(zip(call.passage_ids, text.split("\n\n"), strict=False))
-        owed = [i for i in range(len(draft.hops)) if i not in told]
+        owed = [i for i in range(len(draft.hops)) if i not in answered]
         cited = tuple(i for i in owed if draft.hops[i].passage_id in call.passage_ids)
         if len(cited) > 1:
             return Cause.QUERY_COLLAPSE, cited, "one search found the passages of these hops together"
@@ -100,12 +100,12 @@ def _together(draft: Draft, rollout: Rollout) -> tuple[Cause, tuple[int, ...], s
             names = ", ".join(f"'{title}'" for title in others.values())
             why = f"one search answered these hops together, with {names} in the place of a passage that they cite"
             return Cause.QUERY_COLLAPSE, tuple(sorted({*cited, *others})), why
-        told.update(cited, others)
+        answered.update(cited, others)
     return None
 
 
 def _stands_in(draft: Draft, number: int, blocks: Sequence[tuple[str, str]]) -> str:
-    """A passage that no hop cites and that tells this one: it says the same, or it is the page of what it leads to."""
+    """A passage that no hop cites and that answers this one: it says the same, or is the page of what it leads to."""
     homes, hop = {hop.passage_id for hop in draft.hops}, draft.hops[number]
     between = number < len(draft.hops) - 1
     for passage_id, block in blocks:

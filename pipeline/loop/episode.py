@@ -179,7 +179,7 @@ def outcome(
 
 
 def is_control(seed: Seed, index: int, share: float) -> bool:
-    """Is this draft one of those that run to full K whatever audit and early stop say? Drawn by hash, not by chance."""
+    """Does this draft run to full K even if audit or early stop decides? Drawn by hash, not by chance."""
     return int(sha256(f"control:{seed.key}:{index}")[:8], 16) < share * 2**32
 
 

@@ -17,7 +17,6 @@ from pipeline.types.distractor import (
     Kind,
     Outcome,
     TeacherRollout,
-    synthetic,
 )
 from pipeline.types.fork import Branch, Fork
 from pipeline.types.question import AnswerType, Draft, Hop, NegativeAspect, Seed

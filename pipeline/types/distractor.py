@@ -46,7 +46,7 @@ class Distractor(Data):
     claim: str
     """The wrong answer of hop `target` that it suggests; a verbatim part of `text`."""
     mark: str
-    """What tells a careful reader that it is not the source: a verbatim part of title or text (an edition, a hedge,
+    """What shows a careful reader that it is not the source: a verbatim part of title or text (an edition, a hedge,
     a scope, an opinion), which the source does not hold."""
     checks: tuple[Check, ...] = ()
     """In the order in which they were made; the first that failed is the last."""
@@ -59,8 +59,8 @@ class Distractor(Data):
     @property
     def id(self) -> str:
         """The id of its passage: a hash of what it says, so that the same text is the same passage."""
-        told = f"{self.kind}\n{self.source_id}\n{self.title}\n{self.text}"
-        return f"{SYNTHETIC}{sha256(told)[:16]}#0"
+        content = f"{self.kind}\n{self.source_id}\n{self.title}\n{self.text}"
+        return f"{SYNTHETIC}{sha256(content)[:16]}#0"
 
     @property
     def reason(self) -> str:
@@ -121,7 +121,7 @@ class Outcome(StrEnum):
     """What a distractor that was met did in the end."""
 
     MET = "met"
-    """Nothing that can be told: it was not cited, and the rollout failed for another reason."""
+    """It was not cited, and the rollout failed for another reason."""
     RESISTED = "resisted"
     """It was never cited, and the rollout is correct."""
     MISLED = "misled"
@@ -172,8 +172,3 @@ class CompletedStages(Data):
     lessons: tuple[TeacherRollout, ...]
     missing: tuple[str, ...]
     """As of `Record.missing`: what is still missing after this attempt."""
-
-
-def synthetic(passage_id: str) -> bool:
-    """Is it a distractor's, and of no corpus?"""
-    return passage_id.startswith(SYNTHETIC)

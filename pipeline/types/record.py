@@ -103,7 +103,7 @@ def known_to(probes: Iterable[Probe]) -> tuple[Known, ...]:
 
 
 class Feedback(Data):
-    """The one edge back: what the refiner is told."""
+    """What the refiner is given: the one edge back in the loop."""
 
     label: Label
     cause: Cause

@@ -36,7 +36,7 @@ async def test_a_good_model() -> None:
     found = await findings(SEARCH, ANSWER, YES)
     assert all(finding.ok for finding in found.values())
     assert "search → answer, the right answer" in found["tool calls"].detail
-    assert "told apart" in found["reasoning"].detail
+    assert "separate" in found["reasoning"].detail
 
 
 async def test_three_turns_and_the_last_is_forced() -> None:

@@ -12,11 +12,12 @@ from pipeline.context import RunContext
 from pipeline.distractors.evaluate import evaluate_distractors
 from pipeline.llm.base import Request
 from pipeline.loop.episode import graded_rollout
-from pipeline.types import DistractorEval, Draft, Kind, Message, Usage, sha256, synthetic
+from pipeline.types import DistractorEval, Draft, Kind, Message, Usage, sha256
 from tests.distractors.test_checks import DRAFT, SHELF, SOUND, reader
 from tests.loop.test_episode import LINEAGE, Cast, call
 from tests.loop.test_episode import run as run_seed
 from tests.scripted import ScriptedLLM
+from tests.shelf import synthetic
 
 
 def writer(request: Request) -> Message:

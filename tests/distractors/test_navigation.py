@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pipeline.config import TeacherConfig
 from pipeline.distractors.navigation import Navigation
-from pipeline.types import Hit, Passage, synthetic
-from tests.shelf import Shelf, passage
+from pipeline.types import Hit, Passage
+from tests.shelf import Shelf, passage, synthetic
 
 WORDS = "amber birch cedar dune elder fern".split()
 PLAIN = [passage(f"d{n}", f"Place {n}", " ".join(WORDS[: 1 + n % 6])) for n in range(24)]

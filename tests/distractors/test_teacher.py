@@ -10,10 +10,10 @@ from pipeline.config import TeacherConfig
 from pipeline.context import RunContext
 from pipeline.distractors.teacher import kept, teacher_rollouts
 from pipeline.llm.base import Request
-from pipeline.types import Check, Distractor, DistractorEval, Draft, Kind, Message, Outcome, TeacherRollout, synthetic
+from pipeline.types import Check, Distractor, DistractorEval, Draft, Kind, Message, Outcome, TeacherRollout
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, TOWN, call, proposal
 from tests.scripted import ScriptedLLM
-from tests.shelf import Shelf, passage
+from tests.shelf import Shelf, passage, synthetic
 
 SHELF = Shelf(FILM, HOLM, TOWN, *(passage(f"x{n}", f"Tarn {n}", "The Tarn is a river.") for n in range(6)))
 LIE = Distractor(

@@ -14,7 +14,8 @@ from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.opening import kinds, open_retriever
 from pipeline.retrieval.overlay import Overlay
-from pipeline.types import Distractor, Document, Kind, Passage, synthetic
+from pipeline.types import Distractor, Document, Kind, Passage
+from tests.shelf import synthetic
 
 DEPTH = 10
 

@@ -1,7 +1,7 @@
 """Questions that another pair already asks, in the same or in other words.
 
 The same words once marks and case are gone; with the same answer, the same names and years or nearly the same words;
-or, whatever the words, the same chain: the same answer from the same passages, or the same answers hop by hop. Near
+or the same chain in any words: the same answer from the same passages, or the same answers hop by hop. Near
 is a Jaccard similarity of about 0.75 over the trigrams of content words (MinHash, 16 bands of 8 rows: at 0.5 one pair
 in twenty is found, at 0.7 six in ten, at 0.85 all but one in a hundred); trigrams, because long names then weigh more
 than the frame around them. The answer must agree because questions made in one frame about two subjects are about as
@@ -45,9 +45,9 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult
 def names(question: str) -> list[str]:
     """The words that name what a question is about: capitalised ones, but not its first, and figures."""
     first, *rest = question.split() or [""]
-    told = [first] if any(c.isdigit() for c in first) else []
-    told += [word for word in rest if any(c.isupper() or c.isdigit() for c in word)]
-    return sorted({name for word in told for name in words(word)} - FRAME)
+    named = [first] if any(c.isdigit() for c in first) else []
+    named += [word for word in rest if any(c.isupper() or c.isdigit() for c in word)]
+    return sorted({name for word in named for name in words(word)} - FRAME)
 
 
 def bands(question: str) -> list[str]:

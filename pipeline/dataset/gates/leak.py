@@ -19,9 +19,9 @@ does."""
 def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
     answers = [answer for answer in (draft.answer, *draft.answer_aliases) if normalise(answer) not in _PLAIN]
     question = draft.question
-    told = [answer for answer in answers if contains(question, answer) and not _offered(question, answer)]
+    leaked = [answer for answer in answers if contains(question, answer) and not _offered(question, answer)]
     same = {AnswerType.DATE: _same_date, AnswerType.NUMBER: _same_number}.get(draft.answer_type)
-    if told or (same and same(question, draft.answer)):
+    if leaked or (same and same(question, draft.answer)):
         return [GateResult(drop="the question tells its answer")]
     return []
 
@@ -42,13 +42,7 @@ def _compares(words: str) -> bool:
 
 def _same_date(question: str, answer: str) -> bool:
     known = dates(answer)
-    if not known:
-        return False
-    wanted = known[0]
-    return any(
-        found.year == wanted.year and found.month == wanted.month and found.day == wanted.day
-        for found in dates(question)
-    )
+    return bool(known) and known[0][:3] in [found[:3] for found in dates(question)]
 
 
 def _same_number(question: str, answer: str) -> bool:

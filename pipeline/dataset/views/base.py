@@ -154,7 +154,7 @@ def preference(record: Record, texts: list[str], tools: str) -> dict[str, Any]:
     return {**turns, "tools": tools, **provenance(record, [*texts, tools])}
 
 
-class Example(NamedTuple):
+class TrainingExample(NamedTuple):
     """A rollout to imitate."""
 
     agent: str
@@ -164,14 +164,14 @@ class Example(NamedTuple):
     """Did a teacher resist every distractor that it met? None where it met none, and for the solver."""
 
 
-def examples(record: Record, render: Callable[[Rollout], T | None]) -> Iterator[tuple[Example, T]]:
+def examples(record: Record, render: Callable[[Rollout], T | None]) -> Iterator[tuple[TrainingExample, T]]:
     """The solver's shortest rollout, then the teacher's that the run keeps, with what `render` makes of each.
 
     Left out are those that cannot be rendered, and those rendered before: a teacher at temperature 0 repeats itself.
     """
-    solver = (Example("solver", *graded) for graded in imitable(record))
+    solver = (TrainingExample("solver", *graded) for graded in imitable(record))
     teacher = (
-        Example("teacher", made.rollout, made.verdict, made.resisted if made.encounters else None)
+        TrainingExample("teacher", made.rollout, made.verdict, made.resisted if made.encounters else None)
         for made in record.lessons
         if made.kept and fit(made.rollout.trajectory)
     )

@@ -119,7 +119,7 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
     """A hop whose passage can be held back without the answer being lost is no hop, unless it is known by heart.
 
     Decoys stand in its place: what a search for the last hop finds beside the evidence. Without them the answer could
-    be told by what is left over.
+    be guessed from what is left over.
     """
     passages = await evidence.passages(draft, context.retriever)
     cited, k = {hop.passage_id for hop in draft.hops}, context.config.retrieval.k

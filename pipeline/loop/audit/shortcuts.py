@@ -36,13 +36,13 @@ async def over_specified(draft: Draft, evidence: Evidence, retriever: Retriever,
 
 
 async def co_located(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
-    """A passage that already tells the next hop's answer. Two hops never cite one passage: `one_document` is fatal."""
-    told = []
+    """A passage that already gives the next hop's answer. Two hops never cite one passage: `one_document` is fatal."""
+    hops = []
     for i in range(1, len(draft.hops)):
         before, hop = evidence[i - 1], draft.hops[i]
         if before and contains(f"{before.title} {before.text}", hop.answer):
-            told.append(i)
-    return _finding("co_located", Cause.CO_LOCATED, "the passage before already answers these hops", *told)
+            hops.append(i)
+    return _finding("co_located", Cause.CO_LOCATED, "the passage before already answers these hops", *hops)
 
 
 async def query_collapse(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:

@@ -16,8 +16,8 @@ def no_question(draft: Draft, evidence: Evidence) -> list[Finding]:
 
 
 def answer_in_question(draft: Draft, evidence: Evidence) -> list[Finding]:
-    told = [answer for answer in (draft.answer, *draft.answer_aliases) if contains(draft.question, answer)]
-    return [_fatal("answer_in_question", "the question holds its answer", len(draft.hops) - 1)] if told else []
+    leaked = [answer for answer in (draft.answer, *draft.answer_aliases) if contains(draft.question, answer)]
+    return [_fatal("answer_in_question", "the question holds its answer", len(draft.hops) - 1)] if leaked else []
 
 
 def false_quote(draft: Draft, evidence: Evidence) -> list[Finding]:

@@ -3,8 +3,8 @@ import orjson
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
 from pipeline.dataset.views import robust_pairs
-from pipeline.types import synthetic
 from tests.records import accepted, world
+from tests.shelf import synthetic
 from tests.teacher_rollouts import lesson, lie, taught
 
 ENVIRONMENT = environment(RunConfig())

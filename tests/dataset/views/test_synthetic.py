@@ -1,8 +1,8 @@
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
 from pipeline.dataset.views import synthetic
-from pipeline.types import synthetic as is_synthetic
 from tests.records import accepted
+from tests.shelf import synthetic as is_synthetic
 from tests.teacher_rollouts import taught
 
 ENVIRONMENT = environment(RunConfig())
