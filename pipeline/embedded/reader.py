@@ -11,7 +11,6 @@ import orjson
 
 from pipeline import prompts
 from pipeline.embedded.observed import Seen
-from pipeline.embedded.solver_compare import compare
 from pipeline.embedded.solver_mind import Mind
 from pipeline.embedded.solver_steps import pursue
 from pipeline.llm.base import Request
@@ -47,7 +46,7 @@ def _answer(inputs: dict[str, Any], request: Request) -> str:
     chance = random.Random(sha256(f"{question}\n{request.sample}"))
     mind = Mind({}, chance, request.sampling.temperature, forced=True)
     mind.passages = {passage.id: passage for passage in map(_seen, inputs.get("passages", ()))}
-    return compare(question, mind) or pursue(question, mind) if mind.passages else ""
+    return pursue(question, mind) if mind.passages else ""
 
 
 def _seen(passage: dict[str, Any]) -> Seen:

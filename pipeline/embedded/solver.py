@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 from pipeline.embedded.observed import Seen, seen
-from pipeline.embedded.solver_compare import compare
 from pipeline.embedded.solver_mind import Mind, Unasked
 from pipeline.embedded.solver_steps import pursue
 from pipeline.llm.base import Request
@@ -29,15 +28,9 @@ def digest() -> str:
     return sha256(
         "".join(
             p.read_text(encoding="utf-8")
-            for p in [*sorted(here.glob("solver*.py")), here / "observed.py", here.parent / "text.py"]
+            for p in [*sorted(here.glob("solver*")), here / "observed.py", here.parent / "text.py"]
         )
     )
-
-
-def __getattr__(name: str) -> str:
-    if name == "DIGEST":
-        return digest()
-    raise AttributeError(name)
 
 
 def solve(request: Request) -> Message:
@@ -51,7 +44,7 @@ def solve(request: Request) -> Message:
     )
     number = sum(message.role == "assistant" for message in request.messages)
     try:
-        answer = compare(question, mind) or pursue(question, mind)
+        answer = pursue(question, mind)
         return _call("answer", number, answer=answer or UNKNOWN)
     except Unasked as wanted:
         return _call("search", number, query=wanted.query)

@@ -106,8 +106,6 @@ class _Parser(Phrases):
         clue.items.append(index)
         if word in ("what", "which", "why"):
             self.puzzle.unknowns[index].kind = "thing"
-        if word == "why" and any(w.text.lower() in ("die", "died", "death") for w in self.words):
-            self.puzzle.unknowns[index].head = "cause"
         return word in ("where", "when", "why") and self.kind() == "a"
 
     def how(self, clue: Clue) -> None:

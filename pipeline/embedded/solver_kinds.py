@@ -4,39 +4,16 @@ import re
 from typing import Any
 
 from pipeline.embedded.solver_lexis import kind as kind_of
-from pipeline.embedded.solver_lexis import singular, stem
+from pipeline.embedded.solver_lexis import listed, nation, singular, stem, us_state
 from pipeline.embedded.solver_lines import Found, Line
-from pipeline.embedded.solver_nations import CONTINENTS, country, us_state
 from pipeline.text import words
 
-_ORG_WORDS = frozenset(
-    "university college school institute academy club fc party company records corporation inc ltd band orchestra "
-    "association league committee council agency network studios pictures entertainment museum library church army "
-    "navy group society union foundation ministry department festival award awards prize cup olympics championship "
-    "championships war battle team united city airlines bank center centre hospital press films productions".split()
-)
+_ORG_WORDS = listed("of_organisations")
 _BEFORE_PLACE = {"in": 0.85, "at": 0.85, "near": 0.85, "from": 0.85, "to": 0.85, "as": 0.2, "by": 0.2, "with": 0.2}
-_BODIES = frozenset(
-    "university academy college school association institute party company league museum records festival".split()
-)
-_PLACE_WORDS = frozenset(
-    "county city river lake island islands mountain mountains sea ocean bay state province district region township "
-    "village town republic kingdom empire peninsula valley park airport street road beach hill hills creek "
-    "territory parish oblast".split()
-)
-_LEVELS = frozenset(
-    "county city state province district region township village town municipality country continent".split()
-)
-_CAUSES = frozenset(
-    stem(w)
-    for w in "heart cancer attack suicide accident stroke tuberculosis pneumonia failure disease leukemia crash aids "
-    "infection drowning overdose murder execution plague cholera fever diabetes hemorrhage cirrhosis tumor drowned "
-    "complications illness shot".split()
-)
-_TITLES = frozenset(
-    "sir king queen prince princess lord lady dr mr mrs saint st pope president emperor baron count duke general "
-    "captain".split()
-)
+_BODIES = listed("bodies")
+_PLACE_WORDS = listed("of_places")
+_LEVELS = listed("levels")
+_TITLES = listed("titles")
 
 
 def fit(kind: str, head: str, found: Found, line: Line | None, lead: str, query: Any) -> float:
@@ -45,20 +22,14 @@ def fit(kind: str, head: str, found: Found, line: Line | None, lead: str, query:
         return _date(kind, found)
     if kind == "number":
         return _number(head, found, line, query)
-    if found.sort == "nation":
-        return 0.9 if head in ("nationality", "country", "citizenship") else 0.0
     if found.sort in ("date", "number"):
         return (
             0.15
             if kind == "thing" and found.sort == "number" and line and query.head in ("what", "percentage")
             else 0.0
         )
-    if found.sort == "noun" and head != "cause":
+    if found.sort == "noun":
         return 0.35 if head in ("what", "why", "") else 0.45
-    if head == "cause":
-        return 1.0 if found.sort == "noun" and {stem(w) for w in words(found.text)} & _CAUSES else 0.0
-    if head in ("nationality", "citizenship") and not country(found.text):
-        return 0.0
     if found.sort != "title" and not _clean(found.text):
         return 0.0
     if line and found.place and head and found.sort == "name" and line.stems[found.place - 1] == stem(head):
@@ -91,21 +62,21 @@ def _by_form(kind: str, head: str, found: Found, line: Line | None) -> float:
     if kind == "person":
         return max(
             _person(tokens, before, found, line),
-            0.6 if head == "who" and set(tokens) & _ORG_WORDS and not country(found.text) else 0.0,
+            0.6 if head == "who" and set(tokens) & _ORG_WORDS and not nation(found.text) else 0.0,
         )
     if kind == "place":
         return _place(head, tokens, last, before, found, line)
     if kind == "org":
-        return 0.9 if head in tokens else 0.8 if set(tokens) & _ORG_WORDS else 0.4 if country(found.text) else 0.5
+        return 0.9 if head in tokens else 0.8 if set(tokens) & _ORG_WORDS else 0.4 if nation(found.text) else 0.5
     if kind == "work":
-        return 0.4 if country(found.text) or us_state(found.text) else 0.6
+        return 0.4 if nation(found.text) or us_state(found.text) else 0.6
     return 0.8 if head and head in [singular(t) for t in tokens] else 0.5
 
 
 def _person(tokens: list[str], before: str, found: Found, line: Line | None) -> float:
     if (
         found.text[:1].isdigit()
-        or country(found.text)
+        or nation(found.text)
         or us_state(found.text)
         or set(tokens[-1:]) & (_PLACE_WORDS | _ORG_WORDS)
     ):
@@ -126,31 +97,29 @@ def _person(tokens: list[str], before: str, found: Found, line: Line | None) -> 
 
 
 def _place(head: str, tokens: list[str], last: str, before: str, found: Found, line: Line | None) -> float:
-    nation, state = country(found.text), us_state(found.text)
+    country, state = nation(found.text), us_state(found.text)
     after = line.words[found.place + found.size : found.place + found.size + 1] if line else ()
     if head in after:
         return 1.0
     if head in _LEVELS and (set(after) | set(tokens[-1:])) & (_LEVELS - {head}):
         return 0.15
-    if head in ("country", "nation", "nationality", "citizenship"):
-        return 1.0 if nation else 0.0 if head == "nationality" else 0.15
-    if head == "continent":
-        return 1.0 if found.text in CONTINENTS else 0.05
+    if head in ("country", "nation"):
+        return 1.0 if country else 0.15
     if head == "state":
-        return 1.0 if state else 0.1 if nation else 0.5 if before in ("in", "of", "") else 0.3
+        return 1.0 if state else 0.1 if country else 0.5 if before in ("in", "of", "") else 0.3
     if head in tokens:
         return 1.0
     if head in ("river", "lake", "mountain", "island", "sea", "ocean", "bay", "desert"):
-        return 0.35 if not nation and not state else 0.05
+        return 0.35 if not country and not state else 0.05
     if head in ("county", "province", "district", "township", "municipality"):
-        return 0.05 if nation else 0.5 if not state and (before in ("in", "of", "the") or not line) else 0.25
+        return 0.05 if country else 0.5 if not state and (before in ("in", "of", "the") or not line) else 0.25
     listed = bool(
         line and re.search(r"\b(?:in|at|near|from|of) (?:the )?(?:[A-Z][\w'-]*,? )+$", line.text[: found.start])
     )
     score = 0.65 if listed else _BEFORE_PLACE.get(before, 0.5)
     if line and re.match(r",\s[A-Z]", line.text[found.start + len(found.text) :][:3]):
         score += 0.1
-    if head in ("city", "town", "village", "birthplace", "hometown", "place") and (nation or state):
+    if head in ("city", "town", "village", "birthplace", "hometown", "place") and (country or state):
         score -= 0.25
     return min(1.0, score)
 

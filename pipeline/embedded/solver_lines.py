@@ -1,12 +1,11 @@
-"""The sentences of a seen passage, with what can be an answer in them: names, dates, numbers, nationalities."""
+"""The sentences of a seen passage, with what can be an answer in them: names, dates, numbers."""
 
 import re
 from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.embedded.observed import Seen
-from pipeline.embedded.solver_lexis import STOP, stem
-from pipeline.embedded.solver_nations import country, is_adjective, nations
+from pipeline.embedded.solver_lexis import STOP, listed, nation, nationality, stem
 from pipeline.text import Token, dates, normalise, numbers, sentences, tagged, words
 
 _CAP = r"[A-ZÀ-ÞŁŚŠŞŽĐČĆİŌ][\w’'\-]*(?:\.[A-Z]\.?)*\.?"
@@ -15,19 +14,12 @@ _NAME = re.compile(
     r"(?:(?:\s+(?:of|the|de|la|le|von|van|der|den|di|da|del|du|al|el|bin|ibn|y|zu|à|&)){0,2}"
     rf"\s+(?:{_CAP}|[IVX]+\b|\d+(?=\s|$)(?! (?:k?m|ft|km2|sq|percent|million|billion|trillion)\b)))*"
 )
-_FUNCTION = frozenset(
-    "the a an in on at from by for of to with during after before under this that these those he she it they his "
-    "her its their is was there as and but or when while where which who since although however also both some many "
-    "most one two three born other".split()
-)
+_FUNCTION = listed("function_words")
 _TITLED = re.compile(
     r"(?:[A-Z]\w+(?:an|ese|ish|ch) )?(?:(?:South |North )?[A-Z]\w+ )??(?:(?:Vice |Prime |Supreme )?"
     r"(?:President|Minister|Leader|Chancellor|Premier|Senator|Governor)) (?=[A-Z])"
 )
-_POSTS = frozenset(
-    "chairman president director ceo minister king queen oj secretary captain general governor senator mayor "
-    "professor".split()
-)
+_POSTS = listed("posts")
 _MONTHS = frozenset(
     "january february march april may june july august september october november december monday tuesday wednesday "
     "thursday friday saturday sunday".split()
@@ -35,7 +27,7 @@ _MONTHS = frozenset(
 
 
 class Found(NamedTuple):
-    """What could be an answer: `sort` is name, date, number, nation or noun; `place` counts words of the line."""
+    """What could be an answer: `sort` is name, date, number or noun; `place` counts words of the line."""
 
     text: str
     sort: str
@@ -85,13 +77,6 @@ def _found(text: str) -> list[Found]:
         found.append(_at(text, date.span.start, date.span.end, "date"))
     for number in numbers(text):
         found.append(_at(text, number.span.start, number.span.end, "number"))
-    offset = 0
-    for _, form, _ in nations(text):
-        start = text.find(form, offset)
-        if start >= 0:
-            offset = start + len(form)
-            if is_adjective(form) and text[start + len(form) : start + len(form) + 1] != ":":
-                found.append(_at(text, start, start + len(form), "nation"))
     return found
 
 
@@ -100,7 +85,7 @@ def _names(text: str, start: int, end: int) -> list[Found]:
     while True:
         first = re.match(r"\S+\s*", text[start:end])
         rest = text[start + first.end() : end].split() if first else []
-        year = bool(first and rest and first.group().strip().isdigit() and country(rest[0]))
+        year = bool(first and rest and first.group().strip().isdigit() and nation(rest[0]))
         if first and (year or first.group().strip().lower().strip("'’") in _FUNCTION):
             start += first.end()
         else:
@@ -123,7 +108,7 @@ def _names(text: str, start: int, end: int) -> list[Found]:
         out.append(_at(text, start + dated.end(), start + len(piece), "name"))
     if (
         len(piece) > 1
-        and not is_adjective(piece)
+        and not nationality(piece)
         and piece.split()[0].lower() not in _MONTHS
         and piece.lower() not in _FUNCTION | _POSTS
     ):

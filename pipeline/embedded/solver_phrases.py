@@ -4,8 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from pipeline.embedded.solver_lexis import kind
-from pipeline.embedded.solver_nations import country
+from pipeline.embedded.solver_lexis import kind, nation
 from pipeline.embedded.solver_puzzle import BE, Clue, Cursor, Item
 
 _EMPTY = ("name", "names", "kind", "type", "term", "title", "one", "part", "sort")
@@ -29,7 +28,7 @@ class Noun:
 
 def _loose(name: str) -> bool:
     """Nations and short initials before a noun ("Jamaican singer", "NFL team") anchor nothing; they are plain words."""
-    return bool(country(re.sub(r"^\d{4}\s+", "", name))) or (name.isupper() and len(name) <= 4)
+    return nation(re.sub(r"^\d{4}\s+", "", name)) or (name.isupper() and len(name) <= 4)
 
 
 class Phrases(Cursor, ABC):

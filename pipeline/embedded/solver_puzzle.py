@@ -7,27 +7,16 @@
 import re
 from dataclasses import dataclass, field
 
-from pipeline.embedded.solver_lexis import kind, singular
+from pipeline.embedded.solver_lexis import kind, listed, singular
 from pipeline.embedded.solver_words import Word
 
 Item = str | int
 """A plain word or name, or the index of an unknown."""
 BE = ("is", "was", "are", "were")
-COMPOUND = (
-    "birth", "death", "origin", "water", "burial", "residence", "citizenship", "work", "office", "education",
-    "formation", "arts", "art",
-)  # fmt: skip
+COMPOUND = listed("compound")
 """After "of": the noun is one with the noun before it ("date of birth")."""
-_VERB_LIKE = frozenset(
-    "form start end play name use work die study attend host win release open join move live claim debut rule serve "
-    "meet air premiere border borders shares share plays stars works rules hosts features covers flows lies means "
-    "owns runs occur refuse make produce graduate write record perform direct marry compose design found own train "
-    "star run".split()
-)
-_TRADES = frozenset(
-    "holding manufacturing publishing broadcasting recording mining shipping racing training building "
-    "engineering".split()
-)
+_VERB_LIKE = listed("verb_like")
+_TRADES = listed("trades")
 _PRONOUNS = {
     **dict.fromkeys(("he", "she", "him", "her", "his"), "person"),
     **dict.fromkeys(("it", "its"), "thing"),

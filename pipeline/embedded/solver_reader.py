@@ -5,7 +5,7 @@ near it stands to the clue's words and by whether its neighbours in the sentence
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from pipeline.embedded.observed import Seen
@@ -13,7 +13,6 @@ from pipeline.embedded.solver_kinds import fit
 from pipeline.embedded.solver_lexis import STOP, meanings, stem, stems
 from pipeline.embedded.solver_lines import Found, Line, bare, lead, lines, nouns, same
 from pipeline.embedded.solver_relations import pattern
-from pipeline.embedded.solver_tables import answered, labels, value
 from pipeline.text import words
 
 _LIFE = re.compile(r"\([^()]*\d{4}[^()]*\)")
@@ -52,11 +51,6 @@ class Candidate:
 @lru_cache(maxsize=512)  # every turn replays the turns before it
 def read(query: Query, passages: tuple[Seen, ...]) -> tuple[Candidate, ...]:
     """Candidates, best first, one per name."""
-    if quoted := labels(query.names, passages):
-        said = [word for label in quoted for word in stems(label)]
-        names = tuple(name for name in query.names if name not in quoted)
-        kind = "number" if query.head == "figure" else query.kind
-        query = replace(query, names=names, content=(*query.content, *said), kind=kind)
     best: dict[str, Candidate] = {}
     kinds = {same(bare(p.title)): lead(p) for p in passages if lead(p)}
     own = {name: max((name_match(name, p.title) for p in passages), default=0.0) for name in query.names}
@@ -81,12 +75,10 @@ def _candidates(query: Query, passage: Seen, kinds: dict[str, str], own: dict[st
         pool = line.found + (nouns(line) if query.kind == "thing" else ())
         for found in pool:
             suits = fit(query.kind, query.head, found, line, kinds.get(same(found.text), ""), query)
-            row = answered(query, found, line)
-            suits = 0.0 if found.start < value(line) else max(suits, row)
             if suits > 0:
                 stated = pattern(query, found, line, about)
                 suits = max(suits, 0.85) if stated >= 0.2 and suits > 0.1 else suits
-                near = 0.15 * _near(found, hits) + _neighbours(query, found, line) + stated + 0.4 * row
+                near = 0.15 * _near(found, hits) + _neighbours(query, found, line) + stated
                 near += 0.06 if line.number == 0 and about >= 0.9 else 0.0
                 score = base * (0.15 + 0.85 * suits) + near * (0.3 + 0.7 * suits)
                 whole = cover >= 0.75 and all(

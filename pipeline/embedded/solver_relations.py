@@ -6,38 +6,10 @@ Dates of life in brackets after the name, "directed by X", "son of X and Y", "bo
 import re
 from typing import Any
 
-from pipeline.embedded.solver_lexis import stem
+from pipeline.embedded.solver_lexis import WORDS, stem
 from pipeline.embedded.solver_lines import Found, Line
-from pipeline.embedded.solver_nations import country
 
-_AGENT = {
-    "direct": r"direct(?:ed|orial debut)\b[^.;]*?\bby\s*(?:\w+ )?$"
-    r"|(?<!art )(?<!casting )director\s*$|film by\s*$|filmmaker\s*$",
-    "perform": r"(?:song|single|album|recorded|performed|released|sung|track|hit)\b[^.;]*?\bby\b[^.;,]*$"
-    r"|(?:singer|band|rapper|group|artist|duo|musician|songwriter|trio)\s*$",
-    "compos": r"(?:compos\w+|music|score|written|scored|soundtrack)\b[^.;]*?\bby\b[^.;,]*$|composer\s*$",
-    "produc": r"produc(?:ed|tion)\b[^.;]*?\bby\b[^.;,]*$|producer\s*$",
-    "author": r"(?:written|book|novel|authored|memoir|play|story|work|poem)\b[^.;]*?\bby\b[^.;,]*$"
-    r"|(?:author|writer|novelist)\s*$",
-    "write": r"(?:written|book|novel|penned|wrote)\b[^.;]*?\bby\b[^.;,]*$|(?:author|writer|novelist)\s*$",
-    "found": r"(?:founded|established|formed|created|started)\b[^.;]*?\bby\b[^.;,]*$|founder\s*$",
-    "creat": r"(?:created|developed|invented)\b[^.;]*?\bby\b[^.;,]*$|creator\s*$",
-    "publish": r"(?:published|released|issued)\b[^.;]*?\bby\b[^.;,]*$",
-    "spous": r"(?:married|marriage to|marriage with|wife of|husband of|spouse|wed)\s+(?:\w+ )?$"
-    r"|(?:wife|husband|widow|widower)(?: was|,| is)?\s*$",
-    "wife": r"(?:married|marriage to|marriage with|wed|husband of)\s+(?:\w+ )?$|(?:wife|widow)(?: was|,| is)?\s*$",
-    "husband": r"(?:married|marriage to|marriage with|wed|wife of)\s+(?:\w+ )?$|husband(?: was|,| is)?\s*$",
-    "father": r"(?:son|daughter|child|born) (?:of|to)\b[^.;]{0,45}$|father(?: was|,| is)?\s*(?:\w+ )?$",
-    "mother": r"(?:son|daughter|child|born) (?:of|to)\b[^.;]{0,90}?\b(?:and|by|with)\b[^.;]{0,30}$"
-    r"|mother(?: was|,| is)?\s*(?:\w+ )?$",
-    "child": r"(?:father|mother|parent)s? of\b[^.;]{0,40}$|(?:son|daughter|child|children)(?: was|,| is|, named)?\s*$",
-    "educat": r"(?:educated|studied|graduated|attended|degree|alumnus|student|enrolled|graduate)\b[^.;]*$",
-    "attend": r"(?:educated|studied|graduated|attended|degree|alumnus|student|enrolled|graduate)\b[^.;]*$",
-    "graduat": r"(?:educated|studied|graduated|attended|degree|alumnus|student|enrolled|graduate)\b[^.;]*$",
-    "studi": r"(?:educated|studied|graduated|attended|degree|alumnus|student|enrolled|graduate)\b[^.;]*$",
-    "bury": r"(?:buried|interred|entombed)\s+(?:in|at)\s+(?:the )?$",
-}
-_AGENT_RE = {stem(name): re.compile(text, re.IGNORECASE) for name, text in _AGENT.items()}
+_AGENT = {stem(name): re.compile(text, re.IGNORECASE) for name, text in WORDS["stated"].items()}
 _OTHER = re.compile(r"\b(?:written|composed|penned|produced|designed)(?: and \w+)? by\s*$", re.IGNORECASE)
 _OWN = re.compile(
     r"\b(?:directed|performed|recorded|sung|released)(?:,? and \w+| \w+)? by\s*$"
@@ -54,14 +26,8 @@ def pattern(query: Any, found: Found, line: Line, about: float) -> float:
     relations = set(query.content)
     if "birth" in relations or "death" in relations:
         return _life(query, relations, found, line, before, about)
-    if (
-        query.kind in ("place", "thing")
-        and found.sort in ("nation", "name")
-        and query.head in ("country", "nationality", "citizenship")
-    ):
-        return _nation(found, line, about) if country(found.text) else 0.0
     for relation in dict.fromkeys(query.content):
-        expression = _AGENT_RE.get(relation)
+        expression = _AGENT.get(relation)
         if relation == "perform" and found.text.lower() in line.passage.title.partition("(")[2].lower():
             return 0.5
         if relation in ("perform", "direct") and _OTHER.search(before) and not _OWN.search(before):
@@ -102,13 +68,3 @@ def _life(query: Any, relations: set[str], found: Found, line: Line, before: str
         gap = len(before) - mark.start()
         return max(0.05, 0.38 - gap * 0.004) * weight
     return -0.15 * weight if other else 0.0
-
-
-def _nation(found: Found, line: Line, about: float) -> float:
-    """The lead says the nation of its subject: "is an American film"; later sentences say others'."""
-    if line.number:
-        return -0.05
-    match = re.search(r"\b(?:is|was|were|are)\s+(?:a|an|the|one)\b", line.text)
-    if match and 0 <= found.start - match.end() < 40:
-        return 0.3 * about
-    return 0.1 * about

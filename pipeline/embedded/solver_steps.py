@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 from pipeline.embedded.solver_clues import read as read_question
-from pipeline.embedded.solver_lexis import kind, plain, stem, stems
+from pipeline.embedded.solver_lexis import plain, stem, stems
 from pipeline.embedded.solver_lines import same
 from pipeline.embedded.solver_mind import Mind
 from pipeline.embedded.solver_puzzle import Clue, Puzzle, Unknown
@@ -19,9 +19,8 @@ _INVERTED = frozenset("is are was were do does did has have had can".split())
 
 
 def pursue(question: str, mind: Mind) -> str:
-    """The answer to any question that is no comparison; empty where nothing was found."""
+    """The answer to any question; empty where nothing was found."""
     puzzle = read_question(question)
-    _kin(puzzle)
     for _ in range(len(puzzle.unknowns) + 1):
         index = _next(puzzle)
         best = hop(_query(puzzle, index), mind)
@@ -49,24 +48,6 @@ def hop(query: Query, mind: Mind) -> Candidate | None:
         mind.search(" ".join(query.names))
         found = read(query, mind.seen)
     return mind.pick(found) if found else None
-
-
-_KIN = {"grandfather": "father", "grandmother": "mother", "father-in-law": "father", "mother-in-law": "mother"}
-
-
-def _kin(puzzle: Puzzle) -> None:
-    """A paternal grandfather is the father's father: one more unknown between the two."""
-    for index, unknown in enumerate(list(puzzle.unknowns)):
-        last = unknown.phrase.split()[-1].lower() if unknown.phrase else ""
-        clues = [c for c in puzzle.clues if c.items[:2] == [index, "of"]]
-        if last not in _KIN or not clues:
-            continue
-        link = "spouse" if last.endswith("law") else "mother" if "maternal" in unknown.phrase.lower() else "father"
-        puzzle.unknowns.append(Unknown(link, link, "person"))
-        unknown.phrase, unknown.head = _KIN[last], _KIN[last]
-        between = len(puzzle.unknowns) - 1
-        puzzle.clues.append(Clue([between, *clues[0].items[1:]], clues[0].names))
-        clues[0].items, clues[0].names = [index, "of", between], []
 
 
 def _next(puzzle: Puzzle) -> int:
@@ -167,9 +148,3 @@ def _context(puzzle: Puzzle, clue: Clue | None, index: int) -> tuple[tuple[str, 
         )
         return tuple([w for w in (*after[1:], link) if w]), ()
     return tuple(before), tuple(after)
-
-
-def simple(head: str, subject: str, content: str, wanted: str = "") -> Query:
-    """The query of a fixed relation ("director" of a film), for comparisons."""
-    unknown = Unknown(head, head, wanted or kind(head))
-    return make_query(unknown, [subject], [content, subject])

@@ -8,6 +8,7 @@ noun · a auxiliary · p preposition · r relative or question word · o pronoun
 import re
 from typing import NamedTuple
 
+from pipeline.embedded.solver_lexis import listed
 from pipeline.text import sentences, tagged
 
 _AUX = frozenset(
@@ -15,11 +16,7 @@ _AUX = frozenset(
 )
 _ASKS = frozenset("who whom whose what which where when why how".split())
 _JOINS = frozenset("with of the de la le von van der den del da di du al el bin ibn y & to for and a an in".split())
-_MAY_OPEN = frozenset(
-    "in on at from by for of to with during after before under the a an this that these are is was were do does did "
-    "has have had which what who whom whose where when why how besides if between out among as name give according "
-    "since until".split()
-)
+_MAY_OPEN = listed("may_open")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 _DETERMINERS = frozenset("a an the this these those its his her their both all some any each same".split())
 _CLASSES = {**dict.fromkeys(_DETERMINERS, "d"), **dict.fromkeys(_ASKS, "r"), **dict.fromkeys(_AUX, "a")}

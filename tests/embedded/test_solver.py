@@ -1,5 +1,8 @@
 """The solver in the real loop over a shelf of passages, and as a pure function of its messages."""
 
+import shutil
+from pathlib import Path
+
 import orjson
 import pytest
 from hypothesis import given, settings
@@ -37,7 +40,6 @@ CHAINS = [
     ("Who founded the town where the director of Lantern Bay was born?", "Olaf Brandt", 3),
     ("The film Lantern Bay was directed by a woman. In what town was she born?", "Vessby", 2),
     ("Ada Holm was born in a town that was founded by a man. When was this man born?", "12 July 1601", 3),
-    ("Which film has the director who was born first, Lantern Bay or The Mill?", "Lantern Bay", 4),
 ]
 
 
@@ -62,18 +64,6 @@ async def test_follows_the_clues_to_the_answer(question: str, answer: str, most:
 
 async def test_what_it_has_read_it_does_not_search_again() -> None:
     assert (await roll("When was the director of Lantern Bay born?", k=8)).trajectory.steps == 1
-
-
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Are Ada Holm and Ivo Sand both film directors?", "yes"),
-        ("Are Ada Holm and Max Orr both film directors?", "no"),
-        ("Who died later, Ada Holm or Ivo Sand?", "Ivo Sand"),
-    ],
-)
-async def test_compares(question: str, answer: str) -> None:
-    assert (await roll(question, k=2)).answer == answer
 
 
 async def test_a_spent_budget_forces_an_answer_from_what_was_seen() -> None:
@@ -155,6 +145,14 @@ def test_any_order_of_question_words_gets_a_call(text: str) -> None:
     assert embedded.solve(request(asked(text))).tool_calls[0].name in ("search", "answer")
 
 
-def test_the_digest_is_of_the_solver_alone() -> None:
-    assert embedded.digest() == embedded.DIGEST
-    assert len(embedded.DIGEST) == 64
+def test_the_digest_is_of_the_solver_and_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Path(embedded.__file__).parent
+    shutil.copytree(home.parent, tmp_path / "pipeline", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(embedded, "__file__", str(tmp_path / "pipeline" / "embedded" / "solver.py"))
+    found = [embedded.digest.__wrapped__()]
+    for name in ("generator.py", "lexicon.toml", "solver_lexis.toml", "solver_words.py"):
+        with (tmp_path / "pipeline" / "embedded" / name).open("a") as file:
+            file.write("\n")
+        found.append(embedded.digest.__wrapped__())
+    assert found[0] == found[1] == found[2]
+    assert len(set(found[2:])) == 3
