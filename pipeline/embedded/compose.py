@@ -185,22 +185,16 @@ def _ask_definition(subject: str, fact: Fact, which: str, preposition: str) -> s
 
 
 def ask_number(subject: str, fact: Fact) -> str:
-    sort, be = fact.hint, "was" if fact.verb.tense == "past" else "is"
     after = f" {fact.after}" if fact.after else ""
-    if sort == "measure":
+    if fact.hint == "measure":
+        be = "was" if fact.verb.tense == "past" else "is"
         asked = f"what {be} the {fact.tail} of {owned(subject, fact.of)}?"
         return f"{start(fact.after)}, {asked}" if fact.after else start(asked)
-    if sort == "rank":
-        return f"At what number {inverted(subject, fact)}?"
-    if sort == "age":
-        return f"At what age did {subject} die?"
-    if sort == "count":
-        part = after.startswith(" of ")
-        if fact.verb.passive and fact.middle.split()[-1:] == ["by"]:
-            doing = inverted(subject, fact, fact.middle.removesuffix("by").strip())
-            return f"By how many {fact.tail}{after * part} {doing}{after * (not part)}?"
-        return f"How many {fact.tail}{after * part} {inverted(subject, fact)}{after * (not part)}?"
-    return f"How {sort} {be} {subject}?"
+    part = after.startswith(" of ")
+    if fact.verb.passive and fact.middle.split()[-1:] == ["by"]:
+        doing = inverted(subject, fact, fact.middle.removesuffix("by").strip())
+        return f"By how many {fact.tail}{after * part} {doing}{after * (not part)}?"
+    return f"How many {fact.tail}{after * part} {inverted(subject, fact)}{after * (not part)}?"
 
 
 _MADE = {

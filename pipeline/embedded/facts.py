@@ -13,7 +13,7 @@ from pipeline.embedded.fact import Fact
 from pipeline.embedded.facts_clause import Clause, Element, clauses
 from pipeline.embedded.facts_person import life, one_of_a_career
 from pipeline.embedded.facts_subject import Noun, Sentence, finite, is_name, phrase, split, subject
-from pipeline.embedded.facts_value import Measured, counted, population, told
+from pipeline.embedded.facts_value import Measured, counted, population
 from pipeline.text import MONTHS, Date, Span, Token, dates, tagged
 
 _DROPPABLE = frozenset("in on by at from for during since with under through between until".split())
@@ -40,8 +40,8 @@ def facts(title: str, text: str, noun: Noun) -> tuple[Fact, ...]:
                 mended = part._replace(tokens=finite(part.tokens, whom.end))
                 told_of = [fact for clause in clauses(mended, whom.end) for fact in _facts(mended, text, clause)]
                 found += [fact._replace(of=whom.of) for fact in told_of if not _OUTSIDE.search(whom.of)]
-        loose = population(text, sentence.span, noun) + told(text, sentence.span, noun)
-        found += [_measured(measured, "clause", sentence) for measured in loose]
+        whole = population(text, sentence.span, noun)
+        found += [_measured(measured, "clause", sentence) for measured in whole]
         if place == 0 and noun.kind == lexicon.PERSON:
             found += life(text, sentence.span)
 

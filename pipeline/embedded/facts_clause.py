@@ -70,7 +70,7 @@ class Clause(NamedTuple):
     elements: tuple[Element, ...]
 
 
-def clauses(sentence: Sentence, subject_end: int, singular: bool = True) -> list[Clause]:
+def clauses(sentence: Sentence, subject_end: int) -> list[Clause]:
     """The clauses of a sentence after its subject."""
     tokens = sentence.tokens
     found: list[Clause] = []

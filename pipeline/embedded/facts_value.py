@@ -32,15 +32,10 @@ _BEFORE = re.compile(
 )
 """"an increase of 3 percent from the 2000 census": the figure is of another year."""
 _AS_OF = re.compile(r"\b(?:as of|in|by) (?:the )?(?:[A-Z][a-z]+ )?((?:1[89]|20)\d\d)\b", re.IGNORECASE)
-_AGE = re.compile(r"\b(?:died|was killed)\b[^.;]*?\b(?:at (?:the )?age (?:of )?|aged )(\d{2,3})\b")
-_SEATS = re.compile(r"\b(\d{1,3}(?:,\d{3})+|\d{3,6})[- ]seat\b")
-_SIZE = re.compile(
-    r"^(\d[\d,.]*) ((?:kilomet(?:re|er)s|km|miles|met(?:re|er)s|feet|ft|m)) (long|tall|high|wide|deep)\b"
-)
 
 
 class Measured(NamedTuple):
-    """`sort`: `count` ("how many <what>"), `measure` ("what is the <what>"), `rank` ("at what number") or a size."""
+    """`sort`: `count` ("how many <what>") or `measure` ("what is the <what>")."""
 
     sort: str
     verb: Verb
@@ -64,11 +59,10 @@ def counted(sentence: Sentence, text: str, clause: Clause) -> list[Measured]:
         noun = sentence.tokens[element.noun : element.end]
         if any(e.deep for e in clause.elements[: index + 1]) or not any(t.tag == "CD" for t in noun):
             continue
-        measure = _measure(sentence, text, clause, index) or _rank(sentence, text, clause, index)
-        measure = measure or _count(sentence, text, clause, index)
+        measure = _measure(sentence, text, clause, index) or _count(sentence, text, clause, index)
         if measure and not _CUT.search(measure.after):
             found.append(measure)
-    return found + _size(sentence, text, clause)
+    return found
 
 
 def _number(noun: tuple[Token, ...]) -> tuple[int, Token] | None:
@@ -163,31 +157,6 @@ def _with_unit(text: str, token: Token) -> Span:
     return Span(token.start, token.end + len(unit.group().rstrip()) if unit else token.end)
 
 
-def _rank(sentence: Sentence, text: str, clause: Clause, index: int) -> Measured | None:
-    """ "peaked at number 23 on the Billboard Hot 100"."""
-    element = clause.elements[index]
-    tokens = sentence.tokens[element.start : element.end]
-    if index or [t.text for t in tokens[:2]] != ["at", "number"] or len(tokens) < 3 or not tokens[2].text.isdigit():
-        return None
-    after = _after(sentence, text, clause, index)
-    if not after or clause.verb.auxiliary:
-        return None
-    return Measured(
-        "rank", clause.verb, after, "", "", Span(tokens[2].start, tokens[2].end), f"{clause.verb.main} at number"
-    )
-
-
-def _size(sentence: Sentence, text: str, clause: Clause) -> list[Measured]:
-    if clause.verb.main != "be" or clause.start >= len(sentence.tokens):
-        return []
-    start = sentence.tokens[clause.start].start
-    found = _SIZE.match(text[start : sentence.span.end])
-    if not found:
-        return []
-    number = Span(start, start + found.end(2))
-    return [Measured(found.group(3), clause.verb, "", "", "", number, f"be {found.group(3)}")]
-
-
 def population(text: str, span: Span, noun: Noun) -> list[Measured]:
     """Of a place, with the census where the sentence names one."""
     sentence = text[span.start : span.end]
@@ -209,16 +178,3 @@ def _when(sentence: str) -> str:
     years = set(re.findall(r"\b(?:1[89]|20)\d\d\b", sentence))
     told_in = _AS_OF.search(sentence)
     return f"in {told_in.group(1)}" if told_in and len(years) == 1 else ""
-
-
-def told(text: str, span: Span, noun: Noun) -> list[Measured]:
-    """Ages at death and seats, wherever the sentence has them."""
-    sentence, found = text[span.start : span.end], []
-    age, seats = _AGE.search(sentence), _SEATS.search(sentence)
-    if age and noun.kind == lexicon.PERSON and sentence.startswith(("He died", "She died")):
-        number = Span(span.start + age.start(1), span.start + age.end(1))
-        found.append(Measured("age", Verb("", "died", "die", "past"), "", "", "", number, "die aged"))
-    if seats and noun.kind == lexicon.PLACE:
-        number = Span(span.start + seats.start(1), span.start + seats.end(1))
-        found.append(Measured("count", Verb("", "has", "have", "present"), "", "seats", "", number, "have seats"))
-    return found
