@@ -81,8 +81,8 @@ def draft(w: World, family: str = "chain") -> Draft:
         for (question, answer, p, relation), quote in zip(parts, quotes, strict=True)
     ]  # fmt: skip
     question = w.question
-    if family == "cloze":
-        hops, question = hops[2:], w.town.text.replace(w.year, "____")
+    if family == "control":
+        hops, question = hops[2:], hops[2].sub_question
     return Draft(
         question=question, answer=w.year, answer_aliases=(f"AD {w.year}",), answer_type=AnswerType.DATE,
         answer_precision="year", hops=tuple(hops), family=family,
@@ -213,8 +213,8 @@ def accepted(
     return confirmed(base, w, ["right", "repeats", "wrong", "right"])
 
 
-def cloze(n: int = 1000) -> Record:
-    return accepted(n, family="cloze")
+def one_hop(n: int = 1000) -> Record:
+    return accepted(n, family="control")
 
 
 def below_target(n: int = 2000) -> Record:
@@ -295,6 +295,6 @@ def batch(size: int = 24) -> list[Record]:
         lambda n: rejected(n, "co_located", control=n % 8 == 4),
         below_target,
         no_draft,
-        lambda n: failed(n) if n % 16 == 7 else cloze(n),
+        lambda n: failed(n) if n % 16 == 7 else one_hop(n),
     )
     return [makers[n % len(makers)](n) for n in range(size)]

@@ -21,10 +21,8 @@ class GateConfig(Data):
     """Share that may begin with the same four words."""
     relations: Ratio = 0.20
     """Share that may rest on one relation."""
-    clozes: Ratio = 0.20
-    """Share that may mask a span of a text instead of asking."""
     least: int = Field(10, ge=1)
-    """So many pairs may have an opening, a relation, a family or a quota in common whatever their share is: a small run
+    """So many pairs may have an opening, a relation or a quota in common whatever their share is: a small run
     must not starve."""
     pairs_per_passage: int = Field(5, ge=1)
     solve_rate: tuple[Ratio, Ratio] = (0.0, 1.0)

@@ -50,7 +50,7 @@ class Draft(Data):
     """Dates only: how exact the question asks for it."""
     hops: tuple[Hop, ...]
     family: str = "chain"
-    """How the question was made: `chain`, `control` (one hop) or `cloze` (a masked span)."""
+    """How the question was made: `chain`, or `control` for one hop."""
     negative_aspect: tuple[NegativeAspect, ...] = ()
 
 

@@ -45,7 +45,6 @@ def limits(drafts: list[Draft], seeds: int) -> list[Limit]:
         Limit("pairs on one passage", often, 5, place),
         most("one opening of four words", Counter(opening(draft) for draft in drafts), n, 0.10),
         most("one relation", relations, n, 0.20),
-        Limit("clozes", sum(draft.family == "cloze" for draft in drafts) / max(1, n), 0.20),
         Limit("accepted / seeds before the filter", n / max(1, seeds), 0.20, f"{n} of {seeds}", least=True),
     ]
 

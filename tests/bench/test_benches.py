@@ -74,7 +74,6 @@ def drafts(count: int, **same: Any) -> list[Draft]:
         ({"hop": {"passage_id": "d#0"}}, ["pairs on one passage"]),
         ({"question": "In what year was it?"}, ["one opening of four words"]),
         ({"hop": {"relation": "born in"}}, ["one relation"]),
-        ({"family": "cloze"}, ["clozes"]),
     ],
 )
 def test_each_limit_of_diversity_can_be_broken(same: dict[str, Any], broken: list[str]) -> None:

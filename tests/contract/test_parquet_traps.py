@@ -16,7 +16,7 @@ from pipeline.dataset.export import Selection, export
 from pipeline.dataset.shards import ShardWriter
 from pipeline.dataset.views import base
 from tests.forks import branched
-from tests.records import accepted, below_target, cloze, hostile
+from tests.records import accepted, below_target, hostile, one_hop
 from tests.teacher_rollouts import taught
 
 RECORDS = [
@@ -25,7 +25,7 @@ RECORDS = [
     *(accepted(n, side="eval" if n % 5 == 4 else "train") for n in range(1, 8)),
     *(branched(n) for n in range(8, 12)),
     *(taught(n) for n in range(12, 16)),
-    cloze(),
+    one_hop(),
     hostile(),
 ]
 

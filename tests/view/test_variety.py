@@ -1,14 +1,14 @@
 from collections import Counter
 
 from pipeline.view.variety import Variety, entropy
-from tests.records import accepted, below_target, cloze, rejected
+from tests.records import accepted, below_target, one_hop, rejected
 
 
 def test_diversity_is_of_accepted_pairs_alone():
     variety = Variety()
-    for record in (accepted(0), cloze(), rejected(), below_target()):
+    for record in (accepted(0), one_hop(), rejected(), below_target()):
         variety.add(record)
-    assert (variety.pairs, variety.families) == (2, {"chain": 1, "cloze": 1})
+    assert (variety.pairs, variety.families) == (2, {"chain": 1, "control": 1})
     assert variety.relations == {"founded in": 2, "born in": 1, "designed by": 1}
     assert variety.openings["in what year was"] == 1
 

@@ -56,12 +56,6 @@ def overused_answer(draft: Draft, record: Record, settings: GateConfig) -> list[
     return _limited([answer], f"enough pairs have the answer '{answer}'", share=settings.answers)
 
 
-def overused_cloze(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
-    """Questions that mask a span of a text, where too many do."""
-    masked = ["cloze"] if draft.family == "cloze" else []
-    return _limited(masked, "enough pairs are clozes", settings.least, settings.clozes)
-
-
 def overused_opening(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
     """Questions that begin with the same four words as too many others."""
     begun = opening(draft.question)
@@ -84,4 +78,4 @@ def _limited(marks: list[str], full: str, most: int = 1, share: float = 0.0) -> 
     return [GateResult(marks=tuple(dict.fromkeys(marks)), most=most, share=share, full=full)] if marks else []
 
 
-OWN_GATES = (overused_answer, overused_cloze, overused_opening, overused_passage, overused_relation)
+OWN_GATES = (overused_answer, overused_opening, overused_passage, overused_relation)

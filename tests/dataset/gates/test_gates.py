@@ -6,7 +6,7 @@ from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates import Drop, Gates, described, dropped
 from pipeline.errors import UsageError
 from pipeline.types import Record, Status
-from tests.records import accepted, cloze, no_draft
+from tests.records import accepted, no_draft
 
 
 def having(n: int, **draft: object) -> Record:
@@ -63,7 +63,6 @@ SHARES = {
     "overused_answer": ("answers", lambda n: having(n, answer="2015"), 1),
     "overused_opening": ("openings", lambda n: having(n, question=f"In what year did number {n} of them end?"), 10),
     "overused_relation": ("relations", accepted, 10),
-    "overused_cloze": ("clozes", cloze, 10),
 }
 
 
@@ -86,13 +85,12 @@ def test_a_share_holds_in_every_prefix_and_has_a_floor(gate: str) -> None:
 
 
 def unlike(n: int) -> Record:
-    """A pair that has no answer, opening, relation or family in common with any other."""
+    """A pair that has no answer, opening or relation in common with any other."""
     hop = accepted(n).draft.hops[0].model_copy(update={"relation": f"relation {n}"})  # type: ignore[union-attr]
     return having(n, answer=f"answer {n}", question=f"Opening {n} of four words: what is it?", hops=(hop,))
 
 
 def test_a_small_run_does_not_starve() -> None:
-    assert judged([cloze(n) for n in range(10)], only("overused_cloze")) == [""] * 10
     assert judged([accepted(n) for n in range(10)], only("overused_relation")) == [""] * 10
 
 

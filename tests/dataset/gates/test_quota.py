@@ -5,11 +5,11 @@ import pytest
 from pipeline.dataset.gates import Gates
 from pipeline.errors import UsageError
 from tests.dataset.gates.test_gates import judged, only
-from tests.records import accepted, cloze
+from tests.records import accepted, one_hop
 
 
 def test_a_quota_keeps_a_share_and_a_floor() -> None:
-    records = [cloze(n) if n % 2 else accepted(n) for n in range(60)]
+    records = [one_hop(n) if n % 2 else accepted(n) for n in range(60)]
     found = judged(records, only("quota", quotas={"hops": {"1": 0.25}}))
     passed = [n for n, drop in enumerate(found) if not drop]
     assert sum(n % 2 for n in passed) == 10
