@@ -204,14 +204,14 @@ _MADE = {
 }
 
 
-class Turn(NamedTuple):
+class Inversion(NamedTuple):
     """How the object of a fact is described by its subject: `before` and `after` go round one of the subject."""
 
     before: str
     after: str = ""
 
 
-def inverse(fact: Fact, noun: Noun, kind: str, *, also: bool) -> Turn | None:
+def inverse(fact: Fact, noun: Noun, kind: str, *, also: bool) -> Inversion | None:
     """ "was written and directed by" → "who also wrote and directed ..."; "is based in" → "in which ... is based"."""
     who = "who" if kind == lexicon.PERSON else "that"
     too = "also " if also else ""
@@ -224,12 +224,12 @@ def inverse(fact: Fact, noun: Noun, kind: str, *, also: bool) -> Turn | None:
     maker = kind in (lexicon.PERSON, lexicon.GROUP)
     if fact.form == "definition":
         if fact.middle.endswith(" by") and noun.head in _MADE and maker:
-            return Turn(f"{who} {too}{_MADE[noun.head]}")
+            return Inversion(f"{who} {too}{_MADE[noun.head]}")
         return _placed(fact, kind) if noun.kind != lexicon.PERSON else None
     if fact.verb.main in ("star", "feature") and not fact.verb.auxiliary and not fact.middle and kind == lexicon.PERSON:
-        return Turn(f"{who} {too}starred in")
+        return Inversion(f"{who} {too}starred in")
     if fact.middle == "by" and fact.verb.passive:
-        return Turn(f"{who} {too}{_active(fact.verb)}") if maker and fact.verb.tense == "past" else None
+        return Inversion(f"{who} {too}{_active(fact.verb)}") if maker and fact.verb.tense == "past" else None
     return _piped(fact, kind)
 
 
@@ -246,22 +246,22 @@ def sited(fact: Fact) -> bool:
     return preposition in ("in", "at", "near") and lexicon.kind(nouns[-1]) in where
 
 
-def _placed(fact: Fact, kind: str) -> Turn | None:
+def _placed(fact: Fact, kind: str) -> Inversion | None:
     """ "is a football club in" → "in which ... is located"; "is the birthplace of" a singer → "whose birthplace is"."""
     determiner, *words = fact.middle.split()
     if plays_in(fact):
-        return Turn("in which", "play" if fact.verb.auxiliary == "are" else "plays")
+        return Inversion("in which", "play" if fact.verb.auxiliary == "are" else "plays")
     if words[-1] in ("in", "at", "near") and determiner in ("a", "an"):
-        return Turn(f"{words[-1]} which", f"{fact.verb.auxiliary} located") if sited(fact) else None
+        return Inversion(f"{words[-1]} which", f"{fact.verb.auxiliary} located") if sited(fact) else None
     if words[-1] != "of" or len(words) > 4 or determiner != "the":
         return None
     what = " ".join(words[:-1])
     if kind == lexicon.PERSON:
-        return Turn(f"whose {what} {fact.verb.auxiliary}")
-    return Turn("of which", f"{fact.verb.auxiliary} the {what}")
+        return Inversion(f"whose {what} {fact.verb.auxiliary}")
+    return Inversion("of which", f"{fact.verb.auxiliary} the {what}")
 
 
-def _piped(fact: Fact, kind: str) -> Turn | None:
+def _piped(fact: Fact, kind: str) -> Inversion | None:
     words = fact.middle.split()
     if not words or len(words) > 4 or words[-1] not in _PIPED:
         return None
@@ -271,7 +271,7 @@ def _piped(fact: Fact, kind: str) -> Turn | None:
         return None  # "an ensemble cast of" him; based on what he made
     which = "whom" if kind == lexicon.PERSON else "which"
     rest = " ".join([fact.verb.text, *words[:-1]])
-    return Turn(f"{words[-1]} {which}", rest) if fact.verb.tense != "plural" else None
+    return Inversion(f"{words[-1]} {which}", rest) if fact.verb.tense != "plural" else None
 
 
 _PIPED = frozenset("in at on for with by to from after near against into of".split())

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
-from pipeline.embedded.compose import Thing, Turn
+from pipeline.embedded.compose import Inversion, Thing
 from pipeline.embedded.fact import Fact
 from pipeline.embedded.facts import facts
 from pipeline.embedded.facts_name import names, title_at
@@ -51,7 +51,7 @@ class Edge(NamedTuple):
     back: Stated | None = None
     pivot: str = ""
     """The noun of the name between, where the edge goes over one."""
-    turn: Turn | None = None
+    turn: Inversion | None = None
     """What that one has to do with the target: "who also directed ..."."""
 
 
