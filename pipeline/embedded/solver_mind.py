@@ -59,7 +59,3 @@ class Mind:
         close = [c for c in candidates[:6] if top - c.score < 5 * SPREAD]
         weights = [math.exp((c.score - top) / (SPREAD * self._temperature)) for c in close]
         return self._chance.choices(close, weights)[0]
-
-    def flip(self, probability: float) -> bool:
-        """True that often, at temperature 1; never at 0."""
-        return self._chance.random() < probability * min(1.0, self._temperature)

@@ -13,7 +13,7 @@ _SUBJECT = ("that", "which", "who", "whom")
 
 
 @dataclass
-class Noun:
+class NounPhrase:
     """A noun phrase without what follows it."""
 
     words: list[str]
@@ -86,8 +86,8 @@ class Phrases(Cursor, ABC):
                 return True
         return place < len(self.words) and self.words[place].kind == ","
 
-    def premodifiers(self) -> Noun:
-        noun = Noun([], [])
+    def premodifiers(self) -> NounPhrase:
+        noun = NounPhrase([], [])
         while True:
             here = self.kind()
             if noun.words + noun.own and self.acts():
@@ -104,7 +104,7 @@ class Phrases(Cursor, ABC):
             else:
                 return noun
 
-    def possessed(self, owner: Noun) -> Noun:
+    def possessed(self, owner: NounPhrase) -> NounPhrase:
         """ "X's father": a new unknown with the clue "father of X"; returned as an owner for more of the same."""
         self.take()
         inner = self.premodifiers()
@@ -113,9 +113,9 @@ class Phrases(Cursor, ABC):
             items = [back]
         index = self.unknown([*inner.names, *inner.words, *self.compound()])
         self.puzzle.clues.append(Clue([index, "of", *items], owner.names))
-        return Noun([], [(index, False)], owner.definite)
+        return NounPhrase([], [(index, False)], owner.definite)
 
-    def described(self, clue: Clue, noun: Noun, *, bare: bool, ask: bool) -> None:
+    def described(self, clue: Clue, noun: NounPhrase, *, bare: bool, ask: bool) -> None:
         """A noun phrase that ends in a common noun: an unknown if something is said of it, else plain words."""
         if noun.own and isinstance(index := noun.own[-1][0], int) and not noun.words:
             if ask:
@@ -150,7 +150,7 @@ class Phrases(Cursor, ABC):
         spoken_of = fresh and not self.last and self.kind() == "."  # "... after a man. When was this man born?"
         if ask or solid or spoken_of:
             while self.kind() == "s" and self.kind(1) in "njgN":
-                owner = self.possessed(Noun([], [(index, True)])).own[0][0]
+                owner = self.possessed(NounPhrase([], [(index, True)])).own[0][0]
                 index = owner if isinstance(owner, int) else index
             clue.items.append(index)
             return

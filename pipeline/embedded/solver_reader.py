@@ -19,7 +19,7 @@ _LIFE = re.compile(r"\([^()]*\d{4}[^()]*\)")
 
 
 @dataclass(frozen=True)
-class Query:
+class HopQuery:
     """One unknown with its clues, all other unknowns filled in."""
 
     kind: str
@@ -49,7 +49,7 @@ class Candidate:
 
 
 @lru_cache(maxsize=512)  # every turn replays the turns before it
-def read(query: Query, passages: tuple[Seen, ...]) -> tuple[Candidate, ...]:
+def read(query: HopQuery, passages: tuple[Seen, ...]) -> tuple[Candidate, ...]:
     """Candidates, best first, one per name."""
     best: dict[str, Candidate] = {}
     kinds = {same(bare(p.title)): lead(p) for p in passages if lead(p)}
@@ -62,7 +62,7 @@ def read(query: Query, passages: tuple[Seen, ...]) -> tuple[Candidate, ...]:
     return tuple(sorted(best.values(), key=lambda c: (-c.score, c.text)))
 
 
-def _candidates(query: Query, passage: Seen, kinds: dict[str, str], own: dict[str, float]) -> list[Candidate]:
+def _candidates(query: HopQuery, passage: Seen, kinds: dict[str, str], own: dict[str, float]) -> list[Candidate]:
     out: list[Candidate] = []
     about = max((name_match(name, passage.title) for name in query.names), default=0.0)
     everywhere = {s for line in lines(passage) for s in line.stems if s} | set(stems(passage.title))
@@ -91,7 +91,7 @@ def _candidates(query: Query, passage: Seen, kinds: dict[str, str], own: dict[st
     return out
 
 
-def _full(found: Found, passage: Seen, query: Query) -> str:
+def _full(found: Found, passage: Seen, query: HopQuery) -> str:
     """A surname alone stands for the full name that the passage gives."""
     if query.kind != "person" or " " in found.text or found.sort != "name":
         return found.text
@@ -100,7 +100,7 @@ def _full(found: Found, passage: Seen, query: Query) -> str:
 
 
 def _title(
-    query: Query, passage: Seen, text: str, everywhere: set[str], about: float, own: dict[str, float]
+    query: HopQuery, passage: Seen, text: str, everywhere: set[str], about: float, own: dict[str, float]
 ) -> list[Candidate]:
     """The article's own subject as candidate: its text should tell all names of the clue, best with its words."""
     title = bare(passage.title)
@@ -119,7 +119,7 @@ def _title(
     return [Candidate(title, best * (0.15 + 0.85 * suits) * (1 - 0.5 * about) + side, passage.id, passage.title)]
 
 
-def _name_places(query: Query, line: Line, about: float) -> list[int]:
+def _name_places(query: HopQuery, line: Line, about: float) -> list[int]:
     """Where a sentence of another article names the clue's names."""
     if about > 0.6:
         return []
@@ -158,13 +158,13 @@ def _told(name: str, text: str) -> float:
     return 0.0
 
 
-def _names_told(query: Query, passage: Seen, text: str, own: dict[str, float]) -> dict[str, tuple[float, float]]:
+def _names_told(query: HopQuery, passage: Seen, text: str, own: dict[str, float]) -> dict[str, tuple[float, float]]:
     """Of each name: how far the article is its own (half, where another is), and how far the passage names it."""
     matches = {name: name_match(name, passage.title) for name in query.names}
     return {name: (m if m >= 0.95 or own[name] < 0.95 else m / 2, _told(name, text)) for name, m in matches.items()}
 
 
-def _names_in(query: Query, line: Line, told: dict[str, tuple[float, float]]) -> float:
+def _names_in(query: HopQuery, line: Line, told: dict[str, tuple[float, float]]) -> float:
     if not query.names:
         return 0.7
     text, title = same(line.text), same(line.passage.title)
@@ -175,12 +175,12 @@ def _names_in(query: Query, line: Line, told: dict[str, tuple[float, float]]) ->
     return sum(scores) / len(scores)
 
 
-def _all_in(query: Query, line: Line) -> float:
+def _all_in(query: HopQuery, line: Line) -> float:
     text = same(line.text)
     return sum(_told(name, text) for name in query.names) / len(query.names) if query.names else 1.0
 
 
-def _cover(query: Query, line: Line, everywhere: set[str], passage: Seen) -> tuple[float, list[int]]:
+def _cover(query: HopQuery, line: Line, everywhere: set[str], passage: Seen) -> tuple[float, list[int]]:
     """Share of the clue's words that the sentence says, less for the passage; and where in the sentence."""
     if not query.content:
         return 0.5, []
@@ -204,7 +204,7 @@ def _cover(query: Query, line: Line, everywhere: set[str], passage: Seen) -> tup
     return total / len(query.content), hits
 
 
-def _cover_passage(query: Query, everywhere: set[str]) -> float:
+def _cover_passage(query: HopQuery, everywhere: set[str]) -> float:
     if not query.content:
         return 0.5
     return sum(bool(meanings(w) & everywhere) for w in query.content) / len(query.content)
@@ -220,7 +220,7 @@ def _near(found: Found, hits: list[int]) -> float:
     return sum(1 / (1 + gap / 4) for gap in gaps) / len(gaps)
 
 
-def _neighbours(query: Query, found: Found, line: Line) -> float:
+def _neighbours(query: HopQuery, found: Found, line: Line) -> float:
     """Do the words around the candidate repeat those around the unknown?"""
     score = 0.0
     if query.before:

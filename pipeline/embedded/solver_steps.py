@@ -8,7 +8,7 @@ from pipeline.embedded.solver_lexis import plain, stem, stems
 from pipeline.embedded.solver_lines import same
 from pipeline.embedded.solver_mind import Mind
 from pipeline.embedded.solver_puzzle import Clue, Puzzle, Unknown
-from pipeline.embedded.solver_reader import Candidate, Query, query_words, read
+from pipeline.embedded.solver_reader import Candidate, HopQuery, query_words, read
 from pipeline.text import words
 
 SURE = 0.85
@@ -37,7 +37,7 @@ def _placed(found: Candidate) -> str:
     return found.text + within[1] if within else found.text
 
 
-def hop(query: Query, mind: Mind) -> Candidate | None:
+def hop(query: HopQuery, mind: Mind) -> Candidate | None:
     """Fill in one unknown, with no search, one, or two."""
     found = read(query, mind.seen)
     if found and found[0].score >= SURE and found[0].told:
@@ -83,7 +83,7 @@ def _anchored(puzzle: Puzzle, clue: Clue) -> bool:
     return bool(clue.names) or any(puzzle.unknowns[i].value for i in clue.unknowns)
 
 
-def _query(puzzle: Puzzle, index: int) -> Query:
+def _query(puzzle: Puzzle, index: int) -> HopQuery:
     """All clues of one unknown with the others filled in, or described where they are still open."""
     unknown = puzzle.unknowns[index]
     clues = [c for c in puzzle.clues if index in c.unknowns]
@@ -109,7 +109,7 @@ def _query(puzzle: Puzzle, index: int) -> Query:
 
 def make_query(
     unknown: Unknown, names: list[str], said: list[str], before: tuple[str, ...] = (), after: tuple[str, ...] = ()
-) -> Query:
+) -> HopQuery:
     tags = [text for text, name in pairwise(said) if name in names and plain(text.lower())]
     content = [s for text in said if text not in names and text not in tags for s in stems(text)]
     phrase = [s for s in stems(unknown.phrase) if s not in ("kind", "many")]
@@ -118,7 +118,7 @@ def make_query(
     content = list(dict.fromkeys([*content, *phrase]))
     shown = [unknown.phrase, *said]
     told = [word for text in shown for word in words(text) if word.isdigit()]
-    return Query(
+    return HopQuery(
         kind=unknown.kind,
         head=unknown.head,
         phrase=unknown.phrase,
