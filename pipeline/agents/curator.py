@@ -6,32 +6,29 @@ each one reaches something new are rules of this file. The model says what to do
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-import orjson
-
-from pipeline.agents.loop import Agent, AgentState, carry_out, converse, identity
+from pipeline.agents.loop import Agent, AgentState, converse, fetch, identity
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import EXPLORE, OPEN, SEARCH, ExploreArguments, shown
+from pipeline.agents.tools import EXPLORE, ExploreArguments, shown
 from pipeline.config import AgentLimits
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline
 from pipeline.text import normalise, untagged, words
-from pipeline.types import Call, Node, Passage, Seed, ToolCall, Tree, Usage, sha256
+from pipeline.types import Call, Node, Passage, Seed, Tree, Usage, sha256
 
 TRIES = 6
 """Actions that may reach nothing new before a path ends."""
 _ASKED = AgentLimits(searches=0, turns=3)
 """One action, and two more tries to say it well."""
-_TAKEN = AgentLimits(searches=1, turns=1)
 
 
 async def grow(seed: Seed, context: RunContext) -> Tree:
     """The whole tree, its best paths chosen; a root alone where nothing could be reached."""
     growth = _Growth(seed, context)
     await growth.expand(0, context.config.tree.depth)
-    tree = Tree(nodes=tuple(growth.nodes), refused=growth.refused, usage=growth.usage)
+    tree = growth.tree
     # The deeper path first where two hold as much, then the earlier one.
     leaves = sorted(tree.leaves, key=lambda leaf: (-tree.score(leaf), -len(tree.path(leaf)), leaf))
     return tree.model_copy(update={"paths": tuple(leaves[: context.config.tree.paths])})
@@ -50,10 +47,15 @@ class _Growth:
     usage: Usage = field(default_factory=Usage)
 
     def __post_init__(self) -> None:
-        passage = self.seed.passage
-        self.passages[passage.id] = passage
-        root = Node(parent=None, tool="", argument="", intent="", passage_ids=(passage.id,), reached=(passage.title,))
-        self.nodes.append(root)
+        home = self.seed.passage
+        self.passages[home.id] = home
+        self.nodes += [
+            Node(parent=None, tool="", argument="", intent="", passage_ids=(home.id,), reached=(home.title,))
+        ]
+
+    @property
+    def tree(self) -> Tree:
+        return Tree(nodes=tuple(self.nodes), refused=self.refused, usage=self.usage)
 
     async def expand(self, parent: int, left: int) -> None:
         """Depth first: the whole branch below the first child is grown before the second child."""
@@ -73,14 +75,18 @@ class _Growth:
 
     async def _child(self, parent: int, left: int) -> int | None:
         """The index of a new node, or None where the curator leaves or keeps reaching nothing new."""
-        held = [self.passages[i] for i in Tree(nodes=tuple(self.nodes)).passages(parent)]
+        held = [self.passages[i] for i in self.tree.passages(parent)]
         for _ in range(TRIES):
             asked = await self._asked(parent, left, held)
             if asked is None or asked.tool == "leave":
                 return None
-            call, passages = await self._taken(asked, held)
+            state = _state(held)
+            passages = await fetch(self._agent(), state, "", asked.tool, asked.argument.strip())
+            call = state.calls[0]
             reached = new_titles(call, passages, held)
-            self._note(asked, held, "went on" if reached else "reached nothing new")
+            outcome = "went on" if reached else "reached nothing new"
+            action = {"tool": asked.tool, "argument": asked.argument, "outcome": outcome}
+            self.tried[identity(asked.tool, asked.argument, state)] = action
             if reached:
                 node = Node(
                     parent=parent,
@@ -101,7 +107,7 @@ class _Growth:
         messages = self.context.prompt(
             "curator/explore",
             passage=shown(self.seed.passage),
-            path=steps(Tree(nodes=tuple(self.nodes)).path(parent), self.passages),
+            path=steps(self.tree.path(parent), self.passages),
             left=left,
             tried=list(self.tried.values()),
         )
@@ -129,18 +135,6 @@ class _Growth:
             raise FormatError(f"The path holds no passage '{asked.argument[:40]}'.")
         if asked.tool != "leave" and identity(asked.tool, asked.argument, state) in self.tried:
             raise FormatError("This action was tried before; take another one.")
-
-    async def _taken(self, asked: ExploreArguments, held: list[Passage]) -> tuple[Call, list[Passage]]:
-        state = _state(held)
-        arguments = {"query" if asked.tool == "search" else "passage_id": asked.argument}
-        call = ToolCall(id="", name=asked.tool, arguments=orjson.dumps(arguments).decode())
-        await carry_out(replace(self._agent(), tools=(SEARCH, OPEN, EXPLORE), limits=_TAKEN), state, call, 0)
-        by_id = {passage.id: passage for passage in state.passages.values()}
-        return state.calls[0], [by_id[i] for i in state.calls[0].passage_ids]
-
-    def _note(self, asked: ExploreArguments, held: list[Passage], outcome: str) -> None:
-        action = {"tool": asked.tool, "argument": asked.argument, "outcome": outcome}
-        self.tried[identity(asked.tool, asked.argument, _state(held))] = action
 
 
 def _state(held: Iterable[Passage]) -> AgentState:

@@ -6,7 +6,7 @@ Whatever goes wrong in it goes back to the model as text or ends it with a `Stop
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
 from pipeline.agents.parse import MOST_BYTES, parse
 from pipeline.agents.tools import OpenArguments, SearchArguments, render
@@ -161,24 +161,33 @@ async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, place: int)
 
 
 async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
-    """Carry out a search or open and note it."""
+    """The observation of a search or open."""
     if call.name == "search":
-        argument = parse(SearchArguments, call.arguments).query.strip()
-        if not words(argument):
+        query = parse(SearchArguments, call.arguments).query.strip()
+        if not words(query):
             raise FormatError("The query holds no word.")
+        return render(await fetch(box, state, call.id, "search", query))
+    opened = parse(OpenArguments, call.arguments).passage_id.strip()
+    if opened not in state.passages:
+        raise FormatError(f"No search has returned a passage '{opened[:40]}'.")
+    return render(await fetch(box, state, call.id, "open", opened))
+
+
+async def fetch(
+    box: Toolbox, state: AgentState, call_id: str, tool: Literal["search", "open"], argument: str
+) -> list[Passage]:
+    """Carry out a search, or open a passage by its shown id, and note it as a call."""
+    if tool == "search":
         passages = [hit.passage for hit in await box.retriever.search(argument, box.k)]
     else:
-        argument = parse(OpenArguments, call.arguments).passage_id.strip()
-        if argument not in state.passages:
-            raise FormatError(f"No search has returned a passage '{argument[:40]}'.")
-        passages = _window(await box.retriever.document(state.passages[argument].document_id), state.passages[argument])
-    same = identity(call.name, argument, state)
+        opened = state.passages[argument]
+        passages = _window(await box.retriever.document(opened.document_id), opened)
+    same = identity(tool, argument, state)
     repeat = any(identity(earlier.tool, earlier.argument, state) == same for earlier in state.calls)
     state.passages |= {passage.shown_id: passage for passage in passages}
     ids = tuple(passage.id for passage in passages)
-    made: dict[str, Any] = {"tool": call.name, "argument": argument, "passage_ids": ids, "repeat": repeat}
-    state.calls.append(Call(id=call.id, **made))
-    return render(passages)
+    state.calls.append(Call(id=call_id, tool=tool, argument=argument, passage_ids=ids, repeat=repeat))
+    return passages
 
 
 def _window(passages: list[Passage], opened: Passage) -> list[Passage]:
