@@ -16,24 +16,24 @@ class Finish(StrEnum):
     LENGTH = "length"
     CONTENT_FILTER = "content_filter"
     EMPTY = "empty"
-    """Thoughts, and then neither text nor a call: some servers file the answer under the reasoning."""
+    """Reasoning, and then neither text nor a call: some servers put the answer into the reasoning."""
     CONTEXT = "context"
     """The request did not fit the model's context; the message is empty."""
 
 
 UNFINISHED = frozenset({Finish.LENGTH, Finish.CONTENT_FILTER, Finish.EMPTY, Finish.CONTEXT})
-"""What asking again may better; such an answer is not kept."""
+"""Another try may do better; such an answer is not cached."""
 
 
 class Tool(Data):
     name: str
     description: str
     parameters: dict[str, Any]
-    """JSON schema of the arguments: an object that allows no other properties."""
+    """The JSON schema of the arguments: an object that allows no other properties."""
 
 
 class Schema(Data):
-    """The structured output that is asked for."""
+    """The schema of a structured output, with a name."""
 
     name: str
     body: dict[str, Any]
@@ -52,11 +52,11 @@ class Request(Data):
     tool_choice: str = "auto"
     """`auto`, `required`, `none`, or the name of the tool that must be called."""
     parallel_calls: bool = True
-    """May a turn hold several calls?"""
+    """Whether a turn may hold several calls."""
     output: Schema | None = None
     sampling: Sampling = Sampling()
     sample: int = 0
-    """Index of the rollout or try: constant over the turns and retries of one agent."""
+    """The index of the rollout or try: constant over the turns and retries of one agent."""
 
 
 class Completion(Data):
@@ -69,6 +69,6 @@ class LLM(Protocol):
     async def complete(self, request: Request) -> Completion:
         """Answer one request.
 
-        Raises `ProviderError` when the endpoint gave no answer; an unusable answer is no error here.
+        Raises `ProviderError` if the endpoint gave no answer; an unusable answer is not an error.
         """
         ...

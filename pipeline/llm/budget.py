@@ -1,8 +1,8 @@
-"""What a run may cost at most: tokens, money, seconds.
+"""The budget of a run: tokens, money, seconds.
 
-A call that finds the budget used up is not made, and answers that are kept still come for nothing. So the overshoot is
-what was in flight, and a run with a higher budget goes on where this one stopped. A call that had to wait, for its turn
-or before another try, asks again: the budget is found through the context of the running task.
+A call is not made once the budget is used up; cached answers stay free. So the overshoot is what was in flight, and a
+run with a higher budget continues where this one stopped. A call that had to wait, for its turn or before another try,
+checks again, through a context variable.
 """
 
 import time
@@ -16,7 +16,7 @@ from pipeline.types import Usage
 
 
 class Budget:
-    """Shared by all models of a run. `before` is what earlier commands paid for the same run."""
+    """The budget that all models of a run share. `before` is what earlier commands paid for the same run."""
 
     def __init__(
         self, *, tokens: int | None = None, money: float | None = None, seconds: float | None = None, before: Spent
@@ -34,7 +34,7 @@ class Budget:
         if self._money is not None and self.paid >= self._money:
             raise _exceeded("money", f"{self.paid:.4f} of {self._money:.4f} is spent")
         if self._seconds is not None and seconds >= self._seconds:
-            raise _exceeded("seconds", f"{seconds:,.1f} of {self._seconds:,g} seconds are over")
+            raise _exceeded("seconds", f"{seconds:,.1f} of {self._seconds:,g} seconds have passed")
 
     def add(self, usage: Usage, cost: float | None) -> None:
         self.used += _tokens(usage)
@@ -45,13 +45,13 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def check() -> None:
-    """Of the budget that the running call is paid from. Raises BudgetExceeded."""
+    """Check the budget of the running call. Raises BudgetExceeded."""
     if (budget := _budget.get()) is not None:
         budget.check()
 
 
 class Budgeted:
-    """Wraps the model that is paid."""
+    """A model whose calls count against a budget."""
 
     def __init__(self, llm: LLM, budget: Budget, cost: Callable[[Usage], float | None]) -> None:
         self._llm, self._budget, self._cost = llm, budget, cost
@@ -72,4 +72,6 @@ def _tokens(usage: Usage) -> int:
 
 
 def _exceeded(name: str, line: str) -> BudgetExceeded:
-    return BudgetExceeded(f"the budget is used up: {line}; to go on, repeat the command with a higher --budget-{name}")
+    return BudgetExceeded(
+        f"the budget is used up: {line}; to continue, repeat the command with a higher --budget-{name}"
+    )

@@ -1,7 +1,7 @@
-"""A finished call is never paid for again: any model, behind the cache.
+"""Any model behind the cache: a finished call is never paid for again.
 
-The key is the canonical request, which holds no URL and no time. Answers that were cut short or filtered are not kept,
-since asking again may do better. Two equal requests at the same time are one call.
+The key is the canonical request, without URL and time. Answers that were cut short or filtered are not stored, since
+another call may do better. Two equal requests at the same time are one call.
 """
 
 import asyncio
@@ -16,29 +16,29 @@ from pipeline.store.cache import Cache
 
 
 class Cached:
-    """Wraps a model for one event loop. It costs 0.1 ms a call; whether that pays is the caller's choice."""
+    """A model behind the cache, for one event loop."""
 
     def __init__(self, llm: LLM, cache: Cache) -> None:
         self._llm = llm
         self._cache = cache
-        self._flying: dict[bytes, _Flight] = {}
+        self._in_flight: dict[bytes, _Flight] = {}
 
     async def complete(self, request: Request) -> Completion:
         digest = request_digest(request)
         if (kept := self._cache.get(digest)) is not None and (completion := _parsed(kept)) is not None:
             note_cached(request, completion.usage)
             return completion
-        flight = self._flying.get(digest)
+        flight = self._in_flight.get(digest)
         if joined := flight is not None:
             flight.waiting += 1
         else:
-            flight = self._flying[digest] = _Flight(asyncio.create_task(self._fetch(digest, request)))
+            flight = self._in_flight[digest] = _Flight(asyncio.create_task(self._fetch(digest, request)))
         try:
             completion = await asyncio.shield(flight.task)
         finally:
             flight.waiting -= 1
             if not flight.waiting:
-                del self._flying[digest]
+                del self._in_flight[digest]
                 flight.task.cancel()
         if joined:
             note_cached(request, completion.usage)
@@ -48,12 +48,12 @@ class Cached:
         completion = await self._llm.complete(request)
         if completion.finish in UNFINISHED:
             return completion
-        stands = self._cache.put(digest, completion.model_dump_json().encode())
-        return _parsed(stands) or completion
+        stored = self._cache.put(digest, completion.model_dump_json().encode())
+        return _parsed(stored) or completion
 
 
 class _Flight:
-    """One call under way and those who wait for it; the last to give up cancels it."""
+    """One call in flight and the number of its waiters; the last to give up cancels it."""
 
     def __init__(self, task: asyncio.Task[Completion]) -> None:
         self.task = task
@@ -62,7 +62,7 @@ class _Flight:
 
 def request_digest(request: Request) -> bytes:
     """SHA-256 of the request as JSON with sorted keys."""
-    # Answers were kept before requests said so.
+    # The field is newer than the cache: its default must not change a digest.
     usual = {"parallel_calls"} if request.parallel_calls else None
     return hashlib.sha256(
         orjson.dumps(request.model_dump(mode="json", exclude=usual), option=orjson.OPT_SORT_KEYS)
@@ -70,7 +70,7 @@ def request_digest(request: Request) -> bytes:
 
 
 def _parsed(value: bytes) -> Completion | None:
-    """None where another version kept another shape: that is a miss."""
+    """None where another version stored another shape: that is a miss."""
     try:
         return Completion.model_validate_json(value)
     except ValidationError:

@@ -1,13 +1,14 @@
-"""The clock of one agent, which stands still while an endpoint is busy or down.
+"""The deadline of one agent, whose clock is paused while an endpoint is busy or down.
 
-Waiting says nothing about a question: only the time of the tries that were answered counts. The clock is found through
-the context of the running task, so that a client needs to know nothing of agents.
+Waiting says nothing about a question: only the time of calls that were answered counts. The clock is in a context
+variable, so that a client does not depend on agents.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TypeVar
 
 from pipeline.errors import DeadlineExceeded
@@ -16,29 +17,29 @@ T = TypeVar("T")
 
 
 class _Clock:
-    """A timeout that several calls may hold up at once."""
+    """A timeout that several calls may pause at once."""
 
     def __init__(self, timeout: asyncio.Timeout) -> None:
         self._timeout = timeout
         self._left: float | None = None
-        self._holders = 0
+        self._paused_by = 0
 
-    def stop(self) -> None:
+    def pause(self) -> None:
         now = asyncio.get_running_loop().time()
-        if not self._holders and (when := self._timeout.when()) is not None:
+        if not self._paused_by and (when := self._timeout.when()) is not None:
             self._left = when - now
             self._move(None)
-        self._holders += 1
+        self._paused_by += 1
 
-    def go(self, used: float) -> None:
-        self._holders -= 1
+    def resume(self, used: float) -> None:
+        self._paused_by -= 1
         if self._left is not None:
             self._left -= used
-            if not self._holders:
+            if not self._paused_by:
                 self._move(asyncio.get_running_loop().time() + self._left)
 
     def _move(self, when: float | None) -> None:
-        # Its body has ended, or is being cancelled, while a call that others wait for goes on.
+        # The body has ended, or is being cancelled, while a call that others wait for continues.
         with suppress(RuntimeError):
             self._timeout.reschedule(when)
 
@@ -48,14 +49,14 @@ _clock: ContextVar[_Clock | None] = ContextVar("clock", default=None)
 
 @asynccontextmanager
 async def deadline(seconds: float) -> AsyncIterator[None]:
-    """`asyncio.timeout`, less the time that the calls of the body stood waiting.
+    """`asyncio.timeout`, without the time that the calls of the body spent waiting.
 
-    Within another one it holds that up: an agent that is many agents, one after another, is timed by theirs. Raises
-    DeadlineExceeded at its end; a TimeoutError of the body passes through as it is.
+    A deadline within another pauses it: an agent that runs other agents is timed by theirs. Raises DeadlineExceeded at
+    its end; a TimeoutError of the body passes through unchanged.
     """
     around = _clock.get()
     if around:
-        around.stop()
+        around.pause()
     try:
         async with asyncio.timeout(seconds) as timeout:
             token = _clock.set(_Clock(timeout))
@@ -69,12 +70,12 @@ async def deadline(seconds: float) -> AsyncIterator[None]:
         raise DeadlineExceeded(f"not done within {seconds:g} s") from error
     finally:
         if around:
-            around.go(0.0)
+            around.resume(0.0)
 
 
 async def in_time(start: Callable[[], Awaitable[T]], seconds: float) -> T:
-    """What its clock ended is tried once more, then raises DeadlineExceeded: a slow server says nothing about a
-    question."""
+    """The result within so many seconds, with one more try: a slow server says nothing about a question. Raises
+    DeadlineExceeded."""
     with suppress(DeadlineExceeded):
         async with deadline(seconds):
             return await start()
@@ -82,21 +83,21 @@ async def in_time(start: Callable[[], Awaitable[T]], seconds: float) -> T:
         return await start()
 
 
-class Held:
-    """`used` is what the clock is charged with in the end."""
+@dataclass
+class Pause:
+    """`used`: the seconds that the clock is charged for all the same."""
 
     used: float = 0.0
 
 
 @contextmanager
-def held() -> Iterator[Held]:
-    """The clock stands still for the body."""
-    clock, time = _clock.get(), Held()
-    if clock is None:
-        yield time
-        return
-    clock.stop()
+def pause_clock() -> Iterator[Pause]:
+    """Pause the deadline of the running agent, if it has one, for the body."""
+    clock, pause = _clock.get(), Pause()
+    if clock:
+        clock.pause()
     try:
-        yield time
+        yield pause
     finally:
-        clock.go(time.used)
+        if clock:
+            clock.resume(pause.used)

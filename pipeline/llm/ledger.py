@@ -1,8 +1,8 @@
-"""What calls cost: who made them and in which stage of a seed, how many were paid for, tokens, seconds and money.
+"""What calls cost, by role and by stage of a seed: how many were paid for, tokens, seconds and money.
 
-A ledger belongs to one attempt at one seed. It is found through the context of the running task, so that every call an
-episode makes, in whatever child task, lands on its own ledger. Nothing here reaches a record: it goes to
-`attempts.jsonl`, outside the promise of equal bytes.
+A ledger belongs to one attempt at one seed. It is in a context variable, so that every call of an episode, in any child
+task, is counted on its own ledger. Nothing here reaches a record: it goes to `attempts.jsonl`, outside the promise of
+equal bytes.
 """
 
 import time
@@ -26,12 +26,12 @@ class Spent(Data):
 
     paid: Usage = Usage()
     cached: Usage = Usage()
-    """Calls that the cache answered, and the tokens that they saved."""
+    """Calls that the cache answered, and the tokens that this saved."""
     errors: int = 0
     seconds: float = 0.0
-    """Of the paid calls and the failed ones, added up; concurrent calls count each."""
+    """The sum over paid and failed calls; concurrent calls count each."""
     money: float | None = 0.0
-    """Of the paid calls, at the configured prices; None where one of them has no price."""
+    """The cost of the paid calls at the configured prices; None where one of them has no price."""
 
     def __add__(self, other: "Spent") -> "Spent":
         return Spent(
@@ -44,14 +44,14 @@ class Spent(Data):
 
 
 class Spending(Data):
-    """Of one seed, or of a whole run. The stages are `round 0`, `round 1`, ..., `confirmation`, `distractors`, `teach`;
-    the roles go by the name of what was asked for (`propose`, `revise`, `answer`, `verdict`, ...)."""
+    """What one seed, or a whole run, cost. The stages are `round 0`, `round 1`, ..., `confirmation`, `distractors`,
+    `teach`; the roles go by the name of what was asked for (`propose`, `revise`, `answer`, `verdict`, ...)."""
 
     by_stage: dict[str, dict[str, Spent]] = Field(default_factory=dict)
 
     @property
     def roles(self) -> dict[str, Spent]:
-        """What the stage `teach` answers is the teacher's, who is asked for the same as the solver: `teach`."""
+        """Answers of the stage `teach` count as the teacher's, which is asked for the same as the solver."""
         total: dict[str, Spent] = {}
         for stage, roles in self.by_stage.items():
             for asked, spent in roles.items():
@@ -69,12 +69,12 @@ class Spending(Data):
 
 
 def _late(item: tuple[str, object]) -> tuple[bool, str]:
-    """The rounds in their order, then what is no round."""
+    """Rounds in their order, then the other stages."""
     return not item[0].startswith("round "), item[0]
 
 
 class Ledger:
-    """Counts the calls of one attempt, which begins now."""
+    """Counts the calls of one attempt, which starts now."""
 
     def __init__(self) -> None:
         self.began, self._clock = datetime.now(UTC), time.monotonic()
@@ -85,7 +85,7 @@ class Ledger:
         roles[role] = roles[role] + spent if role in roles else spent
 
     def take(self, spending: Spending) -> None:
-        """All that another attempt has counted."""
+        """Add what another attempt has counted."""
         for stage, roles in spending.by_stage.items():
             for role, spent in roles.items():
                 self.note(stage, role, spent)
@@ -105,7 +105,7 @@ _stage: ContextVar[str] = ContextVar("stage", default="other")
 
 @contextmanager
 def counting() -> Iterator[Ledger]:
-    """A fresh ledger for all calls of the body and of the tasks that it starts."""
+    """A new ledger for all calls of the body and of the tasks that it starts."""
     tokens = _ledger.set(ledger := Ledger()), _stage.set("other")
     try:
         yield ledger
@@ -115,12 +115,12 @@ def counting() -> Iterator[Ledger]:
 
 
 def enter(stage: str) -> None:
-    """All further calls of this task, and of the tasks that it starts, are of that stage."""
+    """Count all further calls of this task, and of the tasks that it starts, for that stage."""
     _stage.set(stage)
 
 
 def note_cached(request: Request, usage: Usage) -> None:
-    """Called by the cache for an answer that cost nothing."""
+    """Count an answer of the cache."""
     _note(request, Spent(cached=usage))
 
 
@@ -130,14 +130,14 @@ def _note(request: Request, spent: Spent) -> None:
 
 
 def role(request: Request) -> str:
-    """Who asks: the name of the structured output or of the last tool that is offered."""
+    """The role that makes a request: the name of its structured output, or of the last tool that it offers."""
     if request.output is not None:
         return request.output.name
     return request.tools[-1].name if request.tools else "text"
 
 
 class Counted:
-    """Wraps the model that is paid; the cache goes around it: `Cached(Counted(model), cache)`."""
+    """A model whose calls are counted as paid; the cache wraps it: `Cached(Counted(model), cache)`."""
 
     def __init__(self, llm: LLM, cost: Callable[[Usage], float | None] = lambda usage: 0.0) -> None:
         self._llm = llm
@@ -147,7 +147,7 @@ class Counted:
         started = time.monotonic()
         try:
             completion = await self._llm.complete(request)
-        except BudgetExceeded:  # it was not made
+        except BudgetExceeded:  # the call was not made
             raise
         except BaseException:
             _note(request, Spent(errors=1, seconds=time.monotonic() - started))

@@ -1,8 +1,8 @@
-"""How much one endpoint is asked at once: calls in flight, requests and tokens a minute.
+"""The limits of one endpoint: calls in flight, requests and tokens a minute.
 
-Concurrency follows the endpoint: a 429 cuts it by a quarter, once per burst (calls that were already under way say
-nothing new), and successes let it grow by one at a time, up to the configured limit. Rates are buckets that fill on the
-monotonic clock; tokens are guessed before a call and put right after it.
+Concurrency adapts: a 429 cuts it by a quarter, once per burst (calls that were already in flight say nothing new), and
+successes let it grow by one at a time, up to the configured limit. Rates are token buckets on the monotonic clock;
+tokens are estimated before a call and corrected after it.
 """
 
 import asyncio
@@ -16,14 +16,14 @@ from pipeline.config.models import Limits
 
 CUT = 0.75
 GROW_AFTER = 25
-"""Successes for one more call in flight; fewer where fewer are in flight."""
+"""Successes after which one more call may be in flight; fewer where fewer are."""
 _MINUTE = 60.0
 _BURST = 5.0
-"""Seconds of a rate that may be taken at once."""
+"""The seconds of a rate that may be used at once."""
 
 
 class Bucket:
-    """`rate` units a minute. What turns out to be more than was taken is owed, and waited for by the next."""
+    """`rate` units a minute. What is taken beyond the level is waited for by the next."""
 
     def __init__(self, rate: float) -> None:
         self._rate = rate / _MINUTE
@@ -40,14 +40,14 @@ class Bucket:
 
 @dataclass
 class Slot:
-    """One call under way. `tokens` is set once the answer has told them."""
+    """One call in flight. `tokens` is set from the answer."""
 
     epoch: int
     tokens: int
 
 
 class Limiter:
-    """Belongs to one event loop. Who waits is served in order."""
+    """The limits for one event loop. Waiting calls are served in order."""
 
     def __init__(self, limits: Limits) -> None:
         self._most = limits.concurrency

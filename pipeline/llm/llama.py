@@ -1,8 +1,8 @@
-"""A GGUF file on this machine's CPU, through llama.cpp's own server in a process of its own.
+"""A GGUF file on this machine's CPU, through llama.cpp's server in a process of its own.
 
-The server starts with the first call, listens on the loopback alone, and ends with the process that asked for it,
-whatever ends that: it reads its standard input, which nobody writes to and whose end is ours.
-`python -m pipeline.llm.llama FILE SLOTS` is that process; it prints its address, or one line that says what is wrong.
+The server starts with the first call, listens on the loopback only, and ends with the process that started it, however
+that ends: its standard input closes then. `python -m pipeline.llm.llama FILE SLOTS` is that process; it prints its
+address, or one line with what is wrong.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from pipeline.llm.openai import OpenAIModel
 from pipeline.redact import clean
 
 CONTEXT = 16_384
-"""Tokens of one conversation; the memory for all slots is taken at the start."""
+"""The tokens of one conversation; the memory for all slots is allocated at the start."""
 
 
 class LlamaModel:
@@ -29,16 +29,16 @@ class LlamaModel:
     def __init__(self, config: ModelConfig, run_seed: int) -> None:
         self._config, self._seed = config, run_seed
         self._server: subprocess.Popen[str] | None = None
-        self._asked: OpenAIModel | None = None
+        self._client: OpenAIModel | None = None
         self._starting = threading.Lock()
 
     async def complete(self, request: Request) -> Completion:
-        """Raises ProviderError, which stops the run, where the server does not start or has ended."""
-        asked = self._asked
-        if asked is None:
-            asked = await asyncio.to_thread(self._started)
+        """Raises ProviderError, which stops the run, if the server does not start or has ended."""
+        client = self._client
+        if client is None:
+            client = await asyncio.to_thread(self._started)
         try:
-            return await asked.complete(request)
+            return await client.complete(request)
         except ProviderError as error:
             if self._server is not None and (code := self._server.poll()) is not None:
                 line = f"llama.cpp's server has ended (exit {code}); is the memory enough for {self._config.file}?"
@@ -47,31 +47,32 @@ class LlamaModel:
 
     def close(self) -> None:
         """End the server; a later call starts another."""
-        server, self._server, self._asked = self._server, None, None
+        server, self._server, self._client = self._server, None, None
         if server is not None:
             server.kill()
             server.wait()
 
     def _started(self) -> OpenAIModel:
         with self._starting:
-            asked = self._asked
-            if asked is None:
-                command = [sys.executable, "-m", "pipeline.llm.llama", str(self._config.file)]
-                command.append(str(self._config.limits.concurrency))
-                pipe = subprocess.PIPE
-                # A session of its own: Ctrl-C is for us, and we end it when our work is done.
-                self._server = subprocess.Popen(  # noqa: S603 - our own program
-                    command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, start_new_session=True
-                )
-                atexit.register(self.close)
-                said = self._server.stdout.readline().strip() if self._server.stdout else ""
-                if not said.startswith("http"):
-                    self.close()
-                    why = clean(said)[:200] or "it ended without a word; is the memory enough?"
-                    raise ProviderError(f"llama.cpp cannot run {self._config.file}: {why}", then="stop")
-                served = self._config.model_copy(update={"base_url": f"{said}/v1"})
-                self._asked = asked = OpenAIModel(served, self._seed)
-            return asked
+            if self._client is None:
+                self._client = self._start()
+            return self._client
+
+    def _start(self) -> OpenAIModel:
+        command = [sys.executable, "-m", "pipeline.llm.llama", str(self._config.file)]
+        command.append(str(self._config.limits.concurrency))
+        pipe = subprocess.PIPE
+        # In a session of its own Ctrl-C does not reach it; this process ends it.
+        self._server = subprocess.Popen(  # noqa: S603 - our own program
+            command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+        )
+        atexit.register(self.close)
+        line = self._server.stdout.readline().strip() if self._server.stdout else ""
+        if not line.startswith("http"):
+            self.close()
+            why = clean(line)[:200] or "it ended without a message; is the memory enough?"
+            raise ProviderError(f"llama.cpp cannot run {self._config.file}: {why}", then="stop")
+        return OpenAIModel(self._config.model_copy(update={"base_url": f"{line}/v1"}), self._seed)
 
 
 def serve(file: str, slots: int) -> None:
@@ -82,7 +83,7 @@ def serve(file: str, slots: int) -> None:
     settings.model.path, settings.port = file, 0
     settings.n_parallel, settings.n_ctx = slots, CONTEXT * slots
     settings.use_jinja, settings.warmup = True, False
-    # One thread less than there are: on two busy cores two threads fall behind one by a factor of thirty at times.
+    # One thread less than there are cores: on two busy cores two threads were up to thirty times slower than one.
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 2) - 1)
     try:
         server = xllamacpp.Server(settings)

@@ -1,7 +1,7 @@
-"""The body of an answer as a completion, whatever the server made of it.
+"""The body of an answer as a completion, read as leniently as servers write.
 
-Nothing here trusts a field to be there or of its type: what can be read is read, and only an answer without a message
-is a `CallFailure`, which is asked for again.
+No field is trusted to exist or to have its type: what can be read is read, and only an answer without a message is a
+`CallFailure`, which is retried.
 """
 
 import json
@@ -29,13 +29,13 @@ _FINISHES = {
 _BROKEN = ("abort", "error", "cancelled")
 KEY_MARK = "[api key]"
 LEAST_KEY = 8
-"""Characters: shorter ones are no secrets but words, such as `EMPTY`, and stand in honest answers."""
+"""Shorter keys are no secrets but words, such as `EMPTY`, which occur in ordinary answers."""
 _LONGEST_NAME = 200
-"""Of a tool, and of the id of a call; OpenAI's own limit is 64."""
+"""The longest name of a tool or id of a call; OpenAI's own limit is 64."""
 
 
 def load(raw: bytes) -> Any:
-    """JSON as lax as servers write it: raw control characters and lone surrogates pass. Raises ValueError."""
+    """JSON in which raw control characters and lone surrogates are allowed. Raises ValueError."""
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
@@ -46,21 +46,21 @@ def load(raw: bytes) -> Any:
 
 
 def completion(raw: bytes) -> Completion:
-    """Raises Failure, in the server's own words, where the body holds no answer."""
+    """Raises CallFailure, in the server's own words, where the body holds no answer."""
     try:
         tree = load(raw)
     except ValueError as error:
         raise CallFailure("the answer is no JSON, or was cut off") from error
     choices = _get(tree, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    said = _get(choice, "message")
+    answer = _get(choice, "message")
     reason = _get(choice, "finish_reason")
-    if not isinstance(said, dict) or reason in _BROKEN:
-        why = _said(tree) or _said({"error": _get(choice, "error")})
+    if not isinstance(answer, dict) or reason in _BROKEN:
+        why = _error_text(tree) or _error_text({"error": _get(choice, "error")})
         raise CallFailure("the answer holds no message" + (f" ({why})" if why else ""), "inside")
     usage = _usage(_get(tree, "usage"))
-    message = _message(said)
-    return Completion(message=message, finish=_finish(reason, message, _get(said, "refusal")), usage=usage)
+    message = _message(answer)
+    return Completion(message=message, finish=_finish(reason, message, _get(answer, "refusal")), usage=usage)
 
 
 def overflow() -> Completion:
@@ -69,15 +69,15 @@ def overflow() -> Completion:
 
 
 def refused(finish: Finish) -> Completion:
-    """The answer of an endpoint that would not give one."""
+    """The answer where the endpoint refused to give one."""
     return Completion(message=Message(role="assistant"), finish=finish, usage=Usage(calls=1))
 
 
-def complaint(raw: bytes) -> tuple[str, str]:
-    """What an error answer says, and its codes and kinds in one text.
+def error_message(raw: bytes) -> tuple[str, str]:
+    """The message of an error answer, and its codes and types in one text.
 
-    `error` may be an object or a text, or the whole may be `detail` or a page of HTML. OpenAI's codes are texts,
-    vLLM's and llama.cpp's are numbers.
+    `error` may be an object or a text, or the whole may be `detail` or a page of HTML. OpenAI's codes are texts, vLLM's
+    and llama.cpp's are numbers.
     """
     try:
         tree = load(raw)
@@ -85,24 +85,24 @@ def complaint(raw: bytes) -> tuple[str, str]:
         tree = None
     inner = _get(tree, "error")
     codes = [_get(inner if isinstance(inner, dict) else tree, key) for key in ("code", "type", "param")]
-    said = _said(tree) or _TAGS.sub(" ", raw.decode(errors="replace"))
-    return said, " ".join(_shown(code) for code in codes if code is not None)
+    message = _error_text(tree) or _TAGS.sub(" ", raw.decode(errors="replace"))
+    return message, " ".join(_shown(code) for code in codes if code is not None)
 
 
 def keyless(completion: Completion, key: str) -> Completion:
-    """The same without the key, where a server repeats what it was sent: answers are kept and published.
+    """The same without the key, which a server may repeat: answers are stored and published.
 
-    An answer that would show the key only once it is decoded or cleaned is no answer.
+    An answer that would show the key once it is decoded or cleaned counts as filtered.
     """
     if len(key) < LEAST_KEY:
         return completion
     message = completion.message
-    told = [message.content, message.reasoning]
-    told += [text for call in message.tool_calls for text in (call.id, call.name, call.arguments)]
-    if any(disguised(text.replace(key, ""), key) for text in told):
+    texts = [message.content, message.reasoning]
+    texts += [text for call in message.tool_calls for text in (call.id, call.name, call.arguments)]
+    if any(disguised(text.replace(key, ""), key) for text in texts):
         refused = {"message": Message(role="assistant"), "finish": Finish.CONTENT_FILTER}
         return completion.model_copy(update=refused)
-    if not any(key in text for text in told):
+    if not any(key in text for text in texts):
         return completion
 
     def marked(part: Message | ToolCall, *fields: str) -> Any:
@@ -113,13 +113,13 @@ def keyless(completion: Completion, key: str) -> Completion:
     return completion.model_copy(update={"message": kept})
 
 
-def _said(tree: Any) -> str:
-    """The words of an error in an answer; empty where it has none."""
+def _error_text(tree: Any) -> str:
+    """The text of an error in an answer; empty where it has none."""
     if isinstance(tree, str):
         return _TAGS.sub(" ", tree)
     inner = _get(tree, "error")
-    said = _get(inner if isinstance(inner, dict) else tree, "message") or inner or _get(tree, "detail")
-    return _shown(said) if said else ""
+    text = _get(inner if isinstance(inner, dict) else tree, "message") or inner or _get(tree, "detail")
+    return _shown(text) if text else ""
 
 
 def _shown(value: Any) -> str:
@@ -136,15 +136,15 @@ def _get(tree: Any, key: str) -> Any:
     return tree.get(key) if isinstance(tree, dict) else None
 
 
-def _message(said: dict[str, Any]) -> Message:
-    content = _text(said.get("content"))
-    reasoning = _text(said.get("reasoning")) or _text(said.get("reasoning_content"))
+def _message(answer: dict[str, Any]) -> Message:
+    content = _text(answer.get("content"))
+    reasoning = _text(answer.get("reasoning")) or _text(answer.get("reasoning_content"))
     if not reasoning:
         reasoning, content = _thoughts(content)
-    listed = said.get("tool_calls")
+    listed = answer.get("tool_calls")
     calls = tuple(call for item in (listed if isinstance(listed, list) else []) if (call := _call(item)))
     if "<tool_call>" in content:
-        content, written = text_tools.found(content)
+        content, written = text_tools.parse_calls(content)
         calls = calls or written
     calls = tuple(
         call.model_copy(update={"id": call.id[:_LONGEST_NAME], "name": call.name[:_LONGEST_NAME]}) for call in calls
@@ -153,7 +153,7 @@ def _message(said: dict[str, Any]) -> Message:
 
 
 def _thoughts(content: str) -> tuple[str, str]:
-    """What a server without a reasoning parser leaves in the text; the opening tag is often part of the prompt."""
+    """Reasoning and text, which a server without a parser mixes; the opening tag is often part of the prompt."""
     thoughts, closed, rest = content.partition("</think>")
     if closed:
         return thoughts.strip().removeprefix("<think>").strip(), rest.strip()
@@ -162,14 +162,14 @@ def _thoughts(content: str) -> tuple[str, str]:
 
 
 def _unfenced(content: str) -> str:
-    """A JSON object that stands in a Markdown block, without the block."""
+    """A JSON object in a Markdown block, without the block."""
     bare = content.strip()
     inner = bare.removeprefix("```").removeprefix("json").removesuffix("```").strip()
     return inner if bare.startswith("```") and inner.startswith("{") and inner.endswith("}") else content
 
 
 def _text(value: Any) -> str:
-    """A text, or a list of parts of which those of type text count."""
+    """A text, or a list of parts, of which the texts count."""
     if isinstance(value, list):
         value = "".join(text for part in value if isinstance(text := _get(part, "text"), str))
     return _SURROGATES.sub("\ufffd", value) if isinstance(value, str) else ""
@@ -203,7 +203,7 @@ def _arguments(value: Any) -> str:
 
 
 def _finish(reason: Any, message: Message, refusal: Any) -> Finish:
-    """Named tool choices end in `stop` with a call, lost calls in `tool_calls` without one, some answers in nothing."""
+    """Servers report `stop` for a forced call, `tool_calls` without a call where it was lost, or nothing."""
     finish = _FINISHES.get(reason) if isinstance(reason, str) else None
     if finish in (Finish.LENGTH, Finish.CONTENT_FILTER):
         return finish
@@ -215,7 +215,7 @@ def _finish(reason: Any, message: Message, refusal: Any) -> Finish:
 
 
 def _usage(tree: Any) -> Usage:
-    """Missing figures are 0; no part is greater than its whole, and none negative."""
+    """Missing counts are 0; no part is greater than its whole, and none negative."""
     prompt, completion = _count(tree, "prompt_tokens"), _count(tree, "completion_tokens")
     return Usage(
         calls=1,

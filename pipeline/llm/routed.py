@@ -1,4 +1,4 @@
-"""Each request to the model that it names: roles may be played by different models at different addresses."""
+"""Sends each request to the model that it names: roles may have different models at different addresses."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from pipeline.llm.base import LLM, Completion, Request
 
 
 class Routed:
-    """`models` goes by name. A request for another model is a mistake of the program's."""
+    """`models` by their names."""
 
     def __init__(self, models: Mapping[str, LLM]) -> None:
         self._models = dict(models)

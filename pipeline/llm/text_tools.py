@@ -1,7 +1,7 @@
-"""Tool calls as text, for servers that take no tools and for models that write their calls out.
+"""Tool calls as text, for servers without tool support and models that write their calls as text.
 
-The form is that of Qwen and Hermes, which most open models have seen: `<tool_call>{"name": ..., "arguments": {...}}
-</tool_call>`. Messages stay append-only in it, so that prefixes are kept here too.
+The form is that of Qwen and Hermes, which most open models know: `<tool_call>{"name": ..., "arguments": {...}}
+</tool_call>`. Messages stay append-only in it, so that servers can cache prefixes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,17 +11,17 @@ import orjson
 from pipeline.llm.base import Tool
 from pipeline.types import Message, ToolCall
 
-_TOLD = """You have these tools:
+_GUIDE = """You have these tools:
 {tools}
 
 To call one, write exactly this and nothing after it:
 <tool_call>{{"name": "NAME", "arguments": {{...}}}}</tool_call>"""
 
 
-def told(messages: Sequence[Message], tools: Iterable[Tool], choice: str) -> list[Message]:
-    """The conversation without tools in it: they are told in the system prompt, calls and results are text."""
+def as_text(messages: Sequence[Message], tools: Iterable[Tool], choice: str) -> list[Message]:
+    """The conversation without tools: the system prompt describes them, calls and results are text."""
     schemas = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools]
-    guide = _TOLD.format(tools="\n".join(orjson.dumps(schema).decode() for schema in schemas))
+    guide = _GUIDE.format(tools="\n".join(orjson.dumps(schema).decode() for schema in schemas))
     plain = [_plain(message) for message in messages]
     if plain and plain[0].role == "system":
         plain[0] = plain[0].model_copy(update={"content": f"{plain[0].content}\n\n{guide}"})
@@ -44,8 +44,8 @@ def _plain(message: Message) -> Message:
     return Message(role="assistant", content="\n".join(filter(None, [message.content, *calls])))
 
 
-def found(content: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """The text before the first tag and the calls that are whole; a call that was cut off goes."""
+def parse_calls(content: str) -> tuple[str, tuple[ToolCall, ...]]:
+    """The text before the first tag, and the calls that are complete."""
     text, *pieces = content.split("<tool_call>")
     calls = []
     for number, piece in enumerate(pieces):

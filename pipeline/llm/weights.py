@@ -1,4 +1,4 @@
-"""A GGUF file of weights: what it is called, and whether it is one."""
+"""A GGUF file of weights: its name, and whether it is one."""
 
 import hashlib
 from importlib.util import find_spec
@@ -11,8 +11,8 @@ _PART = 1 << 20
 
 
 def name(file: Path) -> str:
-    """The file's stem and a digest of its size and both its ends: where it lies does not matter, and files of one name
-    are told apart. Raises UsageError where there is no such file, or no weights in it."""
+    """The file's stem and a digest of its size and both its ends, which tells files of one name apart. Raises
+    UsageError if there is no such file, or no weights in it."""
     try:
         with file.open("rb") as opened:
             first = opened.read(_PART)
@@ -22,15 +22,15 @@ def name(file: Path) -> str:
     except OSError as error:
         raise UsageError(f"cannot read the weights {file}: {error.strerror}") from error
     if not first.startswith(MAGIC):
-        raise UsageError(f"{file} is no GGUF file; llama.cpp's convert_hf_to_gguf.py makes one of a checkpoint")
+        raise UsageError(f"{file} is not a GGUF file; convert a checkpoint with llama.cpp's convert_hf_to_gguf.py")
     return f"{file.stem}@{hashlib.sha256(b'%d' % size + first + last).hexdigest()[:12]}"
 
 
 def check(file: Path | None, model: str) -> None:
-    """Raises UsageError where the weights called `model` cannot be run here."""
+    """Raises UsageError if the weights called `model` cannot run here."""
     if file is None:
         raise UsageError(f"which file holds '{model}'? say --model gguf:/path/model.gguf")
     if (found := name(file)) != model:
-        raise UsageError(f"{file} holds other weights ({found}) than those that are asked for ({model})")
+        raise UsageError(f"{file} holds other weights ({found}) than the run's ({model})")
     if find_spec("xllamacpp") is None:
         raise UsageError("a GGUF file needs the extra 'local'; install it: .uv/bin/uv sync --locked --extra local")

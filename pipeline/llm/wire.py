@@ -1,7 +1,7 @@
 """A request as the body of a Chat Completions call.
 
-The system prompt and the tools stand first and never change within a conversation, and messages are only added, so that
-a server can keep what it has read. A server that refuses a parameter is asked without it: `Dialect` says which.
+System prompt and tools come first and never change within a conversation, and messages are only added, so that a server
+can cache the prefix. Parameters that a server refuses are left out: its `Dialect`.
 """
 
 from typing import Any
@@ -17,12 +17,12 @@ Dialect = frozenset[str]
 
 
 def wire_seed(run_seed: int, sample: int) -> int:
-    """The same for all turns and retries of one rollout; 31 bits, which every server takes."""
+    """The same for all turns and retries of one rollout; 31 bits, which every server accepts."""
     return int(sha256(f"{run_seed}:{sample}")[:8], 16) & 0x7FFFFFFF
 
 
 def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dict[str, Any]:
-    """The JSON of the call. What is `without` is left out, or said in plain text where the answer needs it."""
+    """The JSON of the call. Parameters in `without` are left out, or put into the prompt where needed."""
     tree: dict[str, Any] = {
         "model": request.model,
         "messages": _messages(request, without),
@@ -35,7 +35,7 @@ def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dic
         tree["tools"] = [_tool(tool, strict="strict" not in without) for tool in request.tools]
         tree["tool_choice"] = _choice(request.tool_choice)
         if not request.parallel_calls or request.tool_choice not in ("auto", "none"):
-            # A turn that is forced is for one call: vLLM's grammar would let it call until its tokens end.
+            # One call in a forced turn: vLLM's grammar would allow calls until the tokens end.
             tree["parallel_tool_calls"] = False
     if request.output:
         tree["response_format"] = _format(request.output)
@@ -47,7 +47,7 @@ def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dic
 def _messages(request: Request, without: Dialect) -> list[dict[str, Any]]:
     messages = list(request.messages)
     if request.tools and "tools" in without:
-        messages = text_tools.told(messages, request.tools, request.tool_choice)
+        messages = text_tools.as_text(messages, request.tools, request.tool_choice)
     if request.output and "response_format" in without:
         schema = orjson.dumps(request.output.body).decode()
         last = messages[-1]
@@ -57,7 +57,7 @@ def _messages(request: Request, without: Dialect) -> list[dict[str, Any]]:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    """Reasoning is not sent back: servers differ in what they make of it, and templates drop it."""
+    """Reasoning is not sent back: servers treat it differently, and chat templates drop it."""
     tree: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         tree["tool_calls"] = [_call(call) for call in message.tool_calls]
@@ -67,7 +67,7 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    """llama.cpp answers 500 to a history whose arguments are no JSON, whoever wrote them."""
+    """llama.cpp answers 500 to a history with arguments that are not JSON."""
     try:
         good = isinstance(orjson.loads(call.arguments), dict)
     except orjson.JSONDecodeError:
@@ -83,7 +83,7 @@ def _tool(tool: Tool, *, strict: bool) -> dict[str, Any]:
         "parameters": strictly(tool.parameters),
     }
     if strict:
-        # Without it vLLM takes any JSON for arguments, even where a call is required.
+        # Without it vLLM accepts any JSON as arguments, even where a call is required.
         function["strict"] = True
     return {"type": "function", "function": function}
 
@@ -100,9 +100,9 @@ def _format(output: Schema) -> dict[str, Any]:
 
 
 def strictly(schema: Any) -> Any:
-    """The schema as strict mode wants it: closed objects, all properties required, no defaults and no lengths.
+    """The schema for strict mode: closed objects, all properties required, no defaults and no lengths.
 
-    Lengths are left out since xgrammar lets control characters into strings that have one.
+    With a length xgrammar allows control characters in strings.
     """
     if isinstance(schema, list):
         return [strictly(item) for item in schema]

@@ -1,8 +1,8 @@
-"""A team's own index, asked over HTTP by Search-R1's contract: `POST {queries, topk, return_scores}`.
+"""A user's own index over HTTP, by Search-R1's contract: `POST {queries, topk, return_scores}`.
 
-The server ranks and the corpus at hand speaks: every hit becomes a passage of it, so that quotes, offsets and hashes
-hold. A document's id is a passage's (an index over the lines of `digsite corpus passages`) or a document's, which
-stands for those of its passages that the server's text holds. Text that is not the corpus's own is an error.
+The server ranks; the text is the local corpus's: every hit becomes a passage of it, so that quotes, offsets and hashes
+hold. The id of a hit is a passage's (an index over the lines of `digsite corpus passages`) or a document's, which means
+those of its passages that the server's text contains. A text that differs from the corpus is an error.
 """
 
 import asyncio
@@ -21,7 +21,8 @@ from pipeline.config.models import on_loopback
 from pipeline.config.retrieval import TOKEN_ENV, RetrievalConfig
 from pipeline.corpus.loading import Corpus
 from pipeline.errors import RetrievalError, UsageError
-from pipeline.llm.deadline import held
+from pipeline.llm.connection import bounded
+from pipeline.llm.deadline import pause_clock
 from pipeline.llm.retry import pause
 from pipeline.redact import without
 from pipeline.retrieval.passages import Passages, query_text
@@ -29,13 +30,12 @@ from pipeline.types import Hit, Passage
 
 ATTEMPTS = 6
 _SECONDS = 60.0
-"""For one answer to arrive, whole."""
+"""The time within which a whole answer must arrive."""
 _CONNECT = 5.0
 _MOST_QUERIES, _MOST_HITS = 256, 1000
 """Of one request."""
-_MOST_BYTES = 64 << 20
-_MOST_COMPLAINT = 64 << 10
-"""Bytes read of an answer that is an error."""
+_MOST_BYTES, _MOST_ERROR_BYTES = 64 << 20, 64 << 10
+"""Bytes read of an answer, decompressed, and of one with an error status."""
 _CONNECTIONS = 64
 
 
@@ -55,20 +55,20 @@ class _Scored:
 class _Reply:
     result: list[list[_Scored]]
     k: int | None = None
-    """Of a server that is bound to a data set's environment."""
+    """Sent by a server that is bound to a data set's environment."""
 
 
 _REPLY = TypeAdapter(_Reply)
 
 
-class _Passing(Exception):
+class _Transient(Exception):
     """One try that failed in a way that may pass."""
 
 
 class HttpRetriever(Passages):
-    """Needs a running server, which is asked once when this is made. Raises RetrievalError.
+    """Needs a running server, which is queried once at construction. Raises RetrievalError.
 
-    The token, if one is wanted, is read from the environment variable DIGSITE_TOKEN.
+    The token, if the server needs one, is read from the environment variable DIGSITE_TOKEN.
     """
 
     def __init__(self, corpus: Corpus, address: str) -> None:
@@ -76,8 +76,8 @@ class HttpRetriever(Passages):
         self.name = RetrievalConfig(retriever=address).identity
         self._url = urldefrag(address).url
         self._corpus = corpus.manifest.name
-        self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = WeakKeyDictionary()
-        # A loop of its own: this may be called where one runs.
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = WeakKeyDictionary()
+        # In a loop of its own: this may be called from a running one.
         with ThreadPoolExecutor(1) as thread:
             thread.submit(asyncio.run, self._probe(corpus.passages[0].title)).result()
 
@@ -93,18 +93,18 @@ class HttpRetriever(Passages):
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         raise UsageError(
-            "a retriever behind HTTP cannot score texts that are not in its index, as distractors need it: "
-            "take --retriever lucene or bm25 for these"
+            "a retriever behind HTTP cannot score texts that are not in its index, which distractors need: "
+            "use --retriever lucene or bm25 for these"
         )
 
     async def _batch(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """Asked again while that may help. Waiting for the server does not count against a rollout's clock."""
-        with held() as clock:
+        """With retries; waiting for the server does not count against a rollout's deadline."""
+        with pause_clock() as clock:
             for attempt in range(ATTEMPTS):
                 began = time.monotonic()
                 try:
                     hits = await self._once(self._client(), queries, k)
-                except (_Passing, httpx2.HTTPError) as error:
+                except (_Transient, httpx2.HTTPError) as error:
                     if attempt == ATTEMPTS - 1:
                         raise self._failed(error) from error
                     await asyncio.sleep(pause(attempt, None))
@@ -117,50 +117,40 @@ class HttpRetriever(Passages):
         async with self._opened() as client:
             try:
                 await self._once(client, [query], 1)
-            except (_Passing, httpx2.HTTPError) as error:
+            except (_Transient, httpx2.HTTPError) as error:
                 raise self._failed(error) from error
 
     async def _once(self, client: httpx2.AsyncClient, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        raw = bytearray()
         try:
-            async with (
-                asyncio.timeout(_SECONDS),
-                client.stream("POST", self._url, json=_asked(queries, k), headers=_headers()) as answer,
-            ):
-                if answer.headers.get("content-encoding", "identity") != "identity":
-                    raise RetrievalError(f"{self._url} compresses its answers, which is not asked for; turn that off")
-                most = _MOST_BYTES if answer.status_code == 200 else _MOST_COMPLAINT
-                async for chunk in answer.aiter_raw():
-                    raw += chunk
-                    if len(raw) > most:
-                        break
+            async with asyncio.timeout(_SECONDS):
+                answer = await client.post(self._url, json=_body(queries, k), headers=_headers())
         except TimeoutError:
-            raise _Passing(f"no whole answer within {_SECONDS:.0f} s") from None
-        if answer.status_code == 200 and len(raw) > most:
+            raise _Transient(f"no whole answer within {_SECONDS:.0f} s") from None
+        if answer.status_code == 200 and len(answer.content) > _MOST_BYTES:
             raise RetrievalError(f"{self._url} sent more than {_MOST_BYTES >> 20} MiB for one request")
-        return self._read(answer.status_code, bytes(raw), queries, k)
+        return self._read(answer.status_code, answer.content, queries, k)
 
     def _opened(self) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
             timeout=httpx2.Timeout(_SECONDS, connect=_CONNECT),
             limits=httpx2.Limits(max_connections=_CONNECTIONS),
-            # What is compressed may unpack to anything.
-            headers={"Accept-Encoding": "identity"},
+            headers={"Accept-Encoding": "gzip"},
             trust_env=not on_loopback(self._url),
+            event_hooks={"response": [bounded(_MOST_BYTES, _MOST_ERROR_BYTES)]},
         )
 
     def _client(self) -> httpx2.AsyncClient:
-        """A client belongs to one event loop."""
+        """That of the running event loop."""
         loop = asyncio.get_running_loop()
-        if loop not in self._lines:
-            self._lines[loop] = self._opened()
-        return self._lines[loop]
+        if loop not in self._clients:
+            self._clients[loop] = self._opened()
+        return self._clients[loop]
 
     def _read(self, status: int, raw: bytes, queries: Sequence[str], k: int) -> list[list[Hit]]:
         if status == 429 or status >= 500:
-            raise _Passing(f"it answered {status}")
+            raise _Transient(f"it answered {status}")
         if status in (401, 403):
-            raise RetrievalError(f"{self._url} wants a token: put it into the environment variable {TOKEN_ENV}")
+            raise RetrievalError(f"{self._url} needs a token: put it into the environment variable {TOKEN_ENV}")
         if status != 200:
             raise RetrievalError(f"{self._url} answered {status}: {_plain(raw.decode(errors='replace'))}")
         try:
@@ -168,7 +158,9 @@ class HttpRetriever(Passages):
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"])) or "the answer"
-            raise RetrievalError(f"{self._url} does not speak Search-R1's contract: {place}: {first['msg']}") from error
+            raise RetrievalError(
+                f"{self._url} does not follow Search-R1's contract: {place}: {first['msg']}"
+            ) from error
         if len(reply.result) != len(queries):
             raise RetrievalError(f"{self._url} answered {len(reply.result)} of {len(queries)} queries")
         if reply.k is not None and reply.k < k:
@@ -197,16 +189,16 @@ class HttpRetriever(Passages):
         raise RetrievalError(f"{self._url} has another text for '{_plain(key)[:80]}' than the corpus '{self._corpus}'")
 
     def _failed(self, error: Exception) -> RetrievalError:
-        why = str(error) if isinstance(error, _Passing) else f"{type(error).__name__}: {_plain(str(error))[:200]}"
+        why = str(error) if isinstance(error, _Transient) else f"{type(error).__name__}: {_plain(str(error))[:200]}"
         return RetrievalError(f"no retriever answers at {self._url} ({why})")
 
 
 def _plain(text: str) -> str:
-    """Text of a server for a user: one short line without escapes, and without the token, which it may echo."""
+    """Text of a server for a user: one short line without escapes and without the token, which it may echo."""
     return " ".join(without(text, _token(), f"[{TOKEN_ENV}]").split())[:300]
 
 
-def _asked(queries: Sequence[str], k: int) -> dict[str, object]:
+def _body(queries: Sequence[str], k: int) -> dict[str, object]:
     return {"queries": [query_text(query) for query in queries], "topk": k, "return_scores": True}
 
 

@@ -57,7 +57,7 @@ async def test_seconds_run_from_the_start() -> None:
     budget = Budget(seconds=0.05, before=Spent())
     budget.check()
     await asyncio.sleep(0.06)
-    with pytest.raises(BudgetExceeded, match="of 0.05 seconds are over; .* --budget-seconds") as caught:
+    with pytest.raises(BudgetExceeded, match="of 0.05 seconds have passed; .* --budget-seconds") as caught:
         budget.check()
     assert caught.value.exit_code == 3
 
@@ -89,7 +89,11 @@ async def test_the_ledger_tells_the_rounds_apart() -> None:
 
 async def test_a_call_that_waited_for_its_turn_is_not_made_when_the_budget_is_used_up_meanwhile() -> None:
     budget, limits, made = Budget(tokens=100, before=Spent()), Limits(concurrency=2, attempts=3), 0
-    limiter, patience = Limiter(limits), EndpointHealth("here", limits)
+
+    async def dead() -> bool:
+        return False
+
+    limiter, patience = Limiter(limits), EndpointHealth("here", limits, dead)
 
     async def once(slot: Slot) -> Completion:
         nonlocal made

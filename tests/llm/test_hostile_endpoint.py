@@ -54,7 +54,7 @@ def only(bad: Reply) -> Script:
 
 @pytest.mark.parametrize("bad", [Reply(502, PAGE), Reply(cut=-1), Reply(200, PAGE), Reply(wait=5)], ids=range(4))
 @pytest.mark.parametrize("alone", [True, False])
-async def test_a_request_that_alone_is_never_answered_is_left_out(bad: Reply, alone: bool) -> None:
+async def test_a_request_that_alone_is_never_answered_is_given_up(bad: Reply, alone: bool) -> None:
     """When it comes back from the queue; until then it may have been bad luck."""
     async with FaultyServer(script=only(bad)) as server:
         model = client(server.url, attempts=3, timeout_seconds=0.1, patience_seconds=0.01)
@@ -77,7 +77,7 @@ async def test_a_server_that_breaks_on_a_lone_request_is_believed_when_it_comes_
         assert (await model.complete(BAD)).finish is Finish.CONTENT_FILTER
 
 
-async def test_a_request_that_is_only_throttled_is_never_left_out() -> None:
+async def test_a_request_that_is_only_throttled_is_never_given_up() -> None:
     async with FaultyServer(script=only(Reply(429))) as server:
         model = client(server.url, attempts=3)
         for _ in range(4):
@@ -155,7 +155,7 @@ async def test_an_error_is_read_as_utf_8_whatever_charset_it_names(charset: str)
     headers = (("Content-Type", f"text/plain; charset={charset}"),)
     async with FaultyServer(script=lambda number, body: Reply(400, packed, headers)) as server:
         before = peak()
-        with pytest.raises(ProviderError, match="takes no request of ours"):
+        with pytest.raises(ProviderError, match="refuses every request"):
             await client(server.url, attempts=2, timeout_seconds=20).complete(REQUEST)
     assert len(packed) < MOST_ERROR_BYTES
     assert peak() - before < MEMORY

@@ -83,7 +83,7 @@ async def test_what_passes_is_tried_again(bad: Reply) -> None:
         (Reply(401, b'{"error": "Unauthorized"}'), "environment variable THE_KEY"),
         (Reply(403, KEY.encode()), "environment variable THE_KEY"),
         (error(404, message="The model `m` does not exist"), "The model `m` does not exist"),
-        (Reply(404, PAGE), "no such address"),
+        (Reply(404, PAGE), "the address is wrong"),
         (error(429, code="insufficient_quota"), "THE_KEY"),
         (Reply(308, b"", (("Location", "http://127.0.0.1:1/elsewhere"),)), "base_url"),
         (error(400, message=f"nonsense {KEY}"), r"nonsense \[THE_KEY\]"),
@@ -124,7 +124,7 @@ async def test_an_overflow_is_an_answer_of_its_own(bad: Reply) -> None:
     )  # fmt: skip
 
 
-async def test_refused_parameters_are_left_out_from_then_on_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_refused_parameters_are_given_up_from_then_on_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
     def picky(number: int, body: dict[str, Any]) -> Reply | dict[str, Any]:
         for name in ("seed", "temperature", "max_completion_tokens"):
             if name in body:
@@ -205,7 +205,7 @@ async def test_tokens_that_a_server_does_not_tell_are_guessed(caplog: pytest.Log
     long = REQUEST.model_copy(update={"messages": (Message(role="user", content="Who? " * 80),)})
     untold, _ = await ask(lambda number, body: {**GOOD, "usage": None}, long)
     assert (untold.usage.prompt_tokens, untold.usage.completion_tokens) == (100, 0)
-    assert "tells no tokens" in caplog.text
+    assert "reports no token usage" in caplog.text
     told, _ = await ask(lambda number, body: {**GOOD, "usage": {"prompt_tokens": 7, "completion_tokens": 1}}, long)
     assert (told.usage.prompt_tokens, told.usage.completion_tokens) == (7, 1)
 
@@ -233,8 +233,8 @@ async def test_calls_in_flight_are_those_allowed_and_429_lowers_them() -> None:
         await asyncio.gather(*(model.complete(REQUEST) for _ in range(60)))
         assert server.busiest == 8
         assert len(server.asked) == 61
-        (line,) = model._lines.values()
-        assert line.limiter.cuts == 1
+        (one,) = model._per_loop.values()
+        assert one.limiter.cuts == 1
 
 
 async def test_connections_are_kept_as_many_as_calls_and_no_more() -> None:
@@ -251,7 +251,7 @@ def test_each_event_loop_has_a_client_of_its_own() -> None:
         async with FaultyServer(script=lambda number, body: GOOD) as server:
             made.config = made.config.model_copy(update={"base_url": server.url})
             await made.complete(REQUEST)
-            return id(made._line().connections)
+            return id(made._client().connections)
 
     made = OpenAIModel(ModelConfig(provider="openai", model="m"), 0)
     assert asyncio.run(once()) != 0

@@ -109,7 +109,7 @@ async def test_a_key_that_is_refused_is_told_at_once_whatever_the_wait() -> None
         line, seconds = await refused(model(server.url, api_key_env="OPENAI_API_KEY"), wait=60)
         assert "environment variable OPENAI_API_KEY" in line
         assert KEY not in line
-        assert "was sent no key" in (await refused(model(server.url)))[0]
+        assert "needs a key" in (await refused(model(server.url)))[0]
     assert seconds < 5
 
 
@@ -212,7 +212,7 @@ async def test_where_a_key_goes_in_the_open_or_stays_away_is_said(
     async def there(*_: object) -> str:
         return ""
 
-    monkeypatch.setattr(reach, "_silent", there)
+    monkeypatch.setattr(reach, "_unavailable", there)
     with caplog.at_level(logging.WARNING):
         await reach.reach(model(url, api_key_env=named), 0.0)
     assert said in caplog.text

@@ -3,14 +3,14 @@
 import pytest
 
 from pipeline.llm.base import Finish
-from pipeline.llm.refusal import Refusal, RefusalAction, judged
+from pipeline.llm.refusal import Refusal, RefusalAction, refusal_action
 
 
 def of(
     status: int, said: str = "", code: str = "", *, answered: bool = False, after: float | None = None
 ) -> RefusalAction:
     refusal = Refusal(status, said, code, after, "http://there/v1", "m", "THE_KEY")
-    return judged(refusal, frozenset(), frozenset({"model", "seed"}) if answered else frozenset())
+    return refusal_action(refusal, frozenset(), frozenset({"model", "seed"}) if answered else frozenset())
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_what_no_waiting_mends(status: int, said: str, code: str, named: str) ->
     assert "sk-" not in str(failure)
 
 
-@pytest.mark.parametrize(("status", "named"), [(403, "THE_KEY"), (400, "takes no request")])
+@pytest.mark.parametrize(("status", "named"), [(403, "THE_KEY"), (400, "refuses every request")])
 def test_what_may_be_of_the_key_or_of_one_request(status: int, named: str) -> None:
     failure = of(status, "Something we have never heard of").failure
     assert failure is not None
@@ -50,7 +50,7 @@ def test_a_403_is_of_one_request_or_of_the_key_whatever_was_answered_before() ->
 
 def test_who_was_sent_no_key_is_told_to_name_its_variable() -> None:
     refusal = Refusal(401, "", "", None, "http://there/v1", "m", "")
-    assert "--set models.default.api_key_env=" in judged(refusal, frozenset()).said
+    assert "--set models.default.api_key_env=" in refusal_action(refusal, frozenset()).line
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
@@ -96,9 +96,9 @@ def test_a_parameter_that_is_refused_is_named(said: str, lacks: str) -> None:
     assert of(400, said).lacks == lacks
 
 
-def test_what_is_left_out_already_is_not_named_again() -> None:
+def test_what_is_given_up_already_is_not_named_again() -> None:
     refusal = Refusal(400, "seed", "", None, "http://there/v1", "m", "K")
-    assert judged(refusal, frozenset({"seed"})).failure is not None
+    assert refusal_action(refusal, frozenset({"seed"})).failure is not None
 
 
 def test_what_was_taken_before_is_not_to_blame_now() -> None:

@@ -58,11 +58,18 @@ class Endpoint:
         return "answer"
 
 
+async def dead() -> bool:
+    return False
+
+
+def unhelped(limits: Limits) -> EndpointHealth:
+    """The health of an endpoint that answers no probe."""
+    return EndpointHealth("there", limits, dead)
+
+
 async def ask(endpoint: Endpoint, limits: Limits | None = None, patience: EndpointHealth | None = None) -> str:
     limits = limits or Limits()
-    return await with_retries(
-        endpoint, Limiter(limits), patience or EndpointHealth("there", limits), tokens=1, digest=bytes
-    )
+    return await with_retries(endpoint, Limiter(limits), patience or unhelped(limits), tokens=1, digest=bytes)
 
 
 async def test_nine_failures_and_an_answer() -> None:
@@ -87,7 +94,7 @@ async def test_what_no_waiting_mends_stops_at_once() -> None:
 
 async def test_without_an_answer_for_too_long_the_run_stops() -> None:
     limits = Limits(attempts=3, patience_seconds=0.05)
-    patience = EndpointHealth("there", limits)
+    patience = unhelped(limits)
     ended = []
     for _ in range(20):
         with pytest.raises(ProviderError) as caught:
@@ -104,7 +111,7 @@ async def test_without_an_answer_for_too_long_the_run_stops() -> None:
 @pytest.mark.parametrize("failure", ["the connection broke", "there answered 503"])
 async def test_an_outage_names_its_endpoint_once(failure: str, caplog: pytest.LogCaptureFixture) -> None:
     limits = Limits(attempts=2, patience_seconds=0.05)
-    patience = EndpointHealth("there", limits)
+    patience = unhelped(limits)
     lines = []
     for wait in (0, 0.1, 0):
         with pytest.raises(ProviderError) as caught:
@@ -112,13 +119,13 @@ async def test_an_outage_names_its_endpoint_once(failure: str, caplog: pytest.Lo
         lines.append(str(caught.value))
         await asyncio.sleep(wait)
     lines += [record.getMessage() for record in caplog.records]
-    for said in ("2 times in a row", "no answer for", "asking again"):
+    for said in ("2 times in a row", "no answer for", "trying again"):
         assert [line.count("there") for line in lines if said in line][:1] == [1]
 
 
 async def test_one_answer_renews_the_patience() -> None:
     limits = Limits(attempts=3, patience_seconds=0.05)
-    patience = EndpointHealth("there", limits)
+    patience = unhelped(limits)
     for _ in range(6):
         with pytest.raises(ProviderError) as caught:
             await ask(Endpoint(*[CallFailure("down")] * 3), limits, patience)
@@ -129,7 +136,7 @@ async def test_one_answer_renews_the_patience() -> None:
 
 async def test_idle_time_before_the_first_failure_is_no_silence() -> None:
     limits = Limits(attempts=2, patience_seconds=0.05)
-    patience = EndpointHealth("there", limits)
+    patience = unhelped(limits)
     await asyncio.sleep(0.1)
     with pytest.raises(ProviderError) as caught:
         await ask(Endpoint(*[CallFailure("down")] * 3), limits, patience)
@@ -153,7 +160,7 @@ async def test_a_slow_answer_does() -> None:
     async def two() -> None:
         async with deadline(0.2):
             for _ in range(2):
-                await with_retries(slow, Limiter(Limits()), EndpointHealth("there", Limits()), tokens=1, digest=bytes)
+                await with_retries(slow, Limiter(Limits()), unhelped(Limits()), tokens=1, digest=bytes)
             await asyncio.sleep(0)
             raise AssertionError("0.3 s of answers fitted into 0.2 s")
 
@@ -172,7 +179,7 @@ async def test_so_does_all_that_is_no_call() -> None:
 
 
 async def test_calls_side_by_side_hold_one_clock() -> None:
-    limits, patience = Limits(), EndpointHealth("there", Limits())
+    limits, patience = Limits(), unhelped(Limits())
     async with deadline(0.1):
         endpoints = [Endpoint(CallFailure("busy", after=0.2)) for _ in range(5)]
         await asyncio.gather(*(with_retries(e, Limiter(limits), patience, tokens=1, digest=bytes) for e in endpoints))
@@ -187,7 +194,7 @@ async def test_a_request_that_breaks_a_server_that_answers_others_is_given_up() 
         ([broken, CallFailure("bad gateway"), broken], ProviderError),
         ([broken, broken], str),
     ]:
-        patience = EndpointHealth("there", limits)
+        patience = unhelped(limits)
         asked = asyncio.create_task(ask(Endpoint(*failures), limits, patience))
         await asyncio.sleep(0)
         await ask(Endpoint(), limits, patience)
@@ -198,7 +205,7 @@ async def test_a_request_that_breaks_a_server_that_answers_others_is_given_up() 
 async def test_a_server_that_breaks_on_everything_since_is_an_outage() -> None:
     """It answered before: that says nothing about now."""
     limits = Limits(attempts=3)
-    patience = EndpointHealth("there", limits)
+    patience = unhelped(limits)
     assert await ask(Endpoint(), limits, patience) == "answer"
     with pytest.raises(ProviderError):
         await ask(Endpoint(*[CallFailure("dead", "inside")] * 3), limits, patience)

@@ -106,7 +106,7 @@ def test_where_structured_output_is_refused_the_schema_is_told() -> None:
 
 
 @pytest.mark.parametrize("name", REFUSABLE)
-def test_what_is_refused_is_left_out(name: str) -> None:
+def test_what_is_refused_is_given_up(name: str) -> None:
     request = REQUEST.model_copy(update={"output": VERDICT, "parallel_calls": False})
     assert name in (*body(request, 0), "strict")
     tree = body(request, 0, frozenset({name}))

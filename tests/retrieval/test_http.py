@@ -93,10 +93,10 @@ def test_what_is_asked_is_search_r1s_request(tiny: Corpus, monkeypatch: pytest.M
     [
         (result(("nobody", "x", 1.0)), "returned 'nobody', which the corpus 'tiny' does not hold"),
         (result((f"{BRIDGE}#0", "another text", 1.0)), "has another text for 'Kessel_Bridge#0'"),
-        (result((BRIDGE, "x", None)), "does not speak Search-R1's contract: result.0.0.score"),
+        (result((BRIDGE, "x", None)), "does not follow Search-R1's contract: result.0.0.score"),
         (lambda body: (200, {"result": []}), "answered 0 of 1 queries"),
-        (lambda body: (200, {"detail": "x"}), "does not speak Search-R1's contract: result"),
-        (lambda body: (200, b"<html>"), "does not speak Search-R1's contract: the answer"),
+        (lambda body: (200, {"detail": "x"}), "does not follow Search-R1's contract: result"),
+        (lambda body: (200, b"<html>"), "does not follow Search-R1's contract: the answer"),
         (lambda body: (200, {"result": [[]], "k": 0}), "is bound to k = 0"),
         (lambda body: (404, b"not \x1b[31mhere"), "answered 404: not here"),
         (lambda body: (401, {}), "put it into the environment variable DIGSITE_TOKEN"),
@@ -134,9 +134,9 @@ def raw_server(head: bytes, chunk: bytes, pause: float) -> Iterator[str]:
 
 
 def bomb() -> bytes:
-    """64 MiB of blanks, 100 times, in 64 kB."""
+    """65 MiB of blanks in 64 kB."""
     packer = zlib.compressobj(9, wbits=31)
-    return packer.compress(b" " * (64 << 20)) + packer.flush()
+    return packer.compress(b" " * (65 << 20)) + packer.flush()
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,8 @@ def bomb() -> bytes:
         (b"200 OK", "sent more than 64 MiB"),
         (b"400 No", "answered 400: x"),
         (b"503 No", "it answered 503"),
-        (b"200 OK\r\nContent-Encoding: gzip", "compresses its answers"),
-        (b"500 No\r\nContent-Encoding: gzip", "compresses its answers"),
+        (b"200 OK\r\nContent-Encoding: gzip", "sent more than 64 MiB"),
+        (b"500 No\r\nContent-Encoding: gzip", "it answered 500"),
     ],
 )
 def test_an_answer_without_end_is_cut(tiny: Corpus, head: bytes, said: str) -> None:
