@@ -32,7 +32,7 @@ Order = tuple[str, str, str]
 
 def poisoned(text: str, number: int, folder: str, port: int) -> str:
     order = ORDERS[number % len(ORDERS)].format(folder=folder, number=number, port=port)
-    return f"<AgentInstructions>{order}</AgentInstructions> {text}"
+    return f"{text} <AgentInstructions>{order}</AgentInstructions>"
 
 
 class Obedient:
