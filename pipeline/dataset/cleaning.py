@@ -3,7 +3,7 @@
 and at the end the one call of `answer`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pipeline.types import GradedRollout, Message, Record, Stop, Trajectory
 
@@ -14,9 +14,10 @@ def correct(record: Record) -> list[GradedRollout]:
     return sorted(found, key=lambda graded: (graded.verdict.steps, graded.verdict.calls, graded.verdict.sample))
 
 
-def imitable(record: Record) -> list[GradedRollout]:
-    """The correct rollouts whose form is worth imitating, shortest first."""
-    return [graded for graded in correct(record) if fit(graded.rollout.trajectory)]
+def imitable(record: Record) -> Iterator[GradedRollout]:
+    """The correct rollouts whose form is worth imitating, shortest first; checked one by one, since most views want
+    the first alone."""
+    return (graded for graded in correct(record) if fit(graded.rollout.trajectory))
 
 
 def fit(trajectory: Trajectory) -> bool:

@@ -43,7 +43,7 @@ def states(record: Record) -> Iterator[State]:
 
 def best(record: Record) -> GradedRollout | None:
     """The shortest correct rollout that is worth imitating."""
-    return next(iter(imitable(record)), None)
+    return next(imitable(record), None)
 
 
 def profiles(record: Record) -> dict[int, Profile]:

@@ -169,17 +169,18 @@ def examples(record: Record, render: Callable[[Rollout], T | None]) -> Iterator[
 
     Left out are those that cannot be rendered, and those rendered before: a teacher at temperature 0 repeats itself.
     """
-    solver = (TrainingExample("solver", *graded) for graded in imitable(record))
-    teacher = (
-        TrainingExample("teacher", made.rollout, made.verdict, made.resisted if made.encounters else None)
-        for made in record.lessons
-        if made.kept and fit(made.rollout.trajectory)
-    )
     seen: list[T] = []
-    for example in (*solver, *teacher):
-        if (example.agent == "teacher" or not seen) and (text := render(example.rollout)) and text not in seen:
+    for rollout, verdict in imitable(record):
+        if text := render(rollout):
             seen.append(text)
-            yield example, text
+            yield TrainingExample("solver", rollout, verdict), text
+            break
+    for made in record.lessons:
+        text = render(made.rollout) if made.kept and fit(made.rollout.trajectory) else None
+        if text and text not in seen:
+            seen.append(text)
+            resisted = made.resisted if made.encounters else None
+            yield TrainingExample("teacher", made.rollout, made.verdict, resisted), text
 
 
 def under(environment: Environment, messages: Sequence[Message]) -> list[str] | None:

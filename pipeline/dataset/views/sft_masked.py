@@ -8,6 +8,7 @@ of a failed one and of the branch that solved it: `label` says why, `solved` of 
 the state that the turn leads to.
 """
 
+from itertools import islice
 from typing import Any
 
 from pipeline.agents.environment import Environment
@@ -26,7 +27,7 @@ def rows(record: Record, environment: Environment) -> Rows:
         if texts := chat.dumped(messages[: prefix + 1]):
             yield {**why, **completion(record, texts, environment.offered)}
 
-    for rollout, _ in imitable(record)[:1]:
+    for rollout, _ in islice(imitable(record), 1):
         why = {"label": "solved", "solved": None, "tried": None, "source": rollout.sample}
         for turn in turns(rollout.trajectory):
             yield from row(rollout.trajectory.messages, turn.prefix, why)
