@@ -15,7 +15,7 @@ from pipeline.embedded.fact import Fact
 from pipeline.embedded.facts import facts
 from pipeline.embedded.facts_name import names, title_at
 from pipeline.embedded.facts_noun import definition
-from pipeline.embedded.facts_subject import Noun, plain
+from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.observed import Seen
 from pipeline.text import Span, normalise, words
 
@@ -73,7 +73,7 @@ def build(passages: Iterable[Seen], found_by: dict[str, list[str]]) -> Graph:
         if not _LISTS.search(passage.title):
             graph.passages.setdefault(passage.id, passage)
     for passage in sorted(graph.passages.values(), key=lambda passage: not _opening(passage)):
-        noun = read_noun(passage)
+        noun = definition(passage.title, passage.text)
         if noun and passage.title not in graph.nodes:
             the = noun.kind != lexicon.PERSON and passage.text.startswith("The ") and _opening(passage)
             graph.nodes[passage.title] = Thing(passage.title, noun, the and not passage.title.startswith("The "))
@@ -101,10 +101,6 @@ def join(graph: Graph, edges: Iterable[Edge]) -> None:
     graph.edges += edges
     for edge in graph.edges:
         graph.outward.setdefault(edge.source, []).append(edge)
-
-
-def read_noun(passage: Seen) -> Noun | None:
-    return definition(passage.title, passage.text)
 
 
 def _edges(graph: Graph, by_name: dict[str, list[str]], source: str, stated: Stated) -> list[Edge]:

@@ -11,7 +11,7 @@ from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.generator_bridge import bridges
 from pipeline.embedded.generator_chain import Chain, chains, finals, paths, quality
 from pipeline.embedded.generator_graph import Graph, build, join, readings
-from pipeline.embedded.generator_wording import Style, hops, question
+from pipeline.embedded.generator_wording import hops, question
 from pipeline.embedded.observed import Seen
 from pipeline.text import contains, words
 
@@ -126,8 +126,8 @@ class Walk:
         short = [answer.split(", ")[0] for answer in chain.answers]
         return any(contains(question, name) for name in (*short, *map(plain, chain.titles[1:])))
 
-    def ask(self, chain: Chain, style: Style | None = None) -> str:
-        return question(self.graph, chain, random.Random(f"{self.wording}"), style or Style())
+    def ask(self, chain: Chain, *, full: bool = False) -> str:
+        return question(self.graph, chain, random.Random(f"{self.wording}"), full=full)
 
     def frontier(self) -> list[str]:
         """Names to look up: those whose passage would make the longest chain, then those that the seed mentions."""
@@ -183,9 +183,9 @@ class Walk:
                     return good
         return None
 
-    def arguments(self, chain: Chain, style: Style | None = None) -> dict[str, object]:
+    def arguments(self, chain: Chain, *, full: bool = False) -> dict[str, object]:
         """The arguments of `propose` or `revise`."""
-        final, asked = chain.final, self.ask(chain, style)
+        final, asked = chain.final, self.ask(chain, full=full)
         short = final.answer.split(", ")[0]
         return {
             "question": asked,

@@ -2,7 +2,6 @@
 
 import random
 from itertools import pairwise
-from typing import NamedTuple
 
 from pipeline.embedded import lexicon
 from pipeline.embedded.agent_noun import agent_noun
@@ -27,25 +26,17 @@ from pipeline.embedded.generator_chain import Chain, Final, clued
 from pipeline.embedded.generator_graph import Edge, Graph, Stated
 
 
-class Style(NamedTuple):
-    """How much a question tells. `full` gives every noun its adjectives; `anchor` stands for the name of the start."""
-
-    full: bool = False
-    anchor: str = ""
-
-
-def question(graph: Graph, chain: Chain, rng: random.Random, style: Style) -> str:
+def question(graph: Graph, chain: Chain, rng: random.Random, *, full: bool = False) -> str:
     """Statements from the named start up to the last thing but one, and a question about the last, told by that one.
 
     With two things it is one sentence: "On what date was the director who directed X born?".
+    `full` gives every noun its adjectives.
     """
-    pick, pronoun, typed = rng.randrange(3), rng.choice(("that", "this")), rng.random() < 0.6 or style.full
-    anchor = style.anchor or name(graph.nodes[chain.start], typed=typed or not chain.edges)
+    pick, pronoun, typed = rng.randrange(3), rng.choice(("that", "this")), rng.random() < 0.6 or full
+    anchor = name(graph.nodes[chain.start], typed=typed or not chain.edges)
     if not chain.edges:
         return start(ask(anchor, chain.final, pick))
-    plain = style.anchor or name(
-        graph.nodes[chain.start], typed=typed and chain.edges[0].stated.fact.form != "definition"
-    )
+    plain = name(graph.nodes[chain.start], typed=typed and chain.edges[0].stated.fact.form != "definition")
     if graph.nodes[chain.start].noun.head not in plain.lower().split():
         chain = _agreeing(graph, chain)
     *before, last = chain.edges
@@ -53,18 +44,18 @@ def question(graph: Graph, chain: Chain, rng: random.Random, style: Style) -> st
     # Over the maker of what was told before, "the film directed by the director of that film" is too much at once.
     maker = "" if last.back and before else _maker(graph, last)
     if last.back and not maker:
-        told = _statements(graph, chain, plain, pronoun, style, upto_pivot=True) + " "
+        told = _statements(graph, chain, plain, pronoun, full=full, upto_pivot=True) + " "
         inner = f"{pronoun} {last.pivot}"
     elif before:
-        told = _statements(graph, chain._replace(edges=tuple(before)), plain, pronoun, style) + " "
+        told = _statements(graph, chain._replace(edges=tuple(before)), plain, pronoun, full=full) + " "
         inner = refer([graph.nodes[title] for title in chain.titles[:-1]], pronoun)
     if maker:
         inner = f"the {maker} of {inner}"
-    subject = inner if maker and not last.back else _nested(graph, last, inner, style)
+    subject = inner if maker and not last.back else _nested(graph, last, inner, full=full)
     asked = start(ask(subject, chain.final, pick)) if subject else ""
     if subject and not _stutters(asked) and not _heavy(subject, asked):
         return told + asked
-    told = _statements(graph, chain, plain, pronoun, style)
+    told = _statements(graph, chain, plain, pronoun, full=full)
     return f"{told} {start(ask(refer([graph.nodes[t] for t in chain.titles], pronoun), chain.final, pick))}"
 
 
@@ -74,10 +65,10 @@ def _maker(graph: Graph, edge: Edge) -> str:
     return agent_noun(edge.stated.fact, graph.nodes[edge.source].noun, to)
 
 
-def _nested(graph: Graph, edge: Edge, inner: str, style: Style) -> str:
+def _nested(graph: Graph, edge: Edge, inner: str, *, full: bool = False) -> str:
     """The edge's target, described by its source or, over a name between, by that."""
     source, target = graph.nodes[edge.source].noun, graph.nodes[edge.target]
-    sort = target.noun.full if style.full else target.noun.phrase
+    sort = target.noun.full if full else target.noun.phrase
     told = clue(graph, edge.target).split(" ", 1)[1] if clued(edge) else sort
     if not edge.back:
         return nested(inner, edge.stated.fact, source, told, target.noun.kind)
@@ -118,8 +109,8 @@ def _statements(
     chain: Chain,
     anchor: str,
     pronoun: str,
-    style: Style,
     *,
+    full: bool,
     upto_pivot: bool = False,
 ) -> str:
     """Right-branching sentences that lead from the start to the chain's last thing."""
@@ -138,7 +129,7 @@ def _statements(
         if edge.turn:
             told += f" {_goes_on(edge)}" if maker else f" {article(edge.pivot)} {edge.turn.before}"
         maker, tail = "", f" {edge.turn.after}" if edge.turn and edge.turn.after else ""
-        noun = telling or article(thing.noun.full if style.full else thing.noun.phrase)
+        noun = telling or article(thing.noun.full if full else thing.noun.phrase)
         if following is None:
             told += f" {noun}{tail}."
         elif place in breaks or tail:
@@ -146,7 +137,7 @@ def _statements(
             again = refer(things[: place + 2], pronoun)
             told += f" {noun}{tail}. {start(_opening(again, following, maker, known=True))}"
         else:
-            told += f" {described(thing, following, telling or (noun if style.full else ''))}"
+            told += f" {described(thing, following, telling or (noun if full else ''))}"
     return told
 
 
@@ -222,7 +213,7 @@ def _subject(graph: Graph, thing: Thing, entered: Edge | None) -> str:
     if not entered or not entered.back:
         return name(thing, typed=True)
     if thing.noun.kind != lexicon.WORK:
-        return _nested(graph, entered, entered.mention, Style()) or name(thing, typed=True)
+        return _nested(graph, entered, entered.mention) or name(thing, typed=True)
     fact = entered.back.fact
     how = "starring" if not fact.verb.auxiliary else fact.verb.rest + " by" if fact.form != "definition" else "by"
     return f"the {thing.noun.full} {how} {entered.mention}"

@@ -1,21 +1,16 @@
 """The embedded refiner: acts on what was found out about a draft.
 
-Too easy: a longer chain, or one without the hops that a shortcut made needless, or a start that is described instead of
-named. Unsolved or unsound: the clues are told in full, or a doubtful hop, or the final fact, is replaced. It keeps as
-much of the draft's chain as it can, which it finds again by reading the passages.
+Too easy: a longer chain, or one without the hops that a shortcut made needless. Unsolved or unsound: the clues get all
+their adjectives, or a doubtful hop, or the final fact, is replaced. It keeps as much of the draft's chain as it can,
+which it finds again by reading the passages.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pipeline.embedded import lexicon
-from pipeline.embedded.compose import described
-from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.generator import chance, final, nothing, read_inputs, searched, searches, shown, turns
 from pipeline.embedded.generator_chain import Chain, finals, sound
-from pipeline.embedded.generator_graph import Stated
 from pipeline.embedded.generator_walk import TYPES, Goal, Walk
-from pipeline.embedded.generator_wording import Style
 from pipeline.llm.base import Request
 from pipeline.text import normalise
 from pipeline.types import Message
@@ -111,8 +106,7 @@ class Revision:
 
     def _options(self) -> tuple[Callable[[], Iterator[dict[str, object]]], ...]:
         if self.easy:
-            named = self.feedback["cause"] == "over_specified"
-            return self._longer, self._without_doubt, *((self._described,) if named else ())
+            return self._longer, self._without_doubt
         if self.feedback["cause"] == "retrieval_miss":
             return self._without_doubt, self._told_more
         return self._without_doubt, self._other_final, self._told_more
@@ -135,7 +129,7 @@ class Revision:
     def _told_more(self) -> Iterator[dict[str, object]]:
         """The same chain with the adjectives of every noun."""
         if self.chain:
-            yield self.walk.arguments(self.chain, Style(full=True))
+            yield self.walk.arguments(self.chain, full=True)
 
     def _other_final(self) -> Iterator[dict[str, object]]:
         """Another fact of the last thing."""
@@ -146,23 +140,6 @@ class Revision:
                 chain = self.chain._replace(final=end)
                 if end.stated != self.chain.final.stated and sound(self.walk.graph, chain):
                     yield self.walk.arguments(chain)
-
-    def _described(self) -> Iterator[dict[str, object]]:
-        """The same chain, its start described by another fact instead of named."""
-        if not self.chain:
-            return
-        thing = self.walk.graph.nodes[self.chain.start]
-        used = {plain(self.chain.start), *self.chain.answers}
-        for stated in self.walk.graph.stated[self.chain.start]:
-            if self._describes(stated, used):
-                what = described(thing._replace(noun=thing.noun._replace(phrase=thing.noun.full)), stated.fact)
-                anchor = f"the {what.split(' ', 1)[1]} {stated.object}"
-                yield self.walk.arguments(self.chain, Style(anchor=anchor))
-
-    def _describes(self, stated: Stated, used: set[str]) -> bool:
-        fact = stated.fact
-        link = fact.kind == "link" and fact.form == "reduced" and not fact.shared and not fact.named
-        return link and stated.object not in used and stated.object.lower() not in lexicon.HUBS
 
 
 def _homes(draft: dict[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ from pipeline.embedded.agent_noun import agent_noun
 from pipeline.embedded.generator_bridge import bridges
 from pipeline.embedded.generator_chain import chains
 from pipeline.embedded.generator_graph import Graph, join
-from pipeline.embedded.generator_wording import Style, question
+from pipeline.embedded.generator_wording import question
 from tests.embedded.test_facts import read
 from tests.embedded.test_wording import graph, thing
 
@@ -71,7 +71,7 @@ def bridged(*texts: tuple[str, str]) -> Graph:
 def asked(made: Graph, kind: str, *titles: str) -> str:
     found = [chain for chain in chains(made, len(titles), kind) if chain.titles == titles]
     assert found
-    return question(made, found[0], random.Random(0), Style())
+    return question(made, found[0], random.Random(0))
 
 
 def test_a_sentence_goes_on_with_the_maker_as_its_subject() -> None:
@@ -82,7 +82,7 @@ def test_a_sentence_goes_on_with_the_maker_as_its_subject() -> None:
 
 def test_the_maker_stands_in_the_question_where_that_is_short() -> None:
     chosen = [c for c in chains(bridged(LONG, GREY), 2, "entity") if c.titles == ("Long Road", "Grey Hill")]
-    told = question(bridged(LONG, GREY), chosen[0], random.Random(0), Style())
+    told = question(bridged(LONG, GREY), chosen[0], random.Random(0))
     assert told == "Who wrote the 2004 drama film directed by the director of the comedy film Long Road?"
 
 

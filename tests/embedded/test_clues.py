@@ -10,7 +10,7 @@ from pipeline.embedded.facts_name import title_at
 from pipeline.embedded.generator_bridge import bridges, clue
 from pipeline.embedded.generator_chain import chains, finals
 from pipeline.embedded.generator_graph import join
-from pipeline.embedded.generator_wording import Style, question
+from pipeline.embedded.generator_wording import question
 from tests.embedded.test_agent_noun import asked, bridged
 from tests.embedded.test_wording import graph
 
@@ -75,7 +75,7 @@ def test_a_band_called_so_is_one() -> None:
         ("Ada Holm", "Ada Holm is an actor. She moved to Ostrava in 1982. She was married in 1990."),
     )
     chain = next(c for c in chains(made, 2, "date") if c.start == "The Waves")
-    told = {question(made, chain, Random(n), Style()) for n in range(20)}
+    told = {question(made, chain, Random(n)) for n in range(20)}
     assert told
     assert not [said for said in told if "band The Waves were" in said]
 
@@ -92,14 +92,14 @@ def test_an_actress_owns_as_others_do() -> None:
 def test_several_of_a_plural_name_are_coached() -> None:
     team = ("Merrick Eels", "The Merrick Eels are a football club. The club is coached by Ada Holm.")
     coach = ("Ada Holm", "Ada Holm is a footballer. She retired in 1990. She moved to Orvane in 1994.")
-    told = question(graph(team, coach), chains(graph(team, coach), 2, "date")[0], Random(0), Style())
+    told = question(graph(team, coach), chains(graph(team, coach), 2, "date")[0], Random(0))
     assert "Merrick Eels are coached" in told
 
 
 def test_several_of_a_plural_name_play_where_they_play() -> None:
     team = ("Merrick Eels", "The Merrick Eels are a football club. They play as tenants at Tarn Stadium.")
     ground = ("Tarn Stadium", "Tarn Stadium is a stadium. It was opened in 1990. It was moved in 1994.")
-    told = question(graph(team, ground), chains(graph(team, ground), 2, "date")[0], Random(0), Style())
+    told = question(graph(team, ground), chains(graph(team, ground), 2, "date")[0], Random(0))
     assert "Merrick Eels play as tenants" in told
 
 

@@ -9,7 +9,7 @@ from pipeline.embedded.facts import facts
 from pipeline.embedded.facts_noun import definition
 from pipeline.embedded.generator_chain import Chain, chains, quality, usable
 from pipeline.embedded.generator_graph import Graph, build, join
-from pipeline.embedded.generator_wording import Style, question, refer
+from pipeline.embedded.generator_wording import question, refer
 from pipeline.embedded.observed import Seen
 from tests.embedded.test_facts import read
 
@@ -29,7 +29,7 @@ def graph(*texts: tuple[str, str]) -> Graph:
 def asked(made: Graph, length: int, kind: str) -> str:
     found: list[Chain] = chains(made, length, kind)
     assert found
-    return question(made, found[0], random.Random(0), Style())
+    return question(made, found[0], random.Random(0))
 
 
 @pytest.mark.parametrize(
