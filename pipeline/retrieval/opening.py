@@ -1,5 +1,5 @@
-"""Which retrievers there are, and how one is opened over a corpus. The directory is the registry: a kind is a module
-with `opened(corpus, out)`.
+"""The kinds of retrievers, and how one is opened over a corpus. A kind is a file in `engines` with a function
+`opened(corpus, out)`.
 """
 
 from pathlib import Path
@@ -16,14 +16,14 @@ def kinds() -> list[str]:
 
 
 def check(kind: str) -> None:
-    """Raises UsageError, naming the known ones, where there is no such retriever."""
+    """Raises UsageError, naming the known ones, if there is no such retriever."""
     if "://" not in kind and kind not in kinds():
         raise UsageError(f"no retriever '{kind}'; known: {', '.join(kinds())}, http://host/retrieve")
 
 
 def open_retriever(kind: str, corpus: Corpus, out: Path) -> Retriever:
-    """A retriever over the corpus, with its index under `out`; one with an address has its own. Its `name` says what it
-    is: without a Java that starts, `lucene` becomes `bm25`, with a warning.
+    """A retriever over the corpus, with its index under `out`, or a server with an index of its own. Its `name` says
+    which engine it is: if Java does not start, `lucene` becomes `bm25`, with a warning.
     """
     check(kind)
     if "://" in kind:

@@ -1,4 +1,4 @@
-"""A question's own passages laid over an index: found by its agents as if they stood in it, and by nobody else."""
+"""A question's own passages over an index: its agents find them as if they were in it, and nobody else does."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,10 @@ from pipeline.types import Hit, Passage
 
 
 class Overlay:
-    """`retriever` and, ranked among its hits by its own statistics, `passages`; the index itself never holds them.
+    """`retriever` with `passages` ranked among its hits by its own statistics; the index itself never holds them.
 
-    Needs a retriever that can `score`. The number of passages is too small to move an index's statistics, so they rank
-    as they would in an index that was built with them.
+    Needs a retriever that can `score`. The passages are too few to change an index's statistics, so they rank as they
+    would in an index that was built with them.
     """
 
     def __init__(self, retriever: Retriever, passages: Sequence[Passage]) -> None:

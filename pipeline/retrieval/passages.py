@@ -7,7 +7,7 @@ from pipeline.types import Passage
 
 
 class Passages:
-    """The part of a retriever that needs no engine."""
+    """The methods of a retriever that need no engine."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self.by_id = {passage.id: passage for passage in passages}
@@ -23,20 +23,20 @@ class Passages:
 
 
 def contents(passage: Passage) -> str:
-    """What is indexed of a passage."""
+    """The text of a passage that is indexed."""
     return f"{passage.title}\n{passage.text}"
 
 
 def search_r1(passage: Passage) -> dict[str, str]:
-    """A passage as in Search-R1's corpora: its clients take the first line of `contents`, in quotes, for the title."""
+    """A passage as in Search-R1's corpora: its clients read the first line of `contents`, in quotes, as the title."""
     return {"id": passage.id, "contents": f'"{" ".join(passage.title.split())}"\n{trimmed(passage.text)}'}
 
 
 def query_text(query: str) -> str:
-    """The part of a query that counts: 4,096 characters of it."""
+    """The first 4,096 characters of a query; the rest is ignored."""
     return readable(query[:4096])
 
 
 def readable(text: str) -> str:
-    """Without what Java cannot take: NUL and lone surrogates."""
+    """The text without characters that Java does not accept: NUL and lone surrogates."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""A retriever that shows one side of the corpus only: what the generator sees, so that no split ever leaks."""
+"""A retriever over one side of the corpus only: what the generator sees, so that no split leaks into another."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from pipeline.types import Hit, Passage
 
 
 class Sided:
-    """`retriever` without the passages of documents on the other side; ranks and scores stay those of the whole."""
+    """`retriever` without passages of the other side's documents; ranks and scores are those of the whole corpus."""
 
     def __init__(self, retriever: Retriever, of: Literal["train", "eval"]) -> None:
         self._retriever = retriever
@@ -19,7 +19,7 @@ class Sided:
         self._share = EVAL_SHARE if of == "eval" else 1 - EVAL_SHARE
 
     async def search(self, query: str, k: int) -> list[Hit]:
-        # Twice as many as hold `k` of this side on average.
+        # Twice as many as contain `k` of this side on average.
         asked = ceil(2 * k / self._share)
         while True:
             hits = await self._retriever.search(query, asked)

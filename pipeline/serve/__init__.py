@@ -1,1 +1,1 @@
-"""Servers: the index for training, and the embedded model over OpenAI's wire."""
+"""The HTTP servers: the index for training, and the embedded model over OpenAI's wire."""

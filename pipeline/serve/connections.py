@@ -1,8 +1,8 @@
-"""The connections of a server: how many it holds, and how long one may keep it waiting.
+"""The connections of a server: how many it holds, and how long a client may keep it waiting.
 
-A client that never ends a request, or never reads an answer, holds a descriptor and memory. So each step has a
-deadline, and where connections or unread answers are too many, the one that has kept us waiting longest is dropped:
-whoever asks promptly is answered even while others do not.
+A client that never finishes a request, or never reads an answer, occupies a descriptor and memory. So each step has a
+deadline, and where there are too many connections or unread answers, the one that has been waited for longest is
+dropped: prompt clients are answered whatever slow ones do.
 """
 
 import asyncio
@@ -17,21 +17,21 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 logger = logging.getLogger(__name__)
 MOST = 1024
-"""Connections at once; where more requests than that are under way, they are answered 503, which trainers try again."""
+"""Connections at once; requests beyond that are answered 503, which trainers retry."""
 ACCEPTED = 16
-"""Connections taken from the queue in one go: several such lots are open before the first can be dropped."""
+"""Connections accepted in one go: several such batches are open before the first can be dropped."""
 QUEUE = 2048
-"""Connections that the system holds until they are taken."""
+"""Connections that the system queues until they are accepted."""
 HEAD_SECONDS = 10.0
-"""For the head of a request to arrive, from the start of the connection or the end of the last answer."""
+"""The time for the head of a request, from the start of the connection or the end of the last answer."""
 ANSWER_SECONDS = 120.0
-"""For an answer to be read."""
+"""The time in which a client must read an answer."""
 MOST_UNREAD = 1 << 30
-"""Bytes of all answers that wait to be read."""
+"""The bytes of all answers that clients have not read yet."""
 
 
 def most() -> int:
-    """How many connections the limit of descriptors allows, which is raised where it can be: half are for the rest."""
+    """How many connections the limit of descriptors allows: half of it, after raising it where possible."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < 4 * MOST:
         soft = 4 * MOST if hard == resource.RLIM_INFINITY else min(4 * MOST, hard)
@@ -59,7 +59,7 @@ class Connection(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self.cycle.response_complete:  # else the next request was here already
+        if self.cycle.response_complete:  # otherwise the next request has arrived already
             self._await_head()
 
     def pause_writing(self) -> None:
@@ -82,12 +82,12 @@ class Connection(H11Protocol):
     def shutdown(self) -> None:
         if self.cycle is None or self.cycle.response_complete or not self.cycle.more_body:
             super().shutdown()
-        else:  # the rest of its request would not be read
+        else:  # nobody would read the rest of its request
             self.transport.abort()
 
     @property
     def incomplete(self) -> bool:
-        """Is a request of it still to come, or to come whole?"""
+        """Whether it waits for a request, or for the rest of one."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
 
     def _await_head(self) -> None:
@@ -100,7 +100,7 @@ class Connection(H11Protocol):
         if others:
             oldest = min(others, key=since)
             oldest.transport.abort()
-            # It is lost with the next turn of the loop only, and would be dropped again until then.
+            # uvicorn forgets it in the next turn of the loop only; until then it would be dropped again.
             self.connections.discard(oldest)
 
     def _all(self) -> Iterator["Connection"]:
@@ -113,15 +113,15 @@ class Connection(H11Protocol):
 
 
 class Exhaustion:
-    """Turns what asyncio says at every connection that finds no descriptor into a line a minute."""
+    """Logs one line a minute where asyncio would log a traceback for every connection without a descriptor."""
 
     def __init__(self) -> None:
-        self._said = -60.0
+        self._logged = -60.0
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         if not (isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)):
             loop.default_exception_handler(context)
-        elif time.monotonic() - self._said >= 60:
-            self._said = time.monotonic()
-            logger.warning("no more connections can be taken: %s; raise the limit (ulimit -n)", error.strerror)
+        elif time.monotonic() - self._logged >= 60:
+            self._logged = time.monotonic()
+            logger.warning("no more connections can be accepted: %s; raise the limit (ulimit -n)", error.strerror)

@@ -1,4 +1,4 @@
-"""What a server serves: a corpus with its index, governed by a data set's environment where there is one."""
+"""Opens what a server serves: a corpus with its index, under a data set's environment where there is one."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -18,8 +18,8 @@ _FILE = "environment.json"
 
 
 def of_corpus(config: RunConfig, file: Path | None = None) -> Served:
-    """The corpus that `config` names; its environment is `file`, if a data set's is given, else the configuration's."""
-    governing = written(file) if file else environment(config)
+    """The corpus that `config` names; the environment is that of `file`, if it is given, else the configuration's."""
+    governing = read_environment(file) if file else environment(config)
     corpus = prepare.corpus(config)
     retriever = open_retriever(config.retrieval.retriever, corpus, config.how.out)
     return Served(
@@ -34,7 +34,7 @@ def of_corpus(config: RunConfig, file: Path | None = None) -> Served:
 def of_run(folder: Path) -> Served:
     """The corpus and index of a run, under the environment of its data set.
 
-    Raises UsageError where they are not those that the run was made with.
+    Raises UsageError if they are not those that the run was made with.
     """
     kept = read(folder)
     how = kept.config.how.model_copy(update={"out": folder.parents[1]})
@@ -42,14 +42,14 @@ def of_run(folder: Path) -> Served:
     file = folder / "dataset" / _FILE
     served = of_corpus(config, file if file.exists() else None)
     if served.corpus.fingerprint != kept.corpus_fingerprint:
-        raise UsageError(f"the corpus '{config.corpus.name}' has changed since {folder} was made; put its texts back")
+        raise UsageError(f"the corpus '{config.corpus.name}' has changed since {folder} was made; restore its texts")
     if served.engine != config.retrieval.identity:
-        raise UsageError(f"{folder} was made with {config.retrieval.identity}, and here only {served.engine} starts")
+        raise UsageError(f"{folder} was made with {config.retrieval.identity}, but only {served.engine} starts here")
     return served._replace(fixed=True, overlays=overlays(folder))
 
 
 def overlays(folder: Path) -> Overlays:
-    """The distractors of a run's pairs by their `id` in the data set, read when they are asked for."""
+    """The distractors of a run's pairs by their `id` in the data set, read on demand."""
     journal = Journal(folder / "journal")
 
     @lru_cache(maxsize=4096)
@@ -62,15 +62,15 @@ def overlays(folder: Path) -> Overlays:
     return passages
 
 
-def written(file: Path) -> Environment:
-    """The environment of a data set. Raises UsageError where it is none, or one that this version cannot keep to."""
+def read_environment(file: Path) -> Environment:
+    """The environment of a data set. Raises UsageError if it is none, or one that this version cannot reproduce."""
     try:
         found = Environment.model_validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
-        raise UsageError(f"{file} is no environment of a data set: its '{_FILE}' is wanted") from error
+        raise UsageError(f"{file} is not the environment of a data set: name its '{_FILE}'") from error
     ours = environment(RunConfig())
     if (found.tools, found.observation) != (ours.tools, ours.observation):
         raise UsageError(
-            f"{file} asks for other tools or another rendering than this version has; use the one it is of"
+            f"{file} needs other tools or another rendering than this version has; use the version that wrote it"
         )
     return found

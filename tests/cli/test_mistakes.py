@@ -51,7 +51,7 @@ MISTAKES = {
     "serve nosuch --port 0": "known: tiny, wiki",
     "serve nosuch/latest --port 0": "no run 'nosuch/latest'",
     "serve tiny --host 0.0.0.0": "put a token into the environment variable DIGSITE_TOKEN",
-    "serve tiny --port 0 --environment nosuch.json": "is no environment of a data set",
+    "serve tiny --port 0 --environment nosuch.json": "is not the environment of a data set",
     'generate tiny --set distractors.kinds=["nosuch"]': "no 'nosuch' among the distractors; known: doppelganger",
     "serve tiny --port 0 --retriever nosuch": "known: bm25, lucene",
     "serve-model --host 0.0.0.0": "put a token into the environment variable DIGSITE_TOKEN",

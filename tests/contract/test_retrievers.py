@@ -112,7 +112,7 @@ async def test_passages_and_documents_are_found_by_id(any_retriever: Retriever, 
 
 
 async def test_who_cannot_score_says_so(opened: Callable[[str], Retriever]) -> None:
-    with pytest.raises(UsageError, match="cannot score .* take --retriever lucene or bm25"):
+    with pytest.raises(UsageError, match="cannot score .* use --retriever lucene or bm25"):
         await opened("http").score("bridge", ["a bridge"])
 
 

@@ -54,7 +54,7 @@ def test_what_cannot_be_run_is_one_line(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(UsageError, match=r"cannot read the weights .*nowhere.gguf: No such file"):
         configured(tmp_path / "nowhere.gguf")
     (tmp_path / "text.gguf").write_text("not weights")
-    with pytest.raises(UsageError, match="is no GGUF file"):
+    with pytest.raises(UsageError, match="is not a GGUF file"):
         configured(tmp_path / "text.gguf")
     moved = tmp_path / "moved.gguf"
     moved.write_bytes(FILE.read_bytes())

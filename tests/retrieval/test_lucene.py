@@ -39,7 +39,7 @@ async def test_a_crowd_is_searched_in_parts(retriever: LuceneRetriever, monkeypa
     parts: list[int] = []
     search, held = retriever._search, threading.Event()
 
-    def counted(batch: list[lucene._Asked]) -> list[list[Hit]]:
+    def counted(batch: list[lucene._Search]) -> list[list[Hit]]:
         parts.append(len(batch))
         return search(batch)
 

@@ -64,7 +64,7 @@ def test_a_run_is_not_served_by_another_engine(run: Path, monkeypatch: pytest.Mo
     config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "lucene"}})
     write_json(run / "run.json", kept.model_copy(update={"config": config}).model_dump(mode="json"))
     monkeypatch.setattr(jvm, "start", _no_java)
-    with pytest.raises(UsageError, match="was made with lucene, and here only bm25 starts"):
+    with pytest.raises(UsageError, match="was made with lucene, but only bm25 starts here"):
         opening.of_run(run)
 
 
@@ -89,12 +89,12 @@ def _no_java() -> None:
 @pytest.mark.parametrize("text", ["", "{}", "[" * 9999])
 def test_what_is_no_environment_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "environment.json").write_text(text)
-    with pytest.raises(UsageError, match="is no environment of a data set"):
-        opening.written(tmp_path / "environment.json")
+    with pytest.raises(UsageError, match="is not the environment of a data set"):
+        opening.read_environment(tmp_path / "environment.json")
 
 
 def test_an_environment_of_another_rendering_is_refused(tmp_path: Path) -> None:
     other = environment(RunConfig()).model_copy(update={"observation": "as XML"})
     write_json(tmp_path / "environment.json", other.model_dump(mode="json"))
     with pytest.raises(UsageError, match="other tools or another rendering"):
-        opening.written(tmp_path / "environment.json")
+        opening.read_environment(tmp_path / "environment.json")

@@ -1,7 +1,7 @@
 """BM25 without a JVM: rank-bm25 behind the same contract, for small corpora.
 
-It is made to rank as Lucene does: the Porter stemmer, Lucene's stop words, its idf and its parameters. Lengths are
-exact here and Unicode's finer rules of word breaks are not followed, so scores differ a little.
+It ranks much as Lucene does: the Porter stemmer, Lucene's stop words, its idf and its parameters. Lengths are exact
+here and Unicode's finer rules of word breaks are not followed, so scores differ a little.
 """
 
 import asyncio
@@ -62,14 +62,14 @@ class Bm25Retriever(Passages):
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         words = Counter(analyse(query_text(query)))
-        return [self._engine.weigh(words, analyse(text)) for text in texts]
+        return [self._engine.score(words, analyse(text)) for text in texts]
 
     def _search(self, query: str, k: int) -> list[Hit]:
         words = analyse(query_text(query))
         found = sorted({number for word in set(words) for number in self._holders.get(word, ())})
         if k < 1 or not found:
             return []
-        # rank-bm25 would score every passage; one that shares no word with the query scores nothing.
+        # rank-bm25 would score every passage, but one that shares no word with the query scores 0.
         scores = np.asarray(self._engine.get_batch_scores(words, found))
         least = np.partition(scores, -k)[-k] if k < len(found) else -np.inf
         hits = [Hit(passage=self._passages[found[i]], score=float(scores[i])) for i in np.flatnonzero(scores >= least)]
@@ -77,12 +77,12 @@ class Bm25Retriever(Passages):
 
 
 class _Okapi(BM25Okapi):  # type: ignore[misc]
-    """rank-bm25 with Lucene's idf, which is never negative, so that frequent words do not push passages down."""
+    """rank-bm25 with Lucene's idf, which is never negative, so that frequent words do not lower a passage."""
 
     def _calc_idf(self, nd: dict[str, int]) -> None:
         self.idf = {word: log(1 + (self.corpus_size - df + 0.5) / (df + 0.5)) for word, df in nd.items()}
 
-    def weigh(self, query: Counter[str], words: Sequence[str]) -> float:
+    def score(self, query: Counter[str], words: Sequence[str]) -> float:
         """The score of a text that need not be in the corpus, by the same formula as `get_batch_scores`."""
         counts: Counter[str] = Counter(words)
         if not any(counts[word] and word in self.idf for word in query):
@@ -93,7 +93,7 @@ class _Okapi(BM25Okapi):  # type: ignore[misc]
 
 
 def analyse(text: str) -> list[str]:
-    """Words as they are indexed."""
+    """The words of a text as they are indexed."""
     words = (_POSSESSIVE.sub("", word) for word in _WORD.findall(text.lower()))
     return [_stem(word) for word in words if word not in _STOP]
 

@@ -25,8 +25,7 @@ ANALYSER = "english"
 K1, B = 0.9, 0.4
 _BATCH = 2000
 _AT_ONCE = 1024
-"""Searches of one call of Lucene: those of a whole training batch would keep all others, and the end of a server,
-waiting for as long as they take."""
+"""The most searches in one call of Lucene: a whole training batch would delay all others, and the end of a server."""
 _THREADS = 2
 _READER = "io.anserini.index.IndexReaderUtils"
 
@@ -35,19 +34,19 @@ def opened(corpus: Corpus, out: Path) -> Retriever:
     try:
         jvm.call(jvm.start)
     except RetrievalError as error:
-        logger.warning("%s. Going on with the slower --retriever bm25, whose ranks differ a little", error)
+        logger.warning("%s. Continuing with the slower --retriever bm25, whose ranks differ a little", error)
         return Bm25Retriever(corpus)
     return LuceneRetriever(corpus, out)
 
 
-class _Asked(NamedTuple):
+class _Search(NamedTuple):
     query: str
     k: int
     answer: "Future[list[Hit]]"
 
 
 class LuceneRetriever(Passages):
-    """Opens the index of a corpus, building it first where there is none. Raises RetrievalError."""
+    """Opens the index of a corpus, and builds it first if there is none. Raises RetrievalError."""
 
     name = "lucene"
 
@@ -56,7 +55,7 @@ class LuceneRetriever(Passages):
         home = index.ensure(corpus, ANALYSER, out, lambda path: _build(corpus, path))
         self._searcher: Any = jvm.call(_open, home, len(corpus.passages))
         self._reader: Any = jvm.call(lambda: jvm.java(_READER).getReader(jvm.java_path(home)))
-        self._waiting: list[_Asked] = []
+        self._waiting: list[_Search] = []
         self._lock = Lock()
         self._statistics: tuple[int, np.float32] | None = None
         self._frequency: dict[str, int] = {}
@@ -71,50 +70,50 @@ class LuceneRetriever(Passages):
         return await jvm.acall(self._score, query_text(query), texts)
 
     def _ask(self, query: str, k: int) -> "Future[list[Hit]]":
-        """Queue a search. Those that wait when the JVM's thread gets to it are searched together."""
-        asked = _Asked(query_text(query), k, Future())
+        """Queue a search. All that are queued when the JVM's thread is free run together."""
+        search = _Search(query_text(query), k, Future())
         with self._lock:
-            self._waiting.append(asked)
+            self._waiting.append(search)
             if len(self._waiting) == 1:
                 jvm.submit(self._drain)
-        return asked.answer
+        return search.answer
 
     def _drain(self) -> None:
         with self._lock:
             batch, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
             if self._waiting:
                 jvm.submit(self._drain)
-        self._settle([asked for asked in batch if asked.answer.set_running_or_notify_cancel()])
+        self._settle([search for search in batch if search.answer.set_running_or_notify_cancel()])
 
-    def _settle(self, batch: list[_Asked]) -> None:
+    def _settle(self, batch: list[_Search]) -> None:
         try:
             found = self._search(batch)
         except BaseException as error:  # noqa: BLE001 - every waiting caller gets it
             if len(batch) == 1:
                 batch[0].answer.set_exception(jvm.translated(error))
             else:  # one bad query must not fail the others
-                for asked in batch:
-                    self._settle([asked])
+                for search in batch:
+                    self._settle([search])
         else:
-            for asked, hits in zip(batch, found, strict=True):
-                asked.answer.set_result(hits)
+            for search, hits in zip(batch, found, strict=True):
+                search.answer.set_result(hits)
 
-    def _search(self, batch: list[_Asked]) -> list[list[Hit]]:
-        """Each query once and by its own `k`: a passage that Java gives costs more than to find it, and one wide search
-        would make all others as wide."""
+    def _search(self, batch: list[_Search]) -> list[list[Hit]]:
+        """The hits of each search. Each query runs once, by its own `k`: fetching a passage from Java costs more than
+        finding it, so one wide search must not widen the others."""
         wanted: dict[int, dict[str, list[Hit]]] = {}
-        for asked in batch:
-            wanted.setdefault(asked.k, {})[asked.query] = []
+        for search in batch:
+            wanted.setdefault(search.k, {})[search.query] = []
         for k, found in wanted.items():
             found.update(zip(found, self._top(list(found), min(k, len(self.by_id))), strict=True))
-        return [list(wanted[asked.k][asked.query]) for asked in batch]
+        return [list(wanted[search.k][search.query]) for search in batch]
 
     def _top(self, queries: list[str], k: int) -> list[list[Hit]]:
         if k < 1:
             return [[] for _ in queries]
         if len(queries) == 1:
             return [self._hits(self._searcher.search(queries[0], k))]
-        # Java gives the hits by the query, of which each stands here once.
+        # The query serves as its id too: each is given once.
         given = _java_list(queries)
         found = self._searcher.batch_search(given, given, k, _THREADS)
         return [self._hits(found.get(query)) for query in queries]
@@ -164,7 +163,7 @@ def _bm25(weight: dict[str, np.float32], tokens: list[str], average: np.float32)
 
 
 def _stored_length(length: int) -> int:
-    """What Lucene remembers of a length (SmallFloat.intToByte4): exact up to 39, then four leading bits of the rest."""
+    """A length as Lucene stores it (SmallFloat.intToByte4): exact up to 39, then four leading bits of the rest."""
     rest = max(0, length - 24)
     shift = max(0, rest.bit_length() - 4)
     return min(length, 24) + (rest >> shift << shift)
