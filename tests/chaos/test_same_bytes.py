@@ -14,7 +14,7 @@ from pipeline.store.journal import Journal, encode
 from tests.conftest import Figures
 
 ROOT = Path(__file__).parents[2]
-SEEDS = 10
+SEEDS = 6
 
 
 def made(out: Path, hash_seed: str, concurrency: int, more: tuple[str, ...] = ()) -> dict[str, bytes]:

@@ -3,16 +3,11 @@
 import shutil
 from pathlib import Path
 
-import datasets
 import orjson
-import pandas as pd
-import polars as pl
-import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
 
 from pipeline.corpus import manifest
-from tests import duck
 from tests.cli.conftest import Digsite
 
 
@@ -133,24 +128,6 @@ def test_a_corrupt_side_file_is_told_and_stops_no_export(
         said = digsite(command, "tiny", "--out", run)
         assert (said.code, said.err.count("\n")) == (0, 1)
         assert f"{name} cannot be read" in said.err
-
-
-def test_every_view_of_a_fresh_run_is_read_by_its_folder(run: Path) -> None:
-    dataset = run / "tiny/latest/dataset"
-    rows = orjson.loads((dataset / "manifest.json").read_bytes())["shards"]
-    views = {shard["view"] for shard in rows}
-    assert {"qa", "records", "sft"} <= views
-    for view in views:
-        folder, count = dataset / view, sum(shard["rows"] for shard in rows if shard["view"] == view)
-        loaded = datasets.load_dataset(str(folder), cache_dir=str(run / "cache")).values()
-        found = {
-            "pandas": len(pd.read_parquet(folder)),
-            "polars": pl.read_parquet(folder).height,
-            "pyarrow": pads.dataset(folder).to_table().num_rows,
-            "datasets": sum(map(len, loaded)),
-        }
-        assert set(found.values()) == {count}, (view, found)
-        assert duck.read([folder])[view][1] == count
 
 
 def test_an_export_tells_no_other_prompt_than_its_rollouts_had(digsite: Digsite, run: Path) -> None:

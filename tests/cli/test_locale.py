@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import SMALL
 from tests.served import COMMAND
 
-COMMON = ["--retriever", "bm25", "--seeds", "3", "--no-flow", "--steps", "1-3"]
+COMMON = [*SMALL, "--seeds", "3", "--no-flow"]
 PLAIN = {"LC_ALL": "C.UTF-8"}
 ASCII = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
@@ -65,7 +66,7 @@ def test_the_locale_changes_no_byte(tmp_path: Path, latin1: dict[str, str]) -> N
         assert [file for file in plain if other[file] != plain[file]] == []
 
 
-@pytest.mark.parametrize("locale", ["C", "latin1"])
+@pytest.mark.parametrize("locale", ["C", pytest.param("latin1", marks=pytest.mark.slow)])
 def test_lucene_opens_a_path_in_any_letters(tmp_path: Path, locale: str, request: pytest.FixtureRequest) -> None:
     env = request.getfixturevalue("latin1") if locale == "latin1" else {"LC_ALL": "C"}
     folder = tmp_path / "Ausgänge-出力"

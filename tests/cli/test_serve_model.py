@@ -13,7 +13,7 @@ from pipeline.store.journal import Journal, encode
 from tests.served import COMMAND, serving
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = "tiny --retriever bm25 --seeds 12 --no-flow --steps 1-3".split()
+SETTINGS = "tiny --retriever bm25 --seeds 6 --no-flow --steps 1-3".split()
 
 
 def made(out: Path, *more: str) -> dict[str, bytes]:

@@ -149,7 +149,7 @@ def test_large_nested_rows_are_read_by_pandas(tmp_path):
 
 
 MEGABYTE = pytest.param("y" * (1 << 20), id="a megabyte", marks=pytest.mark.slow)
-ODD = ["1969", "true", "null", "1e5", "a\u2028b", "nul\x00x", "y" * (1 << 14), MEGABYTE]
+ODD = ["1969", "a\u2028b", "nul\x00x", MEGABYTE]
 
 
 @pytest.mark.parametrize("text", ODD)

@@ -24,7 +24,7 @@ from pipeline.types import Cause, Feedback, Label, Message, Round, Seed
 from tests.rules.test_embedded_eyes import lineage, seeds
 from tests.scripted import ScriptedLLM
 
-SEEDS = 8
+SEEDS = 6
 TOO_EASY = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message="solved in 1 step", hops=(0,))
 
 
@@ -64,7 +64,7 @@ def test_it_proposes_drafts_that_cite_what_was_read_on_their_own_side(strategy, 
 
 
 def test_it_proposes_the_same_again(strategy, proposed, context: RunContext) -> None:
-    for seed, first in proposed(strategy)[:3]:
+    for seed, first in proposed(strategy)[:2]:
         assert asyncio.run(strategy.propose(seed, context)) == first
 
 

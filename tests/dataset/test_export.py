@@ -47,12 +47,19 @@ def files(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-@pytest.mark.parametrize("view", base.names())
-def test_every_view_loads_through_the_card(tmp_path, view):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A data set with rows of every view on both sides, and its manifest."""
     originals = [*batch(32), hostile(), branched(200), branched(201, side="eval")]
     originals += [taught(202), taught(203, side="eval")]
-    manifest = export(originals, tmp_path / "ds", CHOSEN)
-    loaded = load(tmp_path / "ds", view)
+    folder = tmp_path_factory.mktemp("whole") / "ds"
+    return folder, export(originals, folder, CHOSEN)
+
+
+@pytest.mark.parametrize("view", base.names())
+def test_every_view_loads_through_the_card(whole, view):
+    folder, manifest = whole
+    loaded = load(folder, view)
     assert list(loaded) == ["train", "eval"]
     assert {split: len(rows) for split, rows in loaded.items()} == manifest.rows()[view]
     assert loaded["train"].features.arrow_schema.names == base.load(view).SCHEMA.names

