@@ -1,8 +1,8 @@
-"""The embedded solver: rules that search, read and answer as a model with tools would, from the bare question alone.
+"""The demo solver: rules that search, read and answer as a model with tools would, from the bare question alone.
 
-A turn replays the whole conversation: the searches made so far are remembered with what they returned, and the same
-thought is thought again until it needs a search that was not made; that search is the turn's call. So the solver is a
-pure function of its messages, and a thought is written as straight code. Tuned on one half of the gold questions only.
+A turn replays the whole conversation: it takes the results of earlier searches from the messages and reasons again from
+the start, until it needs a search that was not made; that search is the turn's call. So the solver is a pure function
+of its messages, and its reasoning is written as straight code. It was tuned on one half of the gold questions only.
 """
 
 import json
@@ -18,12 +18,12 @@ from pipeline.text import words
 from pipeline.types import Message, ToolCall, sha256
 
 UNKNOWN = "unknown"
-"""Said when nothing seen could be an answer."""
+"""The answer where nothing that was found could be one."""
 
 
 @cache
 def digest() -> str:
-    """Of all code that the solver's answers rest on; every figure made with it carries this."""
+    """The hash of all code and words that the solver's answers depend on; every figure made with it carries this."""
     here = Path(__file__).parent
     return sha256(
         "".join(
@@ -34,7 +34,7 @@ def digest() -> str:
 
 
 def solve(request: Request) -> Message:
-    """One assistant message with one tool call: `search`, or `answer` when done or told to."""
+    """One assistant message with one tool call: `search`, or `answer` when it is done or the request demands it."""
     question, memory = recall(request.messages)
     mind = Mind(
         memory,

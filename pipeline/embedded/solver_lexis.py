@@ -27,7 +27,7 @@ _MORE = re.compile(r"(?:er|or|ist|ian|man|woman|eer)$")
 
 
 def kind(head: str) -> str:
-    """Which kind of answer a head noun asks for; `thing` where the word tells nothing."""
+    """Which kind of answer a head noun asks for; `thing` where the word does not say."""
     word = singular(head.casefold().split()[-1]) if head.split() else ""
     for name, members in _KINDS.items():
         if word in members:

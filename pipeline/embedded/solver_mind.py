@@ -1,4 +1,4 @@
-"""What the solver has seen in this rollout, what it may still do, and its chance."""
+"""What the solver has seen in this rollout, what it may still do, and its random numbers."""
 
 import math
 import random
@@ -15,7 +15,7 @@ SPREAD = 0.04
 
 
 class Unasked(Exception):
-    """The thought needs a search that was not made yet."""
+    """The reasoning needs a search that was not made yet."""
 
     def __init__(self, query: str) -> None:
         super().__init__(query)

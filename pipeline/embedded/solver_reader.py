@@ -102,7 +102,7 @@ def _full(found: Found, passage: Seen, query: HopQuery) -> str:
 def _title(
     query: HopQuery, passage: Seen, text: str, everywhere: set[str], about: float, own: dict[str, float]
 ) -> list[Candidate]:
-    """The article's own subject as candidate: its text should tell all names of the clue, best with its words."""
+    """The article's own subject as candidate: its text should hold all names of the clue, best with its words."""
     title = bare(passage.title)
     suits = fit(query.kind, query.head, Found(title, "title", 0, len(words(title)), 0), None, lead(passage), query)
     if suits <= 0:
@@ -255,7 +255,7 @@ _SILENT = frozenset("place date country nationality location citizenship cause".
 
 
 def query_words(said: list[str], names: list[str]) -> str:
-    """A search text: names whole, of all else the words that tell something, as an article would say them."""
+    """A search text: names whole, of all else the words that carry meaning, as an article would say them."""
     out: list[str] = []
     loose = [w for text in said if text not in names for w in text.split()]
     silent = any(w.lower() not in STOP | _SILENT for w in loose) or bool(names)
