@@ -1,11 +1,11 @@
-"""The embedded model: `complete(request)` by rules and lexical statistics, with no weights, no key and no network.
+"""The demo model: answers requests by rules and lexical statistics, with no weights, no key and no network.
 
-It reads the fenced inputs of the prompt (`prompts.unfence`), or the bare question where there is none, and the tool
-messages; nothing else. Its role is the name of the last tool or of the schema that it is offered: `propose`
-(generator), `revise` (refiner), `explore` (curator), `compose` (composer), `answer` (solver), `verdict` (judge), `read`
-and `weigh` (reader), `write` (writer). Its chance is drawn from those inputs and the sample index alone, so an answer
-is a pure function of what the cache keys on. It is weak, honest and deterministic: a figure made with it is a figure
-of the loop, not of the data.
+It reads the fenced inputs of the prompt (`prompts.unfence`), or the bare question where there is no fence, and the tool
+messages; nothing else. Its role is the name of the last tool or of the schema in the request: `propose` (generator),
+`revise` (refiner), `explore` (curator), `compose` (composer), `answer` (solver), `verdict` (judge), `read`, `trace` and
+`weigh` (reader), `write` (writer). Random choices depend on those inputs and the sample index alone, so an answer is a
+pure function of what the cache keys on. It shows that every stage works: figures made with it describe the pipeline,
+not the quality of data.
 """
 
 from functools import cache
@@ -16,7 +16,7 @@ from pipeline.types import sha256
 
 @cache
 def digest() -> str:
-    """Of all code that the embedded model's answers rest on; part of a run's digest."""
+    """The hash of all code and words that the demo model's answers depend on; part of a run's digest."""
     here = Path(__file__).parent
     files = [*sorted((*here.glob("*.py"), *here.glob("*.toml"))), here.parent / "text.py"]
     return sha256("".join(path.read_text(encoding="utf-8") for path in files))

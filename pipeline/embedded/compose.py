@@ -65,7 +65,7 @@ def statement(subject: str, fact: Fact) -> str:
 
 
 def restatement(subject: str, fact: Fact) -> str:
-    """The same of something whose noun was told: "that school is located in", not "that school is a school in"."""
+    """The same of something whose noun was stated: "that school is located in", not "that school is a school in"."""
     determiner, *_, preposition = fact.middle.split() if len(fact.middle.split()) > 1 else ("", "")
     if plays_in(fact):
         return f"{subject} plays in"
@@ -84,7 +84,7 @@ def owned(owner: str, what: str) -> str:
 
 
 def described(thing: Thing, fact: Fact, clue: str = "") -> str:
-    """A description of the thing by its fact, to be followed by one of the object; `clue` tells it from others."""
+    """A description of the thing by its fact, to be followed by one of the object; `clue` singles it out."""
     if fact.form == "definition" and not fact.of and not clue:
         return fact.middle
     noun = article(thing.noun.phrase)

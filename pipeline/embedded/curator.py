@@ -70,7 +70,7 @@ def _candidates(walk: Walk, least: int) -> Iterator[Chain]:
 
 
 def _found(inputs: dict[str, Any]) -> dict[str, list[Seen]]:
-    """What each action of the path brought; a passage is shown once, and then told by its id."""
+    """What each action of the path brought; a passage is shown once, and later by its id alone."""
     read = {inputs["passage"]["id"]: shown(inputs["passage"])}
     for step in inputs["path"]:
         read |= {passage["id"]: shown(passage) for passage in step["passages"]}
@@ -90,7 +90,7 @@ def _negatives(walk: Walk, chain: Chain) -> list[dict[str, str]]:
         {
             "dimension": "doppelganger",
             "misleading_claim": stated.object,
-            "disambiguation": f"It is told of {plain(title)}, not of {plain(end)}.",
+            "disambiguation": f"It is stated of {plain(title)}, not of {plain(end)}.",
             "distraction_text": stated.quote,
         }
         for title, stated in rivals[:_MOST_NEGATIVES]

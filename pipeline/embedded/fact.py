@@ -31,4 +31,4 @@ class Fact(NamedTuple):
     named: bool = False
     """The middle names something else: too telling for any but the first hop."""
     shared: bool = False
-    """Other objects stand in the same relation: the link alone does not tell which one is meant."""
+    """Other objects stand in the same relation: the link alone does not say which one is meant."""

@@ -40,7 +40,7 @@ _WHERE = ("in", "at", "near", "from", "of", "to", "outside")
 
 
 def one_place(before: tuple[Token, ...], after: list[tuple[Token, ...]]) -> bool:
-    """Do the names after another tell only where that lies: one alone ("Frisco, Texas"), or several that end in a
+    """Do the names after another say only where that lies: one alone ("Frisco, Texas"), or several that end in a
     region ("in Walton, Liverpool, England"), as no list of films does? `before` holds the preposition."""
     if len(after) < 2:
         return True

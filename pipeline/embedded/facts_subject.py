@@ -42,7 +42,7 @@ class Sentence(NamedTuple):
 
 
 def plain(title: str) -> str:
-    """The title without what tells it from others of its name: "Survivor (band)" → "Survivor"."""
+    """The title without what distinguishes it from others of its name: "Survivor (band)" → "Survivor"."""
     return re.sub(r"\s*\([^()]*\)$", "", title)
 
 

@@ -1,7 +1,7 @@
-"""The embedded generator: reads a seed passage, walks to others by searching, and asks about the end of the walk.
+"""The demo generator: reads a seed passage, searches for names that it mentions, and asks about the last one.
 
-Each turn it reads again all it was shown and either searches on, or tries out its best question with the searches that
-a solver would make, or proposes it. Nothing is remembered between turns but the messages.
+Each turn it reads all messages again and either searches on, or tries its best question with the searches that a solver
+would make, or proposes it. It keeps nothing between turns but the messages.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Edges over a name that the facts of two titles share, and the clues that tell one thing from others like it.
+"""Edges over a name that the facts of two titles share, and the clues that single out one thing among others like it.
 
 "X was directed by a filmmaker who also directed a 1998 comedy film": the filmmaker needs no passage, the second film is
 found by searching the filmmaker's name, and its year and sort tell it from the rest.
@@ -79,7 +79,7 @@ def _fits_too(graph: Graph, title: str, told: str) -> bool:
 
 
 def _pivot(graph: Graph, reading: str, stated: Stated, back: Stated) -> str:
-    """The noun of the name between: its own passage's, or what the sentences call it, or what the verb tells."""
+    """The noun of the name between: its own passage's, or what the sentences call it, or what the verb implies."""
     if reading in graph.nodes:
         return graph.nodes[reading].noun.phrase
     for one in (stated, back):
@@ -100,7 +100,7 @@ def _pivot(graph: Graph, reading: str, stated: Stated, back: Stated) -> str:
 
 
 def clue(graph: Graph, title: str) -> str:
-    """A description by year, of a person by that of birth, that tells it from others of one list; or nothing.
+    """A description by year, of a person by that of birth, that singles it out in a list; or nothing.
 
     A day of birth tells better, but one search finds who was born on it: no other hop is needed then.
     """
@@ -129,7 +129,7 @@ def clue(graph: Graph, title: str) -> str:
 
 
 def clue_relation(graph: Graph, title: str) -> str:
-    """The relation that the clue tells, which must not be asked for again."""
+    """The relation that the clue states, which must not be asked for again."""
     noun = graph.nodes[title].noun
     if noun.kind == lexicon.PERSON:
         return "born date"

@@ -203,7 +203,7 @@ _DIVISIONS = frozenset("county parish borough township district province prefect
 
 
 def _object_kind(fact: Fact) -> str:
-    """What an unread name must be, where the verb tells it."""
+    """What an unread name must be, where the verb implies it."""
     preposition = fact.middle.split()[-1] if fact.middle else ""
     if preposition == "by" and fact.verb.main in ("direct", "write", "compose", "design", "invent", "paint"):
         return lexicon.PERSON
@@ -221,8 +221,8 @@ def _object_kind(fact: Fact) -> str:
 
 
 def sound(graph: Graph, chain: Chain) -> bool:
-    """Each hop has a page of its own, by its title. No passage tells a later answer, the anchor does not give one away,
-    and the clues are not the answer."""
+    """Each hop has a page of its own, by its title. No passage contains a later answer, the start does not give one
+    away, and the clues are not the answer."""
     answers = chain.answers
     homes = [stated.passage for stated in chain.evidence]
     back = chain.edges[-1].back if chain.edges else None
@@ -244,13 +244,13 @@ def sound(graph: Graph, chain: Chain) -> bool:
 
 
 def _told_by(start: str, answer: str) -> bool:
-    """Kingston upon Thames tells the River Thames, the Iowa State Cyclones their university."""
+    """Kingston upon Thames gives the River Thames away, the Iowa State Cyclones their university."""
     names = {word for word in words(answer.split(", ")[0]) if lexicon.kind(word) == lexicon.OTHER and len(word) > 3}
     return contains(start, answer) or (bool(names) and names <= set(words(start)))
 
 
 _VAGUE = frozenset("area region group hall place location site body official community capital head coast".split())
-"""Nouns that tell next to nothing of what lies between."""
+"""Nouns that say next to nothing about what lies between."""
 _OFTEN_ASKED = {"direct by": 4.0} | dict.fromkeys(
     ("born date", "population of", "write by", "found date", "establish date"), 2.5
 )
@@ -258,7 +258,7 @@ _OFTEN_ASKED = {"direct by": 4.0} | dict.fromkeys(
 
 
 def quality(graph: Graph, chain: Chain) -> float:
-    """Lower is better: what is long, shared, told in both passages or asked all the time costs."""
+    """Lower is better: what is long, shared, stated in both passages or asked all the time costs."""
     cost, told = 0.0, [tells(stated.passage, answer) for stated in chain.evidence for answer in chain.answers]
     cost += 0.7 * (sum(told) - len(chain.answers))
     for place, edge in enumerate(chain.edges):
@@ -288,7 +288,7 @@ def quality(graph: Graph, chain: Chain) -> float:
 
 
 def _untold(graph: Graph, chain: Chain) -> set[int]:
-    """The years of the last passage that the question does not tell."""
+    """The years of the last passage that the question does not contain."""
     told = clue(graph, chain.titles[-1]) if any(clued(edge) for edge in chain.edges[-1:]) else ""
     return {date.year for date in dates(chain.final.stated.passage.text) if str(date.year) not in told}
 

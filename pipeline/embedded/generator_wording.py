@@ -27,7 +27,7 @@ from pipeline.embedded.generator_graph import Edge, Graph, Stated
 
 
 def question(graph: Graph, chain: Chain, rng: random.Random, *, full: bool = False) -> str:
-    """Statements from the named start up to the last thing but one, and a question about the last, told by that one.
+    """Statements from the named start up to the last thing but one, and a question that describes the last by that one.
 
     With two things it is one sentence: "On what date was the director who directed X born?".
     `full` gives every noun its adjectives.

@@ -24,7 +24,7 @@ _NOT_PEOPLE = listed("not_people")
 SAME = tuple(frozenset(group.split()) for group in WORDS["same"])
 """Heads that "the ..." may use for one and the same thing within a passage."""
 VAGUE = listed("vague")
-"""Heads that do not tell what the subject is."""
+"""Heads that do not say what the subject is."""
 HUBS: frozenset[str] = frozenset(WORDS["hubs"])
 """Names that half of any encyclopaedia leads to: no link and no answer."""
 _FORMS: list[tuple[str, ...]] = [tuple(forms.split()) for forms in WORDS["irregular"]]

@@ -1,4 +1,4 @@
-"""The embedded model behind the contract of any model: who answers is told by the last tool or the schema offered."""
+"""The demo model behind the contract of any model: a request's last tool, or its schema, says which role answers."""
 
 from functools import cache, lru_cache
 from importlib import import_module

@@ -22,7 +22,7 @@ _NOTE = re.compile(r"\s*\[[^\[\]]*\]")
 """A wiki's remark: "[citation needed]", "[update]"."""
 _ASIDE = re.compile(r"\s*\(((?:[^()]|\([^()]*\))*)\)")
 _SPOKEN = re.compile(r"[/:ˈ]|\blisten\b")
-"""What tells how a name is spoken or written elsewhere."""
+"""How a name is spoken or written elsewhere."""
 _WITHIN = r"(?:, [A-Z][\w.'-]*\w(?: [A-Z][\w.'-]*\w)*)?"
 _PLACES = ("place", "city", "town", "village", "county", "state", "capital")
 _VERB = r"(?:is|was|were|are|did|does|do|has|have|had|can)\b"
