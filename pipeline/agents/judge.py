@@ -46,7 +46,7 @@ class Grade(Data):
 
 
 async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool = True) -> Grade:
-    """The ruling on one answer; without `ask` by exact match alone.
+    """The grade of one answer; without `ask` by exact match alone.
 
     Raises FormatError when a judge gives no readable verdict: that is no "wrong".
     """
@@ -64,14 +64,14 @@ async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool =
         return Grade(right=True, method="exact")
     if not ask:
         return Grade(right=False, method="none")
-    return await judged(case, context.config.models.judges(), context.llm, context.boundary)
+    return await ask_judges(case, context.config.models.judges(), context.llm, context.boundary)
 
 
 def exact(case: NearMiss) -> bool:
     return normalise(case.response) in {normalise(answer) for answer in (case.answer, *case.answer_aliases)}
 
 
-def asked(case: NearMiss, boundary: str) -> tuple[Message, ...]:
+def judge_prompt(case: NearMiss, boundary: str) -> tuple[Message, ...]:
     """The judge's prompt."""
     return load("judge/verdict").render(
         boundary,
@@ -84,9 +84,9 @@ def asked(case: NearMiss, boundary: str) -> tuple[Message, ...]:
     )
 
 
-async def judged(case: NearMiss, judges: tuple[ModelConfig, ...], llm: LLM, boundary: str) -> Grade:
+async def ask_judges(case: NearMiss, judges: tuple[ModelConfig, ...], llm: LLM, boundary: str) -> Grade:
     """Each of the judges in turn, until one says no."""
-    messages = asked(case, boundary)
+    messages = judge_prompt(case, boundary)
     usage = second = Usage()
     for place, judge in enumerate(judges):
         # The second, where it is the first again, is asked with its own temperature: cold, it would repeat itself.

@@ -4,7 +4,7 @@ import asyncio
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipeline.agents.judge import NearMiss, judged
+from pipeline.agents.judge import NearMiss, ask_judges
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError
 from pipeline.folders import folder
@@ -64,7 +64,7 @@ async def score(judges: tuple[ModelConfig, ...], llm: LLM) -> Score:
 
     async def graded(case: NearMiss) -> tuple[bool, str] | None:
         try:
-            found = await judged(case, judges, llm, _BOUNDARY)
+            found = await ask_judges(case, judges, llm, _BOUNDARY)
         except FormatError:
             return None
         return found.right, found.method

@@ -4,7 +4,7 @@ Field trouble is nearly always of these kinds: calls that the server does not pa
 reasoning, structured output that it ignores, a context that is too short.
 """
 
-from pipeline.agents.judge import VERDICT, NearMiss, VerdictOutput, asked
+from pipeline.agents.judge import VERDICT, NearMiss, VerdictOutput, judge_prompt
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, OpenArguments, SearchArguments
 from pipeline.config.models import ModelConfig
@@ -104,7 +104,9 @@ def _problem(completion: Completion) -> str:
 
 async def _structured(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, list[Completion]]:
     """As a judge of a run is asked: the embedded model, behind `digsite serve-model`, reads nothing else."""
-    request = Request(model=model.model, messages=asked(_CASE, _BOUNDARY), output=VERDICT, sampling=model.sampling)
+    request = Request(
+        model=model.model, messages=judge_prompt(_CASE, _BOUNDARY), output=VERDICT, sampling=model.sampling
+    )
     completion = await llm.complete(request)
     try:
         said = parse(VerdictOutput, completion.message.content)

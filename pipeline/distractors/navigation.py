@@ -2,11 +2,11 @@
 
 With k passages wanted and n = 2 distractors forced:
 
-- the first search brings k - n of the index and the n best distractors;
-- a search after one that brought a distractor brings k of the index: no loop of one lie after another;
-- any other brings distractors again with p = 0.5, else k of the index.
+- the first search returns k - n passages of the index and the n best distractors;
+- a search after one that returned a distractor returns k of the index, so that no distractor follows another;
+- any other returns distractors again with p = 0.5, else k of the index.
 
-What counts is what was returned: a distractor that shares no word with the query is not, and the index fills its place.
+A distractor that shares no word with the query is not returned, and the index fills its place.
 Distractors and order are drawn from the searches made so far, not from the rollout, so that two rollouts that search
 alike see the same and can be compared turn by turn.
 """
@@ -22,11 +22,11 @@ from pipeline.types import Hit, Passage, sha256
 
 
 class Navigation(Overlay):
-    """An overlay for one rollout: it remembers what it was asked. `key` sets its chance."""
+    """An overlay for one rollout, which remembers its queries. `key` seeds its random draws."""
 
-    def __init__(self, retriever: Retriever, distractors: Sequence[Passage], rule: TeacherConfig, key: str) -> None:
+    def __init__(self, retriever: Retriever, distractors: Sequence[Passage], settings: TeacherConfig, key: str) -> None:
         super().__init__(retriever, distractors)
-        self._rule, self._key = rule, key
+        self._settings, self._key = settings, key
         self._asked: list[str] = []
         self._met = False
         """Did the last search bring a distractor?"""
@@ -35,9 +35,9 @@ class Navigation(Overlay):
         first = not self._asked
         self._asked.append(" ".join(words(query)))
         chance = random.Random(sha256(f"{self._key}:{self._asked}"))
-        forced = first or (not self._met and chance.random() < self._rule.injected_again)
+        forced = first or (not self._met and chance.random() < self._settings.injected_again)
         # One of the index at least: a question nobody could answer would teach nothing.
-        wanted = min(self._rule.injected, k - 1) if forced else 0
+        wanted = min(self._settings.injected, k - 1) if forced else 0
         distractors = ranked(await self.found(query))[:wanted] if wanted > 0 else []
         self._met = bool(distractors)
         hits = await self._retriever.search(query, k - len(distractors)) + distractors

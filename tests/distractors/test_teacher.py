@@ -1,4 +1,4 @@
-"""A teacher's rollouts among distractors, judged and labelled; what the paper's rule keeps and what a stricter one."""
+"""A teacher's rollouts among distractors, graded and labelled; which of them the settings keep."""
 
 import asyncio
 

@@ -1,9 +1,9 @@
 """`cso`: the step at which a failed rollout went wrong, and a turn that puts it right.
 
 Critical Step Optimization (arXiv 2602.03412, §3): alternatives are proposed at suspicious states of failed rollouts,
-and only those count from which the same solver then reaches the right answer. Where the paper's expert and process
-reward model would stand there are fresh samples of the solver and screens that cost nothing. One thing is added: the
-rollout's own turn is continued with the same samples, since a failure that any second try mends tells nothing of it.
+and only those count from which the same solver then reaches the right answer. In place of the paper's expert and
+process reward model there are fresh samples of the solver and screens that cost nothing. One thing is added: the
+rollout's own turn is continued with the same samples, since a failure that any second try avoids says nothing of it.
 """
 
 from collections import defaultdict

@@ -18,7 +18,7 @@ MOST_STATES = 5
 Label = Literal["beneficial", "recovery", "harmful", "lost", "idle", "own"]
 
 
-class Judged(NamedTuple):
+class LabelledTurn(NamedTuple):
     """A turn of a spliced rollout. `solved` of `tried` samples reach the answer from the next state that was asked
     about, and for the branch's own turns from the state where it begins."""
 
@@ -37,7 +37,7 @@ class Spliced(NamedTuple):
 
     fork: Fork
     trajectory: Trajectory
-    turns: tuple[Judged, ...]
+    turns: tuple[LabelledTurn, ...]
 
 
 def states(record: Record) -> Iterator[State]:
@@ -63,16 +63,16 @@ def spliced(record: Record) -> Iterator[Spliced]:
 def _spliced(graded: GradedRollout, branch: Branch, asked: Sequence[Fork]) -> Spliced:
     """`asked` are the forks up to the one that the branch starts from."""
     prefix = asked[-1].prefix
-    judged = []
+    labelled = []
     for turn in turns(branch.rollout.trajectory):
         if turn.prefix >= prefix:
-            judged.append(Judged(turn, "own", asked[-1].solved, len(asked[-1].branches)))
+            labelled.append(LabelledTurn(turn, "own", asked[-1].solved, len(asked[-1].branches)))
             continue
         before = max((f for f in asked if f.prefix <= turn.prefix), key=lambda f: f.prefix)
         after = min((f for f in asked if f.prefix > turn.prefix), key=lambda f: f.prefix)
         label = "idle" if idle(graded.rollout.trajectory, turn) else _label(before.solved, after.solved)
-        judged.append(Judged(turn, label, after.solved, len(after.branches)))
-    return Spliced(asked[-1], branch.rollout.trajectory, tuple(judged))
+        labelled.append(LabelledTurn(turn, label, after.solved, len(after.branches)))
+    return Spliced(asked[-1], branch.rollout.trajectory, tuple(labelled))
 
 
 def _label(before: int, after: int) -> Label:

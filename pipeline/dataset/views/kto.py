@@ -1,4 +1,4 @@
-"""`kto`: every rollout's answer, judged; for TRL's KTOTrainer.
+"""`kto`: every rollout's answer, graded; for TRL's KTOTrainer.
 
 Rules: TRL 1.16 "Dataset formats" (`prompt`, `completion` as messages, `label`, and `tools`). The completion is the
 one turn that calls `answer`, the prompt all before it. `label` is whether the rollout was correct; a right answer

@@ -33,10 +33,10 @@ def rows(record: Record, environment: Environment) -> Rows:
             yield from row(rollout.trajectory.messages, turn.prefix, why)
     learnt = set()
     for found in spliced(record):
-        for judged in found.turns:
-            state = found.trajectory.messages[: judged.turn.prefix + 1]
+        for labelled in found.turns:
+            state = found.trajectory.messages[: labelled.turn.prefix + 1]
             # Failed rollouts that begin alike share their first turns: each is to be learnt once.
-            if judged.trained and state not in learnt:
+            if labelled.trained and state not in learnt:
                 learnt.add(state)
-                counts = {"solved": judged.solved, "tried": judged.tried, "source": found.fork.source}
-                yield from row(found.trajectory.messages, judged.turn.prefix, {"label": judged.label, **counts})
+                counts = {"solved": labelled.solved, "tried": labelled.tried, "source": found.fork.source}
+                yield from row(found.trajectory.messages, labelled.turn.prefix, {"label": labelled.label, **counts})

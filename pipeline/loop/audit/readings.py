@@ -156,7 +156,7 @@ async def _probe(
     *,
     until_right: bool = False,
 ) -> Probe:
-    """Up to so many tries, each judged as a rollout's answer would be."""
+    """Up to so many tries, each graded as a rollout's answer would be."""
     answers: list[str] = []
     model, right, usage, judged, second = "", 0, Usage(), Usage(), Usage()
     for sample in range(tries):

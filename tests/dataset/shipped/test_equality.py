@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from pipeline.agents.judge import NearMiss, asked, exact
+from pipeline.agents.judge import NearMiss, exact, judge_prompt
 from pipeline.dataset.shipped import reward
 from pipeline.embedded.judge import judge
 from pipeline.llm.base import Request
@@ -90,7 +90,7 @@ def right(said: str, gold: str, kind: str) -> bool:
     case = NearMiss(
         question="?", answer=gold, answer_type=kind, answer_precision="day" if kind == "date" else "", response=said
     )
-    prompt = Request(model="demo", messages=asked(case, "0" * 16), tools=(), tool_choice="auto")
+    prompt = Request(model="demo", messages=judge_prompt(case, "0" * 16), tools=(), tool_choice="auto")
     return exact(case) or '"correct":true' in judge(prompt).content
 
 
