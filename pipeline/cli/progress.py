@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import rich.progress
 from rich.console import RenderableType
 
-from pipeline.cli.console import PlainConsole, table, text
+from pipeline.cli.console import PlainConsole, text
 from pipeline.types import Record, Seed, Status
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ class Progress(rich.progress.Progress):
         self._stage = "starting"
         self._by_status: Counter[Status] = Counter()
         self._accepted_by_target: Counter[int] = Counter()
-        self._seeds_by_target: Counter[int] = Counter()
         self._reasons: Counter[str] = Counter()
         self._calls = 0
         self._cost: float | None = 0.0
@@ -88,7 +87,7 @@ class Progress(rich.progress.Progress):
         seeds = f"/{self.seeds}" if self.seeds is not None else ""
         pairs = f"/{self.pairs}" if self.seeds is None else ""
         rate = f"{self.accepted / self.done:.0%}" if self.done else "–"
-        targets = " ".join(f"{target}:{self._accepted_by_target[target]}" for target in sorted(self._seeds_by_target))
+        targets = " ".join(f"{target}:{count}" for target, count in sorted(self._accepted_by_target.items()))
         parts = [
             f"{self.done}{seeds} seeds",
             f"{self.accepted}{pairs} accepted ({rate})" + (f" by steps {targets}" if targets else ""),
@@ -102,9 +101,6 @@ class Progress(rich.progress.Progress):
             return
         yield text(self.line())
         yield self.make_tasks_table(self.tasks)
-        if self._seeds_by_target:
-            rows = [(t, self._accepted_by_target[t], count) for t, count in sorted(self._seeds_by_target.items())]
-            yield table("steps", "accepted", "seeds", rows=rows)
         reasons = ", ".join(f"{reason} {count}" for reason, count in self._reasons.most_common(4) if count)
         yield text(f"not accepted: {reasons}" if reasons else "", style="dim")
 
@@ -151,7 +147,6 @@ class Progress(rich.progress.Progress):
     def _count(self, record: Record) -> None:
         accepted = record.status is Status.ACCEPTED
         self._by_status[record.status] += 1
-        self._seeds_by_target[record.seed.target_steps] += 1
         self._accepted_by_target[record.seed.target_steps] += accepted
         self._reasons[record.reason] += not accepted
         self._calls += sum(usage.calls for usage in record.usage.values())

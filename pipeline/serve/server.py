@@ -157,38 +157,30 @@ class Guard:
         self._bodies = Bodies()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "http":
+            for message in await self._answer(Request(scope, receive)):
+                await send(message)
+        else:
             await self._app(scope, receive, send)
-        elif (answer := await self._answered(Request(scope, receive), send)) is not None:
-            await answer(scope, receive, send)
 
-    async def _answered(self, request: Request, send: Send) -> Response | None:
-        """What to answer instead of the application, or None where it has answered itself."""
-        started = False
-
-        async def tracked(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
+    async def _answer(self, request: Request) -> list[Message]:
+        """The messages of the answer, which are sent when the body has left memory: a client may read them slowly."""
         try:
             self._admit(request)
             async with self._bodies.arrived(request.stream()) as raw:
-                await self._app(_as_json(request.scope), _replay(raw, request.receive), tracked)
+                return await _messages(self._app, _as_json(request.scope), _replay(raw, request.receive))
         except HTTPException as error:
-            return await _refused(request, error)
+            answer = await _refused(request, error)
         except ClientDisconnect:
-            return None
+            return []
         except asyncio.CancelledError:
-            if started:
-                raise
-            return _error(503, "this server is stopping")
+            answer = _error(503, "this server is stopping")
         except Exception as error:  # noqa: BLE001 - answered and logged
             # Uncaught, it would print a traceback for every request of the kind.
             first = (str(error).splitlines() or [""])[0][:200]
             logger.error("%s: %s: %s", request.url.path, type(error).__name__, first)  # noqa: TRY400
-            return None if started else _error(500, "this server broke on the request; see its log")
-        return None
+            answer = _error(500, "this server broke on the request; see its log")
+        return await _messages(answer, request.scope, request.receive)
 
     def _admit(self, request: Request) -> None:
         if self._token:
@@ -197,6 +189,17 @@ class Guard:
                 raise HTTPException(401, "this server needs its token: Authorization: Bearer ...")
         elif not _loopback(request.url.hostname or ""):
             raise HTTPException(403, "this server answers to 127.0.0.1 and localhost only")
+
+
+async def _messages(app: ASGIApp, scope: Scope, receive: Receive) -> list[Message]:
+    """All that an application sends."""
+    sent: list[Message] = []
+
+    async def keep(message: Message) -> None:
+        sent.append(message)
+
+    await app(scope, receive, keep)
+    return sent
 
 
 def _as_json(scope: Scope) -> Scope:

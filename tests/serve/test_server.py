@@ -7,7 +7,7 @@ from fastapi import APIRouter, HTTPException, Request
 
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.serve import bodies
-from pipeline.serve.server import ServerConfig
+from pipeline.serve.server import Guard, ServerConfig, create_app
 from tests.serve.conftest import Ask
 
 PATHS = APIRouter()
@@ -144,3 +144,19 @@ def test_a_body_is_json_whatever_the_client_calls_it(ask: Ask, kind: str | None)
     headers = {"Content-Type": kind} if kind else {}
     answer = ask(typed, "POST", "/typed", content=b'["a", "b"]', headers=headers)
     assert (answer.status_code, answer.json()) == (200, 2)
+
+
+def test_a_body_has_left_when_its_answer_is_sent() -> None:
+    """Clients that read slowly would otherwise keep the room of all bodies."""
+    guard, held = Guard(create_app(PATHS), ""), []
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": b"x" * 1000, "more_body": False}
+
+    async def send(message: object) -> None:
+        held.append(guard._bodies._bytes)
+
+    headers = [(b"host", b"127.0.0.1")]
+    scope = {"type": "http", "method": "POST", "path": "/echo", "query_string": b"", "headers": headers}
+    asyncio.run(guard(scope, receive, send))
+    assert held == [0, 0]
