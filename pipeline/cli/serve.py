@@ -65,7 +65,7 @@ class Serve(options.CorpusOptions):
             except UsageError as no_run:
                 raise UsageError(f"{no_corpus}; and {no_run}") from no_run
             if any((self.environment, self.retriever, self.text_field, self.title_field, self.id_field)):
-                line = "a run has its own environment, retriever and fields: leave these options out"
+                line = "a run has its own environment, retriever and fields: leave out these options"
                 raise UsageError(line) from None
             return opening.of_run(folder)
         return opening.of_corpus(self.settings(), self.environment)

@@ -37,7 +37,7 @@ class GateConfig(Data):
     @classmethod
     def _ordered(cls, window: tuple[float, float]) -> tuple[float, float]:
         if window[0] > window[1]:
-            raise ValueError(f"no pair lies within [{window[0]}, {window[1]}]: the least comes first")
+            raise ValueError(f"the range [{window[0]}, {window[1]}] is empty: give the smaller number first")
         return window
 
     def shown(self) -> dict[str, Any]:

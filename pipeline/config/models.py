@@ -102,7 +102,7 @@ class ModelConfig(Data):
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
             raise ValueError("must be an address such as http://localhost:8000/v1")
         if parts.username or parts.password or parts.query or parts.fragment:
-            raise ValueError("must hold no key, query or fragment: put the key into the variable of api_key_env")
+            raise ValueError("must not contain a key, query or fragment: api_key_env names the key's variable")
         return url.rstrip("/")
 
     @model_validator(mode="after")
@@ -135,7 +135,7 @@ class ModelConfig(Data):
         """The key, or nothing where there is none to send. Raises UsageError on what cannot be a key."""
         key = os.environ.get(self.key_name, "").strip() if self.key_name else ""
         if not re.fullmatch(r"[!-~]*", key):
-            raise UsageError(f"the environment variable {self.key_name} holds no key: it has blanks or odd characters")
+            raise UsageError(f"the value of {self.key_name} is not a valid key: it has spaces or odd characters")
         return key
 
     def key_warning(self) -> str:
@@ -143,10 +143,10 @@ class ModelConfig(Data):
         if self.provider != "openai" or self.loopback:
             return ""
         if self.key() and urlsplit(self.base_url).scheme == "http":
-            return f"the key in {self.key_name} goes to {self.base_url} unencrypted: use https where the server has it"
+            return f"the key in {self.key_name} goes to {self.base_url} unencrypted: use https if the server has it"
         if not self.key_name and os.environ.get(OPENAI_KEY, "").strip():
             return (
-                f"{self.base_url} is sent no key: {OPENAI_KEY} is for OpenAI's own endpoint; if this one needs a key, "
+                f"{self.base_url} gets no key: {OPENAI_KEY} is for OpenAI's own endpoint; if this one needs a key, "
                 f"name its variable: --set models.default.api_key_env={OPENAI_KEY}"
             )
         return ""

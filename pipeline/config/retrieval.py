@@ -23,7 +23,7 @@ class RetrievalConfig(Data):
         if parts.scheme and (parts.scheme not in ("http", "https") or not parts.hostname):
             raise ValueError("must be lucene, bm25, or an address such as http://localhost:8000/retrieve")
         if parts.username or parts.password or parts.query:
-            raise ValueError(f"must hold no key and no query: put a token into the variable {TOKEN_ENV}")
+            raise ValueError(f"must not contain a key or query: set a token in the variable {TOKEN_ENV}")
         return retriever
 
     @property

@@ -37,9 +37,9 @@ def check(value: Any, key: str = "") -> None:
         for index, part in enumerate(value):
             check(part, f"{key}.{index}")
     elif isinstance(value, int) and not -(2**63) <= value < 2**64:
-        raise UsageError(f"{key}: takes no number beyond 64 bits")
+        raise UsageError(f"{key}: must fit into 64 bits")
     elif isinstance(value, str | Path) and re.search(r"[\0\ud800-\udfff]", str(value)):
-        raise UsageError(f"{key}: takes no NUL and nothing that is not UTF-8")
+        raise UsageError(f"{key}: must not contain NUL or invalid UTF-8")
 
 
 def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

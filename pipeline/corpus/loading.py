@@ -107,7 +107,7 @@ class _Tally:
         path, fields = self.manifest.path, self.manifest.fields
         bad, read = self.counts["bad"], self.counts["read"]
         if bad > min(_BAD_SHARE * read, _BAD_MOST):
-            raise CorpusError(f"{path}: {bad} of {read} rows are no documents: {'; '.join(self.offenders[:3])}")
+            raise CorpusError(f"{path}: {bad} of {read} rows are not documents: {'; '.join(self.offenders[:3])}")
         usual = {Fields().id, *Fields().title}
         if read and (unknown := sorted({fields.id, *fields.title} - self.names.keys() - usual)):
             raise CorpusError(f"{path}: no row has the field '{unknown[0]}'; there are: {_few(self.names)}")
@@ -122,9 +122,9 @@ def load(manifest: Manifest) -> Corpus:
     """Read the whole corpus. Raises CorpusError, one line that says what to do, where it cannot be used."""
     path = manifest.path
     if not path.exists():
-        raise CorpusError(f"{path}: no such file; the corpus '{manifest.name}' is read from there")
+        raise CorpusError(f"{path}: no such file; the manifest of '{manifest.name}' names it")
     if manifest.sha256 and checksum(path) != manifest.sha256:
-        raise CorpusError(f"{path}: its sha256 is not the manifest's; fetch it again, or correct the manifest")
+        raise CorpusError(f"{path}: its sha256 differs from the manifest's; download it again, or correct the manifest")
     tally = _Tally(manifest)
     for row in readers.rows(manifest.reader, path, manifest.limits):
         tally.add(row)
@@ -160,12 +160,12 @@ def _document(row: Row, fields: Fields) -> Document | str:
     if fields.text not in values:
         return f"no field '{fields.text}' (it has: {_few(values)}); name it with --text-field"
     if not isinstance(text, str | None):
-        return f"field '{fields.text}' is no text; name it with --text-field"
+        return f"field '{fields.text}' is not text; name it with --text-field"
     key = _whole(values.get(fields.id))
     if not isinstance(key, str | int | None) or len(str(key)) > _ID_LENGTH:
-        return f"field '{fields.id}' is no text of at most {_ID_LENGTH} characters and no whole number; try --id-field"
+        return f"field '{fields.id}' is not text of at most {_ID_LENGTH} characters or a whole number; try --id-field"
     if odd := [name for name in fields.title if not isinstance(values.get(name), str | int | float | None)]:
-        return f"field '{odd[0]}' is no text; name the title with --title-field"
+        return f"field '{odd[0]}' is not text; name the title with --title-field"
     text = _clean(text or "").strip()
     url = values.get(fields.url)
     return Document(

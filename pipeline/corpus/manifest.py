@@ -80,9 +80,9 @@ def resolve(name_or_path: str, **said_of_it: str | None) -> Manifest:
     said = given.model_dump(include={"language", "licence", "attribution"}, exclude_none=True)
     if _NAME.fullmatch(name_or_path) and name_or_path in names():
         if fields != Fields():
-            raise UsageError(f"the manifest of '{name_or_path}' names its fields: leave --text-field and the like out")
+            raise UsageError(f"the manifest of '{name_or_path}' names its fields: leave out --text-field and the like")
         if said:
-            raise UsageError(f"the manifest of '{name_or_path}' says its {', '.join(said)}: leave these options out")
+            raise UsageError(f"the manifest of '{name_or_path}' says its {', '.join(said)}: leave out these options")
         return read(name_or_path)
     path = _existing(name_or_path)
     if path is None and re.search(r"[/.~]", name_or_path):

@@ -1,8 +1,9 @@
 """`digsite generate` as a Prefect flow: corpus → index → batches of seeds → export → report.
 
-Prefect holds no truth: the journal decides what is owed, so a task that ran twice or was lost changes nothing. A batch
-is one task, never a question. Tasks hand nothing to each other through Prefect, which would look into every value: they
-share the job. All of it runs in one event loop of one process, because a process that has started Java must not fork.
+The journal is the source of truth; Prefect only schedules and displays. So a task that ran twice or was lost changes
+nothing. A batch of seeds is one task. Tasks hand nothing to each other through Prefect, which would look into every
+value: they share the job. All of it runs in one event loop of one process, because a process that has started Java must
+not fork.
 """
 
 import asyncio

@@ -20,10 +20,10 @@ def main() -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from pipeline.cli import main as command_line
 
-    command_line(runner=through)
+    command_line(runner=in_prefect)
 
 
-def through(job: "Job", *, debug: bool) -> "RunResult":
+def in_prefect(job: "Job", *, debug: bool) -> "RunResult":
     """Run a job as a Prefect flow, on the user's server where PREFECT_API_URL names one, else on one of our own.
 
     The corpus is read before a server starts: most mistakes show there, and nobody should wait to see one.

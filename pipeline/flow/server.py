@@ -54,7 +54,7 @@ class Server:
         url = f"{os.environ['PREFECT_API_URL']}/health"
         if self._child is None:
             if not _answers(urllib.request.build_opener(), url):
-                raise UsageError("no server answers at PREFECT_API_URL; start it, or unset that, or use --no-flow")
+                raise UsageError("no server answers at PREFECT_API_URL; start it, unset the variable, or use --no-flow")
             return
         # Ours is on this machine, where no proxy leads.
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))

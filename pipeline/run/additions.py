@@ -79,7 +79,7 @@ async def graded(draft: Draft, start: Callable[[], Awaitable[Rollout]], context:
         rollout = await in_time(start, context.config.how.rollout_seconds)
         found = await grade(draft, rollout.answer, context, ask=grading.supported(draft, rollout))
     except DeadlineExceeded as error:
-        raise ProviderError("a rollout was ended by the clock, twice; repeat the command to go on") from error
+        raise ProviderError("a rollout hit its time limit twice; repeat the command to continue") from error
     except FormatError as error:
-        raise ProviderError(f"{error}; repeat the command to go on, or name another judge") from error
+        raise ProviderError(f"{error}; repeat the command to continue, or choose another judge") from error
     return rollout, grading.verdict(draft, rollout, found)

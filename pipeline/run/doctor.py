@@ -71,7 +71,7 @@ def _judging(judges: tuple[ModelConfig, ...], llm: LLM) -> Check:
     try:
         found = asyncio.run(score(judges, llm))
     except ProviderError as error:
-        return Check(name=name, ok=False, detail=str(error), remedy="put right what the message names")
+        return Check(name=name, ok=False, detail=str(error), remedy="fix the error above")
     detail = f"yes to {found.false_yes} of {found.wrong} wrong answers, "
     detail += f"no to {found.false_no} of {found.right} right ones"
     if len(judges) > 1:
@@ -102,7 +102,7 @@ def _check(name: str, look: Callable[[], str]) -> Check:
     except _Missing as error:
         return Check(name=name, ok=False, detail=str(error), remedy=error.remedy)
     except (DigsiteError, OSError) as error:
-        return Check(name=name, ok=False, detail=str(error), remedy="put right what the message names")
+        return Check(name=name, ok=False, detail=str(error), remedy="fix the error above")
 
 
 def _python() -> str:
@@ -143,9 +143,11 @@ def _disk(out: Path) -> str:
 def _corpus(name: str) -> str:
     found = manifest.read(name)
     if not found.path.exists():
-        raise _Missing(f"{found.path} is missing", "take it from the repository again: git checkout corpora")
+        raise _Missing(f"{found.path} is missing", "restore it: git checkout corpora")
     if found.sha256 and checksum(found.path) != found.sha256:
-        raise _Missing(f"{found.path} is not what its manifest says", "git checkout corpora, or correct the manifest")
+        raise _Missing(
+            f"{found.path} differs from the sha256 in its manifest", "git checkout corpora, or mend the manifest"
+        )
     return f"{found.path.name}, {found.licence}"
 
 
@@ -155,4 +157,4 @@ def _indexes(out: Path) -> str:
 
 
 def _endpoint() -> str:
-    return "none asked for: the embedded model runs here and needs no key; its figures are the loop's, not the data's"
+    return "none configured: the demo model runs in this process and needs no key"

@@ -29,11 +29,11 @@ def read(config: RunConfig, watch: Watch) -> Corpus:
     name = corpus.manifest.name
     if missing := corpus.counts.left_out:
         kept, whole = corpus.counts.kept, corpus.counts.read
-        logger.warning("%s: %s of %s documents; left out: %s", name, f"{kept:,}", f"{whole:,}", missing)
+        logger.warning("%s: %s of %s documents read; left out: %s", name, f"{kept:,}", f"{whole:,}", missing)
     if config.models.of("generator").embedded and corpus.manifest.language.partition("-")[0] != "en":
-        logger.warning("%s: the embedded model reads English prose only; for other texts name a --model", name)
+        logger.warning("%s: the demo model reads English prose only; for other texts choose a --model", name)
     if files := skipped_in_words(corpus.counts.skipped):
-        logger.warning("%s: files that are not read: %s", name, files)
+        logger.warning("%s: files left out: %s", name, files)
     return corpus
 
 

@@ -105,7 +105,7 @@ def read(path: Path) -> tuple[GoldQuestion, ...]:
             field = error.errors()[0]["loc"][0]
             raise UsageError(f"{path}, {place}: its '{field}' is missing or of the wrong type") from error
     if not found:
-        raise UsageError(f"{path}: holds no question")
+        raise UsageError(f"{path}: contains no questions")
     return tuple(found)
 
 
@@ -121,7 +121,7 @@ def _parquet(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         try:
             rows = pl.read_parquet(file).to_dicts()
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise UsageError(f"cannot read {file}: it is no Parquet") from error
+            raise UsageError(f"cannot read {file}: it is not Parquet") from error
         for number, row in enumerate(rows, 1):
             yield f"{file.name}, row {number}" if file != path else f"row {number}", row
 

@@ -107,7 +107,7 @@ def askable(corpus: PassageSource) -> None:
             return
         drops[reason] += 1
     reasons = rules.explained(drops) or "there are none"
-    raise UsageError(f"nothing can be asked about this corpus: no passage can start a question. {reasons}")
+    raise UsageError(f"no passage of this corpus can start a question. {reasons}")
 
 
 def bounds(how: How) -> tuple[int | None, int]:

@@ -35,7 +35,7 @@ def check(config: RunConfig) -> Manifest:
     for kind in config.distractors.kinds:
         registry.load("distractors", kind)
     if config.distractors.kinds and config.retrieval.remote:
-        raise UsageError("distractors need a retriever that can score them: take --retriever lucene or bm25")
+        raise UsageError("distractors need a retriever that can score them: use --retriever lucene or bm25")
     return resolve(config.corpus.name, **config.corpus.model_dump(exclude={"name"}))
 
 
@@ -53,8 +53,8 @@ def gates(config: RunConfig, manifest: Manifest) -> None:
     problem = conflict(manifest.licence)
     if problem and "licence" not in config.gates.off:
         raise UsageError(
-            f"{manifest.name}: {problem}, so that no pair could be passed on; "
-            "to generate pairs for yourself alone: --set 'gates.off=[\"licence\"]'"
+            f"{manifest.name}: {problem}, so no pair could be published; "
+            "to generate pairs for private use: --set 'gates.off=[\"licence\"]'"
         )
 
 
@@ -95,9 +95,9 @@ def check_models(config: RunConfig) -> None:
             weights.check(one.file, one.model)
             continue
         if not one.key() and one.at_openai:
-            raise UsageError(f"{one.base_url} wants a key: put it into the environment variable {one.key_name}")
+            raise UsageError(f"{one.base_url} needs an API key: set the environment variable {one.key_name}")
         if config.how.budget_money is not None and one.prices is None:
-            raise UsageError(f"a budget of money needs the prices of '{one.model}': set models.{role}.prices")
+            raise UsageError(f"a money budget needs the prices of '{one.model}': set models.{role}.prices")
 
 
 def reach(config: RunConfig) -> None:

@@ -55,10 +55,10 @@ def dataset(
     """
     asked = prompts.load("solver/answer").digest
     if read(folder).what["prompts"].get("solver/answer") != asked:
-        raise UsageError(f"{folder} was made with another prompt solver/answer; put that back to export it")
+        raise UsageError(f"{folder} was made with another prompt solver/answer; restore that to export it")
     name = config.corpus.name
     if name not in manifest.names() and not Path(name).is_absolute():
-        raise UsageError(f"corpora/{name}.toml, which says what of '{name}' may be passed on, is not here; put it back")
+        raise UsageError(f"corpora/{name}.toml, which says what of '{name}' may be passed on, is missing; restore it")
     said = manifest.read(name).model_dump(include={"redistribute"}) if name in manifest.names() else {}
     chosen = Selection(
         config=config,
@@ -89,7 +89,7 @@ def whole(folder: Path, *, damaged: bool = False) -> int:
         line = f"{lost} finished {'seed has' if lost == 1 else 'seeds have'} no readable line in {folder / 'journal'}"
         way = f"'digsite resume {shlex.quote(str(folder))}' runs {'it' if lost == 1 else 'them'} again"
         if not damaged:
-            raise UsageError(f"{line}; {way}, and 'digsite export RUN --allow-damaged' goes on without")
+            raise UsageError(f"{line}; {way}, or export without: digsite export RUN --allow-damaged")
         logger.warning("%s and %s missing; %s", line, "is" if lost == 1 else "are", way)
     return lost
 

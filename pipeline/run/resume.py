@@ -44,7 +44,7 @@ def read(folder: Path) -> RunFile:
             )
         return RunFile.model_validate_json(text)
     except FileNotFoundError as error:
-        raise UsageError(f"{folder} is no run: it has no {NAME}") from error
+        raise UsageError(f"{folder} is not a run: it has no {NAME}") from error
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror or error}") from error
     except ValidationError as error:
@@ -107,7 +107,7 @@ def _refuse_another(folder: Path, kept: RunFile, config: RunConfig, fingerprint:
         changed.append("corpus (its texts)")
     if changed:
         raise UsageError(
-            f"{folder} was made with another {', '.join(changed)}; put that back to go on with it, "
+            f"{folder} was made with another {', '.join(changed)}; restore that to continue it, "
             "or start a new run with `digsite generate` in another --out"
         )
 

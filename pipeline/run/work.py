@@ -147,7 +147,7 @@ class Run:
     async def _guarded(self, work: Coroutine[None, None, None]) -> None:
         """Do the work; what ends it early says what was kept and how to go on."""
         way_on = (
-            f"what had finished is kept in {self.folder}; go on with: digsite resume {shlex.quote(str(self.folder))}"
+            f"finished seeds are kept in {self.folder}; continue with: digsite resume {shlex.quote(str(self.folder))}"
         )
         task = asyncio.create_task(work)
         try:
@@ -159,7 +159,7 @@ class Run:
         except (ProviderError, RetrievalError) as error:
             raise type(error)(f"{error}; {way_on}") from error
         except BudgetExceeded as error:
-            raise BudgetExceeded(f"{error}; what had finished is kept in {self.folder}") from error
+            raise BudgetExceeded(f"{error}; finished seeds are kept in {self.folder}") from error
         finally:
             with suppress(StoreError):
                 write_json(self.folder / "result.json", self.result().model_dump(mode="json", exclude={"folder"}))

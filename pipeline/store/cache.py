@@ -70,7 +70,7 @@ class Cache:
         tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         self._db.execute("COMMIT")
         if tables and (application, version) != (_APPLICATION, _VERSION):
-            raise StoreError(f"{self.path} is no cache of this version of digsite; move it elsewhere and repeat")
+            raise StoreError(f"{self.path} is not a cache of this version of digsite; move it elsewhere and repeat")
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.execute("BEGIN IMMEDIATE")

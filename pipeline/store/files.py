@@ -163,7 +163,7 @@ class Appender:
         data = line + b"\n"
         with clear_errors(self.path):
             if not os.path.samestat(self.path.stat(), os.fstat(self._handle)):
-                raise StoreError(f"{self.path} is another file than it was; repeat the command")
+                raise StoreError(f"{self.path} was replaced by another file meanwhile; repeat the command")
             try:
                 written = os.write(self._handle, data)
                 if written != len(data):

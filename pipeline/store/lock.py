@@ -60,4 +60,4 @@ def _lock(handle: int, folder: Path) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         holder = os.pread(handle, 20, 0).decode(errors="replace").strip() or "unknown"
-        raise StoreError(f"another process ({holder}) works on {folder}; wait until it ends or stop it") from error
+        raise StoreError(f"another process ({holder}) is working on {folder}; wait until it ends or stop it") from error

@@ -226,7 +226,7 @@ async def test_an_outage_that_lasts_stops_the_run_and_can_be_resumed(
         place = prepare.context(config, ground.corpus)
         with Run(config, ground.corpus) as under_way:
             under_way.pauses = (0.05,)
-            with pytest.raises(ProviderError, match=r"no answer for .* answered 503 \(overloaded\); what had .*resume"):
+            with pytest.raises(ProviderError, match=r"no answer for .* answered 503 \(overloaded\); finished seeds .*resume"):
                 await under_way.execute(lambda seed: run_seed(seed, place), Watch())
         server.script = None
         asked = len(server.asked)
@@ -248,7 +248,7 @@ async def test_a_budget_stops_within_the_calls_in_flight_and_a_higher_one_goes_o
     first = {"tokens": (whole.paid.prompt_tokens + whole.paid.completion_tokens) // 3, "money": (whole.money or 0) / 3}
     async with FaultyServer() as server:
         config = wired(server, tmp_path / "thrifty", seeds=5, **{f"budget_{name}": first[name]})
-        with pytest.raises(BudgetExceeded, match=rf"the budget is used up.*--budget-{name}; what had finished is kept"):
+        with pytest.raises(BudgetExceeded, match=rf"the budget is used up.*--budget-{name}; finished seeds are kept"):
             await run(config, ground)
         paid = len(server.asked)
         with pytest.raises(BudgetExceeded):

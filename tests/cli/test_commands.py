@@ -85,7 +85,7 @@ def test_a_text_without_chains_is_told_what_else_helps(digsite: Digsite, tmp_pat
     said = digsite("generate", str(corpus), *most, "--out", tmp_path)
     assert said.code == 3
     assert "0 of 2 pairs; none gave a chain of hops. The embedded model reads English prose only" in said.err
-    assert "bridges: the embedded model reads English prose only; for other texts name a --model\n" in said.err
+    assert "bridges: the demo model reads English prose only; for other texts choose a --model\n" in said.err
 
 
 def test_resume_of_a_finished_run_changes_no_byte_of_its_data(digsite: Digsite, out: Path) -> None:
@@ -143,7 +143,7 @@ def test_what_was_left_out_of_a_corpus_is_said(digsite: Digsite, tmp_path: Path)
     tiny = Path("corpora/tiny.jsonl").read_bytes()
     (tmp_path / "mine.jsonl").write_bytes(tiny + b'{"id": "e", "text": ""}\n')
     said = digsite("generate", tmp_path / "mine.jsonl", *SMALL, "--seeds", "1", "--out", tmp_path)
-    assert "mine: 41 of 42 documents; left out: 1 empty\n" in said.err
+    assert "mine: 41 of 42 documents read; left out: 1 empty\n" in said.err
 
 
 def test_resume_works_from_another_working_directory(

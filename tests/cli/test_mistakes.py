@@ -15,14 +15,14 @@ MISTAKES = {
     "generate tiny --pairs 0": "'--pairs'",
     "generate tiny --steps 0": "such as 3 or 2-4",
     "generate tiny --steps 4-2": "such as 3 or 2-4",
-    "corpus stats tiny --text-field body": "leave --text-field and the like out",
-    "corpus stats tiny --language de": "says its language: leave these options out",
-    "generate tiny --seed 18446744073709551616": "seed: takes no number beyond 64 bits",
-    "generate tiny --pairs 18446744073709551616": "how.pairs: takes no number beyond 64 bits",
+    "corpus stats tiny --text-field body": "leave out --text-field and the like",
+    "corpus stats tiny --language de": "says its language: leave out these options",
+    "generate tiny --seed 18446744073709551616": "seed: must fit into 64 bits",
+    "generate tiny --pairs 18446744073709551616": "how.pairs: must fit into 64 bits",
     f"generate tiny --set loop={'[' * 5000}{']' * 5000}": "nested too deeply",
-    'generate tiny --set how.out="a\\u0000b"': "how.out: takes no NUL",
-    "generate tiny --out /tmp/\udcff": "how.out: takes no NUL and nothing that is not UTF-8",
-    "generate a\0b": "corpus.name: takes no NUL",
+    'generate tiny --set how.out="a\\u0000b"': "how.out: must not contain NUL",
+    "generate tiny --out /tmp/\udcff": "how.out: must not contain NUL or invalid UTF-8",
+    "generate a\0b": "corpus.name: must not contain NUL",
     "generate tiny --preset nosuch": "known: default, sage",
     "generate tiny --retriever nosuch": "known: bm25, lucene",
     "generate tiny --model nosuch": "known: embedded",
@@ -86,7 +86,7 @@ def test_help_names_no_default_that_is_another_commands(digsite: Digsite, comman
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [(b"", "empty"), (b"\x00\xff\xfe\x01junk" * 50, "rows are no documents"), (b'{"body": "x"}\n', "--text-field")],
+    [(b"", "empty"), (b"\x00\xff\xfe\x01junk" * 50, "rows are not documents"), (b'{"body": "x"}\n', "--text-field")],
 )
 def test_a_corpus_that_cannot_be_read_is_one_line(digsite: Digsite, content: bytes, why: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"

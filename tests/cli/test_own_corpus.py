@@ -69,7 +69,7 @@ def test_files_that_are_not_read_are_named(digsite: Digsite, tmp_path: Path) -> 
     for name in ("a.pdf", "b.pdf", "c.csv"):
         (notes / name).touch()
     said = digsite("generate", notes, *SMALL, "--seeds", "1", "--out", tmp_path / "out")
-    assert "notes: files that are not read: 3 skipped: 2 .pdf, 1 .csv\n" in said.err
+    assert "notes: files left out: 3 skipped: 2 .pdf, 1 .csv\n" in said.err
     assert "3 skipped: 2 .pdf, 1 .csv" in digsite("corpus", "stats", notes).out
     assert digsite("corpus", "stats", notes, "--json").json["skipped"] == {".pdf": 2, ".csv": 1}
 
@@ -81,7 +81,10 @@ def test_texts_that_the_seed_filter_refuses_are_explained(digsite: Digsite, tmp_
     (notes / "wrapped.txt").write_text("\n".join(f"It was made in {n} by the firm" for n in range(1900, 1950)))
     said = digsite("generate", notes, *SMALL, "--seeds", "1", "--out", tmp_path / "out")
     assert said.code == 2
-    assert "no passage can start a question. list 4: most of its lines are short and end without a full" in said.err
+    assert (
+        "no passage of this corpus can start a question. list 4: most of its lines are short and end without a full"
+        in said.err
+    )
     assert "one paragraph a line" in said.err
 
 
@@ -89,7 +92,7 @@ def test_texts_that_the_embedded_model_cannot_read_end_the_run_early(digsite: Di
     corpus = german(tmp_path / "staedte.jsonl")
     said = digsite("generate", corpus, "--retriever", "bm25", "--pairs", "30", "--out", tmp_path / "out")
     assert said.code == 3
-    assert "staedte: the embedded model reads English prose only; for other texts name a --model\n" in said.err
+    assert "staedte: the demo model reads English prose only; for other texts choose a --model\n" in said.err
     assert "40 seeds gave 0 of 30 pairs; none gave a chain of hops. The embedded model reads English" in said.err
     again = digsite("generate", corpus, "--retriever", "bm25", "--pairs", "30", "--out", tmp_path / "out", "--json")
     assert (again.code, again.json["planned"], again.json["exhausted"]) == (3, 40, True)

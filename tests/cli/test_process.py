@@ -205,7 +205,7 @@ def test_a_second_process_is_refused_before_it_reads_the_corpus(tmp_path: Path) 
         first.kill()
         first.communicate()
     assert said.returncode == 1
-    assert said.stderr.startswith(f"digsite: another process (pid {first.pid}) works on ")
+    assert said.stderr.startswith(f"digsite: another process (pid {first.pid}) is working on ")
     assert said.stderr.count("\n") == 1
 
 

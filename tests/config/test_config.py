@@ -34,7 +34,7 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
         (["steps=3-2"], "such as 3 or 2-4"),
         (["steps=true"], "such as 3 or 2-4"),
         (["how.pairs=0"], "how.pairs"),
-        (["gates.solve_rate=[0.9, 0.1]"], "gates.solve_rate: no pair lies within"),
+        (["gates.solve_rate=[0.9, 0.1]"], "gates.solve_rate: the range"),
         (["nonsense"], "name=value"),
         (["preset=nope"], "default, sage, ragshaper"),
     ],

@@ -72,8 +72,8 @@ def test_only_the_roles_that_differ_are_digested(mixed: config.RunConfig) -> Non
     [
         ('models.default.base_url="localhost:8000"', "models.default.base_url"),
         ('models.default.base_url="ftp://localhost"', "models.default.base_url"),
-        ('models.default.base_url="http://me:secret@localhost/v1"', "must hold no key"),
-        ('models.default.base_url="http://localhost/v1?key=secret"', "must hold no key"),
+        ('models.default.base_url="http://me:secret@localhost/v1"', "must not contain a key"),
+        ('models.default.base_url="http://localhost/v1?key=secret"', "must not contain a key"),
         ('models.default.api_key_env="sk-1234567890"', "models.default.api_key_env"),
         ("models.default.model=gpt", "say provider = 'openai'"),
         ("models.default.provider=anthropic", "models.default.provider"),
@@ -106,10 +106,10 @@ def test_prices_are_of_a_million_tokens(mixed: config.RunConfig) -> None:
     assert ModelConfig().cost(usage) == 0
 
 
-def test_the_public_endpoint_wants_a_key_and_a_money_budget_wants_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_public_endpoint_needs_a_key_and_a_money_budget_needs_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     model = {"provider": "openai", "model": "m"}
-    with pytest.raises(UsageError, match="into the environment variable OPENAI_API_KEY"):
+    with pytest.raises(UsageError, match="needs an API key: set the environment variable OPENAI_API_KEY"):
         prepare.check(config.build(values={"models": {"default": model}}))
     local = {**model, "base_url": "http://localhost:1/v1"}
     with pytest.raises(UsageError, match=r"models\.default\.prices"):

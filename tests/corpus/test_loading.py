@@ -68,13 +68,13 @@ def test_bad_rows_are_counted_and_shown_up_to_one_in_a_hundred(path: Path) -> No
     loaded = load(path, [*many(198), "{broken", '["no object"]'])
     assert loaded.counts.bad == 2
     assert [line.split(":")[0] for line in loaded.offenders] == ["line 199", "line 200"]
-    with pytest.raises(CorpusError, match=r"3 of 201 rows are no documents: line 199: not JSON.*line 201") as caught:
+    with pytest.raises(CorpusError, match=r"3 of 201 rows are not documents: line 199: not JSON.*line 201") as caught:
         load(path, [*many(198), "{broken", '["no object"]', "17"])
     assert "\n" not in str(caught.value)
 
 
 def test_a_thousand_bad_rows_stop_the_run_before_the_end(path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"1001 of 1001 rows are no documents"):
+    with pytest.raises(CorpusError, match=r"1001 of 1001 rows are not documents"):
         load(path, ["x"] * 5000)
 
 
@@ -96,7 +96,7 @@ def test_an_id_that_is_no_id_is_a_bad_row(value: object, path: Path) -> None:
 
 
 def test_a_title_that_is_no_text_is_a_bad_row(path: Path) -> None:
-    with pytest.raises(CorpusError, match="field 'title' is no text; name the title with --title-field"):
+    with pytest.raises(CorpusError, match="field 'title' is not text; name the title with --title-field"):
         load(path, [{"title": ["a", "b"], "text": TEXT}])
 
 
@@ -137,7 +137,7 @@ def test_a_corpus_of_one_document_loads(path: Path) -> None:
 
 def test_binary_junk_is_one_line(path: Path) -> None:
     path.write_bytes(bytes(range(256)) * 4000)
-    with pytest.raises(CorpusError, match="no documents: line 1: not JSON") as caught:
+    with pytest.raises(CorpusError, match="not documents: line 1: not JSON") as caught:
         corpus.load(manifest.resolve(str(path)))
     assert "\n" not in str(caught.value)
 
@@ -145,7 +145,7 @@ def test_binary_junk_is_one_line(path: Path) -> None:
 def test_a_changed_source_is_refused(path: Path) -> None:
     path.write_text(json.dumps(many(1)[0]))
     found = manifest.resolve(str(path)).model_copy(update={"sha256": "0" * 64})
-    with pytest.raises(CorpusError, match="sha256 is not the manifest's"):
+    with pytest.raises(CorpusError, match="sha256 differs from the manifest"):
         corpus.load(found)
     path.unlink()
     with pytest.raises(CorpusError, match="no such file"):

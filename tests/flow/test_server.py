@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
-from pipeline.flow.main import through
+from pipeline.flow.main import in_prefect
 from pipeline.flow.server import QUIET
 
 PARENT = """
@@ -179,7 +179,7 @@ def test_a_mistake_in_the_corpus_is_told_before_it_starts(
     corpus.write_text(json.dumps({"text": given["text"]}))
     command = ["generate", str(corpus), "--text-field", given["field"], "--out", str(tmp_path / "outputs")]
     with pytest.raises(SystemExit) as ended:
-        main(command, runner=through)
+        main(command, runner=in_prefect)
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("digsite: ")]
     assert (ended.value.code, len(told)) == (2, 1)
     assert not (tmp_path / "outputs").exists()
@@ -195,7 +195,7 @@ def test_changed_texts_are_refused_before_it_starts(
     for times in (3, 4):
         corpus.write_text(json.dumps({"title": "Kessel Bridge", "text": text * times}))
         with pytest.raises(SystemExit) as ended:
-            main([*command, *(["--no-flow"] if times == 3 else [])], runner=through)
+            main([*command, *(["--no-flow"] if times == 3 else [])], runner=in_prefect)
         monkeypatch.setattr("pipeline.flow.server.Server.start", lambda *_: pytest.fail("it was started"))
         assert ended.value.code == (0 if times == 3 else 2)
     assert "was made with another corpus (its texts)" in capsys.readouterr().err
@@ -207,6 +207,6 @@ def test_a_server_that_does_not_answer_is_told_before_the_corpus_is_read(
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
     monkeypatch.setattr("pipeline.run.prepare.load", lambda *_: pytest.fail("it was read"))
     with pytest.raises(SystemExit) as ended:
-        main(["generate", "tiny", "--out", str(tmp_path / "outputs")], runner=through)
+        main(["generate", "tiny", "--out", str(tmp_path / "outputs")], runner=in_prefect)
     assert (ended.value.code, "PREFECT_API_URL" in capsys.readouterr().err) == (2, True)
     assert list(tmp_path.iterdir()) == []

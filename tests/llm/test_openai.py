@@ -104,7 +104,7 @@ async def test_a_key_that_cannot_be_sent_is_not_shown(monkeypatch: pytest.Monkey
     for key in ("sk-can\nary", "sk-canäry"):
         monkeypatch.setenv("THE_KEY", key)
         async with FaultyServer() as server:
-            with pytest.raises(UsageError, match="THE_KEY holds no key") as caught:
+            with pytest.raises(UsageError, match="THE_KEY is not a valid key") as caught:
                 await client(server, attempts=1).complete(REQUEST)
         assert "sk-can" not in "".join(traceback.format_exception(caught.value))
 

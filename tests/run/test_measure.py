@@ -89,7 +89,7 @@ def test_reads_lines_and_names_a_bad_one(tmp_path) -> None:
     with pytest.raises(UsageError, match="line 2"):
         read(file)
     file.write_text("\n")
-    with pytest.raises(UsageError, match="no question"):
+    with pytest.raises(UsageError, match="contains no questions"):
         read(file)
 
 
@@ -135,7 +135,7 @@ async def test_two_questions_without_an_id_are_two(tmp_path: Path) -> None:
     assert (result.figures[0].questions, result.figures[0].rollouts, result.figures[0].solved) == (2, 4, 1.0)
 
 
-@pytest.mark.parametrize(("name", "said"), [("q.parquet", "no Parquet"), ("empty", "no question"), ("no", "No such")])
+@pytest.mark.parametrize(("name", "said"), [("q.parquet", "not Parquet"), ("empty", "no questions"), ("no", "No such")])
 def test_what_holds_no_questions_is_told(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "q.parquet").write_bytes(b"PAR1")
     (tmp_path / "empty").mkdir()

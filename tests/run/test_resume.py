@@ -161,7 +161,7 @@ def test_a_broken_file_is_one_line(begun: Path, content: bytes) -> None:
 
 
 def test_a_folder_that_is_no_run_is_the_users_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no run"):
+    with pytest.raises(UsageError, match="is not a run"):
         resumable(tmp_path)
 
 

@@ -145,10 +145,10 @@ async def test_lasting_trouble_stops_with_one_line_and_the_run_goes_on_later(tmp
     out = tmp_path / "my runs"
     with Run(config(out, pairs=25), corpus(short=20)) as run:
         run.pauses = (0.0,)
-        with pytest.raises(ProviderError, match="the endpoint is down; what had finished is kept .*") as caught:
+        with pytest.raises(ProviderError, match="the endpoint is down; finished seeds are kept .*") as caught:
             await run.execute(dies, watch)
         broken = run.result()
-    assert str(caught.value).endswith(f"go on with: digsite resume '{run.folder}'")
+    assert str(caught.value).endswith(f"continue with: digsite resume '{run.folder}'")
     assert "\n" not in str(caught.value)
     assert not broken.complete
     assert broken.planned == 20
@@ -203,7 +203,7 @@ async def test_latest_points_to_the_run_and_the_observer_hears_all(tmp_path: Pat
 
 
 def test_a_corpus_without_a_seed_leaves_nothing_behind(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nothing can be asked"), Run(config(tmp_path), corpus(5, short=5)):
+    with pytest.raises(UsageError, match="can start a question"), Run(config(tmp_path), corpus(5, short=5)):
         pass
     assert not list(tmp_path.iterdir())
 

@@ -92,7 +92,7 @@ def test_a_foreign_database_is_left_as_it_is(tmp_path: Path) -> None:
         db.execute("CREATE TABLE mine (a)")
     db.close()
     before = (tmp_path / "c.sqlite").read_bytes()
-    with pytest.raises(StoreError, match="no cache of this version"):
+    with pytest.raises(StoreError, match="not a cache of this version"):
         Cache(tmp_path / "c.sqlite")
     assert (tmp_path / "c.sqlite").read_bytes() == before
 

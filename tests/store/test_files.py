@@ -177,6 +177,6 @@ def test_a_file_that_was_removed_or_replaced_takes_no_more_lines(tmp_path: Path)
     with pytest.raises(StoreError, match="x: No such file"):
         appender.append(b"two")
     files.Appender(tmp_path / "run" / "x").append(b"another's")
-    with pytest.raises(StoreError, match="is another file than it was"):
+    with pytest.raises(StoreError, match="was replaced by another file"):
         appender.append(b"two")
     assert (tmp_path / "elsewhere" / "x").read_bytes() == b"one\n"

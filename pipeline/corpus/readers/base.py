@@ -39,7 +39,7 @@ class Unpacked:
         self._path, self._limits, self._total = path, limits, 0
         self._size = path.stat().st_size
         if not path.is_file():
-            raise CorpusError(f"{path}: cannot be read; it is a pipe or a device, not a file")
+            raise CorpusError(f"{path}: cannot be read: it is a pipe or a device, not a file")
 
     def add(self, count: int) -> None:
         """Raises CorpusError beyond the limit, or where the file unpacks to too many times its size."""

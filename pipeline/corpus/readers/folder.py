@@ -20,7 +20,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     if not (texts := files(path, ENDINGS)):
         others = skipped_in_words(skipped(path, ENDINGS))
         there = f" ({others})" if others else ""
-        raise CorpusError(f"{path}: it is empty of .txt, .md, .jsonl and .parquet files{there}")
+        raise CorpusError(f"{path}: contains no .txt, .md, .jsonl or .parquet files{there}")
     for file in texts:
         name = file.relative_to(path).as_posix()
         if not file.is_file():

@@ -66,7 +66,7 @@ def _chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
                 yield chunk.removeprefix(b"\xef\xbb\xbf") if first else chunk
                 first = False
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise CorpusError(f"{path}: cannot be read ({error}); is it whole, and of the kind its name says?") from error
+        raise CorpusError(f"{path}: cannot be read ({error}); is it complete, with the right suffix?") from error
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -107,7 +107,7 @@ def test_damage_gives_rows_or_one_line_and_never_a_traceback(suffix: str, tmp_pa
 def test_a_file_that_was_cut_off_is_refused_and_not_read_in_part(suffix: str, tmp_path: Path) -> None:
     lines = b"".join(b'{"text": "%d"}\n' % random.Random(n).getrandbits(200) for n in range(20_000))
     packed = PACKERS[suffix](lines)
-    with pytest.raises(CorpusError, match="is it whole"):
+    with pytest.raises(CorpusError, match="is it complete"):
         read(tmp_path / f"a{suffix}", packed[: len(packed) * 2 // 3])
 
 

@@ -79,7 +79,7 @@ def test_columns_that_are_no_part_of_a_document_are_left_packed(tmp_path: Path) 
     twins = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     pq.write_table(pa.table({"id": [1], "text": ["A text."], "when": dates, "twins": twins}), path)
     assert corpus.load(corpus.resolve(str(path))).counts.kept == 1
-    with pytest.raises(CorpusError, match="field 'twins' is no text"):
+    with pytest.raises(CorpusError, match="field 'twins' is not text"):
         corpus.load(corpus.resolve(str(path), text_field="twins"))
 
 

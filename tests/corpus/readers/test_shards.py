@@ -85,7 +85,7 @@ def test_the_limit_of_bytes_is_for_all_shards_together(path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.parquet"])
 def test_a_pipe_among_the_shards_is_one_line_and_no_wait(path: Path, name: str) -> None:
     os.mkfifo(path / name)
-    with pytest.raises(CorpusError, match=f"{name}: cannot be read; it is a pipe or a device"):
+    with pytest.raises(CorpusError, match=f"{name}: cannot be read: it is a pipe or a device"):
         corpus.load(corpus.resolve(str(path)))
     (path / name).unlink()
     (path / name).symlink_to(path / name)
