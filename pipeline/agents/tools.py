@@ -6,8 +6,9 @@ action; the composer `compose`, with `search` and `open` to try its question out
 agent's role.
 """
 
+import re
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -15,6 +16,8 @@ from pipeline.agents.parse import schema_of
 from pipeline.llm.base import Tool
 from pipeline.text import trimmed
 from pipeline.types import Data, NegativeAspect, Passage
+
+_BLOCK = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
 
 
 class SearchArguments(Data):
@@ -99,3 +102,17 @@ def render(passages: Iterable[Passage]) -> str:
         for rank, passage in enumerate(passages, 1)
     ]
     return "\n\n".join(blocks) or "No passage matches."
+
+
+class ShownPassage(NamedTuple):
+    """A passage as an agent saw it; `id` is the shown one."""
+
+    id: str
+    title: str
+    text: str
+
+
+def shown_passages(observation: str) -> list[ShownPassage]:
+    """The inverse of `render`: the passages of an observation, in order; none where it holds an error text."""
+    blocks = map(_BLOCK.fullmatch, observation.split("\n\n"))
+    return [ShownPassage(*found.groups()) for found in blocks if found]

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pipeline.agents.tools import ShownPassage, shown_passages
 from pipeline.dataset.process import Process, process
-from pipeline.embedded.observed import Seen, seen
 from pipeline.types import Draft, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, shown_id
 
 SNIPPET = 220
@@ -56,7 +56,7 @@ class Item(NamedTuple):
     record: Record
     parts: tuple[Part, ...]
     confirmation: tuple[RolloutTrace, ...]
-    passages: tuple[Seen, ...]
+    passages: tuple[ShownPassage, ...]
     """All that any agent saw, once each, by title."""
     answers: tuple[str, ...]
     """The spellings of the answer, to mark in texts."""
@@ -167,13 +167,13 @@ def _results(observation: str, draft: Draft | None) -> tuple[Result, ...]:
             snippet=snippet(passage.text, answer),
             hops=tuple(number for number, home in enumerate(homes, 1) if home == passage.id),
         )
-        for passage in seen(observation)
+        for passage in shown_passages(observation)
     )
 
 
-def _passages(trajectories: Sequence[Trajectory]) -> tuple[Seen, ...]:
+def _passages(trajectories: Sequence[Trajectory]) -> tuple[ShownPassage, ...]:
     observations = (m.content for t in trajectories for m in t.messages if m.role == "tool")
-    found = {passage.id: passage for text in observations for passage in seen(text)}
+    found = {passage.id: passage for text in observations for passage in shown_passages(text)}
     return tuple(sorted(found.values(), key=lambda passage: (passage.title, passage.id)))
 
 

@@ -5,9 +5,9 @@ The passages are those that the agents were shown, since whoever looks for the a
 
 from collections.abc import Iterator
 
+from pipeline.agents.tools import ShownPassage, shown_passages
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates.base import GateResult
-from pipeline.embedded.observed import Seen, seen
 from pipeline.loop.audit.uniqueness import other_answer
 from pipeline.types import Draft, Record, shown_id
 
@@ -17,7 +17,7 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult
     return [GateResult(drop=f"'{other.title}' gives another answer to its last step")] if other else []
 
 
-def _shown(record: Record) -> Iterator[Seen]:
+def _shown(record: Record) -> Iterator[ShownPassage]:
     """Every passage once that the agents of the last question were shown."""
     last = record.last
     if last is None:
@@ -27,7 +27,7 @@ def _shown(record: Record) -> Iterator[Seen]:
     for trajectory in trajectories:
         for message in trajectory.messages:
             if message.role == "tool":
-                for passage in seen(message.content):
+                for passage in shown_passages(message.content):
                     if passage.id not in known:
                         known.add(passage.id)
                         yield passage

@@ -8,7 +8,7 @@ subject may have many pages, so here one is looked for by what is asked of it.
 from collections.abc import Iterable
 
 from pipeline.agents.grading import holds
-from pipeline.embedded.observed import Seen
+from pipeline.agents.tools import ShownPassage
 from pipeline.retrieval.base import Retriever
 from pipeline.text import contains, dates, normalise, numbers, sentences, words
 from pipeline.types import AnswerType, Cause, Draft, Finding, Passage
@@ -33,7 +33,7 @@ async def another_answer(draft: Draft, retriever: Retriever, k: int) -> list[Fin
     return [Finding(check="another_answer", cause=Cause.AMBIGUOUS, fatal=True, hops=hops, detail=detail)]
 
 
-def other_answer(draft: Draft, own: str, passages: Iterable[Passage | Seen]) -> Passage | Seen | None:
+def other_answer(draft: Draft, own: str, passages: Iterable[Passage | ShownPassage]) -> Passage | ShownPassage | None:
     """The first passage, stored or as an agent saw it, that answers the last step otherwise, that of `own` apart."""
     said, subject = _said(draft), _subject(draft)
     for passage in passages if said else ():
