@@ -12,7 +12,7 @@ from pipeline.run import Run
 from pipeline.store.journal import Journal, encode
 from tests.run.fakes import Watch, config, corpus, digger
 
-SEEDS = 12
+SEEDS = 8
 
 
 class Disk:

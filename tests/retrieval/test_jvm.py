@@ -72,9 +72,10 @@ def test_without_a_java_the_small_engine_takes_over_and_says_so() -> None:
 
 
 INTERRUPTED = """
-import os, signal
+import os, signal, time
 try:
     os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
 except KeyboardInterrupt:
     print("kept")
 """
