@@ -30,11 +30,12 @@ preview: $(READY) ## three pairs with their traces, without a run: CORPUS=...
 doctor: $(READY) ## what is missing for what, and how to get it
 	$(DIGSITE) doctor
 
+# The tests start some two hundred processes, each of which would compile all that it imports where no bytecode is kept.
 test: lint ## linters, types and all quick tests
-	.venv/bin/pytest -n 2
+	@env -u PYTHONDONTWRITEBYTECODE .venv/bin/pytest -n 2 --dist worksteal
 
-slow: $(READY) ## the tests that take minutes
-	.venv/bin/pytest -m slow
+slow: $(READY) ## the tests that take minutes: .venv/bin/pytest -m slow
+	@env -u PYTHONDONTWRITEBYTECODE .venv/bin/pytest -m slow
 
 chaos: $(READY) ## attack every promise at its full size, half an hour; writes docs/reliability.md
 	.venv/bin/python -m tests.chaos.table
@@ -49,7 +50,7 @@ test-vllm: $(READY) .serve-cpu/.ready ## vLLM's own server on the CPU over tiny 
 	DIGSITE_VLLM="$(CURDIR)/.serve-cpu/bin/python" .venv/bin/pytest -m slow tests/llm/test_vllm.py
 
 lint: $(READY) ## ruff, mypy and the layers of imports
-	.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/lint-imports --no-cache
+	@.venv/bin/ruff check --quiet . && .venv/bin/ruff format --quiet --check . && .venv/bin/mypy && .venv/bin/lint-imports --no-cache
 
 format: $(READY) ## put the sources into ruff's form
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from bench import diversity, foreign, overlap, recheck
+from bench.common import interval, quantile, table
 from pipeline.types import AnswerType, Draft, Record
 from tests import records
-from tests.bench import diversity, foreign, overlap, recheck
-from tests.bench.common import interval, quantile, table
 
 GOOD = records.accepted()
 WORLD = records.world(0)
@@ -109,7 +109,7 @@ def test_figures_are_what_they_say() -> None:
 
 
 def test_the_answer_type_of_a_gold_answer() -> None:
-    audit_gold = pytest.importorskip("tests.bench.audit_gold")
+    audit_gold = pytest.importorskip("bench.audit_gold")
     kinds = [
         audit_gold.as_draft("q", answer, [], []).answer_type for answer in ("7 May 1999", "35 stores", "Tennessee")
     ]

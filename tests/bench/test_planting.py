@@ -1,10 +1,10 @@
-"""Every plant has its fault; `python -m tests.bench.gates` says who catches it."""
+"""Every plant has its fault; `python -m bench.gates` says who catches it."""
 
 import random
 from pathlib import Path
 
+from bench import planting
 from pipeline.text import contains
-from tests.bench import planting
 from tests.records import accepted
 
 DRAFTS = [draft for n in range(6) if (draft := accepted(n).draft)]

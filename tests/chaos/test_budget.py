@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from bench.endpoint import simulated, told
 from pipeline.llm.base import Completion
 from pipeline.run import attempts
 from pipeline.types import Usage
-from tests.bench.endpoint import simulated, told
 from tests.chaos.test_endpoint_process import ROOT, cached
 
 CALLS, SEEDS, TOKENS = 16, 150, 13_000_000

@@ -40,7 +40,7 @@ def collected(tmp_path_factory) -> str:
     """The ids of all contract tests, with one more plug-in of every kind."""
     copy: Path = tmp_path_factory.mktemp("tree")
     for name in ("pipeline", "prompts", "tests"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("golden", "bench", "*.gguf"))
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("golden", "*.gguf"))
     for name in ("corpora", "docs"):
         (copy / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "pyproject.toml", copy)

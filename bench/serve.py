@@ -1,4 +1,4 @@
-"""What the wire costs a search: `python -m tests.bench.serve [CORPUS] [--seconds 10] [--batch 64] [--json]`.
+"""What the wire costs a search: `python -m bench.serve [CORPUS] [--seconds 10] [--batch 64] [--json]`.
 
 The same queries, titles of the corpus's passages in a fixed order, through `search_many` in this process and through
 `POST /retrieve` of `digsite serve` in a process of its own: batches one after another, batches of several clients, and

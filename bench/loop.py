@@ -17,13 +17,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.common import Ground, Interval, Remembered, interval, opened, table
 from pipeline.config import LoopConfig
 from pipeline.config.presets import PRESETS
 from pipeline.context import RunContext
 from pipeline.loop import assess, episode
 from pipeline.loop.audit import audit
 from pipeline.types import Label, Record, Seed, Status
-from tests.bench.common import Ground, Interval, Remembered, interval, opened, table
 
 STAGES: dict[str, dict[str, Any]] = {
     "sage, the paper's R": {},

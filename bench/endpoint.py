@@ -25,14 +25,14 @@ import httpx2
 import orjson
 from openai import AsyncOpenAI
 
+from bench.common import table
 from pipeline.config import build
 from pipeline.loop.episode import is_control, run_seed
 from pipeline.run import Run, prepare
 from pipeline.types import Record, Rollout, Verdict
-from tests.bench.common import table
 from tests.run.fakes import Watch
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 POINTS = {8: 0.25, 64: 1.0, 256: 4.0}
 """Calls in flight, and the latency of each in seconds."""
 SEEDS = {8: 160, 64: 768, 256: 320}
@@ -61,7 +61,7 @@ class Point(NamedTuple):
 
 @contextmanager
 def simulated(latency: float) -> Iterator[str]:
-    command = [sys.executable, "-m", "tests.bench.simulated", str(latency)]
+    command = [sys.executable, "-m", "bench.simulated", str(latency)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     try:

@@ -1,6 +1,6 @@
 """How fast and in how much memory `qa` and `sft` are exported, beside what pyarrow alone takes to write the same rows.
 
-    python -m tests.bench.export --records 200000
+    python -m bench.export --records 200000
 
 The records are synthetic and of the size that real ones have in the median. Making them is not counted, nor is reading
 them from their journal, which is told apart. pyarrow alone takes the rows, as dicts, to files of the same schema, row

@@ -16,6 +16,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench import planting
+from bench.audit_gold import Gold, as_draft
+from bench.common import Ground, opened, share, table
 from pipeline.agents import tools
 from pipeline.agents.evidence import gather
 from pipeline.agents.solver import attempt, solver
@@ -28,9 +31,6 @@ from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.overlay import Overlay
 from pipeline.text import normalise
 from pipeline.types import Draft, Message, Passage, Record, Rollout, Round, Seed, Status, Stop, Trajectory, sha256
-from tests.bench import planting
-from tests.bench.audit_gold import Gold, as_draft
-from tests.bench.common import Ground, opened, share, table
 
 LEAST_CAUGHT, MOST_FALSE = 0.95, 0.02
 CAPS = tuple(name for name in described() if name.startswith("overused") or name == "quota")

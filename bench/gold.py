@@ -1,6 +1,6 @@
 """The solver on the gold questions of MuSiQue, HotpotQA and 2WikiMultihopQA, over the corpus that they were drawn from.
 
-    python tests/bench/gold.py --gold DIR --corpus FILE [--split dev|held|all] [--limit N] [--samples N] [--subs]
+    python bench/gold.py --gold DIR --corpus FILE [--split dev|held|all] [--limit N] [--samples N] [--subs]
 
 The questions are split in two by the sha256 of their ids. The solver was tuned on `dev`; `held` was never looked at.
 `--subs` measures MuSiQue's single-hop sub-questions instead, with the answers of earlier hops put in.

@@ -1,7 +1,7 @@
 """How often does the oracle reader answer from the right passages, and how often from all but one of them?
 
-    python tests/bench/oracle.py gold --gold DIR --corpus FILE [--split dev|held|all] [--limit N]
-    python tests/bench/oracle.py run RUN [--out DIR]
+    python bench/oracle.py gold --gold DIR --corpus FILE [--split dev|held|all] [--limit N]
+    python bench/oracle.py run RUN [--out DIR]
 
 `gold`: the questions of `gold.py`, with all passages of their supporting documents. `run`: the drafts of a run by how
 their seeds ended, with the passages of their hops. `but one`: the last document or hop's passage is held back, as the
@@ -17,6 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from bench import gold
+from bench.common import dug, opened, share, table
 from pipeline import corpus
 from pipeline.agents.readers import oracle
 from pipeline.config import RunConfig, build
@@ -25,8 +27,6 @@ from pipeline.corpus import Corpus
 from pipeline.run import prepare
 from pipeline.text import normalise
 from pipeline.types import Passage
-from tests.bench import gold
-from tests.bench.common import dug, opened, share, table
 
 
 class Asked(NamedTuple):

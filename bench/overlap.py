@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.common import interval, table
 from pipeline.corpus import Corpus
 from pipeline.types import Record
-from tests.bench.common import interval, table
 
 WORD = re.compile(r"[^\W_]+")
 COMMON = frozenset(

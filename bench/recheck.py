@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 import zstandard
 
+from bench.common import dug, heading, share
 from pipeline.config import CorpusConfig
 from pipeline.types import Draft, Hop, Record
-from tests.bench.common import dug, heading, share
 
-ROOT = Path(__file__).resolve().parents[2] / "corpora"
+ROOT = Path(__file__).resolve().parents[1] / "corpora"
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 MOST_WORDS = 450
 """No passage is longer."""

@@ -1,6 +1,6 @@
 """A simulated endpoint in a process of its own: scripted replies after a given latency, as cheap as they can be.
 
-`python -m tests.bench.simulated LATENCY` prints its address. The script plays every role by rule: it follows titles
+`python -m bench.simulated LATENCY` prints its address. The script plays every role by rule: it follows titles
 from passage to passage, asks about where they lead, and answers what it asked, with misses and lucky guesses drawn by
 hash. It knows no corpus but what it is sent. `GET /stats` tells what it has answered, `GET /bodies` the first requests.
 """

@@ -1,4 +1,4 @@
-"""Write the fingerprints of a list of questions: `python -m tests.bench.fingerprints FILE.jsonl "licence and source"`.
+"""Write the fingerprints of a list of questions: `python -m bench.fingerprints FILE.jsonl "licence and source"`.
 
 They go into `corpora/benchmarks/`; hashes alone, so that lists which may not be passed on can be guarded against.
 """

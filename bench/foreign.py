@@ -18,13 +18,13 @@ from pathlib import Path
 
 from scipy.stats import kendalltau  # type: ignore[import-untyped]
 
+from bench import overlap
+from bench.common import Dug, Ground, dug, heading, interval, median, opened, share, table
 from pipeline.agents import grading
 from pipeline.agents.judge import grade
 from pipeline.agents.tools import render
 from pipeline.context import RunContext
 from pipeline.types import Call, Draft, Message, Passage, Record, Rollout, Stop, Trajectory
-from tests.bench import overlap
-from tests.bench.common import Dug, Ground, dug, heading, interval, median, opened, share, table
 
 WALKS, LONGEST, GUESSES, MOST_GUESSED = 8, 6, 40, 0.01
 WORD = re.compile(r"[A-Za-z0-9À-ÿ]+")

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.common import Dug, dug, heading, interval, share, table
 from pipeline.context import RunContext
 from pipeline.distractors.checks import DistractorChecks
 from pipeline.distractors.encounters import encounters
@@ -23,7 +24,6 @@ from pipeline.retrieval.overlay import Overlay
 from pipeline.run import prepare
 from pipeline.text import normalise
 from pipeline.types import Distractor, Draft, Kind, Outcome, Passage, Record, Rollout, Verdict
-from tests.bench.common import Dug, dug, heading, interval, share, table
 
 UNTOLD = "something that is not told here"
 LEAST_DROP = 15.0

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.common import Interval, interval, opened, table
 from pipeline.agents.evidence import gather
 from pipeline.loop.audit import shortcuts, soundness
 from pipeline.retrieval.base import Retriever
 from pipeline.text import contains, dates, numbers, sentences
 from pipeline.types import AnswerType, Draft, Finding, Hop, Passage
-from tests.bench.common import Interval, interval, opened, table
 
 SINGLE = "single-hop sub-questions"
 MOST_MUSIQUE, LEAST_SINGLE = 0.15, 0.65

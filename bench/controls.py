@@ -11,10 +11,10 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.common import Ground, interval, median, opened, quantile, share, table
 from pipeline.loop import episode
 from pipeline.registry import load
 from pipeline.types import Draft, Seed
-from tests.bench.common import Ground, interval, median, opened, quantile, share, table
 
 MOST_SEEDS = 20
 """Seeds tried for one question wanted."""

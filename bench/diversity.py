@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.common import Dug, dug, entropy, heading, share, table
 from pipeline.run import prepare
 from pipeline.run.plan import Order
 from pipeline.text import normalise
 from pipeline.types import Draft
-from tests.bench.common import Dug, dug, entropy, heading, share, table
 
 
 class Limit(NamedTuple):
