@@ -41,29 +41,28 @@ class Pilot(options.RunOptions):
 
     def _forecast(self, folder: Path, config: RunConfig) -> None:
         from pipeline.dataset import money
-        from pipeline.dataset.figures import Share
-        from pipeline.dataset.tally import tally
+        from pipeline.dataset.figures import Share, figures
         from pipeline.run import publish
         from pipeline.view.forecast import forecast
 
-        records = list(publish.records(folder, config))
-        figures = tally(records).figures(publish.outside(folder))
-        expected = forecast(records, config.models, self.wanted)
-        accepted = Share(part=figures.accepted, whole=figures.planned)
-        shares = {"yield": accepted, "candidates that fresh rollouts confirmed": figures.confirmed}
+        found = publish.RunRecords(folder, config)
+        made = figures(found.seeds(), publish.outside(folder))
+        expected = forecast(found, config.models, self.wanted)
+        accepted = Share(part=made.accepted, whole=made.planned)
+        shares = {"yield": accepted, "candidates that fresh rollouts confirmed": made.confirmed}
         tree = {
             "run": str(folder),
             "model": config.models.names(),
             "seeds": expected.seeds,
             "accepted": expected.accepted,
             "yield": expected.accepted / expected.seeds if expected.seeds else None,
-            "confirmed": figures.confirmed.model_dump(),
-            "spent": money.tree(figures.paid, figures.accepted),
+            "confirmed": made.confirmed.model_dump(),
+            "spent": money.tree(made.paid, made.accepted),
             "forecast": expected.model_dump(),
         }
         console.result(
             tree,
-            console.table(*money.HEADS, rows=money.rows(figures.paid, figures.accepted)),
+            console.table(*money.HEADS, rows=money.rows(made.paid, made.accepted)),
             "",
             console.table("pilot", "", rows=[(name, one if one.whole else "none yet") for name, one in shares.items()]),
             "",

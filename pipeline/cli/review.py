@@ -35,7 +35,8 @@ def _write(folder: Path, config: RunConfig, items: int, *, as_json: bool) -> Non
     from pipeline.run import publish
     from pipeline.store.files import atomic_write
 
-    chosen, path = reviews.sample(publish.records(folder, config), items), folder / "review.csv"
+    records, path = publish.RunRecords(folder, config), folder / "review.csv"
+    chosen = [records.read(key) for key in reviews.sample(records.accepted(), items)]
     if not chosen:
         raise UsageError(f"{folder} has no accepted pair to review")
     if path.exists():
@@ -50,12 +51,11 @@ def _read(folder: Path, config: RunConfig, sheet: Path, *, as_json: bool) -> Non
     from pipeline.run import publish
     from pipeline.store.files import write_json
 
-    known = [record.key for record in publish.records(folder, config) if record.status == "accepted"]
     try:
         marked = sheet.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {sheet}: {error}; save it as CSV in UTF-8") from error
-    found = reviews.read(marked, known)
+    found = reviews.read(marked, publish.RunRecords(folder, config).accepted())
     write_json(folder / publish.REVIEW, found.model_dump(mode="json"))
     publish.again(folder, config)
     publish.report(folder, config)

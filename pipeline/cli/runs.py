@@ -2,21 +2,24 @@
 `export` keeps the gates that it is given."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pipeline.cli import console, options
-from pipeline.config import RunConfig, build
+from pipeline.config import build
 from pipeline.config.gates import GateConfig
-from pipeline.dataset.gates import Drop
 from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder, spelled
-from pipeline.store.additions import Completions
-from pipeline.store.journal import Head, Journal
 from pipeline.types import Status
 
+if TYPE_CHECKING:
+    from pipeline.run.publish import RunRecords
+
+SURPLUS = "surplus"
+"""The reason of a seed that ended beyond the plan."""
 Run = Annotated[str | None, typer.Argument(metavar="RUN", help="As for 'inspect'; not needed with --list.")]
 Item = Annotated[
     str | None, typer.Option(metavar="KEY", help="One seed with all its traces; the key's first digits do.")
@@ -50,40 +53,58 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
     from pipeline.run.attempts import spent
 
     folder = run_folder(run, out)
-    journal = Journal(folder / "journal")
+    config = read(folder).config
+    found = publish.RunRecords(folder, config)
     if item is not None:
-        _item(journal, item, Completions(folder), json=json)
+        _item(found, item, json=json)
         return
     publish.whole(folder, damaged=True)
-    heads = _heads(journal, config := read(folder).config, Completions(folder))
-    paid, pairs = spent(folder), sum(head.status is Status.ACCEPTED and not head.reason for head in heads)
+    items = list(_items(found))
+    counts = sorted(Counter(map(_outcome, items)).items(), key=lambda one: (-one[1], one[0]))
+    pairs = [item for item in items if item["status"] == Status.ACCEPTED and not item["reason"].startswith(SURPLUS)]
+    paid = spent(folder)
     if json:
-        items = [head.model_dump() for head in heads]
-        console.json({"run": str(folder), "counts": _counts(heads), "spent": money.tree(paid, pairs), "items": items})
-    else:
-        rows = [(head.key[:12], head.status, head.reason, head.target_steps) for head in heads]
-        console.show(console.text(f"{folder}: {len(rows)} seeds", style="bold"))
-        console.show(console.table("outcome", "seeds", "meaning", rows=_explained(_counts(heads))), "")
-        console.show(console.table(*money.HEADS, rows=money.rows(paid, pairs)), "")
-        console.demo_note(config.models.names())
-        pairs_kept = [
-            head for head in heads if head.status is Status.ACCEPTED and not head.reason.startswith("surplus")
-        ]
-        for stage, count in sorted(Counter(stage for head in pairs_kept for stage in head.missing).items()):
-            console.show(console.text(f"accepted pairs without all {stage} rollouts: {count}"))
-            console.message(f"to make them up: digsite complete {spelled(run, out)}")
-        console.show(console.table("key", "status", "reason", "target", rows=rows))
-        console.message(f"one in full: digsite inspect {spelled(run, out)} --item {rows[0][0] if rows else 'KEY'}")
+        tree = money.tree(paid, len(pairs))
+        console.json({"run": str(folder), "counts": dict(counts), "spent": tree, "items": items})
+        return
+    console.show(console.text(f"{folder}: {len(items)} seeds", style="bold"))
+    console.show(console.table("outcome", "seeds", "meaning", rows=_explained(counts)), "")
+    console.show(console.table(*money.HEADS, rows=money.rows(paid, len(pairs))), "")
+    console.demo_note(config.models.names())
+    for stage, count in sorted(Counter(stage for item in pairs for stage in item["missing"]).items()):
+        console.show(console.text(f"accepted pairs without all {stage} rollouts: {count}"))
+        console.message(f"to make them up: digsite complete {spelled(run, out)}")
+    rows = [(item["key"][:12], item["status"], item["reason"], item["target_steps"]) for item in items]
+    console.show(console.table("key", "status", "reason", "target", rows=rows))
+    console.message(f"one in full: digsite inspect {spelled(run, out)} --item {rows[0][0] if rows else 'KEY'}")
 
 
-def _item(journal: Journal, item: str, completed: Completions, *, json: bool) -> None:
+def _items(found: "RunRecords") -> Iterator[dict[str, Any]]:
+    """The seeds of the plan, as the data set sees them, then those that ended beyond it."""
+    columns = ("key", "status", "reason", "gate_detail", "target_steps", "missing", "plan_order")
+    seeds = found.seeds().select(columns).collect()
+    for row in seeds.to_dicts():
+        detail, order = row.pop("gate_detail"), row.pop("plan_order")
+        yield row | {"order": order, "reason": f"{row['reason']}: {detail}" if detail else row["reason"]}
+    planned = set(seeds["key"])
+    for head in found.journal.heads():
+        if head.key not in planned:
+            yield head.model_dump() | {"reason": f"{SURPLUS}: {head.reason}" if head.reason else SURPLUS}
+
+
+def _outcome(item: dict[str, Any]) -> str:
+    reason = item["reason"].partition(": ")[0]
+    return f"{item['status']} ({reason})" if reason else item["status"]
+
+
+def _item(found: "RunRecords", item: str, *, json: bool) -> None:
     from pipeline.cli import pages
 
-    keys = [key for key in journal.entries if item and key.startswith(item)]
+    keys = [key for key in found.journal.entries if item and key.startswith(item)]
     if len(keys) != 1:
         said = f"{len(keys)} items start with" if keys else "no item has"
         raise UsageError(f"{said} the key '{item}'; 'digsite inspect RUN' lists the keys")
-    record = completed.joined(journal.read(keys[0]))
+    record = found.read(keys[0])
     if json:
         console.json(record.model_dump(mode="json"))
     else:
@@ -91,35 +112,10 @@ def _item(journal: Journal, item: str, completed: Completions, *, json: bool) ->
         console.demo_note(record.lineage.model)
 
 
-def _heads(journal: Journal, config: RunConfig, completed: Completions) -> list[Head]:
-    """As the data set sees them: what the gates dropped is rejected, and what ended beyond the plan is `surplus`."""
-    from pipeline.run import verdicts
-    from pipeline.run.plan import prefix
-
-    judged = verdicts(journal, config)
-    drops = {head.key: drop for head, drop in judged}
-    plan = {head.key for head, _ in prefix((head for head, _ in judged), config, lambda head: drops[head.key])}
-    seen = [_seen(head, drop, planned=head.key in plan) for head, drop in judged]
-    return [head.model_copy(update={"missing": completed.missing(head.key, head.missing)}) for head in seen]
-
-
-def _seen(head: Head, drop: Drop | None, *, planned: bool) -> Head:
-    status, reason = (head.status, head.reason) if drop is None else (Status.REJECTED, f"{drop.reason}: {drop.why}")
-    if not planned:
-        reason = f"surplus: {reason}" if reason else "surplus"
-    return head.model_copy(update={"status": status, "reason": reason})
-
-
-def _counts(heads: list[Head]) -> dict[str, int]:
-    reasons = ((head.status, head.reason.partition(": ")[0]) for head in heads)
-    counts = Counter(f"{status}" + (f" ({reason})" if reason else "") for status, reason in reasons)
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _explained(counts: dict[str, int]) -> list[tuple[str, int, str]]:
+def _explained(counts: list[tuple[str, int]]) -> list[tuple[str, int, str]]:
     from pipeline.dataset.glossary import gloss
 
-    return [(name, count, gloss(name.partition(" (")[2].removesuffix(")") or name)) for name, count in counts.items()]
+    return [(name, count, gloss(name.partition(" (")[2].removesuffix(")") or name)) for name, count in counts]
 
 
 def export(  # noqa: PLR0913, PLR0917 - options of the user

@@ -7,7 +7,7 @@ and takes its place when all of it is there, with the manifest written last.
 """
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -16,10 +16,10 @@ from pydantic import ValidationError
 
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
+from pipeline.dataset import seed_table, seeds
 from pipeline.dataset.card import Contents, card
-from pipeline.dataset.figures import Figures, Outside
+from pipeline.dataset.figures import Figures, Outside, figures
 from pipeline.dataset.shards import SHARD_BYTES, File, Shard, ShardWriter, described
-from pipeline.dataset.tally import Tally
 from pipeline.dataset.views import base
 from pipeline.errors import UsageError
 from pipeline.store.files import atomic_folder, atomic_write, standing, take_over, write_json
@@ -49,7 +49,7 @@ class DatasetManifest(Data):
     """One without rows has no shard."""
     shards: tuple[Shard, ...]
     files: tuple[File, ...] = ()
-    """Card, environment and code."""
+    """Card, environment, code and the table of all seeds."""
 
     def rows(self) -> dict[str, dict[str, int]]:
         """By view, then split, the one to train on first."""
@@ -69,6 +69,8 @@ class Selection(Data):
     include: tuple[str, ...] = ()
     missing: int = 0
     """Seeds whose lines in the journal were damaged."""
+    source: str = ""
+    """Digest of the state of the run, by which the table of seeds is known to be the latest."""
     outside: Outside = Outside()
     redistribute: Literal["full", "spans", "ids", "unknown"] = "unknown"
     """How much of the corpus may be passed on: views that hold more are left out."""
@@ -100,23 +102,30 @@ def unchanged(folder: Path, file: File) -> Path:
     raise UsageError(f"{folder / file.path} {problem}; write the data set anew with digsite export RUN")
 
 
-def export(records: Iterable[Record], folder: Path, chosen: Selection) -> DatasetManifest:
+def export(
+    records: Iterable[Record], folder: Path, chosen: Selection, row: Callable[[Record], seeds.Row] = seeds.row
+) -> DatasetManifest:
     """Write the data set of `records`, which come in the order of the plan, to `folder`, replacing what was there but
     for the views that were not asked for.
 
-    One record is held at a time, and one row group per view and split.
+    One record is held at a time, and one row group per view and split. `row` gives a record's row of `seeds.parquet`.
     """
     unknown = set(chosen.include) - set(base.INCLUDES)
     if unknown:
         raise UsageError(f"cannot include '{min(unknown)}'; known: {', '.join(base.INCLUDES)}")
     views = _views(chosen)
-    context, tally, example = environment(chosen.config), Tally(), None
+    context, example = environment(chosen.config), None
     seen = 0
-    with _uncollected(), atomic_folder(folder) as building, ShardWriter(building, chosen.shard_bytes) as shards:
+    with (
+        _uncollected(),
+        atomic_folder(folder) as building,
+        ShardWriter(building, chosen.shard_bytes) as shards,
+        seed_table.SeedTable(building / seed_table.NAME, chosen.source) as table,
+    ):
         before = standing(folder)
         kept = _kept(before, views, chosen)
         for record in records:
-            tally.add(record)
+            table.add(row(record))
             # A sum of hashes, since what is included comes last and a list of all would grow with the run.
             seen += int(sha256(f"{record.key} {record.status} {len(record.forks)} {len(record.assessments)}"), 16)
             if not base.taken(record, chosen.include):
@@ -128,13 +137,14 @@ def export(records: Iterable[Record], folder: Path, chosen: Selection) -> Datase
         for shard in kept.shards:
             take_over(before / shard.path, building / shard.path)
         how = Exported(include=chosen.include, missing=chosen.missing, source=sha256(str(seen)))
+        made = figures(table.close(), chosen.outside)
         manifest = DatasetManifest(
-            run=tally.lineage.run if tally.lineage else "",
-            records=tally.ends.total(),
+            run=made.lineage.run if made.lineage else "",
+            records=made.planned,
             views=dict(sorted({**kept.views, **dict.fromkeys(views, how)}.items())),
             shards=tuple(sorted((*kept.shards, *shards.close()), key=lambda shard: shard.path)),
         )
-        return _describe(building, manifest, how.source, tally.figures(chosen.outside), example, chosen)
+        return _describe(building, manifest, how.source, made, example, chosen)
 
 
 def _kept(folder: Path, views: Iterable[str], chosen: Selection) -> DatasetManifest:
@@ -181,7 +191,7 @@ def _views(chosen: Selection) -> dict[str, base.View]:
 
 
 def _describe(
-    building: Path, manifest: DatasetManifest, source: str, figures: Figures, example: Draft | None, chosen: Selection
+    building: Path, manifest: DatasetManifest, source: str, made: Figures, example: Draft | None, chosen: Selection
 ) -> DatasetManifest:
     """Code, environment and card, then the manifest with all of them."""
     rows = manifest.rows()
@@ -199,9 +209,9 @@ def _describe(
         example=example,
         redistribute=chosen.redistribute,
     )
-    text = card(figures, contents, chosen.config)
+    text = card(made, contents, chosen.config)
     atomic_write(building / "README.md", text.encode())
-    names = ["README.md", *(f"{CODE}/{file}" for file in sorted(beside)), "environment.json"]
+    names = ["README.md", *(f"{CODE}/{file}" for file in sorted(beside)), "environment.json", seed_table.NAME]
     manifest = manifest.model_copy(update={"files": tuple(described(building / name, name) for name in names)})
     write_json(building / MANIFEST, manifest.model_dump(mode="json"))
     return manifest

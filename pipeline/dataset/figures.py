@@ -1,17 +1,39 @@
-"""The figures of a run, as page, card and command line show them; `Figures` are what all three share.
+"""The figures of a run, as report, data card and command line show them: queries of the table of its seeds.
 
 Shares carry Wilson's 95 % interval, since most of them stand on few cases.
 """
 
 import math
-from collections.abc import Mapping
+from collections import Counter
 
+import polars as pl
 from pydantic import Field
 
-from pipeline.dataset.signatures import Signature
+from pipeline.dataset.seeds import COUNTS, ROLES, STAGES
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Data, Lineage, Usage
 
+ACCEPTED = pl.col("status") == "accepted"
+FRESH = (pl.col("confirmation_rollouts") > 0) & (pl.col("reason") != "beyond_solver")
+"""Fresh rollouts measured it. What `remeasure` opened was measured by another solver and was no candidate."""
+MEASURED = pl.col("difficulty").is_not_null() & (ACCEPTED | FRESH)
+"""Its difficulty counts: it was accepted, or fell below its target."""
+OPTIONAL = ("curator", "teacher", "writer")
+"""Roles that many runs do without."""
+ASKED = {
+    "explore": "curator",
+    "propose": "generator",
+    "compose": "generator",
+    "revise": "refiner",
+    "answer": "solver",
+    "teach": "teacher",
+    "verdict": "judge",
+    "read": "reader",
+    "trace": "reader",
+    "weigh": "reader",
+    "write": "writer",
+}
+"""The role behind each tool or schema that the ledger goes by."""
 _Z = 1.959964
 
 
@@ -41,11 +63,6 @@ class Share(Data):
 class Count(Data):
     name: str
     count: int
-
-
-def counted(counts: Mapping[str, int]) -> tuple[Count, ...]:
-    """Largest first, equal ones by name."""
-    return tuple(Count(name=name, count=n) for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def short(amount: float | None, digits: int = 0) -> str:
@@ -97,15 +114,19 @@ class Cost(Data):
     spent: Spent
 
 
-class Controls(Data):
-    """What the drafts say that ran to full K although a check had sent them back."""
+class Signature(Data):
+    """The figures by which the literature tells hard search questions from easy ones: means over the correct rollouts
+    that difficulty rests on, of the accepted pairs of one split."""
 
-    false_alarms: Share
-    """Of the controls that the audit had failed, those that full K would have made candidates."""
-    early_stop: Share
-    """Of the controls that the early stop had cut, those for which full K names another cause."""
-    rollouts_saved: float | None
-    """Mean rollouts per such control that the early stop would not have run."""
+    side: str
+    solves: int
+    retrievals_per_solve: float
+    first_hit: float | None
+    """The step that first showed the answer."""
+    hit_rate: float
+    """Mean share of the hops whose evidence such a rollout saw."""
+    prior_knowledge: float | None = None
+    """Share of the questions that a try of the closed-book check knew; None where nobody tried."""
 
 
 class Figures(Data):
@@ -156,3 +177,106 @@ class Figures(Data):
 
     def per_pair(self, amount: float) -> float | None:
         return amount / self.accepted if self.accepted else None
+
+
+def figures(seeds: pl.LazyFrame, outside: Outside = Outside()) -> Figures:  # noqa: B008 - frozen
+    """What card and report share, over all seeds of the table."""
+    status = {count.name: count.count for count in counted(seeds, "status")}
+    confirmed, fresh = seeds.filter(FRESH).select((_reached("confirmed")).sum(), pl.len()).collect().row(0)
+    first = seeds.head(1).select(Lineage.__slots__).collect().to_dicts()
+    return Figures(
+        planned=sum(status.values()),
+        accepted=status.get("accepted", 0),
+        rejected=status.get("rejected", 0),
+        failed=status.get("failed", 0),
+        dropped=_largest_first(outside.dropped),
+        reasons=counted(seeds.filter(~ACCEPTED), "reason"),
+        funnel=tuple(_funnel(seeds)),
+        targets=tuple(_targets(seeds)),
+        solve_rates=_solve_rates(seeds),
+        signatures=tuple(_signatures(seeds.filter(ACCEPTED))),
+        confirmed=Share(part=confirmed, whole=fresh),
+        missing=counted(seeds.filter(ACCEPTED).explode("missing").drop_nulls("missing"), "missing"),
+        review=outside.review,
+        costs=tuple(_costs(seeds, by_role(outside.spent))),
+        paid=outside.spent,
+        lineage=Lineage(**first[0]) if first else None,
+    )
+
+
+def counted(rows: pl.LazyFrame, column: str) -> tuple[Count, ...]:
+    """How many rows hold which value, largest first, equal ones by name."""
+    found = rows.group_by(column).len().collect().rows()
+    return _largest_first(dict(found))
+
+
+def by_role(spending: Spending) -> dict[str, Spent]:
+    total: dict[str, Spent] = {}
+    for asked, spent in spending.roles.items():
+        role = ASKED.get(asked, asked)
+        total[role] = total.get(role, Spent()) + spent
+    return total
+
+
+def _largest_first(counts: dict[str, int]) -> tuple[Count, ...]:
+    return tuple(Count(name=name, count=n) for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _reached(stage: str) -> pl.Expr:
+    return pl.col("stage").is_in(STAGES[STAGES.index(stage) :])
+
+
+def _funnel(seeds: pl.LazyFrame) -> list[Count]:
+    found = seeds.select(pl.len().alias("planned"), *(_reached(stage).sum().alias(stage) for stage in STAGES))
+    return [Count(name=name, count=count) for name, count in found.collect().row(0, named=True).items()]
+
+
+def _targets(seeds: pl.LazyFrame) -> list[Target]:
+    pairs = MEASURED & ACCEPTED
+    found = seeds.group_by(pl.col("target_steps").alias("steps")).agg(
+        pl.len().alias("planned"),
+        ACCEPTED.sum().alias("accepted"),
+        (pl.col("reason") == "below_target").sum().alias("below_target"),
+        pl.col("difficulty").filter(MEASURED).alias("measured"),
+        pl.col("difficulty").filter(pairs).mean().alias("mean_difficulty"),
+        pl.col("solve_rate").filter(pairs).mean().alias("mean_solve_rate"),
+    )
+    targets = []
+    for row in found.sort("steps").collect().to_dicts():
+        steps = sorted(Counter(row.pop("measured")).items())
+        targets.append(Target(**row, difficulty=tuple(Count(name=str(step), count=n) for step, n in steps)))
+    return targets
+
+
+def _solve_rates(seeds: pl.LazyFrame) -> tuple[Count, ...]:
+    """Of the accepted pairs, lowest first."""
+    found = seeds.filter(MEASURED & ACCEPTED).group_by("solve_rate", "correct_rollouts", "measured_rollouts").len()
+    rows = found.sort("solve_rate", pl.format("{}/{}", "correct_rollouts", "measured_rollouts")).collect().rows()
+    return tuple(Count(name=f"{right}/{whole}", count=count) for _, right, whole, count in rows)
+
+
+def _signatures(accepted: pl.LazyFrame) -> list[Signature]:
+    """The split to train on first."""
+    side = pl.col("split").alias("side")
+    solved = accepted.filter(pl.col("correct_rollouts") > 0).explode("correct_steps", "hit_steps", "hops_seen")
+    found = solved.group_by(side).agg(
+        pl.len().alias("solves"),
+        pl.col("correct_steps").mean().alias("retrievals_per_solve"),
+        pl.col("hit_steps").mean().alias("first_hit"),
+        pl.col("hops_seen").mean().alias("hit_rate"),
+    )
+    known = accepted.group_by(side).agg(pl.col("prior_knowledge").mean())
+    rows = found.join(known, on="side").sort("side", descending=True).collect().to_dicts()
+    return [Signature(**row) for row in rows]
+
+
+def _costs(seeds: pl.LazyFrame, spent: dict[str, Spent]) -> list[Cost]:
+    sums = (
+        seeds.select(pl.col(f"{role}_{name}").sum() for role in ROLES for name in COUNTS).collect().row(0, named=True)
+    )
+    usages = {role: Usage(**{name: sums[f"{role}_{name}"] for name in COUNTS}) for role in ROLES}
+    return [
+        Cost(role=role, usage=usage, spent=spent.get(role, Spent()))
+        for role, usage in usages.items()
+        if usage.calls or role not in OPTIONAL
+    ]

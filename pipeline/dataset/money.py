@@ -6,12 +6,10 @@ These are the attempts' own figures, of interrupted ones too: seconds and money 
 from dataclasses import asdict
 from typing import Any
 
-from pipeline.dataset.tally import ROLES
+from pipeline.dataset.figures import by_role
 from pipeline.llm.ledger import Spending, Spent
 
 HEADS = ("", "calls", "from cache", "prompt tokens", "cached", "completion tokens", "reasoning", "seconds", "money")
-NAMES = {asked: role for role, names in ROLES.items() for asked in names}
-"""The ledger goes by the tool or schema that is asked for."""
 Row = tuple[str, ...]
 
 
@@ -22,7 +20,7 @@ def rows(spending: Spending, pairs: int) -> list[Row]:
     """
     total = spending.total
     return [
-        *(_row(role, spent) for role, spent in _roles(spending).items()),
+        *(_row(role, spent) for role, spent in by_role(spending).items()),
         *(_row(stage, spent) for stage, spent in spending.stages.items()),
         _row("all", total),
         *([_row("per accepted pair", total, pairs)] if pairs else []),
@@ -35,7 +33,7 @@ def tree(spending: Spending, pairs: int) -> dict[str, Any]:
     known = None if total.money is None else total.money / max(1, pairs)
     usage = {name: count / max(1, pairs) for name, count in asdict(total.paid).items()}
     return {
-        "roles": {role: spent.model_dump() for role, spent in _roles(spending).items()},
+        "roles": {role: spent.model_dump() for role, spent in by_role(spending).items()},
         "stages": {stage: spent.model_dump() for stage, spent in spending.stages.items()},
         "total": total.model_dump(),
         "per_pair": {**usage, "seconds": total.seconds / pairs, "money": known} if pairs else None,
@@ -53,14 +51,6 @@ def share(spent: Spent) -> str:
     """Of the prompt tokens that were paid for, those that the server had cached."""
     prompt = spent.paid.prompt_tokens
     return f"{spent.paid.cached_tokens / prompt:.0%}" if prompt else "–"
-
-
-def _roles(spending: Spending) -> dict[str, Spent]:
-    total: dict[str, Spent] = {}
-    for asked, spent in spending.roles.items():
-        role = NAMES.get(asked, asked)
-        total[role] = total.get(role, Spent()) + spent
-    return total
 
 
 def _row(name: str, spent: Spent, pairs: int = 0) -> Row:

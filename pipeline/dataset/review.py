@@ -14,7 +14,7 @@ from heapq import nsmallest
 from pipeline.dataset.figures import Review, Share
 from pipeline.errors import UsageError
 from pipeline.redact import clean
-from pipeline.types import Record, Status, sha256
+from pipeline.types import Record, sha256
 
 COLUMNS = ("number", "key", "verdict", "note", "question", "answer", "evidence", "instructions")
 INSTRUCTIONS = (
@@ -25,10 +25,9 @@ _MARKS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False
 _FORMULA = re.compile(r"^[\s\x00-\x20]*[=+\-@\t\r]")
 
 
-def sample(records: Iterable[Record], items: int) -> list[Record]:
-    """So many of the accepted records, drawn by hash."""
-    accepted = (record for record in records if record.status is Status.ACCEPTED and record.draft)
-    return nsmallest(items, accepted, key=lambda record: sha256(f"review:{record.key}"))
+def sample(accepted: Iterable[str], items: int) -> list[str]:
+    """So many of the keys of accepted pairs, drawn by hash."""
+    return nsmallest(items, accepted, key=lambda key: sha256(f"review:{key}"))
 
 
 def sheet(chosen: Iterable[Record]) -> str:

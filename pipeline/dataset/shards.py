@@ -62,6 +62,11 @@ def _storage(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_storage(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
+def parquet_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """Writes a file whose final place is somebody else's to give."""
+    return pq.ParquetWriter(path, schema, compression="zstd")
+
+
 class ShardWriter:
     """All open shards, by view and split. Leave its context before its folder is given up: then nothing writes there.
 
@@ -145,7 +150,7 @@ class SplitWriter:
         """
         if self.writer is None:
             self.folder.mkdir(exist_ok=True)
-            self.writer = pq.ParquetWriter(self.part(len(self.rows)), self.schema, compression="zstd")
+            self.writer = parquet_writer(self.part(len(self.rows)), self.schema)
             self.rows.append(0)
         groups = max(1, made.get_total_buffer_size() // GROUP_BYTES)
         self.writer.write_table(made, row_group_size=-(-made.num_rows // groups))

@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from uuid import UUID
 
@@ -30,10 +29,10 @@ from prefect.states import Failed
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig, build
 from pipeline.dataset.card import code, fence
+from pipeline.dataset.figures import ACCEPTED
 from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.run import Run, RunResult, publish
 from pipeline.run.job import Job
-from pipeline.types import Status
 
 logger = logging.getLogger(__name__)
 PER_WORKER = 16
@@ -166,12 +165,12 @@ async def _funnel(result: RunResult) -> None:
 
 async def _report(job: Job, result: RunResult) -> None:
     """What can be read in Prefect's own pages, which follow no link to a file."""
-    accepted = (one for one in publish.records(job.folder, job.config) if one.status is Status.ACCEPTED)
-    drafts = [record.last.draft for record in islice(accepted, SHOWN) if record.last and record.last.draft]
+    seeds = publish.RunRecords(job.folder, job.config).seeds()
+    pairs = seeds.filter(ACCEPTED).head(SHOWN).select("question", "answer").collect().rows()
     lines = [
         f"{result.accepted:,} of {result.planned:,} seeds were accepted. The report is on the machine that made it:",
         fence(str((result.folder / "report.html").resolve())),
-        *(fence(f"Question: {draft.question}\nAnswer:   {draft.answer}") for draft in drafts),
+        *(fence(f"Question: {question}\nAnswer:   {answer}") for question, answer in pairs),
         f"Made with {code(job.config.models.names())}.",
     ]
     await acreate_markdown_artifact(markdown="\n\n".join(lines), key="digsite-report")

@@ -130,12 +130,12 @@ def prefix(heads: Iterable[Head], config: RunConfig, judge: Judge) -> Iterator[t
         yield head, drops[0][1] if drops else None
 
 
-def planned(
+def judged(
     journal: Journal,
     config: RunConfig,
     include: tuple[str, ...] = (),
     joined: Callable[[Record], Record] = lambda record: record,
-) -> Iterator[Record]:
+) -> Iterator[tuple[Record, Drop | None]]:
     """The records of the plan so far, in its order, one at a time in memory; `joined` adds what was found out later.
 
     What the gates dropped is rejected, with `gate:` and the gate as its reason. Rejected records whose reason `include`
@@ -155,20 +155,16 @@ def planned(
             late.append(head.key)
             continue
         record = held.pop(head.key, None) or read(head.key)
-        yield dropped(record, drop) if drop else record
+        yield dropped(record, drop) if drop else record, drop
     for record in map(read, late):
         # What nothing has measured is in no view, and must keep nothing else out of one.
         drop = gates.admit(gates.check(record)) if record.confirmation_verdicts else None
-        yield dropped(record, drop) if drop else record
+        yield dropped(record, drop) if drop else record, drop
 
 
-def verdicts(journal: Journal, config: RunConfig) -> list[tuple[Head, Drop | None]]:
-    """Every seed of a journal, surplus too, each accepted one with what the gates say of it."""
-    gates = Gates(config.gates)
-    return [
-        (head, gates.admit(gates.check(journal.read(head.key))) if head.status is Status.ACCEPTED else None)
-        for head in journal.heads()
-    ]
+def planned(journal: Journal, config: RunConfig) -> Iterator[Record]:
+    """The records of the plan so far, in its order, as the gates see them."""
+    return (record for record, _ in judged(journal, config))
 
 
 class Frontier:

@@ -6,21 +6,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
+import polars as pl
 from pydantic import ValidationError
 
 from pipeline import prompts
 from pipeline.config import RunConfig
 from pipeline.corpus import manifest
+from pipeline.dataset import seed_table, seeds
 from pipeline.dataset.export import DatasetManifest, Selection, export
 from pipeline.dataset.export import read as manifest_of
-from pipeline.dataset.figures import Outside, Review
+from pipeline.dataset.figures import ACCEPTED, Outside, Review
+from pipeline.dataset.gates import Drop
 from pipeline.errors import UsageError
-from pipeline.run import RunResult, planned, read
+from pipeline.run import RunResult, judged, read
 from pipeline.run.attempts import spent
+from pipeline.run.plan import bounds
 from pipeline.store.additions import Completions, Forks, Remeasurements
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
-from pipeline.types import Record
+from pipeline.types import Record, sha256
 from pipeline.view.html import page
 
 logger = logging.getLogger(__name__)
@@ -28,16 +32,61 @@ REVIEW = "review.json"
 """What `digsite review` has read back, in the folder of the run."""
 
 
-def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> Iterator[Record]:
-    """The records of the plan, in its order, those with a reason that `include` names last, each with its forks, with
-    what other solvers made of it, and with what was made up of its optional stages.
+class RunRecords:
+    """The records of a run's plan, in its order, those with a reason that `include` names last. Each comes with its
+    forks, with what other solvers made of it, and with what was made up of its optional stages.
     """
-    completions, remeasurements, forks = Completions(folder), Remeasurements(folder), Forks(folder)
 
-    def joined(record: Record) -> Record:
-        return forks.joined(remeasurements.joined(completions.joined(record)))
+    def __init__(self, folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> None:
+        self._folder, self._config, self._include = folder, config, include
+        self.journal = Journal(folder / "journal")
+        self._completions, self._remeasurements, self._forks = (
+            Completions(folder),
+            Remeasurements(folder),
+            Forks(folder),
+        )
+        self._drops: dict[str, Drop] = {}
 
-    return planned(Journal(folder / "journal"), config, include, joined)
+    def __iter__(self) -> Iterator[Record]:
+        for record, drop in judged(self.journal, self._config, self._include, self._joined):
+            if drop:
+                self._drops[record.key] = drop
+            yield record
+
+    def _joined(self, record: Record) -> Record:
+        for later in self._later:
+            record = later.joined(record)
+        return record
+
+    def read(self, key: str) -> Record:
+        """One record, with what was found out later; the gates have no say in it."""
+        return self._joined(self.journal.read(key))
+
+    def row(self, record: Record) -> seeds.Row:
+        """Of a record that this gave: its row of the table of seeds."""
+        return seeds.row(record, self.journal.entries[record.key], self._drops.get(record.key))
+
+    @property
+    def source(self) -> str:
+        """Digest of all that the rows are made from."""
+        lines = sorted((entry.head.key, entry.path.name, entry.offset) for entry in self.journal.entries.values())
+        beside = sorted((path.parent.name, path.name, path.stat().st_size) for path in self._folder.glob("*/*.jsonl"))
+        settings = [self._config.gates.model_dump_json(), bounds(self._config.how), self._include]
+        return sha256(orjson.dumps([lines, beside, settings]).decode())
+
+    def seeds(self) -> pl.LazyFrame:
+        """The table of the data set, or one made now where that holds another state of the run."""
+        found = seed_table.current(self._folder / "dataset" / seed_table.NAME, self.source)
+        return seed_table.frame(map(self.row, self)) if found is None else found
+
+    def accepted(self) -> list[str]:
+        """The keys of the pairs, in the order of the plan."""
+        return self.seeds().filter(ACCEPTED).select("key").collect()["key"].to_list()
+
+
+def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> Iterator[Record]:
+    """See `RunRecords`."""
+    return iter(RunRecords(folder, config, include))
 
 
 def dataset(
@@ -60,15 +109,17 @@ def dataset(
     if name not in manifest.names() and not Path(name).is_absolute():
         raise UsageError(f"corpora/{name}.toml, which says what of '{name}' may be passed on, is missing; restore it")
     said = manifest.read(name).model_dump(include={"redistribute"}) if name in manifest.names() else {}
+    found = RunRecords(folder, config, include)
     chosen = Selection(
         config=config,
+        source=found.source,
         views=views,
         include=include,
         missing=whole(folder, damaged=damaged),
         outside=outside(folder),
         **said,
     )
-    return export(records(folder, config, include), folder / "dataset", chosen)
+    return export(found, folder / "dataset", chosen, found.row)
 
 
 def whole(folder: Path, *, damaged: bool = False) -> int:
@@ -121,7 +172,8 @@ def again(folder: Path, config: RunConfig) -> None:
 def report(folder: Path, config: RunConfig) -> Path:
     """Write `report.html`; its path."""
     path = folder / "report.html"
-    atomic_write(path, page(records(folder, config), config, outside(folder)).encode())
+    found = RunRecords(folder, config)
+    atomic_write(path, page(found.seeds(), found.read, config, outside(folder)).encode())
     return path
 
 

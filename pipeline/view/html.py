@@ -7,10 +7,11 @@ ours ends in `.j2`), no value becomes an address, and the page's own policy forb
 import difflib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from jinja2 import Environment as Jinja
 from jinja2 import FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -18,63 +19,68 @@ from markupsafe import Markup, escape
 from pipeline import prompts
 from pipeline.config import RunConfig
 from pipeline.dataset import money
-from pipeline.dataset.figures import Outside, counted, percent, short
+from pipeline.dataset.figures import ACCEPTED, Outside, figures, percent, short
 from pipeline.dataset.glossary import gloss
-from pipeline.dataset.tally import Tally
 from pipeline.redact import clean
 from pipeline.types import Record, Status
-from pipeline.view.opposed import DistractorTally, rate
-from pipeline.view.rounds import Rounds
-from pipeline.view.traces import Item, grown, item
-from pipeline.view.variety import Variety, entropy
+from pipeline.view import charts
+from pipeline.view.distractors import example
+from pipeline.view.traces import grown, item
 
 SHOWN = 10
 """Items shown of each kind."""
 
 
-def page(records: Iterable[Record], config: RunConfig, outside: Outside = Outside()) -> str:  # noqa: B008 - frozen
-    """The whole page. Reads the records once, holding those that are shown."""
-    tally, rounds, opposition, variety, chosen = Tally(), Rounds(), DistractorTally(), Variety(), Choice()
-    for record in records:
-        for counter in (tally, rounds, opposition, variety, chosen):
-            counter.add(record)
-    accepted = chosen.accepted()
+def page(
+    seeds: pl.LazyFrame,
+    read: Callable[[str], Record],
+    config: RunConfig,
+    outside: Outside = Outside(),  # noqa: B008
+) -> str:
+    """The whole page. `read` gives the record of a key: of the items that are shown, and of no other."""
+    made = figures(seeds, outside)
+    accepted, others = (
+        [item(_as_counted(read(row["key"]), row)) for row in rows]
+        for rows in (_first_accepted(seeds), _of_each_reason(seeds))
+    )
+    distractors = charts.distractors(seeds)
+    examples = [(one.kind, example(read(one.example), one.kind)) for one in distractors if one.example]
     return _JINJA.get_template("report.html.j2").render(
-        f=(figures := tally.figures(outside)),
-        money=money.rows(figures.paid, figures.accepted),
+        f=made,
+        money=money.rows(made.paid, made.accepted),
         money_heads=money.HEADS,
-        rounds=rounds.stages,
-        controls=rounds.controls(),
-        opposed=opposition.kinds,
-        variety=variety,
+        rounds=charts.rounds(seeds),
+        controls=charts.controls(seeds),
+        distractors=distractors,
+        examples=[(kind, found) for kind, found in examples if found],
+        diversity=charts.diversity(seeds),
         config=config,
         settings=json.dumps({**config.shown(), "gates": config.gates.shown()}, indent=2),
         prompts={name: prompts.load(name).digest for name in prompts.names()},
         accepted=accepted,
-        grown=next((it for one in accepted if (it := grown(one.record))), None),
-        rejected=chosen.rejected(),
+        grown=next((tree for one in accepted if (tree := grown(one.record))), None),
+        rejected=others,
     )
 
 
-class Choice:
-    """Which items are shown: the first accepted ones, and of the others the first of every reason in turn."""
+_SHOWN_AS = ("key", "status", "reason")
 
-    def __init__(self) -> None:
-        self.by_reason: dict[str, list[Record]] = {}
 
-    def add(self, record: Record) -> None:
-        reason = "" if record.status is Status.ACCEPTED else f"{record.status} {record.reason}"
-        held = self.by_reason.setdefault(reason, [])
-        if len(held) < SHOWN:
-            held.append(record)
+def _first_accepted(seeds: pl.LazyFrame) -> list[dict[str, str]]:
+    return seeds.filter(ACCEPTED).head(SHOWN).select(_SHOWN_AS).collect().to_dicts()
 
-    def accepted(self) -> list[Item]:
-        return [item(record) for record in self.by_reason.get("", [])]
 
-    def rejected(self) -> list[Item]:
-        reasons = [held for reason, held in sorted(self.by_reason.items()) if reason]
-        turns = [held[turn] for turn in range(SHOWN) for held in reasons if turn < len(held)]
-        return [item(record) for record in sorted(turns[:SHOWN], key=lambda record: (record.reason, record.seed.draw))]
+def _of_each_reason(seeds: pl.LazyFrame) -> list[dict[str, str]]:
+    """Of those that were not accepted the first of every reason in turn, in the order of the reasons."""
+    turn = pl.int_range(pl.len()).over("status", "reason").alias("turn")
+    rest = seeds.filter(~ACCEPTED).select(*_SHOWN_AS, "draw", turn)
+    chosen = rest.sort("turn", "status", "reason", maintain_order=True).head(SHOWN)
+    return chosen.sort("reason", "draw", maintain_order=True).select(_SHOWN_AS).collect().to_dicts()
+
+
+def _as_counted(record: Record, row: dict[str, str]) -> Record:
+    """With the end that the table gives it: a gate may have dropped what the journal calls accepted."""
+    return record.model_copy(update={"status": Status(row["status"]), "reason": row["reason"]})
 
 
 def marked(text: str, phrases: Sequence[str]) -> Markup:
@@ -135,7 +141,5 @@ _JINJA.filters |= {
     "gloss": gloss,
     "short": short,
     "percent": percent,
-    "counted": counted,
-    "entropy": entropy,
-    "rate": rate,
+    "entropy": charts.entropy,
 }

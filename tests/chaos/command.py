@@ -122,7 +122,7 @@ class Remains:
         if not data.exists():
             return {}
         named = {shard["path"] for shard in orjson.loads((data / "manifest.json").read_bytes())["shards"]}
-        assert named == {path.relative_to(data).as_posix() for path in data.rglob("*.parquet")}
+        assert named | {"seeds.parquet"} == {path.relative_to(data).as_posix() for path in data.rglob("*.parquet")}
         for name in sorted(named):
             pq.ParquetFile(data / name).read()
         return {name: (data / name).read_bytes() for name in named}

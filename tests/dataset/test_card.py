@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from pipeline.config import RunConfig, build
 from pipeline.dataset.card import Contents, card, code, fence, front_matter, metadata
-from pipeline.dataset.tally import tally
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile
+from tests.tables import figures
 
 ROWS = {"qa": {"train": 3, "eval": 1}, "sft": {"train": 2}}
 
 
 def made(*records, config=None, **contents):
-    return card(tally(records).figures(), Contents(rows=ROWS, **contents), config or RunConfig())
+    return card(figures(records), Contents(rows=ROWS, **contents), config or RunConfig())
 
 
 def front(text):
@@ -138,7 +138,7 @@ def test_no_text_leaves_its_code_span(text):
 
 def test_sizes_are_the_hub_s():
     sizes = [
-        metadata(tally([]).figures(), Contents(rows={"qa": {"train": n}}), RunConfig())["size_categories"][0]
+        metadata(figures([]), Contents(rows={"qa": {"train": n}}), RunConfig())["size_categories"][0]
         for n in (10, 1000, 20_000, 10**7)
     ]
     assert sizes == ["n<1K", "1K<n<10K", "10K<n<100K", "n>1M"]

@@ -10,6 +10,7 @@ import sys
 import datasets
 import orjson
 import pandas as pd
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -141,18 +142,20 @@ def test_nothing_accepted_is_no_error(tmp_path):
     assert manifest.shards == ()
     assert manifest.records == 2
     assert "no question was accepted" in (tmp_path / "ds" / "README.md").read_text()
-    assert list((tmp_path / "ds").rglob("*.parquet")) == []
+    assert list((tmp_path / "ds").rglob("*.parquet")) == [tmp_path / "ds" / "seeds.parquet"]
+    assert pl.read_parquet(tmp_path / "ds" / "seeds.parquet")["status"].to_list() == ["rejected"] * 2
 
 
 def test_manifest_tells_the_truth(tmp_path):
     manifest = export(batch(16), tmp_path / "ds", CHOSEN)
     written = orjson.loads((tmp_path / "ds" / "manifest.json").read_bytes())
     assert written == manifest.model_dump(mode="json")
-    on_disk = {p.relative_to(tmp_path / "ds").as_posix() for p in (tmp_path / "ds").rglob("*.parquet")}
-    assert {shard.path for shard in manifest.shards} == on_disk
+    on_disk = {p.relative_to(tmp_path / "ds").as_posix() for p in (tmp_path / "ds").rglob("*") if p.is_file()}
+    assert {file.path for file in (*manifest.shards, *manifest.files)} | {"manifest.json"} == on_disk
+    for file in (*manifest.shards, *manifest.files):
+        data = (tmp_path / "ds" / file.path).read_bytes()
+        assert (hashlib.sha256(data).hexdigest(), len(data)) == (file.sha256, file.bytes)
     for shard in manifest.shards:
-        data = (tmp_path / "ds" / shard.path).read_bytes()
-        assert (hashlib.sha256(data).hexdigest(), len(data)) == (shard.sha256, shard.bytes)
         assert pq.read_metadata(tmp_path / "ds" / shard.path).num_rows == shard.rows
 
 

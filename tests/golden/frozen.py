@@ -9,7 +9,7 @@ import orjson
 import pyarrow.parquet as pq
 
 from pipeline.config import RunConfig
-from pipeline.dataset.tally import Tally
+from pipeline.dataset.figures import figures
 from pipeline.run import publish
 from pipeline.types import Record
 from tests.golden.places import seed_name
@@ -24,16 +24,14 @@ Texts = dict[str, str]
 
 def texts(folder: Path, config: RunConfig, requests: object | None = None) -> Texts:
     """Of the run in `folder`."""
-    records = list(publish.records(folder, config))
-    tally = Tally()
-    for record in records:
-        tally.add(record)
-    figures = tally.figures(publish.outside(folder)).model_dump(mode="json")
+    found = publish.RunRecords(folder, config)
+    records = list(found)
+    made_of = figures(found.seeds(), publish.outside(folder)).model_dump(mode="json")
     made = {
         "seeds.txt": "".join(f"{_ended(record)}\n" for record in records),
         "records.txt": "".join(f"{digest(record.model_dump_json().encode())} {_name(record)}\n" for record in records),
         "shards.json": pretty(shards(folder / "dataset")),
-        "report.json": pretty({"page": sections((folder / "report.html").read_text()), "figures": figures}),
+        "report.json": pretty({"page": sections((folder / "report.html").read_text()), "figures": made_of}),
         "card.md": (folder / "dataset" / "README.md").read_text(),
     }
     return made | ({REQUESTS: pretty(requests)} if requests is not None else {})

@@ -8,7 +8,6 @@ import pytest
 
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
-from pipeline.dataset.tally import tally
 from pipeline.errors import ProviderError
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.cached import Cached
@@ -20,6 +19,7 @@ from pipeline.types import Message, Record, Status
 from tests.distractors.test_evaluate import EDITION
 from tests.loop.test_episode import LINEAGE, SHELF, Cast, call, seeded
 from tests.scripted import ScriptedLLM
+from tests.tables import figures
 
 SETS = (
     "retrieval.k=1", "loop.control_share=0", "loop.rollouts=2", 'distractors.kinds=["doppelganger"]',
@@ -74,7 +74,7 @@ def test_an_unreadable_judge_costs_the_rollout_and_not_the_pair_and_is_made_up(
     assert (record.status, record.reason, record.missing) == (Status.ACCEPTED, "", missing)
     assert record.opposition is not None
     assert (len(record.opposition.plain), len(record.lessons)) == (pairs, lessons)
-    assert [(count.name, count.count) for count in tally([record]).figures().missing] == [(missing[0], 1)]
+    assert [(count.name, count.count) for count in figures([record]).missing] == [(missing[0], 1)]
 
     # The judge cannot be read yet: that attempt stands, and the next one asks afresh.
     assert completed(record, Cached(ScriptedLLM(cast), cache), tmp_path).missing == {missing[0]: 1}

@@ -10,17 +10,17 @@ from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.dataset.cleaning import correct
-from pipeline.dataset.tally import tally
 from pipeline.dataset.views.base import taken
 from pipeline.errors import ProviderError, UsageError
 from pipeline.llm.base import Completion, Request
-from pipeline.run import attempts, planned
+from pipeline.run import attempts, judged
 from pipeline.run.remeasure import FIRST, Remeasuring, identity, pool, recast, remeasure
 from pipeline.store.additions import Remeasurements
 from pipeline.store.journal import Journal
 from pipeline.types import Record, Status
 from tests.loop.test_episode import CHECKS, LINEAGE, SHELF, Cast, run
 from tests.scripted import ScriptedLLM
+from tests.tables import figures
 
 STRONG = ModelConfig.model_validate({"provider": "openai", "model": "strong"})
 WEAK = Cast(lambda question, sample: 0)
@@ -82,8 +82,8 @@ def exported(folder: Path, gates: GateConfig, *records: Record) -> list[str]:
         journal.append(record, f"{order:03}")
     chosen = config().model_copy(update={"gates": gates})
     include = ("beyond_solver",)
-    found = planned(journal, chosen, include, Remeasurements(folder).joined)
-    return ["" if taken(record, include) else record.reason for record in found]
+    found = judged(journal, chosen, include, Remeasurements(folder).joined)
+    return ["" if taken(record, include) else record.reason for record, _ in found]
 
 
 @pytest.mark.parametrize(("window", "reason"), [((0.5, 1.0), ""), ((0.0, 0.5), "gate:solve_rate")])
@@ -100,7 +100,7 @@ def test_what_stays_closed_keeps_nothing_out(tmp_path: Path) -> None:
 
 def test_what_was_opened_later_is_no_candidate_of_the_run(tmp_path: Path) -> None:
     tried(tmp_path, able(), BEYOND)
-    before, after = (tally([r]).figures() for r in (BEYOND, Remeasurements(tmp_path).joined(BEYOND)))
+    before, after = (figures([r]) for r in (BEYOND, Remeasurements(tmp_path).joined(BEYOND)))
     assert (after.funnel, after.confirmed, after.targets) == (before.funnel, before.confirmed, before.targets)
 
 

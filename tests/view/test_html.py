@@ -6,9 +6,10 @@ import pytest
 
 from pipeline.config import RunConfig
 from pipeline.dataset.figures import Outside
-from pipeline.view.html import SHOWN, changed, marked, page
+from pipeline.view.html import SHOWN, changed, marked
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile, no_draft, rejected, world
+from tests.tables import page
 
 TAGS = set(
     "html head meta title style body header div svg path h1 em p code b dl dt dd nav ul li a main section h2 h3 h4 rect"

@@ -2,36 +2,42 @@
 
 from pipeline.config import RunConfig
 from pipeline.types import Kind, Node, Outcome, Tree
-from pipeline.view.html import page
-from pipeline.view.opposed import DistractorTally
+from pipeline.view import charts
+from pipeline.view.distractors import example
 from tests.records import batch
+from tests.tables import page, table
 from tests.teacher_rollouts import taught
 
 
+def counted(*records):
+    return {row.kind: row for row in charts.distractors(table(records))}
+
+
 def test_what_was_written_met_and_believed_is_counted() -> None:
-    counted = DistractorTally()
-    for record in (*batch(), taught(1), taught(2)):
-        counted.add(record)
-    assert {kind: row.written for kind, row in counted.kinds.items()} == {Kind.DOPPELGANGER: 4, Kind.FALSE_SHORTCUT: 0}
-    row, k = counted.kinds[Kind.DOPPELGANGER], len(taught(1).confirmation)
-    assert row.used == 2
-    assert row.reasons == {"marked": 2}
-    assert row.met == {True: 2, False: 2 * k - 2}
-    assert row.misled == {True: 2}
-    assert row.plain[True] - row.opposed[True] == 2 * taught(1).confirmation_verdicts[0].correct
-    assert row.example
-    assert (row.example.outcome, row.example.said, row.example.step) == (Outcome.MISLED, "1399", 1)
+    kinds = counted(*batch(), taught(1), taught(2))
+    assert {kind: row.written for kind, row in kinds.items()} == {Kind.DOPPELGANGER: 4, Kind.FALSE_SHORTCUT: 0}
+    row, tried = kinds[Kind.DOPPELGANGER], taught(1).opposition
+    assert tried
+    assert (row.used, row.reasons) == (2, {"marked": 2})
+    assert (row.met, row.misled) == (1 / len(tried.opposed), 1.0)
+    right = [[verdict.correct for verdict in verdicts] for verdicts in (tried.plain_verdicts, tried.opposed_verdicts)]
+    assert [row.correct_without, row.correct_with] == [sum(ones) / len(ones) for ones in right]
+    assert row.example == taught(1).key
+    shown = example(taught(1), Kind.DOPPELGANGER)
+    assert shown
+    assert (shown.outcome, shown.given, shown.step) == (Outcome.MISLED, "1399", 1)
 
 
 def test_a_kind_of_which_nothing_was_written_is_counted_too() -> None:
-    record, counted = taught(1), DistractorTally()
+    record = taught(1)
     assert record.opposition
     silent = record.opposition.model_copy(update={"unwritten": ("old_name", "old_name", Kind.DOPPELGANGER)})
-    counted.add(record.model_copy(update={"opposition": silent}))
-    row = counted.kinds["old_name"]
+    record = record.model_copy(update={"opposition": silent})
+    kinds = counted(record)
+    row = kinds["old_name"]
     assert (row.written, row.used, row.reasons, row.example) == (0, 0, {"unwritten": 2}, None)
-    assert counted.kinds[Kind.DOPPELGANGER].reasons == {"marked": 1, "unwritten": 1}
-    assert "unwritten 2" in page([record.model_copy(update={"opposition": silent})], RunConfig())
+    assert kinds[Kind.DOPPELGANGER].reasons == {"marked": 1, "unwritten": 1}
+    assert "unwritten 2" in page([record], RunConfig())
 
 
 def test_the_page_shows_it_only_where_there_is_something_to_show() -> None:

@@ -1,0 +1,245 @@
+"""`seeds.parquet`: one flat row for every seed of a run, accepted or not, in the order of the plan.
+
+Report, data card, `digsite inspect` and Prefect's artifacts read it with polars. A rollout in full is read from the
+journal, at `journal_file` and `journal_offset`; both are empty where records come from no journal. The same journal
+gives the same bytes. A journal whose seeds ended in another order differs in these two columns alone.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.dataset.gates import Drop
+from pipeline.dataset.gates.personal import masked
+from pipeline.dataset.process import hit_rate
+from pipeline.distractors.encounters import encounters
+from pipeline.loop import assess
+from pipeline.store.journal import Entry
+from pipeline.types import Draft, Encounter, Label, Lineage, Outcome, Record, Round, Status, correct
+from pipeline.types.rollout import UsageCounter, least_steps
+
+STAGES = ("drafted", "audited", "solved", "candidate", "confirmed", "accepted")
+"""How far a seed can come; one that gave no draft is only `planned`."""
+ROLES = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer")
+COUNTS = tuple(vars(UsageCounter()))
+"""What is counted of each role, in columns such as `solver_calls`."""
+TELLING = (Outcome.MISLED, Outcome.RECOVERED, Outcome.RESISTED, Outcome.MET)
+"""A rollout that met several distractors of one kind has the first of these as its outcome."""
+TEXT, NUMBER, COUNT, TEXTS = pa.string(), pa.int32(), pa.int64(), pa.list_(pa.string())
+SCHEMA = pa.schema(
+    [
+        ("key", TEXT),
+        ("status", TEXT),
+        ("reason", TEXT),  # as of the record
+        ("gate", TEXT),  # which dropped an accepted pair
+        ("gate_detail", TEXT),
+        ("cause", TEXT),  # of the last feedback
+        ("stage", TEXT),
+        *((name, TEXT) for name in Lineage.__slots__),
+        ("split", TEXT),
+        ("passage_id", TEXT),  # where the seed started
+        ("draw", NUMBER),
+        ("target_steps", NUMBER),
+        ("answer_type", TEXT),
+        ("question", TEXT),
+        ("answer", TEXT),
+        ("family", TEXT),
+        ("hops", NUMBER),
+        ("hop_titles", TEXTS),
+        ("hop_passages", TEXTS),
+        ("hop_relations", TEXTS),
+        # Over the rollouts that difficulty rests on:
+        ("difficulty", NUMBER),
+        ("solve_rate", pa.float64()),
+        ("measured_rollouts", NUMBER),
+        ("correct_rollouts", NUMBER),
+        ("confirmation_rollouts", NUMBER),
+        # One for each correct rollout of them:
+        ("correct_steps", pa.list_(NUMBER)),
+        ("hit_steps", pa.list_(NUMBER)),
+        ("hops_seen", pa.list_(pa.float64())),
+        ("prior_knowledge", pa.bool_()),
+        # One for each round:
+        ("rounds", NUMBER),
+        ("labels", TEXTS),
+        ("causes", TEXTS),
+        ("least_steps", pa.list_(NUMBER)),
+        # Of the drafts that ran to the full number of rollouts although a check had decided:
+        ("audit_controls", NUMBER),
+        ("audit_false_alarms", NUMBER),
+        ("early_stop_controls", NUMBER),
+        ("early_stop_other_causes", NUMBER),
+        ("early_stop_rollouts_saved", NUMBER),
+        ("missing", TEXTS),
+        ("distractors", pa.list_(pa.struct([("kind", TEXT), ("rejected_by", TEXT)]))),
+        (
+            "distractor_rollouts",
+            pa.list_(
+                pa.struct(
+                    [("kind", TEXT), ("outcome", TEXT), ("correct_without", pa.bool_()), ("correct_with", pa.bool_())]
+                )
+            ),
+        ),
+        *((f"{role}_{count}", COUNT) for role in ROLES for count in COUNTS),
+        ("plan_order", TEXT),
+        ("journal_file", TEXT),
+        ("journal_offset", COUNT),
+    ]
+)
+Row = dict[str, Any]
+
+
+def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) -> Row:
+    """The row of a record, as the data set sees it: `drop` says which gate made it rejected, and why.
+
+    Keys and addresses are masked, since no gate has looked at what was not accepted.
+    """
+    back = [past.feedback.cause if past.feedback else None for past in record.rounds]
+    return {
+        "key": record.key,
+        "status": record.status,
+        "reason": record.reason,
+        "gate": drop and drop.gate,
+        "gate_detail": drop and drop.why,
+        "cause": next(filter(None, reversed(back)), None),
+        "stage": _stage(record),
+        **{name: getattr(record.lineage, name) for name in Lineage.__slots__},
+        "split": record.seed.side,
+        "passage_id": record.seed.passage.id,
+        "draw": record.seed.draw,
+        "target_steps": record.seed.target_steps,
+        **_question(record.draft if record.reason != "gate:personal" else None),
+        **_measured(record),
+        "rounds": len(record.rounds),
+        "labels": [_label(past, record) for past in record.rounds],
+        "causes": back,
+        "least_steps": [least_steps(correct(past.verdicts)) if past.draft else None for past in record.rounds],
+        **_controls(record),
+        "missing": list(record.missing),
+        "distractors": list(_distractors(record)),
+        "distractor_rollouts": list(_distractor_rollouts(record)),
+        **_usage(record),
+        "plan_order": entry and entry.head.order,
+        "journal_file": entry and entry.path.name,
+        "journal_offset": entry and entry.offset,
+    }
+
+
+def _stage(record: Record) -> str:
+    """The furthest that any of its drafts came."""
+    drafts = [past for past in record.rounds if past.draft]
+    sound = [past for past in drafts if not past.unsound]
+    # What `remeasure` opened was no candidate of the run.
+    fresh = bool(record.confirmation_verdicts) and record.reason != "beyond_solver"
+    reached = (
+        bool(drafts),
+        bool(sound),
+        any(correct(past.verdicts) for past in sound),
+        record.confirmed or fresh,
+        record.confirmed,
+        record.status is Status.ACCEPTED,
+    )
+    return next((name for name, so in zip(reversed(STAGES), reversed(reached), strict=True) if so), "planned")
+
+
+def _question(draft: Draft | None) -> Row:
+    if draft is None:
+        return {}
+    return {
+        "question": masked(draft.question),
+        "answer": masked(draft.answer),
+        "answer_type": draft.answer_type,
+        "family": draft.family,
+        "hops": len(draft.hops),
+        "hop_titles": [masked(hop.title) for hop in draft.hops],
+        "hop_passages": [hop.passage_id for hop in draft.hops],
+        "hop_relations": [masked(hop.relation) for hop in draft.hops],
+    }
+
+
+def _measured(record: Record) -> Row:
+    (difficulty, solve_rate), right = record.hardness, correct(record.measured)
+    closed = [probe.right > 0 for probe in record.last.probes if probe.check == "closed_book"] if record.last else []
+    return {
+        "difficulty": difficulty,
+        "solve_rate": solve_rate,
+        "measured_rollouts": len(record.measured),
+        "correct_rollouts": len(right),
+        "confirmation_rollouts": len(record.confirmation_verdicts),
+        "correct_steps": [verdict.steps for verdict in right],
+        "hit_steps": [verdict.hit_step for verdict in right],
+        "hops_seen": [hit_rate(verdict.found_at) for verdict in right],
+        "prior_knowledge": any(closed) if closed else None,
+    }
+
+
+def _label(past: Round, record: Record) -> str:
+    """What became of a draft: `accepted` (those that a gate dropped afterwards too), a label, or `none` where nothing
+    usable was proposed. A `candidate` is hard enough, but fresh rollouts did not confirm it."""
+    if past.draft is None:
+        return "none"
+    # Preset sage relaxes its last round: there a draft may be accepted although it was found too easy.
+    if past is record.rounds[-1] and record.confirmed:
+        return "accepted"
+    return past.feedback.label if past.feedback else Label.CANDIDATE
+
+
+def _controls(record: Record) -> Row:
+    alarms = false_alarms = stopped = other = saved = 0
+    target = record.seed.target_steps
+    for past in record.rounds:
+        if not past.control or past.draft is None:
+            continue
+        tried = list(zip(past.rollouts, past.verdicts, strict=True))
+        late = assess.feedback(past.draft, tried, target=target)
+        if past.unsound:
+            alarms += 1
+            false_alarms += late is None
+        else:
+            early = assess.feedback(past.draft, tried[: past.decided], target=target)
+            stopped += 1
+            other += (early and early.cause) != (late and late.cause)
+            saved += len(tried) - past.decided
+    return {
+        "audit_controls": alarms,
+        "audit_false_alarms": false_alarms,
+        "early_stop_controls": stopped,
+        "early_stop_other_causes": other,
+        "early_stop_rollouts_saved": saved,
+    }
+
+
+def _distractors(record: Record) -> Iterator[Row]:
+    """Of an accepted pair: what was written, used or rejected, then the tries at which nothing was written."""
+    if record.opposition and record.status is Status.ACCEPTED:
+        for distractor in record.opposition.distractors:
+            yield {"kind": distractor.kind, "rejected_by": distractor.reason}
+        for kind in record.opposition.unwritten:
+            yield {"kind": kind, "rejected_by": "unwritten"}
+
+
+def _distractor_rollouts(record: Record) -> Iterator[Row]:
+    """For each kind that was used, the paired rollouts without and with all distractors of the pair."""
+    tried = record.opposition if record.status is Status.ACCEPTED else None
+    for kind in dict.fromkeys(distractor.kind for distractor in tried.used) if tried else ():
+        pairs = zip(met(record, kind), tried.plain_verdicts, tried.opposed_verdicts, strict=True) if tried else ()
+        for found, without, among in pairs:
+            outcome = min((one.outcome for one in found), key=TELLING.index, default=None)
+            both = {"correct_without": without.correct, "correct_with": among.correct}
+            yield {"kind": kind, "outcome": outcome, **both}
+
+
+def met(record: Record, kind: str) -> Iterator[Sequence[Encounter]]:
+    """For each rollout of an accepted pair among its distractors, those of a kind that it met."""
+    draft, tried = record.draft, record.opposition
+    if draft and tried:
+        mine = [distractor for distractor in tried.used if distractor.kind == kind]
+        for rollout, verdict in zip(tried.opposed, tried.opposed_verdicts, strict=True):
+            yield encounters(draft, mine, rollout, correct=verdict.correct)
+
+
+def _usage(record: Record) -> Row:
+    counters = {role: UsageCounter() for role in ROLES}
+    record.count_usage(counters)
+    return {f"{role}_{name}": count for role, counter in counters.items() for name, count in vars(counter).items()}

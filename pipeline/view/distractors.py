@@ -1,0 +1,38 @@
+"""One traced example of a distractor that a rollout met."""
+
+from typing import NamedTuple
+
+from pipeline.dataset.seeds import TELLING, met
+from pipeline.types import Call, Distractor, Outcome, Record
+
+
+class Example(NamedTuple):
+    question: str
+    answer: str
+    distractor: Distractor
+    calls: tuple[Call, ...]
+    step: int
+    """The step (from 1) that first brought it."""
+    given: str
+    """The answer of the rollout."""
+    outcome: Outcome
+
+
+def example(record: Record, kind: str) -> Example | None:
+    """The rollout whose outcome tells most of the distractors of that kind."""
+    tried, draft = record.opposition, record.draft
+    if not tried or not draft:
+        return None
+    found = [
+        (one, rollout) for rollout, all_met in zip(tried.opposed, met(record, kind), strict=True) for one in all_met
+    ]
+    encounter, rollout = min(found, key=lambda pair: TELLING.index(pair[0].outcome))
+    return Example(
+        question=draft.question,
+        answer=draft.answer,
+        distractor=next(one for one in tried.used if one.id == encounter.distractor),
+        calls=rollout.trajectory.calls,
+        step=encounter.step,
+        given=rollout.answer,
+        outcome=encounter.outcome,
+    )

@@ -1,0 +1,25 @@
+"""The table of seeds of records that no journal holds, and what figures and report make of it."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from pipeline.config import RunConfig
+from pipeline.dataset import figures as made
+from pipeline.dataset import seed_table, seeds
+from pipeline.dataset.figures import Figures, Outside
+from pipeline.types import Record
+from pipeline.view import html
+
+
+def table(records: Iterable[Record]) -> pl.LazyFrame:
+    return seed_table.frame(map(seeds.row, records))
+
+
+def figures(records: Iterable[Record], outside: Outside | None = None) -> Figures:
+    return made.figures(table(records), outside or Outside())
+
+
+def page(records: Iterable[Record], config: RunConfig, outside: Outside | None = None) -> str:
+    known = {record.key: record for record in records}
+    return html.page(table(known.values()), known.__getitem__, config, outside or Outside())
