@@ -40,11 +40,7 @@ class RunRecords:
     def __init__(self, folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> None:
         self._folder, self._config, self._include = folder, config, include
         self.journal = Journal(folder / "journal")
-        self._completions, self._remeasurements, self._forks = (
-            Completions(folder),
-            Remeasurements(folder),
-            Forks(folder),
-        )
+        self._later = Completions(folder), Remeasurements(folder), Forks(folder)
         self._drops: dict[str, Drop] = {}
 
     def __iter__(self) -> Iterator[Record]:

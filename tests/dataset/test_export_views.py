@@ -28,11 +28,11 @@ def test_named_views_are_replaced_and_the_others_stay(tmp_path):
     grown = export(batch(32), tmp_path / "ds", some(("sft", "dpo")))
     after = files(tmp_path / "ds")
     assert {name for name in after if before.get(name) != after[name]} == {
-        "README.md", "manifest.json", *(shard.path for shard in grown.shards if shard.view in ("sft", "dpo"))
+        "README.md", "manifest.json", "seeds.parquet", *(shard.path for shard in grown.shards if shard.view in ("sft", "dpo"))
     }  # fmt: skip
     assert {shard for shard in grown.shards if shard.view == "qa"} < set(whole.shards)
     assert set(grown.views) == set(whole.views)
-    assert {shard.path for shard in grown.shards} == {name for name in after if name.endswith(".parquet")}
+    assert {shard.path for shard in grown.shards} == {name for name in after if name.endswith("of-00001.parquet")}
     card = yaml.safe_load(after["README.md"].decode().split("\n---\n")[0].removeprefix("---\n"))
     assert {config["config_name"] for config in card["configs"]} == set(grown.rows())
     loaded = datasets.load_dataset(str(tmp_path / "ds"), "qa", cache_dir=str(tmp_path / "cache"))
