@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from pipeline.dataset.figures import ACCEPTED, Count, Share, counted
-from pipeline.dataset.gates.overused_opening import opening
+from pipeline.dataset.gates.quota import opening
 from pipeline.dataset.seeds import TELLING
 from pipeline.text import normalise
 

@@ -6,7 +6,7 @@ from pipeline.dataset.seeds import TELLING, met
 from pipeline.types import Call, Distractor, Outcome, Record
 
 
-class Example(NamedTuple):
+class DistractorExample(NamedTuple):
     question: str
     answer: str
     distractor: Distractor
@@ -18,7 +18,7 @@ class Example(NamedTuple):
     outcome: Outcome
 
 
-def example(record: Record, kind: str) -> Example | None:
+def example(record: Record, kind: str) -> DistractorExample | None:
     """The rollout whose outcome tells most of the distractors of that kind."""
     tried, draft = record.opposition, record.draft
     if not tried or not draft:
@@ -27,7 +27,7 @@ def example(record: Record, kind: str) -> Example | None:
         (one, rollout) for rollout, all_met in zip(tried.opposed, met(record, kind), strict=True) for one in all_met
     ]
     encounter, rollout = min(found, key=lambda pair: TELLING.index(pair[0].outcome))
-    return Example(
+    return DistractorExample(
         question=draft.question,
         answer=draft.answer,
         distractor=next(one for one in tried.used if one.id == encounter.distractor),

@@ -1,4 +1,4 @@
-"""docs/columns.md has every column of every view, with its type, and no other."""
+"""docs/columns.md has every column of every view and of the table of seeds, with its type, and no other."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from pipeline.dataset import seeds
 from pipeline.dataset.views import base
 
 ROOT = Path(__file__).parents[2]
@@ -16,6 +17,7 @@ SECTIONS = {
     for title, _, text in (part.partition("\n") for part in PAGE.split("\n## ")[1:])
 }
 COMMON = SECTIONS.pop("Columns of most views")
+SEEDS = SECTIONS.pop("seeds.parquet")
 
 
 def spelled(kind: pa.DataType) -> str:
@@ -33,6 +35,10 @@ def test_the_page_describes_the_columns_of_a_view(view: str) -> None:
     own = SECTIONS[view]
     assert schema == {name: own.get(name) or COMMON.get(name, "not on the page") for name in schema}
     assert own.keys() <= schema.keys()
+
+
+def test_the_page_describes_the_columns_of_the_table_of_seeds() -> None:
+    assert SEEDS == {field.name: spelled(field.type) for field in seeds.SCHEMA}
 
 
 def test_the_page_has_no_view_or_common_column_that_is_gone() -> None:

@@ -28,7 +28,10 @@ def test_named_views_are_replaced_and_the_others_stay(tmp_path):
     grown = export(batch(32), tmp_path / "ds", some(("sft", "dpo")))
     after = files(tmp_path / "ds")
     assert {name for name in after if before.get(name) != after[name]} == {
-        "README.md", "manifest.json", "seeds.parquet", *(shard.path for shard in grown.shards if shard.view in ("sft", "dpo"))
+        "README.md",
+        "manifest.json",
+        "seeds.parquet",
+        *(shard.path for shard in grown.shards if shard.view in ("sft", "dpo")),
     }  # fmt: skip
     assert {shard for shard in grown.shards if shard.view == "qa"} < set(whole.shards)
     assert set(grown.views) == set(whole.views)
