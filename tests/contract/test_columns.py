@@ -38,7 +38,7 @@ def test_the_page_describes_the_columns_of_a_view(view: str) -> None:
 
 
 def test_the_page_describes_the_columns_of_the_table_of_seeds() -> None:
-    assert SEEDS == {field.name: spelled(field.type) for field in seeds.SCHEMA}
+    assert {field.name: spelled(field.type) for field in seeds.SCHEMA} == SEEDS
 
 
 def test_the_page_has_no_view_or_common_column_that_is_gone() -> None:
