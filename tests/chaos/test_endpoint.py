@@ -226,7 +226,9 @@ async def test_an_outage_that_lasts_stops_the_run_and_can_be_resumed(
         place = prepare.context(config, ground.corpus)
         with Run(config, ground.corpus) as under_way:
             under_way.pauses = (0.05,)
-            with pytest.raises(ProviderError, match=r"no answer for .* answered 503 \(overloaded\); finished seeds .*resume"):
+            with pytest.raises(
+                ProviderError, match=r"no answer for .* answered 503 \(overloaded\); finished seeds .*resume"
+            ):
                 await under_way.execute(lambda seed: run_seed(seed, place), Watch())
         server.script = None
         asked = len(server.asked)
