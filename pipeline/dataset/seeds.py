@@ -26,67 +26,43 @@ COUNTS = tuple(vars(UsageCounter()))
 """What is counted of each role, in columns such as `solver_calls`."""
 TELLING = (Outcome.MISLED, Outcome.RECOVERED, Outcome.RESISTED, Outcome.MET)
 """A rollout that met several distractors of one kind has the first of these as its outcome."""
-TEXT, NUMBER, COUNT, TEXTS = pa.string(), pa.int32(), pa.int64(), pa.list_(pa.string())
+TEXT, NUMBER, COUNT = pa.string(), pa.int32(), pa.int64()
+_DISTRACTOR = pa.struct([("kind", TEXT), ("rejected_by", TEXT)])
+_ROLLOUT = pa.struct([("kind", TEXT), ("outcome", TEXT), ("correct_without", pa.bool_()), ("correct_with", pa.bool_())])
+
+
+def _columns(kind: pa.DataType, *names: str) -> list[tuple[str, pa.DataType]]:
+    return [(name, kind) for name in names]
+
+
 SCHEMA = pa.schema(
     [
-        ("key", TEXT),
-        ("status", TEXT),
-        ("reason", TEXT),  # as of the record
-        ("gate", TEXT),  # which dropped an accepted pair
-        ("gate_detail", TEXT),
-        ("cause", TEXT),  # of the last feedback
-        ("stage", TEXT),
-        *((name, TEXT) for name in Lineage.__slots__),
-        ("split", TEXT),
-        ("passage_id", TEXT),  # where the seed started
-        ("draw", NUMBER),
-        ("target_steps", NUMBER),
-        ("answer_type", TEXT),
-        ("question", TEXT),
-        ("answer", TEXT),
-        ("family", TEXT),
-        ("hops", NUMBER),
-        ("hop_titles", TEXTS),
-        ("hop_passages", TEXTS),
-        ("hop_relations", TEXTS),
-        # Over the rollouts that difficulty rests on:
-        ("difficulty", NUMBER),
-        ("solve_rate", pa.float64()),
-        ("measured_rollouts", NUMBER),
-        ("correct_rollouts", NUMBER),
-        ("confirmation_rollouts", NUMBER),
-        # One for each correct rollout of them:
-        ("correct_steps", pa.list_(NUMBER)),
-        ("hit_steps", pa.list_(NUMBER)),
-        ("hops_seen", pa.list_(pa.float64())),
-        ("prior_knowledge", pa.bool_()),
-        # One for each round:
-        ("rounds", NUMBER),
-        ("labels", TEXTS),
-        ("causes", TEXTS),
-        ("least_steps", pa.list_(NUMBER)),
-        # Of the drafts that ran to the full number of rollouts although a check had decided:
-        ("audit_controls", NUMBER),
-        ("audit_false_alarms", NUMBER),
-        ("early_stop_controls", NUMBER),
-        ("early_stop_other_causes", NUMBER),
-        ("early_stop_rollouts_saved", NUMBER),
-        ("missing", TEXTS),
-        ("distractors", pa.list_(pa.struct([("kind", TEXT), ("rejected_by", TEXT)]))),
-        (
-            "distractor_rollouts",
-            pa.list_(
-                pa.struct(
-                    [("kind", TEXT), ("outcome", TEXT), ("correct_without", pa.bool_()), ("correct_with", pa.bool_())]
-                )
-            ),
-        ),
-        *((f"{role}_{count}", COUNT) for role in ROLES for count in COUNTS),
-        ("plan_order", TEXT),
-        ("journal_file", TEXT),
-        ("journal_offset", COUNT),
+        *_columns(TEXT, "key", "status", "reason", "gate", "gate_detail", "cause", "stage"),
+        *_columns(TEXT, *Lineage.__slots__, "split", "passage_id"),
+        *_columns(NUMBER, "draw", "target_steps"),
+        *_columns(TEXT, "answer_type", "question", "answer", "family"),
+        *_columns(NUMBER, "hops"),
+        *_columns(pa.list_(TEXT), "hop_titles", "hop_passages", "hop_relations"),
+        *_columns(NUMBER, "difficulty"),
+        *_columns(pa.float64(), "solve_rate"),
+        *_columns(NUMBER, "measured_rollouts", "correct_rollouts", "confirmation_rollouts"),
+        *_columns(pa.list_(NUMBER), "correct_steps", "hit_steps"),
+        *_columns(pa.list_(pa.float64()), "hops_seen"),
+        *_columns(pa.bool_(), "prior_knowledge"),
+        *_columns(NUMBER, "rounds"),
+        *_columns(pa.list_(TEXT), "labels", "causes"),
+        *_columns(pa.list_(NUMBER), "least_steps"),
+        *_columns(NUMBER, "audit_controls", "audit_false_alarms", "early_stop_controls", "early_stop_other_causes"),
+        *_columns(NUMBER, "early_stop_rollouts_saved"),
+        *_columns(pa.list_(TEXT), "missing"),
+        *_columns(pa.list_(_DISTRACTOR), "distractors"),
+        *_columns(pa.list_(_ROLLOUT), "distractor_rollouts"),
+        *_columns(COUNT, *(f"{role}_{count}" for role in ROLES for count in COUNTS)),
+        *_columns(TEXT, "plan_order", "journal_file"),
+        *_columns(COUNT, "journal_offset"),
     ]
 )
+"""`docs/columns.md` explains each of them."""
 Row = dict[str, Any]
 
 
