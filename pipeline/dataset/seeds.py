@@ -17,12 +17,12 @@ from pipeline.distractors.encounters import encounters
 from pipeline.loop import assess
 from pipeline.store.journal import Entry
 from pipeline.types import Draft, Encounter, Label, Lineage, Outcome, Record, Round, Status, correct
-from pipeline.types.rollout import UsageCounter, least_steps
+from pipeline.types.rollout import Usage, least_steps
 
 STAGES = ("drafted", "audited", "solved", "candidate", "confirmed", "accepted")
 """How far a seed can come; one that gave no draft is only `planned`."""
 ROLES = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer")
-COUNTS = tuple(vars(UsageCounter()))
+COUNTS = Usage.__slots__
 """What is counted of each role, in columns such as `solver_calls`."""
 TELLING = (Outcome.MISLED, Outcome.RECOVERED, Outcome.RESISTED, Outcome.MET)
 """A rollout that met several distractors of one kind has the first of these as its outcome."""
@@ -216,6 +216,4 @@ def met(record: Record, kind: str) -> Iterator[Sequence[Encounter]]:
 
 
 def _usage(record: Record) -> Row:
-    counters = {role: UsageCounter() for role in ROLES}
-    record.count_usage(counters)
-    return {f"{role}_{name}": count for role, counter in counters.items() for name, count in vars(counter).items()}
+    return {f"{role}_{name}": getattr(usage, name) for role, usage in record.usage.items() for name in COUNTS}

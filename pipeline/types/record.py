@@ -1,6 +1,6 @@
 """How a seed went, round by round, and how it ended: the journal line."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from enum import StrEnum
 
 from pipeline.types.assessment import Assessment
@@ -13,7 +13,6 @@ from pipeline.types.rollout import (
     Rollout,
     Trajectory,
     Usage,
-    UsageCounter,
     Verdict,
     correct,
     least_steps,
@@ -206,33 +205,24 @@ class Record(Data):
     forks: tuple[Fork, ...] = ()
     """What `digsite branch` found afterwards: kept beside the journal, and joined to the record on reading."""
 
-    def count_usage(self, roles: Mapping[str, UsageCounter]) -> None:
-        """Add to each role's counter all that it used, over all rounds and the confirmation; calls count whether or not
-        a cache answered."""
+    @property
+    def usage(self) -> dict[str, Usage]:
+        """What each role used, over all rounds and stages; calls count whether or not a cache answered."""
+        used: dict[str, list[Usage]] = {role: [] for role in _ROLES}
         rollouts, verdicts = self.confirmation, self.confirmation_verdicts
         for past in self.rounds:
             rollouts += past.rollouts
             verdicts += past.verdicts
-            roles["refiner" if past.index else "generator"].add([past.agent.usage])
-            if past.tree:
-                roles["curator"].add([past.tree.usage])
-            if probes := past.probes:
-                roles["reader"].add([probe.usage for probe in probes])
-                roles["judge"].add([probe.judged for probe in probes])
-        if lessons := self.lessons:
-            roles["teacher"].add([lesson.rollout.trajectory.usage for lesson in lessons])
-            verdicts += tuple([lesson.verdict for lesson in lessons])
-        roles["solver"].add([rollout.trajectory.usage for rollout in rollouts])
-        roles["judge"].add([verdict.usage for verdict in verdicts])
+            used["refiner" if past.index else "generator"].append(past.agent.usage)
+            used["curator"] += [past.tree.usage] if past.tree else []
+            used["reader"] += [probe.usage for probe in past.probes]
+            used["judge"] += [probe.judged for probe in past.probes]
+        used["teacher"] += [made.rollout.trajectory.usage for made in self.lessons]
+        used["solver"] += [rollout.trajectory.usage for rollout in rollouts]
+        used["judge"] += [verdict.usage for verdict in (*verdicts, *(made.verdict for made in self.lessons))]
         for role, usages in self.opposition.usages.items() if self.opposition else ():
-            roles[role].add(usages)
-
-    @property
-    def usage(self) -> dict[str, Usage]:
-        """The sum of each role."""
-        counters = {role: UsageCounter() for role in _ROLES}
-        self.count_usage(counters)
-        return {role: counter.sum() for role, counter in counters.items()}
+            used[role] += usages
+        return {role: Usage.total(usages) for role, usages in used.items()}
 
     @property
     def second(self) -> Usage:

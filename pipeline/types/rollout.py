@@ -40,36 +40,9 @@ class Usage(Slotted):
 
     @classmethod
     def total(cls, usages: Iterable["Usage"]) -> "Usage":
-        """Of any number, at the price of one: a record has dozens."""
-        counter = UsageCounter()
-        counter.add(usages)
-        return counter.sum()
-
-
-class UsageCounter:
-    """Adds up the usage of any number of records, without a value for each sum in between."""
-
-    def __init__(self) -> None:
-        self.calls = self.prompt_tokens = self.completion_tokens = self.cached_tokens = self.reasoning_tokens = 0
-
-    def add(self, usages: Iterable[Usage]) -> None:
-        calls = prompt = completion = cached = reasoning = 0
-        for used in usages:
-            # Most verdicts took no judge, and what made no call took no tokens.
-            if used.calls:
-                calls += used.calls
-                prompt += used.prompt_tokens
-                completion += used.completion_tokens
-                cached += used.cached_tokens
-                reasoning += used.reasoning_tokens
-        self.calls += calls
-        self.prompt_tokens += prompt
-        self.completion_tokens += completion
-        self.cached_tokens += cached
-        self.reasoning_tokens += reasoning
-
-    def sum(self) -> Usage:
-        return Usage(**vars(self))
+        # Most verdicts took no judge, and what made no call took no tokens.
+        made = [used for used in usages if used.calls]
+        return cls(**{name: sum([getattr(used, name) for used in made]) for name in cls.__slots__})
 
 
 class Stop(StrEnum):
