@@ -1,8 +1,7 @@
 """`seeds.parquet`: one flat row for every seed of a run, accepted or not, in the order of the plan.
 
 Report, data card, `digsite inspect` and Prefect's artifacts read it with polars. A rollout in full is read from the
-journal, at `journal_file` and `journal_offset`; both are empty where records come from no journal. The same journal
-gives the same bytes. A journal whose seeds ended in another order differs in these two columns alone.
+journal by `key`. The bytes do not depend on which seed ended first, so the place of a line in its file is no column.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,7 +58,6 @@ SCHEMA = pa.schema(
         *_columns(pa.list_(_ROLLOUT), "distractor_rollouts"),
         *_columns(COUNT, *(f"{role}_{count}" for role in ROLES for count in COUNTS)),
         *_columns(TEXT, "plan_order", "journal_file"),
-        *_columns(COUNT, "journal_offset"),
     ]
 )
 """`docs/columns.md` explains each of them."""
@@ -98,7 +96,6 @@ def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) ->
         **_usage(record),
         "plan_order": entry and entry.head.order,
         "journal_file": entry and entry.path.name,
-        "journal_offset": entry and entry.offset,
     }
 
 

@@ -64,8 +64,8 @@ class RunRecords:
 
     @property
     def source(self) -> str:
-        """Digest of all that the rows are made from."""
-        lines = sorted((entry.head.key, entry.path.name, entry.offset) for entry in self.journal.entries.values())
+        """Digest of all that the rows are made from, whichever seed ended first."""
+        lines = sorted((entry.head.key, entry.path.name) for entry in self.journal.entries.values())
         beside = sorted((path.parent.name, path.name, path.stat().st_size) for path in self._folder.glob("*/*.jsonl"))
         settings = [self._config.gates.model_dump_json(), bounds(self._config.how), self._include]
         return sha256(orjson.dumps([lines, beside, settings]).decode())

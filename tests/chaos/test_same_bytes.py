@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from pipeline.store.journal import Journal, encode
@@ -19,7 +18,7 @@ SEEDS = 6
 
 
 def made(out: Path, hash_seed: str, concurrency: int, more: tuple[str, ...] = ()) -> dict[str, bytes]:
-    """The journal's lines by key, and the bytes of every shard by name; of the table of seeds all but their places."""
+    """The journal's lines by key, and the bytes of every shard and of the table of seeds by name."""
     command = [sys.executable, "-m", "pipeline.cli", "generate", "tiny", "--no-flow", "--retriever", "bm25"]
     command += ["--seeds", str(SEEDS), "--concurrency", str(concurrency), "--out", str(out), *more]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
@@ -28,13 +27,8 @@ def made(out: Path, hash_seed: str, concurrency: int, more: tuple[str, ...] = ()
     folder = (out / "tiny" / "latest").resolve()
     journal = Journal(folder / "journal")
     lines = {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
-    shards = sorted((folder / "dataset").glob("*/*.parquet"))
-    seeds = pl.read_parquet(folder / "dataset" / "seeds.parquet").drop("journal_offset")
-    return (
-        lines
-        | {path.relative_to(folder).as_posix(): path.read_bytes() for path in shards}
-        | {"dataset/seeds.parquet": seeds.write_json().encode()}
-    )
+    shards = sorted((folder / "dataset").glob("**/*.parquet"))
+    return lines | {path.relative_to(folder).as_posix(): path.read_bytes() for path in shards}
 
 
 @pytest.fixture(scope="module")

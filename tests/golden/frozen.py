@@ -9,8 +9,6 @@ import orjson
 import pyarrow.parquet as pq
 
 from pipeline.config import RunConfig
-from pipeline.dataset import seed_table
-from pipeline.dataset.export import MANIFEST
 from pipeline.dataset.figures import figures
 from pipeline.run import publish
 from pipeline.types import Record
@@ -52,31 +50,18 @@ def _ended(record: Record) -> str:
 
 
 def shards(dataset: Path) -> dict[str, object]:
-    """Every file of the data set; of a shard its columns too, to tell which of them another hash comes from. Where a
-    seed's line stands in the journal is left out: it depends on which seed ended first.
-    """
+    """Every file of the data set; of a shard its columns too, to tell which of them another hash comes from."""
     found: dict[str, object] = {}
     for path in sorted(path for path in dataset.rglob("*") if path.is_file()):
-        own = path.name == seed_table.NAME
-        told: dict[str, object] = {} if own else {"sha256": digest(_settled(path))}
+        told: dict[str, object] = {"sha256": digest(path.read_bytes())}
         if path.suffix == ".parquet":
             table = pq.read_table(path)
-            table = table.drop_columns(["journal_offset"]) if own else table
             told["rows"] = table.num_rows
             told["columns"] = {
                 name: digest(orjson.dumps(table.column(name).to_pylist())) for name in table.column_names
             }
         found[path.relative_to(dataset).as_posix()] = told
     return found
-
-
-def _settled(path: Path) -> bytes:
-    """The bytes of a file; of the manifest those without what it says of the table of seeds."""
-    if path.name != MANIFEST:
-        return path.read_bytes()
-    tree = orjson.loads(path.read_bytes())
-    tree["files"] = [file for file in tree["files"] if file["path"] != seed_table.NAME]
-    return orjson.dumps(tree)
 
 
 def sections(page: str) -> dict[str, str]:
