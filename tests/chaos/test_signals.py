@@ -63,4 +63,5 @@ def test_work_that_holds_up_the_process_is_ended(tmp_path: Path) -> None:
     seconds, errors = ended(process, (signal.SIGINT,))
     assert seconds < 5
     assert process.returncode == 130
-    assert "digsite resume" in errors
+    # On a busy machine the signal may come before the first seed, when there is no run to name.
+    assert "digsite resume" in errors or "the same command continues from there" in errors
