@@ -8,7 +8,8 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.agents.loop import Agent, AgentState, converse, fetch, identity
+from pipeline.agents.calls import AgentState, fetch, identity
+from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import EXPLORE, ExploreArguments, shown
 from pipeline.config import AgentLimits

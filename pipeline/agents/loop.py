@@ -4,35 +4,16 @@ A conversation only grows, and tools and system prompt stay the same and first, 
 Whatever goes wrong in it goes back to the model as text or ends it with a `Stop`; none of it is an exception.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
-from pipeline.agents.parse import MOST_BYTES, parse
-from pipeline.agents.tools import OpenArguments, SearchArguments, render
-from pipeline.config import AgentLimits
+from pipeline.agents.calls import AgentState, Toolbox, carry_out
+from pipeline.agents.parse import MOST_BYTES
 from pipeline.config.models import ModelConfig
-from pipeline.errors import FormatError
-from pipeline.llm.base import LLM, Finish, Request, Tool
-from pipeline.retrieval.base import Retriever
-from pipeline.text import words
-from pipeline.types import Call, Message, Passage, Stop, ToolCall, Trajectory, Usage
+from pipeline.llm.base import LLM, Finish, Request
+from pipeline.types import Message, Stop, ToolCall, Trajectory
 
 MOST_CALLS = 4
 """Times the calls that a turn may hold: those beyond are not even answered."""
-OPENED = 12
-"""Passages that one `open` shows: about 1,200 words."""
-
-
-@dataclass(frozen=True)
-class Toolbox:
-    """What calls are carried out with. The last tool ends the work; `accept` raises FormatError on bad arguments."""
-
-    tools: tuple[Tool, ...]
-    limits: AgentLimits
-    retriever: Retriever
-    k: int
-    accept: Callable[[str, "AgentState"], object]
 
 
 @dataclass(frozen=True)
@@ -41,19 +22,6 @@ class Agent(Toolbox):
 
     llm: LLM
     model: ModelConfig
-
-
-@dataclass
-class AgentState:
-    """What one agent has done and read so far. `passages` goes by shown id: only what was shown can be opened."""
-
-    passages: dict[str, Passage] = field(default_factory=dict)
-    calls: list[Call] = field(default_factory=list)
-    messages: list[Message] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-    errors: int = 0
-    errors_in_a_row: int = 0
-    final: str = ""
 
 
 async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, state: AgentState) -> Trajectory:
@@ -139,64 +107,3 @@ def _error(state: AgentState, message: Message) -> None:
     state.errors += 1
     state.errors_in_a_row += 1
     state.messages.append(message)
-
-
-async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, place: int) -> tuple[str, bool]:
-    """The observation of one tool call, and whether the call was well formed. `place` counts from 0 within a turn."""
-    last = box.tools[-1].name
-    try:
-        if place >= box.limits.calls_per_turn:
-            raise FormatError(f"At most {box.limits.calls_per_turn} calls a turn.")
-        if call.name not in {tool.name for tool in box.tools}:
-            raise FormatError(f"There is no tool '{call.name[:40]}'.")
-        if call.name == last:
-            box.accept(call.arguments, state)
-            state.final = call.arguments
-            return "", True
-        if len(state.calls) >= box.limits.searches:
-            return f"The search budget is used up. Call `{last}` now.", True
-        return await _look(box, state, call), True
-    except FormatError as error:
-        return f"Error: {error}", False
-
-
-async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
-    """The observation of a search or open."""
-    if call.name == "search":
-        query = parse(SearchArguments, call.arguments).query.strip()
-        if not words(query):
-            raise FormatError("The query holds no word.")
-        return render(await fetch(box, state, call.id, "search", query))
-    opened = parse(OpenArguments, call.arguments).passage_id.strip()
-    if opened not in state.passages:
-        raise FormatError(f"No search has returned a passage '{opened[:40]}'.")
-    return render(await fetch(box, state, call.id, "open", opened))
-
-
-async def fetch(
-    box: Toolbox, state: AgentState, call_id: str, tool: Literal["search", "open"], argument: str
-) -> list[Passage]:
-    """Carry out a search, or open a passage by its shown id, and note it as a call."""
-    if tool == "search":
-        passages = [hit.passage for hit in await box.retriever.search(argument, box.k)]
-    else:
-        opened = state.passages[argument]
-        passages = _window(await box.retriever.document(opened.document_id), opened)
-    same = identity(tool, argument, state)
-    repeat = any(identity(earlier.tool, earlier.argument, state) == same for earlier in state.calls)
-    state.passages |= {passage.shown_id: passage for passage in passages}
-    ids = tuple(passage.id for passage in passages)
-    state.calls.append(Call(id=call_id, tool=tool, argument=argument, passage_ids=ids, repeat=repeat))
-    return passages
-
-
-def _window(passages: list[Passage], opened: Passage) -> list[Passage]:
-    """At most OPENED passages of the document, from around the one that was opened."""
-    middle = next((i for i, passage in enumerate(passages) if passage.id == opened.id), 0)
-    start = max(0, min(middle - OPENED // 2, len(passages) - OPENED))
-    return passages[start : start + OPENED]
-
-
-def identity(tool: str, argument: str, state: AgentState) -> tuple[str, str]:
-    """What makes two calls the same: the words of a query, the document of an opened passage."""
-    return tool, " ".join(words(argument)) if tool == "search" else state.passages[argument].document_id

@@ -103,7 +103,7 @@ def _problem(completion: Completion) -> str:
 
 
 async def _structured(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, list[Completion]]:
-    """As a judge of a run is asked: the embedded model, behind `digsite serve-model`, reads nothing else."""
+    """As a judge of a run is asked: the demo model, behind `digsite serve-model`, reads nothing else."""
     request = Request(
         model=model.model, messages=judge_prompt(_CASE, _BOUNDARY), output=VERDICT, sampling=model.sampling
     )

@@ -1,7 +1,8 @@
 """The solver: sees the bare question and the tools, as a trained model will."""
 
 from pipeline import prompts
-from pipeline.agents.loop import Agent, AgentState, converse
+from pipeline.agents.calls import AgentState
+from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import RunConfig

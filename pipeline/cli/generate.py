@@ -148,7 +148,7 @@ def _for_more(result: "RunResult", config: RunConfig) -> str:
     embedded = config.models.of("generator").embedded
     if embedded and short + none == result.planned:
         return (
-            "none gave a chain of hops. The embedded model reads English prose only: name a --model that reads these "
+            "none gave a chain of hops. The demo model reads English prose only: name a --model that reads these "
             "texts, try fewer --steps, or continue with --max-seeds"
         )
     if 2 * (short + none) <= result.planned:

@@ -152,7 +152,7 @@ class Progress(rich.progress.Progress):
         self._calls += sum(usage.calls for usage in record.usage.values())
 
     def _pay(self, money: float | None) -> None:
-        """None where no price is known; the embedded model costs nothing."""
+        """None where no price is known; the demo model costs nothing."""
         self._cost = None if self._cost is None or money is None else self._cost + money
 
     def _print_line(self) -> None:

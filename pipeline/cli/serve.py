@@ -1,4 +1,4 @@
-"""The commands that serve: `serve` an index for training, `serve-model` the embedded model for trials of the wire."""
+"""The commands that serve: `serve` an index for training, `serve-model` the demo model for trials of the wire."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +77,7 @@ def serve_model(
     token_env: TokenEnv = TOKEN_ENV,
     seed: Annotated[int, typer.Option(min=0, help="The --seed of the runs that will use it.")] = 0,
 ) -> None:
-    """Serve the embedded model over OpenAI's wire until Ctrl-C: a whole run through HTTP gives the same bytes."""
+    """Serve the demo model over OpenAI's wire until Ctrl-C: a whole run through HTTP gives the same bytes."""
     from pipeline.serve.model import router
     from pipeline.serve.server import ServerConfig, create_app, serve, url
 

@@ -209,7 +209,7 @@ class RunConfig(Data):
         return min(self.loop.screen, self.loop.rollouts) if self.loop.confirm else None
 
     def what(self) -> dict[str, Any]:
-        """The digested part, with the digests of all prompts and of the embedded model's code where it is used."""
+        """The digested part, with the digests of all prompts and of the demo model's code where it is used."""
         from pipeline.embedded import digest
 
         tree = self.model_dump(mode="json", exclude={"how", "gates", "models"})

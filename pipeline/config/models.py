@@ -113,7 +113,7 @@ class ModelConfig(Data):
 
     @property
     def embedded(self) -> bool:
-        """Is it the embedded model, in this process or through `digsite serve-model`?"""
+        """Is it the demo model, in this process or through `digsite serve-model`?"""
         return self.model == "embedded"
 
     @property

@@ -1,14 +1,11 @@
-"""From which passages a question may start, and on which side of the split a document lies."""
+"""From which passages a question may start."""
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Literal
 
 from pipeline import text
-from pipeline.types import Passage, sha256
+from pipeline.types import Passage
 
-EVAL_SHARE = 0.05
 _MIN_WORDS = 25
 _DISAMBIGUATION = re.compile(r"^[^.\n]{0,80} (?:may|can|might|could) (?:also |either )?refer to\b", re.IGNORECASE)
 _LIST_TITLE = re.compile(r"^(?:lists? of|index of|outline of|glossary of|timeline of)\b", re.IGNORECASE)
@@ -41,12 +38,6 @@ def quality(passage: Passage) -> str | None:
     if _LIST_TITLE.search(passage.title) or _is_list(body):
         return "list"
     return None if _has_fact(body) else "no_fact"
-
-
-@lru_cache(maxsize=65536)
-def side(document_id: str) -> Literal["train", "eval"]:
-    """A document's side: by hash of its id alone, so that it never moves while a corpus or a run grows."""
-    return "eval" if int(sha256(f"side\0{document_id}")[:8], 16) < EVAL_SHARE * 2**32 else "train"
 
 
 def _is_list(body: str) -> bool:

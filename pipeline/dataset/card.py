@@ -61,7 +61,7 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
     """The whole text of the card."""
     return front_matter(metadata(figures, contents, config)) + _JINJA.get_template("card.md.j2").render(
         f=figures,
-        # The embedded model's seconds are no price, and would make two equal data sets differ.
+        # The demo model's seconds are no price, and would make two equal data sets differ.
         money=[] if figures.paid.total.money == 0 else money.rows(figures.paid, figures.accepted),
         money_heads=money.HEADS,
         contents=contents,

@@ -154,7 +154,7 @@ class Figures(Data):
 
     @property
     def embedded(self) -> bool:
-        """Did the embedded model take part? Then these are figures of the loop, not of the data."""
+        """Did the demo model take part? Then these figures describe the pipeline, not the quality of data."""
         return self.lineage is not None and self.lineage.embedded
 
     @property

@@ -111,10 +111,12 @@ Written by `python -m pipeline.dataset.glossary`. Report, card and `digsite insp
 | word | meaning |
 |---|---|
 | corpus, passage | a set of documents; a part of a document that a search returns |
+| split, side | documents are train or eval by a hash of their id, before any seed (`pipeline/corpus/split.py`) |
 | seed | one planned attempt to make a question, starting from one passage |
 | hop | one link of the evidence chain: sub-question, answer, passage, quote |
 | draft | a question with its answer and hops, before it is accepted |
 | step | one search or open call of an agent that is not a repeat |
+| repeat | a search with the same words, or a document opened again (`pipeline/agents/calls.py`) |
 | target | how many steps a question must need at least |
 | rollout | one attempt of the solver at a question |
 | correct | the answer is right, and the rollout had seen the evidence for it |

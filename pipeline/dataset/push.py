@@ -41,15 +41,14 @@ def parcel(folder: Path, config: RunConfig, repo: str, *, private: bool) -> Parc
     """The data set in `folder`, checked against its manifest.
 
     Raises UsageError for a name that is none, a folder without a finished data set, files that are not as they were
-    exported or are links, and everything that the embedded model had a part in: its figures are of the loop, and such
-    rows teach nothing.
+    exported or are links, and everything that the demo model had a part in: such rows teach nothing.
     """
     if not REPO.fullmatch(repo):
         raise UsageError(f"--repo takes ORG/NAME, in letters, digits and - _ . only, not '{repo}'")
     if "embedded" in config.models.names().split(" + "):
         raise UsageError(
-            "the embedded model had a part in this run: its rows show that the loop works and are not for others; "
-            "make one with a real model (--model openai:NAME) and push that"
+            "the demo model had a part in this run, and its rows are not for training; "
+            "generate with a real model (--model openai:NAME) and push that run"
         )
     manifest = read(folder)
     if not manifest.shards:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from pipeline import prompts
 from pipeline.agents import grading
+from pipeline.agents.calls import AgentState
 from pipeline.agents.judge import grade
-from pipeline.agents.loop import AgentState
 from pipeline.agents.solver import rollout, solver
 from pipeline.agents.tools import TEACHER_TOOLS
 from pipeline.config import TeacherConfig

@@ -43,7 +43,7 @@ class EmbeddedModel:
 @cache
 def _rules(role: str):  # type: ignore[no-untyped-def]
     if role not in _ROLES:
-        raise ValueError(f"the embedded model has no rules for '{role}'")
+        raise ValueError(f"the demo model has no rules for '{role}'")
     module, function = _ROLES[role]
     return getattr(import_module(module), function)
 

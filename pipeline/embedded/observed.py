@@ -1,4 +1,4 @@
-"""How the embedded model reads the passages in a tool message: the inverse of `agents.tools.render`."""
+"""How the demo model reads the passages in a tool message: the inverse of `agents.tools.render`."""
 
 import re
 from functools import lru_cache

@@ -1,6 +1,6 @@
 """The contract of every model: `complete(request) -> completion`.
 
-OpenAI-compatible servers, the embedded model and the scripted model of the tests implement it; cache and ledger wrap
+OpenAI-compatible servers, the demo model and the scripted model of the tests implement it; cache and ledger wrap
 any of them. A request holds all that the answer may depend on and nothing else, so its digest is the cache key.
 """
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from pipeline.config import How, RunConfig
-from pipeline.corpus import seeds as rules
+from pipeline.corpus.seeds import explained, quality
+from pipeline.corpus.split import side
 from pipeline.dataset.gates import Drop, Gates, dropped
 from pipeline.errors import UsageError
 from pipeline.store.journal import Head, Journal
@@ -21,7 +22,7 @@ from pipeline.types import Passage, Record, Seed, Status, sha256
 SEEDS_PER_PAIR = 10
 FEWEST_AT_WORK = 8
 BARREN = 40
-"""Seeds after which a plan of the embedded model ends if none of them gave a chain: no more will come of such texts."""
+"""Seeds after which a plan of the demo model ends if none of them gave a chain: no more will come of such texts."""
 Judge = Callable[[Head], Drop | None]
 """Says whether an accepted seed passes the gates. Asked once for each, in the order of the plan."""
 
@@ -72,7 +73,7 @@ class Order:
             for order, number in shuffled:
                 passage = self._passages[number]
                 key = sha256(f"{self._digest}\n{self._fingerprint}\n{passage.id}\n{draw}")
-                if key not in self._known and (reason := rules.quality(passage)):
+                if key not in self._known and (reason := quality(passage)):
                     self._drops.append((len(self._made), reason))
                 else:
                     yield Planned(self._seed(key, passage, draw), order)
@@ -88,7 +89,7 @@ class Order:
             key=key,
             passage=passage,
             draw=draw,
-            side=rules.side(passage.document_id),
+            side=side(passage.document_id),
             answer_type=types[_chance(key, "answer type") % len(types)],
             target_steps=low + _chance(key, "target") % (high - low + 1),
         )
@@ -102,11 +103,11 @@ def askable(corpus: PassageSource) -> None:
     """Raise UsageError where no passage can be a seed."""
     drops: Counter[str] = Counter()
     for passage in corpus.passages:
-        reason = rules.quality(passage)
+        reason = quality(passage)
         if reason is None:
             return
         drops[reason] += 1
-    reasons = rules.explained(drops) or "there are none"
+    reasons = explained(drops) or "there are none"
     raise UsageError(f"no passage of this corpus can start a question. {reasons}")
 
 

@@ -1,4 +1,4 @@
-"""The embedded model over OpenAI's Chat Completions, so that a whole run can go through a real wire.
+"""The demo model over OpenAI's Chat Completions, so that a whole run can go through a real wire.
 
 Its randomness comes from its inputs and the sample index, which is not on the wire. The seed there is a hash of run
 seed and sample, so with the run seed known the index follows; any other seed counts as a sample of its own.
@@ -49,7 +49,7 @@ def router(run_seed: int = 0, model: LLM | None = None) -> APIRouter:
             raise
         except Exception as error:
             # It is a pure function of the request, so the request holds what it cannot read.
-            line = f"the embedded model cannot read this history ({type(error).__name__})"
+            line = f"the demo model cannot read this history ({type(error).__name__})"
             raise HTTPException(400, line) from error
 
     @routes.get("/models")

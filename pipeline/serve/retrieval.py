@@ -17,8 +17,8 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
+from pipeline.agents.calls import AgentState, Toolbox, carry_out
 from pipeline.agents.environment import Environment
-from pipeline.agents.loop import AgentState, Toolbox, carry_out
 from pipeline.agents.parse import parse as parse_arguments
 from pipeline.agents.tools import AnswerArguments
 from pipeline.corpus import Corpus

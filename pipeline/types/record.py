@@ -170,7 +170,7 @@ class Lineage(Slotted):
 
     @property
     def embedded(self) -> bool:
-        """Did the embedded model play any role? Then the figures are the loop's, and no row is for training."""
+        """Did the demo model play any role? Then the figures are the loop's, and no row is for training."""
         return "embedded" in self.model.split(" + ")
 
 

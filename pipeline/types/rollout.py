@@ -27,7 +27,7 @@ class Message(Slotted):
 
 @slotted
 class Usage(Slotted):
-    """Tokens of one or more calls. The embedded model counts words and marks."""
+    """Tokens of one or more calls. The demo model counts words and marks."""
 
     calls: int = 0
     prompt_tokens: int = 0

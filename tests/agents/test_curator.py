@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline import config, prompts
 from pipeline.agents.curator import TRIES, grow, new_titles
 from pipeline.context import RunContext
-from pipeline.corpus.seeds import side
+from pipeline.corpus.split import side
 from pipeline.llm.base import Request
 from pipeline.types import AnswerType, Call, Message, Passage, Seed, Tree, sha256
 from tests.loop.test_episode import LINEAGE, call

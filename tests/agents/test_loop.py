@@ -6,7 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.agents.loop import OPENED, Agent, AgentState, converse
+from pipeline.agents.calls import OPENED, AgentState
+from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import AgentLimits

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pipeline.agents import judge, readers, tools
-from pipeline.agents.loop import Agent, AgentState, converse
+from pipeline.agents.calls import AgentState
+from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.structured import structured
 from pipeline.config import AgentLimits

@@ -1,4 +1,4 @@
-"""The oracle reader: one call with the passages as data, read by the embedded model too, and never half understood."""
+"""The oracle reader: one call with the passages as data, read by the demo model too, and never half understood."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 """A loopback server that speaks Chat Completions and breaks as real ones do, by a seeded schedule.
 
-Behind it stands the embedded model (or any other), read and written as the product's own server does, and given exactly
+Behind it stands the demo model (or any other), read and written as the product's own server does, and given exactly
 the messages that came over the wire: so the whole loop can be run through HTTP and compared with the one in process.
 `python -m tests.chaos.faulty_server NOTES [RATE [SEED [FAULT ...]]]` serves in a process of its own, prints its address
 and appends the digest of every request that it answered to NOTES; a RATE of `echo` answers 401 to everything, with the
@@ -170,7 +170,7 @@ def echo(server: FaultyServer) -> Script:
 
 
 class Repeating:
-    """The embedded model, which in every call says the key that its server was sent, and at times hides it."""
+    """The demo model, which in every call says the key that its server was sent, and at times hides it."""
 
     def __init__(self, server: FaultyServer) -> None:
         self._server, self._inner = server, EmbeddedModel()

@@ -37,7 +37,7 @@ def poisoned(text: str, number: int, folder: str, port: int) -> str:
 
 class Obedient:
     """It carries out one order in each conversation, so that it gets on, and forges what it proposes where it was told
-    to; else it is the embedded model."""
+    to; else it is the demo model."""
 
     def __init__(self) -> None:
         self._model = EmbeddedModel()

@@ -44,7 +44,7 @@ SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Ground:
-    """The seeds, and what the embedded model makes of them in this process."""
+    """The seeds, and what the demo model makes of them in this process."""
 
     context: RunContext
     corpus: Corpus
@@ -145,7 +145,7 @@ async def test_a_third_of_all_answers_broken_changes_no_record(
 
 
 class Remote:
-    """The embedded model as far away as a real one is, or all that a run took would be its waits after faults."""
+    """The demo model as far away as a real one is, or all that a run took would be its waits after faults."""
 
     async def complete(self, request: Request) -> Completion:
         await asyncio.sleep(0.2)

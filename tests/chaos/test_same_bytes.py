@@ -1,6 +1,6 @@
 """The same command gives the same journal and the same data set: whatever the order of sets, tasks and completion.
 
-This runs the product as a user does, embedded model and all, so it fails where any part of an episode leans on chance.
+This runs the product as a user does, demo model and all, so it fails where any part of an episode leans on chance.
 """
 
 import os

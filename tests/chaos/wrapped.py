@@ -4,7 +4,7 @@
     kill OPERATION:N  kills the process, as `kill -9` would, at the N-th operation
     clock SEED        lets the wall clock jump by up to a day, forwards and backwards, many times a second
     audit FILE        notes each file that is opened, each connection and each process that is started
-    block SECONDS     lets the embedded model hold up the whole process
+    block SECONDS     lets the demo model hold up the whole process
 
 The operations are those by which the product changes the disk, so that nothing in the product has to know of this.
 """

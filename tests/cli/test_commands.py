@@ -84,7 +84,7 @@ def test_a_text_without_chains_is_told_what_else_helps(digsite: Digsite, tmp_pat
     most = ("--steps", "3", "--pairs", "2", "--max-seeds", "4", "--retriever", "bm25")
     said = digsite("generate", str(corpus), *most, "--out", tmp_path)
     assert said.code == 3
-    assert "0 of 2 pairs; none gave a chain of hops. The embedded model reads English prose only" in said.err
+    assert "0 of 2 pairs; none gave a chain of hops. The demo model reads English prose only" in said.err
     assert "bridges: the demo model reads English prose only; for other texts choose a --model\n" in said.err
 
 

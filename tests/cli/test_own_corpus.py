@@ -15,7 +15,7 @@ SAID = ("--language", "pt-BR", "--licence", "CC-BY-4.0", "--attribution", "The m
 
 
 def german(path: Path) -> Path:
-    """90 short articles that the embedded model makes no chain of."""
+    """90 short articles that the demo model makes no chain of."""
     towns = "Berlin Hamburg Dresden Bremen Kassel Weimar Jena Gotha Halle Leipzig".split()
     text = (
         "{0} ist eine Stadt an der Werra, die im Jahre {1} von Heinrich von {2} gegründet wurde. Der Bürgermeister "
@@ -93,6 +93,6 @@ def test_texts_that_the_embedded_model_cannot_read_end_the_run_early(digsite: Di
     said = digsite("generate", corpus, "--retriever", "bm25", "--pairs", "30", "--out", tmp_path / "out")
     assert said.code == 3
     assert "staedte: the demo model reads English prose only; for other texts choose a --model\n" in said.err
-    assert "40 seeds gave 0 of 30 pairs; none gave a chain of hops. The embedded model reads English" in said.err
+    assert "40 seeds gave 0 of 30 pairs; none gave a chain of hops. The demo model reads English" in said.err
     again = digsite("generate", corpus, "--retriever", "bm25", "--pairs", "30", "--out", tmp_path / "out", "--json")
     assert (again.code, again.json["planned"], again.json["exhausted"]) == (3, 40, True)

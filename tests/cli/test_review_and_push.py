@@ -53,7 +53,7 @@ def test_an_unmarked_or_missing_sheet_is_a_mistake(digsite: Digsite, run: Path) 
 def test_a_run_of_the_embedded_model_is_not_pushed(digsite: Digsite, run: Path) -> None:
     said = digsite("push", "tiny", "--repo", "org/name", "--yes", "--out", run)
     assert said.code == 2
-    assert "embedded" in said.err
+    assert "demo model" in said.err
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline import corpus
 from pipeline.corpus import Corpus
-from pipeline.corpus.seeds import side
+from pipeline.corpus.split import side
 from pipeline.errors import UsageError
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.opening import kinds, open_retriever

@@ -1,6 +1,6 @@
 """What every strategy promises; a file in pipeline/loop/strategies/ is enrolled by being there.
 
-The embedded model plays generator and refiner over the tiny corpus, so these are real drafts.
+The demo model plays generator and refiner over the tiny corpus, so these are real drafts.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from pipeline import registry
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.corpus.seeds import side
+from pipeline.corpus.split import side
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.loop.strategies.base import Proposal
 from pipeline.retrieval.engines.bm25 import Bm25Retriever

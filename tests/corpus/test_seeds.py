@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from pipeline.corpus import Corpus
-from pipeline.corpus.seeds import REFUSALS, explained, quality, side
+from pipeline.corpus.seeds import REFUSALS, explained, quality
+from pipeline.corpus.split import side
 from pipeline.types import Passage
 
 FILL = "and it went on like that for a good many more words than anybody would have thought possible on that day"

@@ -61,8 +61,8 @@ def test_the_language_is_the_corpus_s_and_unknown_where_nobody_said_it():
 
 def test_it_is_tagged_synthetic_and_says_whose_figures_they_are():
     assert "synthetic" in front(made(accepted()))["tags"]
-    assert "of the loop, not of the data" in made(accepted())
-    assert "of the loop, not of the data" not in made(accepted(model="qwen"))
+    assert "these figures describe the pipeline, not the quality of data" in made(accepted())
+    assert "these figures describe the pipeline, not the quality of data" not in made(accepted(model="qwen"))
 
 
 def test_it_says_where_one_model_played_several_roles():
@@ -70,8 +70,8 @@ def test_it_says_where_one_model_played_several_roles():
         models = {role: {"provider": "openai", "model": name} for role, name in roles.items()}
         return made(accepted(), config=build(values={"models": models}))
 
-    assert "`a` played generator, solver, judge: one model graded" in played(default="a")
-    assert "`a` played generator, solver: one model shares" in played(default="a", judge="b")
+    assert "`a` played generator, solver, judge: one model graded its own" in played(default="a")
+    assert "`a` played generator, solver: one model has the same blind spots" in played(default="a", judge="b")
     assert "played" not in played(generator="a", solver="b", judge="c")
 
 

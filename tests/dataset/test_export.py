@@ -276,6 +276,6 @@ def test_views_that_hold_more_than_may_be_passed_on_are_left_out(tmp_path, redis
     told = (tmp_path / "ds" / "README.md").read_text()
     assert any(hop.quote in told for one in batch(8) if one.draft for hop in one.draft.hops) == (redistribute != "ids")
     if redistribute == "spans":
-        assert "in quotes only" in told
+        assert "as quotes only" in told
         with pytest.raises(UsageError, match="'sft' holds more"):
             export(batch(8), tmp_path / "ds", chosen.model_copy(update={"views": ("qa", "sft")}))

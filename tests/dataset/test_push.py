@@ -86,7 +86,7 @@ def test_rows_of_the_embedded_model_are_refused(folder):
     judge = {"provider": "embedded", "model": "embedded"}
     mixed = build(values={"models": {"default": {"provider": "openai", "model": "q"}, "judge": judge}})
     for config in (build(), mixed):
-        with pytest.raises(UsageError, match="embedded"):
+        with pytest.raises(UsageError, match="demo model"):
             hub.parcel(folder, config, "org/name", private=True)
 
 

@@ -56,7 +56,7 @@ def test_the_flow_gives_the_same_bytes_as_no_flow_and_leaves_no_server(tmp_path:
     none = digsite("pipeline.cli", "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "none", "--json")
     assert none.returncode == 0, none.stderr
     runs = [Path(orjson.loads(said.stdout)["run"]).name for said in (flow, none)]
-    assert runs[0] == runs[1], "the embedded model's code was edited between the two"
+    assert runs[0] == runs[1], "the demo model's code was edited between the two"
     made = files(tmp_path / "flow/tiny/latest/dataset")
     assert any(name.endswith(".parquet") for name in made)
     assert made == files(tmp_path / "none/tiny/latest/dataset")

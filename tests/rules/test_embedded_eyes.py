@@ -1,4 +1,4 @@
-"""The embedded model reads the fenced inputs (or the bare question) and the tool messages, and nothing else.
+"""The demo model reads the fenced inputs (or the bare question) and the tool messages, and nothing else.
 
 Real requests of a few real episodes are asked again with all other prose replaced, in another order and in other
 processes: the answers are the same, so they rest on nothing that a prompt's wording, the clock or a hash seed decides.
@@ -21,7 +21,8 @@ from pipeline.agents.readers import check_alternative, oracle, trace
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.corpus.seeds import quality, side
+from pipeline.corpus.seeds import quality
+from pipeline.corpus.split import side
 from pipeline.distractors.evaluate import written
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.llm.base import Completion, Request

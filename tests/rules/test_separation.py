@@ -1,4 +1,4 @@
-"""Generator and solver of the embedded model share neither code, nor tables, nor wording, nor a commit.
+"""Generator and solver of the demo model share neither code, nor tables, nor wording, nor a commit.
 
 If they did, a question would be hard or easy for the solver because of what both were written with, and the measured
 difficulty would mean nothing. Files named `solver*` are the solver's; those of SHARED belong to neither; all others of

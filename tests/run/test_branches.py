@@ -9,7 +9,8 @@ import pytest
 from pipeline import registry
 from pipeline.config import build
 from pipeline.context import RunContext
-from pipeline.corpus.seeds import quality, side
+from pipeline.corpus.seeds import quality
+from pipeline.corpus.split import side
 from pipeline.dataset.branching import base, cso
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.llm.base import LLM, Completion, Request

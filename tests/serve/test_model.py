@@ -1,4 +1,4 @@
-"""The embedded model over the wire: who is asked, how, and what else is refused in OpenAI's own shape."""
+"""The demo model over the wire: who is asked, how, and what else is refused in OpenAI's own shape."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def test_another_seed_is_a_sample_of_its_own(ask: Ask, seed: int | None, sample:
         ({"model": "gpt-9"}, 404, "there is no model 'gpt-9' here, only 'embedded'"),
         ({"stream": True}, 400, "leave out `stream`"),
         ({"n": 2}, 400, "leave out `stream` and `n`"),
-        ({"tools": []}, 400, "the embedded model has no rules for ''"),
+        ({"tools": []}, 400, "the demo model has no rules for ''"),
         ({"messages": "hello"}, 400, "messages: "),
         ({"response_format": VERDICT_ALONE}, 400, "'verdict' is answered to the product's own prompts alone"),
     ],

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from pipeline.agents.calls import AgentState
 from pipeline.agents.environment import Environment, environment
-from pipeline.agents.loop import Agent, AgentState, converse
+from pipeline.agents.loop import Agent, converse
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.corpus import Corpus

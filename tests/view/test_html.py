@@ -123,7 +123,7 @@ def test_unaccepted_runs_have_a_page():
 @pytest.mark.parametrize("embedded", [True, False])
 def test_figures_of_the_embedded_model_say_so(embedded):
     text = page([accepted(model="embedded" if embedded else "qwen")], RunConfig())
-    assert ("Figures of the loop, not of the data" in text) is embedded
+    assert ("these figures describe the pipeline, not the quality of data" in text) is embedded
 
 
 def test_seed_drops_are_shown():

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from pipeline.agents.loop import AgentState
+from pipeline.agents.calls import AgentState
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import ProposeArguments
 from pipeline.context import RunContext

@@ -7,8 +7,9 @@ who may search, revises them.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pipeline.agents.calls import AgentState
 from pipeline.agents.curator import grow, steps
-from pipeline.agents.loop import AgentState, converse
+from pipeline.agents.loop import converse
 from pipeline.agents.tools import COMPOSE, COMPOSER_TOOLS, ComposeArguments, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError

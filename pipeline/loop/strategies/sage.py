@@ -5,7 +5,8 @@ again from the execution feedback. Unlike the paper's, the refiner may search, s
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pipeline.agents.loop import Agent, AgentState, converse
+from pipeline.agents.calls import AgentState
+from pipeline.agents.loop import Agent, converse
 from pipeline.agents.tools import GENERATOR_TOOLS, REFINER_TOOLS, REVISE, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from pipeline.agents.loop import AgentState
+from pipeline.agents.calls import AgentState
 from pipeline.agents.tools import render
 from pipeline.loop.strategies.base import to_draft
 from tests.shelf import passage

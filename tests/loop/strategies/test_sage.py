@@ -7,9 +7,9 @@ import orjson
 import pytest
 
 from pipeline import config, prompts
-from pipeline.agents.loop import AgentState
+from pipeline.agents.calls import AgentState
 from pipeline.context import RunContext
-from pipeline.corpus.seeds import side
+from pipeline.corpus.split import side
 from pipeline.errors import FormatError
 from pipeline.llm.base import Request
 from pipeline.loop.strategies import sage
