@@ -44,3 +44,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'pipeline' has no attribute '{name}'")
     return getattr(import_module("pipeline.config" if name in ("RunConfig", "build") else "pipeline.run.api"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

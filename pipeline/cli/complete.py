@@ -5,7 +5,7 @@ from pipeline.run.locate import reopened, spelled
 
 
 def complete(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:
-    """Make up the distractor and teacher rollouts that accepted pairs lack, then re-export."""
+    """Run the distractor and teacher rollouts that accepted pairs lack, then re-export."""
     from pipeline.run import api
 
     folder, config = reopened(run, out)

@@ -24,7 +24,7 @@ SHORT = 3
 
 @dataclass(kw_only=True)
 class Generate(options.RunOptions):
-    """Make pairs out of CORPUS until so many are accepted. The same command again continues where it stopped."""
+    """Generate pairs from CORPUS until --pairs are accepted. The same command again continues the run."""
 
     ctx: typer.Context
     pairs: Annotated[int | None, typer.Option(min=1, help="Accepted pairs wanted.  [30]")] = None
@@ -68,9 +68,9 @@ class Preview(options.PairOptions):
         from pipeline.run import api
         from pipeline.view.forecast import forecast
 
-        config = self.settings(pairs=PREVIEWED)
+        config = self.settings()
         with Progress(pairs=PREVIEWED) as progress:
-            tried = api.preview(config, watch=progress)
+            tried = api.preview(config, pairs=PREVIEWED, watch=progress)
         found = [record for record in tried if record.status is Status.ACCEPTED][:PREVIEWED]
         console.result(
             [record.model_dump(mode="json") for record in found],
@@ -124,7 +124,7 @@ def _close(result: "RunResult", config: RunConfig) -> None:
         console.show(console.text("\nOne of them:", style="bold"), *pages.pair(example), "")
     rows = [("planned", result.planned), ("accepted", result.accepted)]
     rows += [(f"not accepted: {reason}", count) for reason, count in result.reasons.items()]
-    rows += [("beyond them, for more --pairs", result.surplus)] if result.surplus else []
+    rows += [("spare seeds, used when more --pairs are asked for", result.surplus)] if result.surplus else []
     console.show(console.table("seeds", "", rows=rows), "")
     console.demo_note(config.models.names())
     console.show(console.text(f"data set  {folder / 'dataset'}"), console.text(f"report    {folder / 'report.html'}"))
@@ -137,7 +137,7 @@ def _close(result: "RunResult", config: RunConfig) -> None:
         console.message(f"digsite: most passages cannot start a question. {explained(result.dropped)}")
     if result.missing:
         lacking = ", ".join(f"{stage} {count}" for stage, count in result.missing.items())
-        remedy = f"to make them up: digsite complete {run}"
+        remedy = f"to run them: digsite complete {run}"
         console.message(f"digsite: accepted pairs without all rollouts of a stage: {lacking}; {remedy}")
     console.show(console.text(f"next      digsite inspect {run}"))
 

@@ -28,7 +28,8 @@ Wait = Annotated[
 Engine = Annotated[
     str | None,
     typer.Option(
-        "--retriever", help="lucene, bm25 (no Java; small corpora), or a server: http://host/retrieve#NAME.  [lucene]"
+        "--retriever",
+        help="lucene, bm25 (for small corpora), or a server: http://host/retrieve#NAME.  [lucene]",
     ),
 ]
 Config = Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.")]

@@ -22,7 +22,7 @@ SURPLUS = "surplus"
 """The reason of a seed that ended beyond the plan."""
 Run = Annotated[str | None, typer.Argument(metavar="RUN", help="As for 'inspect'; not needed with --list.")]
 Item = Annotated[
-    str | None, typer.Option(metavar="KEY", help="One seed with all its traces; the key's first digits do.")
+    str | None, typer.Option(metavar="KEY", help="One seed with all its traces; a prefix of the key is enough.")
 ]
 View = Annotated[
     list[str] | None, typer.Option("--view", metavar="A,B", help="Views, such as qa,sft; --list names them.  [all]")
@@ -73,7 +73,7 @@ def inspect(run: options.Run, item: Item = None, out: options.Out = None, json: 
     console.demo_note(config.models.names())
     for stage, count in sorted(Counter(stage for item in pairs for stage in item["missing"]).items()):
         console.show(console.text(f"accepted pairs without all {stage} rollouts: {count}"))
-        console.message(f"to make them up: digsite complete {spelled(run, out)}")
+        console.message(f"to run them: digsite complete {spelled(run, out)}")
     rows = [(item["key"][:12], item["status"], item["reason"], item["target_steps"]) for item in items]
     console.show(console.table("key", "status", "reason", "target", rows=rows))
     console.message(f"one in full: digsite inspect {spelled(run, out)} --item {rows[0][0] if rows else 'KEY'}")
@@ -147,6 +147,8 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
         return
     rows = [(name, split, count) for name, splits in manifest.rows().items() for split, count in splits.items()]
     console.show(console.table("view", "split", "rows", rows=rows), console.text(folder / "dataset"))
+    if empty := [name for name in _parts(view) if name not in manifest.rows()]:
+        console.message(f"without a row, so not written: {', '.join(empty)}")
 
 
 def _parts(given: list[str] | None) -> tuple[str, ...]:

@@ -277,7 +277,8 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         known = f"; known: {', '.join(_known(first['loc'][:-1]))}" if first["type"] == "extra_forbidden" else ""
-        raise UsageError(f"{key or 'configuration'}: {first['msg'].removeprefix('Value error, ')}{known}") from error
+        why = "no such setting" if known else first["msg"].removeprefix("Value error, ")
+        raise UsageError(f"{key or 'configuration'}: {why}{known}") from error
 
 
 def _known(path: tuple[str | int, ...]) -> list[str]:

@@ -71,10 +71,13 @@ def _generate(config: RunConfig, folder: Path | None, watch: Watch | None, runne
     return runner(Job(config, watch or LogWatch(), folder))
 
 
-def preview(config: RunConfig, *, watch: Watch | None = None) -> list[Record]:
-    """Run the first seeds of the plan without starting a run: the records of all that were tried, accepted or not."""
+def preview(config: RunConfig, *, pairs: int = 3, watch: Watch | None = None) -> list[Record]:
+    """Run the first seeds of the plan, ten a pair at most, without starting a run: the records of all that were tried,
+    accepted or not."""
     from pipeline.run import preview as previewing
 
+    how = config.how.model_copy(update={"pairs": pairs, "seeds": None})
+    config = config.model_copy(update={"how": how})
     prepare.reach(config)
     return _wait(previewing.preview(config, watch or LogWatch()))
 
@@ -174,7 +177,7 @@ def branch(
 def complete(
     run: str | Path, *, out: Path | None = None, progress: Callable[[int], None] = lambda pairs: None
 ) -> "Completing":
-    """Make up the distractor and teacher rollouts that accepted pairs lack, and write data set and report anew."""
+    """Run the distractor and teacher rollouts that accepted pairs lack, and write data set and report anew."""
     from pipeline.run import complete as completing
     from pipeline.run import publish
     from pipeline.run.additions import opened

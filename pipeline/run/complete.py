@@ -32,7 +32,7 @@ class Completing(Data):
 async def complete(
     records: Iterable[Record], context: RunContext, folder: Path, progress: Callable[[int], None]
 ) -> Completing:
-    """Make up what each record lacks. The caller holds the run's lock.
+    """Run what each record lacks. The caller holds the run's lock.
 
     Raises ProviderError, RetrievalError and BudgetExceeded; what had ended is kept.
     """

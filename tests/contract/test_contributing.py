@@ -1,5 +1,6 @@
-"""The view of CONTRIBUTING.md is one file, and it works as it stands there."""
+"""The plug-ins shown in CONTRIBUTING.md are one file each, and work as they stand there."""
 
+import asyncio
 import re
 import shutil
 from pathlib import Path
@@ -8,16 +9,24 @@ import pyarrow.parquet as pq
 import pytest
 
 import pipeline
+from pipeline.corpus import load, resolve
 from pipeline.dataset import views
 from pipeline.errors import UsageError
+from pipeline.retrieval import engines
+from pipeline.retrieval.opening import open_retriever
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_view_of_the_page_is_exported(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def shown(folder: str) -> tuple[str, str]:
+    """Name and text of the file of that folder."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (name,) = re.findall(r"`pipeline/dataset/views/(\w+)\.py`:", page)
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    ((name, code),) = re.findall(rf"`{folder}/(\w+)\.py`:.*?```python\n(.*?)```", page, re.DOTALL)
+    return name, code
+
+
+def test_the_view_of_the_page_is_exported(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, code = shown("pipeline/dataset/views")
     shutil.copytree(out, tmp_path / "out", symlinks=True)
     folder = tmp_path / "out/tiny/latest"
     with pytest.raises(UsageError, match=f"no '{name}' among the views"):
@@ -30,3 +39,14 @@ def test_the_view_of_the_page_is_exported(out: Path, tmp_path: Path, monkeypatch
     plain = pq.read_table(folder / "dataset" / "qa").to_pylist()
     assert {(row["question"], row["answer"]) for row in made} == {(row["question"], row["answer"]) for row in plain}
     assert made
+
+
+def test_the_retriever_of_the_page_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, code = shown("pipeline/retrieval/engines")
+    (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
+    monkeypatch.setattr(engines, "__path__", [*engines.__path__, str(tmp_path)])
+    corpus = load(resolve("tiny"))
+    asked = open_retriever(name, corpus, tmp_path), open_retriever("bm25", corpus, tmp_path)
+    found, best = (asyncio.run(retriever.search("Kessel Bridge", 5)) for retriever in asked)
+    assert len(best) > 1
+    assert found == best[::-1]

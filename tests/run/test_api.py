@@ -26,7 +26,8 @@ def config(tmp_path_factory) -> pipeline.RunConfig:
 
 def test_the_example_of_the_page_runs_as_it_stands(tmp_path: Path) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    program = f"out = {str(tmp_path)!r}\n{code}"
+    program = code.replace('Path("outputs")', f"Path({str(tmp_path)!r})")
+    assert str(tmp_path) in program
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert re.match(r"[2-9] of \d+ seeds\n", done.stdout)
