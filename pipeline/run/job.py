@@ -97,6 +97,7 @@ class Job:
             await self.run.run_batch(keys, partial(run_seed, context=self.context), self.watch)
 
     def export(self) -> None:
+        self.run.begin(self.watch)  # where no seed was owed
         self.watch.stage("exporting")
         # What could not be run again, as where the budget is used up, is logged and holds back nothing that is there.
         from pipeline.run import publish

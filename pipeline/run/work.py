@@ -123,7 +123,7 @@ class Run:
         Raises Interrupted after a signal, and ProviderError, RetrievalError, BudgetExceeded or StoreError where one of
         them ended the work; whatever it raises, all that had finished is kept and `execute` goes on from there.
         """
-        self._begin(watch)
+        self.begin(watch)
         await self._guarded(self._all(run_seed, watch))
         return self.result()
 
@@ -136,10 +136,11 @@ class Run:
         """Run those of the keys that are still owed and that the plan still needs; raises what `execute` raises."""
         wanted = set(keys)
         mine = (owed for owed in self._owed() if owed[1].seed.key in wanted)
-        self._begin(watch)
+        self.begin(watch)
         await self._guarded(self._work(islice(mine, len(wanted)), run_seed, watch))
 
-    def _begin(self, watch: Watch) -> None:
+    def begin(self, watch: Watch) -> None:
+        """Show what earlier commands did; once."""
         if not self._begun:
             self._begun = True
             watch.started(self)

@@ -1,13 +1,15 @@
 """What the stages make of a machine that lacks something."""
 
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from pipeline import config
+from pipeline import build, config
 from pipeline.cli.progress import Progress
 from pipeline.errors import RetrievalError
 from pipeline.retrieval import jvm
+from pipeline.run import LogWatch, Run, api
 from pipeline.run.job import Job
 
 
@@ -28,3 +30,16 @@ def test_another_engine_makes_another_run(tmp_path: Path, no_java: None) -> None
     assert job.config.retrieval.retriever == job.context.lineage.retriever == "bm25"
     assert job.folder == job.config.folder() != asked.folder()
     assert job.context.lineage.run == job.config.digest()[:12]
+
+
+def test_a_command_with_nothing_to_run_shows_what_earlier_ones_did(tmp_path: Path) -> None:
+    class Counting(LogWatch):
+        seen: ClassVar[list[int]] = []
+
+        def started(self, run: Run) -> None:
+            self.seen.append(len(list(run.kept())))
+
+    values = {"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"seeds": 3, "out": tmp_path}}
+    for _ in range(2):
+        api.generate(build(values=values), watch=Counting())
+    assert Counting.seen == [0, 3]
