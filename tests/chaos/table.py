@@ -1,7 +1,8 @@
 """`make chaos`: run every test of the promises at its full size, and write what came of it to docs/reliability.md.
 
-`python -m tests.chaos.table [--only ID ...] [--to FILE]`. As a plugin of pytest (`-p tests.chaos.table`) it leaves out
-the small cases of tests that have a full size, and begins with the long ones.
+`python -m tests.chaos.table [--only ID ...] [--to FILE]`; with `--only` the other rows of the page stay, with their
+dates. As a plugin of pytest (`-p tests.chaos.table`) it leaves out the small cases of tests that have a full size, and
+begins with the long ones.
 """
 
 import argparse
@@ -122,9 +123,30 @@ def run(promises: Sequence[Promise], document: Path) -> int:
     minutes = (time.monotonic() - began) / 60
     now = datetime.now(UTC).date().isoformat()
     where = f"Python {platform.python_version()} on {platform.system()}, {os.cpu_count()} cores"
-    lines = [f"The last run took {minutes:.0f} minutes ({now}, {where}).", "", *rows(promises, results, now)]
+    if len(promises) == len(PROMISES):
+        lines = [f"The last whole run took {minutes:.0f} minutes ({now}, {where}).", "", *rows(promises, results, now)]
+    else:
+        lines = merged(document.read_text().split("\n\n", 2)[2].splitlines(), list(rows(promises, results, now)))
     document.write_text(HEAD + "\n".join(lines) + "\n")
     return code
+
+
+def merged(page: Sequence[str], new: Sequence[str]) -> list[str]:
+    """The lines of a page with other rows for the promises that were run again."""
+    again = by_promise(new)
+    start = next(place for place, line in enumerate(page) if line.startswith("|---"))
+    parts = [again.get(name, old) for name, old in by_promise(page[start - 1 :]).items()]
+    return [*page[: start + 1], *(line for part in parts for line in part)]
+
+
+def by_promise(table: Sequence[str]) -> dict[str, list[str]]:
+    """The rows of a table below its head, by the promise that they are of: its first row alone names it."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in table[2:]:
+        name = line.split("|")[1].strip() or name
+        found.setdefault(name, []).append(line)
+    return found
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def run(out: Path, server: Server, seeds: int) -> subprocess.Popen[str]:
     return start(out, *CHEAP, "--retriever", url, "--seeds", str(seeds), "--concurrency", "4")
 
 
-@pytest.mark.parametrize(("kills", "seeds"), [pytest.param(20, 150, marks=pytest.mark.chaos)])
+@pytest.mark.parametrize(("kills", "seeds"), [pytest.param(20, 400, marks=pytest.mark.chaos)])
 def test_a_retriever_that_dies_is_waited_for(tmp_path: Path, figures: Figures, kills: int, seeds: int) -> None:
     draw, server, remains = random.Random(0), Server(tmp_path), Remains(tmp_path / "out")
     server.start()

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pytest
 
 from tests.chaos.promises import PROMISES, Promise
-from tests.chaos.table import ROOT, Results, rows
+from tests.chaos.table import ROOT, Results, merged, rows
 
 PROMISE = Promise("F0", "it lasts", ("tests/a.py::test_one", "tests/b.py"))
 
@@ -50,6 +50,12 @@ def test_what_was_not_run_or_failed_is_not_shown_as_passed() -> None:
 
 def test_a_test_whose_name_only_begins_alike_does_not_count() -> None:
     assert "not run" in table(report("tests/a.py::test_one_more"))[0]
+
+
+def test_a_promise_that_is_run_again_alone_leaves_the_others_as_they_were() -> None:
+    head = ["| id | promise |", "|---|---|"]
+    page = ["The last whole run.", "", *head, "| F1 | old |", "|  | old |", "| F2 | old |"]
+    assert merged(page, [*head, "| F1 | new |"]) == ["The last whole run.", "", *head, "| F1 | new |", "| F2 | old |"]
 
 
 def test_every_promise_names_tests_that_are_there() -> None:

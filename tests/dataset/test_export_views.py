@@ -49,10 +49,10 @@ def test_views_of_another_state_of_the_run_are_named_on_the_card(tmp_path):
     export(batch(16), tmp_path / "ds", some(("qa", "sft", "kto")))
     export(batch(16), tmp_path / "ds", some(("sft",), include=("below_target",)))
     assert "from another state" not in told()
-    assert "`--include below_target` was asked for in `sft`." in told()
+    assert "`--include below_target` added rows to `sft`." in told()
     export(batch(32), tmp_path / "ds", some(("kto",)))
     assert "`qa`, `sft`: written from another state of the run" in told()
-    assert "`--include below_target` was asked for in `sft`." in told()
+    assert "`--include below_target` added rows to `sft`." in told()
 
 
 def test_a_view_that_stays_must_be_as_it_was_exported(tmp_path):

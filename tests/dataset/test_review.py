@@ -91,5 +91,5 @@ def test_card_and_page_show_the_precision_with_its_interval():
     text = card(figures(RECORDS, outside), Contents(rows={}), RunConfig())
     assert "90 of 96 (94%, 95 % interval 87% to 97%)" in text
     assert "could not tell" in text
-    assert "Nobody has read" in card(figures(RECORDS), Contents(rows={}), RunConfig())
+    assert "No sample has been reviewed" in card(figures(RECORDS), Contents(rows={}), RunConfig())
     assert "90 of 96 (94%" in page(RECORDS, RunConfig(), outside)
