@@ -53,7 +53,7 @@ def killed_at_random(out: Path, endpoint: Endpoint, kills: int, chance: int, see
         if number % 3:
             answers(endpoint, draw.randrange(1, max(2, whole // kills)), process)
         else:
-            time.sleep(draw.uniform(0.1, 3.0))
+            time.sleep(draw.uniform(0.1, min(3.0, seeds / 64)))
         assert kill(process), "it came to its end before it was killed"
         assert orphans(out) == []
         remains.look()
