@@ -76,6 +76,8 @@ class ModelConfig(Data):
     """Of the weights, for `gguf`; they run here, on the CPU."""
     model: str = Field("embedded", min_length=1)
     sampling: Sampling = Sampling()
+    context: int = Field(32_768, ge=4096)
+    """Tokens that the server takes, prompt and completion together. No request is larger than three quarters of it."""
     base_url: str = "https://api.openai.com/v1"
     api_key_env: str = Field("", pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")
     """The name of the environment variable that holds the key. Left out, OpenAI's own endpoint is sent the key of
@@ -117,6 +119,11 @@ class ModelConfig(Data):
         return self.model == "embedded"
 
     @property
+    def room(self) -> int | None:
+        """Tokens that a request may have, so that completion and thinking fit; none of the demo model, which reads all."""
+        return None if self.embedded else min(self.context * 3 // 4, self.context - self.sampling.max_tokens)
+
+    @property
     def at_openai(self) -> bool:
         parts = urlsplit(self.base_url)
         return parts.scheme == "https" and f".{parts.hostname}".endswith(_OPENAI)
@@ -153,7 +160,8 @@ class ModelConfig(Data):
 
     def what(self) -> dict[str, Any]:
         """The digested part. A name is one model wherever it is asked, so the provider is no part of it."""
-        return self.model_dump(mode="json", include={"model", "sampling"})
+        digested = {"model", "sampling"} if self.embedded else {"model", "sampling", "context"}
+        return self.model_dump(mode="json", include=digested)
 
     def cost(self, usage: Usage) -> float | None:
         """Money for the usage; None where no price is known. What runs on this machine is free."""

@@ -30,6 +30,7 @@ from pipeline.types.record import (
     Probe,
     Record,
     Round,
+    Searched,
     Status,
     known_to,
 )

@@ -46,6 +46,13 @@ class Cause(StrEnum):
     """Too easy for the model to be trained, which needs no search at all: it knows it."""
 
 
+class Searched(Data):
+    """One search that a check made, and the corpus ids of what it found, best first."""
+
+    query: str
+    passage_ids: tuple[str, ...]
+
+
 class Finding(Data):
     """What one audit check found. A fatal finding sends the draft back without a rollout."""
 
@@ -55,6 +62,8 @@ class Finding(Data):
     hops: tuple[int, ...] = ()
     """Indices of the hops concerned."""
     detail: str = ""
+    searches: tuple[Searched, ...] = ()
+    """The searches that it rests on."""
 
 
 class Probe(Data):
@@ -71,6 +80,8 @@ class Probe(Data):
     """Hops whose passages were held back; of a `trace` those that were misread."""
     evidence: bool = False
     """Did what it was shown hold the evidence of the last hop? What is right without it is known by heart."""
+    searches: tuple[Searched, ...] = ()
+    """The searches whose results it was shown."""
     usage: Usage = Usage()
     judged: Usage = Usage()
     """What the judges took."""
