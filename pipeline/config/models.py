@@ -120,7 +120,8 @@ class ModelConfig(Data):
 
     @property
     def room(self) -> int | None:
-        """Tokens that a request may have, so that completion and thinking fit; none of the demo model, which reads all."""
+        """Tokens that a request may have, so that completion and thinking fit; None for the demo model, which has no
+        limit."""
         return None if self.embedded else min(self.context * 3 // 4, self.context - self.sampling.max_tokens)
 
     @property
