@@ -74,7 +74,8 @@ async def naive_rag(draft: Draft, target: int, context: RunContext) -> CheckResu
     hits = await context.retriever.search(draft.question, context.config.retrieval.k)
     passages = [hit.passage for hit in hits]
     probe = await _probe("naive_rag", draft, context, partial(readers.naive_rag, draft.question, passages, context), 1)
-    probe = _over(passages, draft, probe)
+    search = evidence.searched(draft.question, hits)
+    probe = _over(passages, draft, probe).model_copy(update={"searches": (search,)})
     detail = "one search with the question was enough to answer it"
     enough = [probe] if probe.right and probe.evidence else []
     return CheckResult(probes=(probe,), findings=_findings("naive_rag", Cause.OVER_SPECIFIED, enough, detail))
@@ -123,7 +124,9 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
     """
     passages = await evidence.passages(draft, context.retriever)
     cited, k = {hop.passage_id for hop in draft.hops}, context.config.retrieval.k
-    hits = await context.retriever.search(draft.hops[-1].sub_question, k + len(cited))
+    query = draft.hops[-1].sub_question
+    hits = await context.retriever.search(query, k + len(cited))
+    search = evidence.searched(query, hits)
     decoys = [hit.passage for hit in hits if hit.passage.id not in cited][:k]
     probes = []
     for hop in draft.hops if len(draft.hops) > 1 else ():
@@ -132,10 +135,13 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
         rest = sorted([*rest, *decoys], key=lambda passage: passage.sha256)
         held_back = tuple(i for i, other in enumerate(draft.hops) if other.passage_id == hop.passage_id)
         probe = await _probe("leave_one_out", draft, context, partial(oracle, draft.question, rest, context), 1)
-        probes.append(_over(rest, draft, probe).model_copy(update={"hops": held_back}))
+        probes.append(_over(rest, draft, probe).model_copy(update={"hops": held_back, "searches": (search,)}))
     hops = tuple(sorted({hop for probe in probes if probe.right and probe.evidence for hop in probe.hops}))
     detail = "answered without the passages of these hops"
-    found = Finding(check="leave_one_out", cause=Cause.SUPERFICIAL, fatal=False, hops=hops, detail=detail)
+    searches = (search,) if probes else ()
+    found = Finding(
+        check="leave_one_out", cause=Cause.SUPERFICIAL, fatal=False, hops=hops, detail=detail, searches=searches
+    )
     return CheckResult(probes=tuple(probes), findings=(found,) if hops else ())
 
 
@@ -185,4 +191,5 @@ def _alike(draft: Draft, answer: str) -> bool:
 
 
 def _findings(check: str, cause: Cause, probes: Sequence[Probe], detail: str) -> tuple[Finding, ...]:
-    return (Finding(check=check, cause=cause, fatal=True, detail=detail),) if probes else ()
+    searches = tuple(search for probe in probes for search in probe.searches)
+    return (Finding(check=check, cause=cause, fatal=True, detail=detail, searches=searches),) if probes else ()

@@ -7,6 +7,7 @@ subject may have many pages, so here one is looked for by what is asked of it.
 
 from collections.abc import Iterable
 
+from pipeline.agents.evidence import searched
 from pipeline.agents.grading import holds
 from pipeline.agents.tools import ShownPassage
 from pipeline.retrieval.base import Retriever
@@ -25,12 +26,21 @@ async def another_answer(draft: Draft, retriever: Retriever, k: int) -> list[Fin
     if not said:
         return []
     untold = " ".join(word for word in words(last.quote) if word in said)
-    found = await retriever.search_many([last.sub_question, f"{_subject(draft)} {untold}"], k)
+    queries = [last.sub_question, f"{_subject(draft)} {untold}"]
+    found = await retriever.search_many(queries, k)
     other = other_answer(draft, last.passage_id, (hit.passage for hits in found for hit in hits))
     if other is None:
         return []
-    detail, hops = f"'{other.title}' gives another answer to its last step", (len(draft.hops) - 1,)
-    return [Finding(check="another_answer", cause=Cause.AMBIGUOUS, fatal=True, hops=hops, detail=detail)]
+    return [
+        Finding(
+            check="another_answer",
+            cause=Cause.AMBIGUOUS,
+            fatal=True,
+            hops=(len(draft.hops) - 1,),
+            detail=f"'{other.title}' gives another answer to its last step",
+            searches=tuple(search for search in map(searched, queries, found) if other.id in search.passage_ids),
+        )
+    ]
 
 
 def other_answer(draft: Draft, own: str, passages: Iterable[Passage | ShownPassage]) -> Passage | ShownPassage | None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from pipeline.loop.audit import audit, shortcuts, soundness
-from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Passage
+from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Passage, Searched
 from tests.shelf import Shelf, passage
 
 FILM = passage("f", "Lantern Bay", "It is a silent drama. It was directed by Ada Holm.")
@@ -121,6 +121,19 @@ def test_a_question_that_finds_its_answer_with_the_clues_is_over_specified() -> 
     )
     found = asyncio.run(audit(draft, 3, SHELF, 3))
     assert "over_specified" in {finding.check for finding in found}
+
+
+def test_a_finding_keeps_the_searches_that_it_rests_on() -> None:
+    query = "Vessby Tarn founded by monks around?"
+    (collapse,) = (f for f in findings(changed(1, sub_question=query)) if f.check == "query_collapse")
+    assert collapse.searches == (Searched(query=query, passage_ids=("v#0",)),)
+    question = "When was Tarn's town founded by monks, home of Lantern Bay's director?"
+    (single,) = asyncio.run(shortcuts.over_specified(DRAFT.model_copy(update={"question": question}), (), SHELF, 3))
+    assert [(s.query, set(s.passage_ids)) for s in single.searches] == [(question, {"f#0", "h#0", "v#0"})]
+    annals = passage("a", "Annals", "Old books differ. Vessby was founded by monks around 1702.")
+    (rival,) = asyncio.run(audit(DRAFT, 3, Shelf(FILM, HOLM, TOWN, annals), 3))
+    assert rival.searches
+    assert all("a#0" in search.passage_ids for search in rival.searches)
 
 
 def test_two_passages_of_one_document_are_no_two_hops() -> None:

@@ -12,7 +12,7 @@ from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Request
 from pipeline.loop.audit.readings import CHECKS, CheckResult, readings
-from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Known, Message, known_to
+from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Known, Message, Searched, known_to
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 from tests.scripted import ScriptedLLM
 
@@ -124,6 +124,15 @@ async def test_the_policy_is_asked_what_it_knows_too_and_once_where_it_is_the_re
 async def test_one_search_that_is_enough_makes_it_too_easy_unless_one_step_is_wanted() -> None:
     assert told(await read(lambda titles, _: True, run=("naive_rag",))) == [("naive_rag", Cause.OVER_SPECIFIED, True)]
     assert (await read(lambda titles, _: True, 1, run=("naive_rag",))).probes == ()
+
+
+async def test_what_a_reader_was_shown_by_a_search_is_kept_with_what_it_said() -> None:
+    answer = await read(lambda titles, _: True, run=("naive_rag",), retrieval={"k": 2})
+    ids = tuple(hit.passage.id for hit in await SHELF.search(QUESTION, 2))
+    assert answer.probes[0].searches == (Searched(query=QUESTION, passage_ids=ids),)
+    answer = await read(lambda titles, _: "Vessby" in titles, run=("leave_one_out",))
+    assert {search.query for probe in answer.probes for search in probe.searches} == {"?"}
+    assert [search.query for search in answer.findings[0].searches] == ["?"]
 
 
 async def test_what_its_own_evidence_does_not_answer_is_broken_after_all_tries_and_not_before() -> None:
