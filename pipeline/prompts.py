@@ -3,7 +3,8 @@
 Corpus and model text enters only as the value of an input, never as a template. `{{ inputs }}` in the body stands for
 the fenced JSON block of all declared inputs: what a model without eyes for prose reads, and where a strong model finds
 the data apart from the instructions. Lines are broken in the files for whoever edits them; a paragraph and an item of a
-list reach the model, and the rows made from it, as one line.
+list reach the model, and the rows made from it, as one line. What several prompts have in common is a file whose name
+begins with an underscore; `{% include "folder/_name.md" %}` on a line of its own stands for its text.
 """
 
 import re
@@ -19,6 +20,7 @@ from pipeline.folders import folder
 from pipeline.types import Message, sha256
 
 ROOT = folder("prompts")
+_INCLUDE = re.compile(r'^\{% include "([a-z_]+/_[a-z_]+\.md)" %\}\n', re.MULTILINE)
 _PART = re.compile(r"^<!-- (system|user) -->\n", re.MULTILINE)
 _FENCE = re.compile(r"^<<<inputs ([0-9a-f]{16})>>>\n(.*)\n<<<end \1>>>$", re.MULTILINE)
 _ALONE = re.compile(r"\s*(?:```|#|\||<|>|\{[{%#].*[}%#]\}\s*$)")
@@ -33,7 +35,7 @@ class Prompt:
         source = (ROOT / f"{name}.md").read_text(encoding="utf-8")
         _, front, body = source.split("+++\n", 2)
         self.name = name
-        body = unwrapped(body)
+        body = unwrapped(_INCLUDE.sub(lambda found: (ROOT / found[1]).read_text(encoding="utf-8"), body))
         self.digest = sha256(f"{front}+++\n{body}")
         self.inputs: tuple[str, ...] = tuple(tomllib.loads(front)["inputs"])
         pieces: list[Any] = _PART.split(body)[1:]
@@ -75,7 +77,7 @@ def load(name: str) -> Prompt:
 
 
 def names() -> list[str]:
-    return sorted(path.relative_to(ROOT).with_suffix("").as_posix() for path in ROOT.glob("*/*.md"))
+    return sorted(path.relative_to(ROOT).with_suffix("").as_posix() for path in ROOT.glob("*/[!_]*.md"))
 
 
 def fence(inputs: dict[str, Any], boundary: str) -> str:

@@ -120,9 +120,16 @@ class DistractorConfig(Data):
     """None: the stage is left out."""
     passages: int = Field(2, ge=1, le=16)
     """Most that one pair's overlay holds. The paper injects two: with many, they crowd the evidence out instead."""
-    tries: int = Field(8, ge=1, le=32)
-    """Of one kind at the last hop, for each of its pieces, until all of them pass all checks. At an earlier hop it has
-    a quarter of them."""
+    tries: int = Field(3, ge=1, le=32)
+    """Of one kind at the last hop, until what one try wrote passes all checks; the writer is told why the tries before
+    were refused. At an earlier hop a kind has a quarter of them."""
+    hops: Literal["last", "any"] = "any"
+    """Which hop's answer they get wrong: the last one's alone, or an earlier one's too where the last leaves room."""
+    rank: Literal["among", "above"] = "among"
+    """Where the hop's own query must bring them: among the k passages of a search, or above the hop's evidence too."""
+    outright: bool = False
+    """State the claim flatly, without the words that limit it (another year, a part, a guess, an opinion), so that only
+    the evidence shows that it is wrong."""
     rollouts: int = Field(4, ge=1, le=64)
     """Fresh ones, once without and once with the overlay."""
 

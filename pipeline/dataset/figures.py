@@ -31,6 +31,7 @@ ASKED = {
     "read": "reader",
     "trace": "reader",
     "weigh": "reader",
+    "detect": "reader",
     "write": "writer",
 }
 """The role behind each tool or schema that the ledger goes by."""

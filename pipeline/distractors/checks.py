@@ -1,9 +1,11 @@
 """What a distractor must be before it is used. Every check rests on the draft, the corpus and the distractor alone, so
 that all of them can be made again from an export.
 
-A check gives what is wrong, or nothing. They run in order, cheap ones first, and the first that fails ends it.
+A check gives what is wrong, or nothing; its words go back to the writer. They run in order, cheap ones first, and the
+first that fails ends it.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -11,19 +13,23 @@ from pipeline.agents import evidence
 from pipeline.agents.judge import grade
 from pipeline.agents.readers import oracle
 from pipeline.context import RunContext
+from pipeline.distractors.blind import readings
 from pipeline.distractors.entities import is_person, may_live
-from pipeline.distractors.kinds import base
 from pipeline.distractors.writing_task import is_name, living, opening, query, subject
 from pipeline.errors import FormatError
 from pipeline.retrieval.overlay import Overlay
-from pipeline.text import contains, dates, normalise, numbers, untagged, words
-from pipeline.types import Check, Distractor, Draft, Usage
+from pipeline.text import contains, dates, numbers, untagged, words
+from pipeline.types import Check, Distractor, Draft, Passage, Usage
 
 TRUTH_DEPTH = 50
 """Passages in which a claim is looked for."""
 ALIKE = 0.7
 """From this Jaccard similarity of word triples on, two passages are one."""
 _WHO = ("who", "whom", "whose")
+_CODE = re.compile(r"[A-Za-z]\S*\d\S*|\d+(?:[.:]\d+){2,}")
+"""An identifier with digits in it: CVE-2017-0144, AES-256-CBC, 3.5.1. Its digits are no quantity and no year."""
+_TOLD = 300
+"""Characters of a reader's reason that the writer is told."""
 
 
 @dataclass
@@ -44,8 +50,27 @@ class DistractorChecks:
             wrong = await test(distractor, self)
             made.append(Check(name=name, passed=not wrong, detail=wrong))
             if wrong:
-                break
-        return distractor.model_copy(update={"checks": tuple(made)})
+                return distractor.model_copy(update={"checks": tuple(made)})
+        # The demo reader understands no style.
+        if self.context.config.models.of("reader").embedded:
+            return distractor.model_copy(update={"checks": tuple(made)})
+        blind, wrong = await self._blind(distractor)
+        made.append(Check(name=BLIND, passed=not wrong, detail=wrong))
+        return distractor.model_copy(update={"checks": tuple(made), "blind": blind})
+
+    async def _blind(self, distractor: Distractor) -> tuple[tuple[bool, ...], str]:
+        """The blind readings, and what is wrong: a reader that named it every time."""
+        try:
+            made, usage = await readings(distractor, query(self.draft, distractor.hop), self.context)
+        except FormatError as error:
+            return (), f"the blind reader gave nothing readable ({error})"
+        self.reader += usage
+        named = tuple(named for named, _ in made)
+        if not named or not all(named):
+            return named, ""
+        return named, f"among the hits of its search a reader named it {len(named)} times of {len(named)}: " + (
+            " / ".join(dict.fromkeys(reason for _, reason in made if reason))[:_TOLD] or "no reason given"
+        )
 
     def answers(self, index: int) -> tuple[str, ...]:
         """The right answers of a hop."""
@@ -54,33 +79,40 @@ class DistractorChecks:
 
 
 async def marked(d: Distractor, case: DistractorChecks) -> str:
-    """Its own words distinguish it from its source: an edition, a hedge, a scope, an opinion."""
+    """It is written against a passage of the corpus, and says in words that this does not have what limits its claim.
+
+    That the words do limit it is left to `readable`: no list of words knows it in every language.
+    """
     source = await case.context.retriever.get(d.source_id)
     if source is None or source.sha256 != d.source_sha256:
         return "its source is not in the corpus"
+    if case.context.config.distractors.outright and not d.mark:
+        return ""
     if not d.mark or d.mark not in f"{d.title}\n{d.text}":
-        return "the mark is not in it"
-    if normalise(d.mark) == normalise(d.claim) or not base.load(d.kind).SIGNAL.search(d.mark):
-        return f"'{d.mark}' does not distinguish it from a plain statement"
-    return f"the source says '{d.mark}' too" if contains(f"{source.title} {source.text}", d.mark) else ""
+        return "the mark is not in title or text, letter by letter"
+    if contains(d.claim, d.mark):
+        return f"'{d.mark}' is the claim itself and does not limit it"
+    return f"the passage that it stands against says '{d.mark}' too" if contains(_full(source), d.mark) else ""
 
 
 async def contradicts(d: Distractor, case: DistractorChecks) -> str:
     """It states the claim, and the claim is another answer than the right one, not a part or a wording of it."""
     if not contains(d.text, d.claim):
-        return "the claim is not in it"
+        return "the claim is not in the text, letter by letter"
     agreeing = next((answer for answer in case.answers(d.target) if not differs(d.claim, answer)), None)
     return f"'{d.claim}' contradicts nothing: the answer is '{agreeing}'" if agreeing else ""
 
 
 def differs(claim: str, answer: str) -> bool:
     """Can the two not both be right? A date that is only less exact, and a part of a name, can."""
-    one, other = dates(claim), dates(answer)
-    if one and other:
-        return any(a != b for a, b in zip(one[0][:3], other[0][:3], strict=True) if a and b)
-    ours, theirs = numbers(claim), numbers(answer)
-    if ours and theirs:
-        return abs(ours[0].value - theirs[0].value) > 0.01 * abs(theirs[0].value)
+    if not any(_CODE.fullmatch(text) for text in (claim, answer)):
+        one, other = dates(claim), dates(answer)
+        if one and other:
+            return any(a != b for a, b in zip(one[0][:3], other[0][:3], strict=True) if a and b)
+        ours, theirs = numbers(claim), numbers(answer)
+        if ours and theirs:
+            # Of a score or a range each number counts; what one of them has besides ("in 2006") does not.
+            return any(abs(a.value - b.value) > 0.01 * abs(b.value) for a, b in zip(ours, theirs, strict=False))
     return not (contains(claim, answer) or contains(answer, claim))
 
 
@@ -106,7 +138,7 @@ async def new(d: Distractor, case: DistractorChecks) -> str:
     near = [hit.passage for hit in await retriever.search(f"{d.title} {d.text}", 20)]
     near += await retriever.document(d.source_id.rpartition("#")[0])
     alike = next((p for p in near if similarity(d.text, p.text) >= ALIKE), None)
-    return f"nearly the same as {alike.id}" if alike else ""
+    return f"nearly the same as '{alike.title}' ({alike.id}): write sentences of your own" if alike else ""
 
 
 def similarity(one: str, other: str) -> float:
@@ -121,10 +153,16 @@ def _triples(text: str) -> set[tuple[str, ...]]:
 
 
 async def reachable(d: Distractor, case: DistractorChecks) -> str:
-    """The hop's own query brings it among the k passages of a search."""
-    k = case.context.config.retrieval.k
-    hits = await Overlay(case.context.retriever, [d.passage]).search(query(case.draft, d.hop), k)
-    return "" if any(hit.passage.id == d.id for hit in hits) else f"not among the {k} best for the hop's query"
+    """The hop's own query brings it among the k passages of a search; above the evidence, where the run asks for it."""
+    asked, k = query(case.draft, d.hop), case.context.config.retrieval.k
+    hits = await Overlay(case.context.retriever, [d.passage]).search(asked, k)
+    places = {hit.passage.id: place for place, hit in enumerate(hits, 1)}
+    lacking = ", ".join(dict.fromkeys(word for word in words(asked) if word not in words(f"{d.title} {d.text}")))
+    advice = f"; words of the query that it does not have: {lacking}" if lacking else "; it may be too long"
+    if d.id not in places:
+        return f"not among the {k} best for the hop's query{advice}"
+    above = case.context.config.distractors.rank == "among" or places[d.id] < places.get(d.source_id, k + 1)
+    return "" if above else f"{places[d.id]} in the hits of the hop's query, below the evidence{advice}"
 
 
 async def untrue(d: Distractor, case: DistractorChecks) -> str:
@@ -138,7 +176,7 @@ async def untrue(d: Distractor, case: DistractorChecks) -> str:
     for hit in await case.context.retriever.search(f"{asked} {d.claim}", TRUTH_DEPTH):
         text = f"{hit.passage.title}\n{hit.passage.text}"
         if contains(text, d.claim) and any(contains(text, name) for name in about):
-            return f"{hit.passage.id} names '{d.claim}' and its subject"
+            return f"'{hit.passage.title}' ({hit.passage.id}) names '{d.claim}' and its subject"
     return ""
 
 
@@ -156,6 +194,10 @@ async def readable(d: Distractor, case: DistractorChecks) -> str:
     return "" if graded.right else f"with the evidence beside it the reader answers '{reading.answer}'"
 
 
+def _full(passage: Passage) -> str:
+    return f"{passage.title} {passage.text}"
+
+
 CHECKS: dict[str, Callable[[Distractor, DistractorChecks], Awaitable[str]]] = {
     "marked": marked,
     "contradicts": contradicts,
@@ -165,3 +207,5 @@ CHECKS: dict[str, Callable[[Distractor, DistractorChecks], Awaitable[str]]] = {
     "untrue": untrue,
     "readable": readable,
 }
+BLIND = "blind"
+"""The last check, which a real reader makes alone."""

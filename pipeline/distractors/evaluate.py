@@ -9,7 +9,7 @@ astray; a shortcut, which concerns the middle of a chain, is tried first there.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import TypeVar
@@ -80,7 +80,7 @@ async def written(draft: Draft, context: RunContext) -> DistractorEval:
     writing, room = _Writing(DistractorChecks(draft, context)), context.config.distractors.passages
     kinds = sorted(context.config.distractors.kinds, key=lambda kind: sha256(f"{draft.question}\n{kind}"))
     last = len(draft.hops) - 1
-    for target in range(last, -1, -1):
+    for target in range(last, last - 1 if context.config.distractors.hops == "last" else -1, -1):
         for kind in [kind for kind in kinds if kind not in {d.kind for d in writing.used}]:
             if len(writing.used) + base.load(kind).PASSAGES <= room:
                 await writing.fill(kind, target)
@@ -115,25 +115,37 @@ class _Writing:
         task = await writing_task(draft, kind, target, context) if target in base.targets(draft, kind) else None
         if task is None:
             return
-        tries = context.config.distractors.tries * base.load(kind).PASSAGES
+        tries, refused = context.config.distractors.tries, list[Distractor]()
         for sample in range(tries if target == len(draft.hops) - 1 else ceil(tries / EARLIER_HOPS)):
-            if await self._try(kind, task, sample):
+            made = await self._try(kind, task, sample, refused)
+            if made is None or (made and all(distractor.used for distractor in made)):
                 return
+            refused += made
 
-    async def _try(self, kind: str, task: base.WritingTask, sample: int) -> bool:
+    async def _try(
+        self, kind: str, task: base.WritingTask, sample: int, refused: Sequence[Distractor]
+    ) -> Sequence[Distractor] | None:
+        """What one try gave, as it was checked; None where the writer holds that the kind does not fit the hop.
+
+        `refused` holds what the tries before it gave.
+        """
         wanted = base.load(kind).PASSAGES
         try:
-            distractors, usage = await base.write(kind, task, self.checks.context, sample)
+            distractors, usage = await base.write(kind, task, self.checks.context, sample, refused)
         except FormatError:
             self.unwritten.append(kind)
-            return False
+            return ()
         self.usage += usage
+        if not distractors:
+            self.unwritten.append(kind)
+            return None
         checked = [await self.checks.check(distractor) for distractor in distractors[:wanted]]
         if len(checked) < wanted:
             self.unwritten.append(kind)
         complete = len(checked) == wanted and all(distractor.used for distractor in checked)
-        self.written += checked if complete else map(_incomplete, checked)
-        return complete
+        made = checked if complete else list(map(_incomplete, checked))
+        self.written += made
+        return made
 
 
 def _incomplete(distractor: Distractor) -> Distractor:

@@ -11,6 +11,7 @@ from pipeline.text import contains, dates, normalise, numbers, untagged
 from pipeline.types import Draft, Passage
 
 RIVALS = 8
+STYLE = 3
 _HITS = 30
 
 
@@ -49,7 +50,18 @@ async def writing_task(draft: Draft, kind: str, target: int, context: RunContext
         asked=draft.hops[target].sub_question,
         answer=answer,
         rivals=await rivals(draft, target, context.retriever) if is_name(answer) else (),
+        style=await style(draft, hop, context.retriever),
     )
+
+
+async def style(draft: Draft, hop: int, retriever: Retriever) -> tuple[Passage, ...]:
+    """The best passages that the hop's query finds in documents of which the draft cites none."""
+    cited = {cited.passage_id.rpartition("#")[0] for cited in draft.hops}
+    best: dict[str, Passage] = {}
+    for hit in await retriever.search(query(draft, hop), _HITS):
+        if hit.passage.document_id not in cited:
+            best.setdefault(hit.passage.document_id, hit.passage)
+    return tuple(best.values())[:STYLE]
 
 
 async def living(passage_ids: Iterable[str], retriever: Retriever) -> bool:

@@ -15,13 +15,13 @@ class Kind(StrEnum):
     module of `pipeline.distractors` is one."""
 
     DOPPELGANGER = "doppelganger"
-    """Same topic, another edition: one value is changed, and the edition is named."""
+    """A neighbouring case of the same topic (another year, release or namesake), which has another value."""
     FALSE_SHORTCUT = "false_shortcut"
-    """A hedged claim from the start of the chain to an end, past what lies between."""
+    """A loose claim from the start of the chain to an end, past what lies between."""
     FRAGMENTED_PUZZLE = "fragmented_puzzle"
-    """One of several passages that each hold a part, and say so."""
+    """One of several passages that each hold a part, and name it."""
     SUBJECTIVE_FALLACY = "subjective_fallacy"
-    """An opinion, in tone and in words, with one objective error."""
+    """An opinion, in tone and in words, with one objective error inside it."""
 
 
 class Check(Data):
@@ -46,8 +46,10 @@ class Distractor(Data):
     claim: str
     """The wrong answer of hop `target` that it suggests; a verbatim part of `text`."""
     mark: str
-    """What shows a careful reader that it is not the source: a verbatim part of title or text (an edition, a hedge,
-    a scope, an opinion), which the source does not hold."""
+    """The words that limit the claim: a verbatim part of title or text (another year, a part, a guess, an opinion) that
+    the source does not hold. Empty where the run asks for outright ones."""
+    blind: tuple[bool, ...] = ()
+    """For each blind reading, whether the reader named it as the passage that was written for a test."""
     checks: tuple[Check, ...] = ()
     """In the order in which they were made; the first that failed is the last."""
 

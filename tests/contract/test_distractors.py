@@ -94,7 +94,6 @@ def test_the_embedded_writer_keeps_to_the_kind(kind: str, draft: Draft, context:
         for distractor in distractors:
             assert distractor.kind == kind
             assert contains(distractor.text, distractor.claim)
-            assert base.load(kind).SIGNAL.search(distractor.mark)
             made = asyncio.run(checks.check(distractor))
             assert made.reason not in ("marked", "contradicts", "no_living_person", "new", "reachable"), made
 
@@ -111,11 +110,6 @@ def test_its_targets_are_hops_that_it_can_reach(kind: str, draft: Draft) -> None
     assert list(base.targets(draft, kind)) == ([1] if kind == Kind.FALSE_SHORTCUT else [1, 0])
     single = draft.model_copy(update={"hops": draft.hops[1:]})
     assert list(base.targets(single, kind)) == ([] if kind == Kind.FALSE_SHORTCUT else [0])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_plain_statement_has_no_signal(kind: str) -> None:
-    assert not base.load(kind).SIGNAL.search("by the merchant Aldous Fenn")
 
 
 @pytest.mark.parametrize("kind", KINDS)

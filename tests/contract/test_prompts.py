@@ -10,6 +10,7 @@ from jinja2 import Environment
 
 from pipeline import prompts
 from pipeline.agents import judge, readers, tools
+from pipeline.distractors import blind
 from pipeline.distractors.kinds import base
 from tests.hostile import HOSTILE
 from tests.rules.source import Source, called, tree
@@ -21,6 +22,7 @@ OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.EXPLORE, to
     readers.TRACE,
     base.WRITE,
     readers.CHECK,
+    blind.DETECT,
 }
 BOUNDARY = "0123456789abcdef"
 ANY = " ".join(HOSTILE)

@@ -148,7 +148,10 @@ def test_a_planted_bad_one_is_rejected_with_its_reason(kind: Kind, fault: str) -
 def test_a_claim_that_the_corpus_may_bear_out_is_rejected(kind: Kind) -> None:
     chronicle = passage("chronicle", "A chronicle", "Some say that Vessby was there in 1598; Ada Holm doubts it.")
     made = checked(sound(kind), Shelf(FILM, HOLM, TOWN, MILL, chronicle))
-    assert (made.reason, made.checks[-1].detail) == ("untrue", "chronicle#0 names '1598' and its subject")
+    assert (made.reason, made.checks[-1].detail) == (
+        "untrue",
+        "'A chronicle' (chronicle#0) names '1598' and its subject",
+    )
 
 
 @pytest.mark.parametrize(
@@ -203,6 +206,13 @@ def test_a_reader_that_cannot_be_read_lets_nothing_pass() -> None:
         ("4,301", "4,300", False),
         ("Scott", "Tony Scott", False),
         ("Ridley Scott", "Tony Scott", True),
+        ("b.cache", "a.cache", True),
+        ("a.cache", "the a.cache", False),
+        ("CVE-2017-0145", "CVE-2017-0144", True),
+        ("AES-256-GCM", "AES-256-CBC", True),
+        ("3.5.2", "3.5.1", True),
+        ("between 6 and 35", "between 6 and 45", True),
+        ("17,000", "17,000 in 2006", False),
     ],
 )
 def test_what_can_both_be_right_does_not_differ(claim: str, answer: str, expected: bool) -> None:
@@ -213,3 +223,34 @@ def test_similarity_is_of_word_triples() -> None:
     assert similarity("one two three four", "One, two: three four!") == 1
     assert similarity("one two three four", "one two three five") == pytest.approx(1 / 3)
     assert similarity("", "one") == 0
+
+
+def checked_with(d: Distractor, *sets: str) -> Distractor:
+    context = RunContext(
+        config=config.build(sets=["retrieval.k=3", *sets]), llm=ScriptedLLM(reader), retriever=SHELF, lineage=LINEAGE
+    )
+    return asyncio.run(DistractorChecks(DRAFT, context).check(d))
+
+
+def test_only_where_outright_ones_are_asked_for_may_the_mark_be_missing() -> None:
+    flat = sound(Kind.DOPPELGANGER).model_copy(
+        update={"mark": "", "text": "Vessby was settled in 1598, when it had a mill."}
+    )
+    assert checked_with(flat).reason == "marked"
+    assert checked_with(flat, "distractors.outright=true").used
+
+
+def test_it_may_have_to_rank_above_the_evidence() -> None:
+    low = sound(Kind.DOPPELGANGER).model_copy(
+        update={"text": f"Vessby was, says the 1902 edition, there in 1598. {LONG}"}
+    )
+    assert checked_with(low).used
+    assert checked_with(sound(Kind.DOPPELGANGER), "distractors.rank=above").used
+    made = checked_with(low, "distractors.rank=above")
+    assert made.reason == "reachable"
+    assert "below the evidence" in made.checks[-1].detail
+
+
+def test_the_writer_is_told_which_words_of_the_query_are_lacking() -> None:
+    made = checked(planted(Kind.DOPPELGANGER, "unreachable"))
+    assert "when, was, vessby, settled" in made.checks[-1].detail

@@ -114,19 +114,18 @@ def test_a_puzzle_of_which_one_piece_fails_is_not_used() -> None:
         return Message(role="assistant", content=orjson.dumps(output).decode())
 
     made = opposed('distractors.kinds=["fragmented_puzzle"]', "distractors.tries=1", model=cast(torn))
-    assert [d.reason for d in made.distractors if d.target == len(DRAFT.hops) - 1] == 2 * ["whole", "marked"]
+    assert [d.reason for d in made.distractors if d.target == len(DRAFT.hops) - 1] == ["whole", "marked"]
     assert made.used == ()
     assert made.plain == ()
 
 
-@pytest.mark.parametrize("content", ["hm", '{"passages": []}'])
-def test_a_writer_that_gives_nothing_is_counted(content: str) -> None:
+@pytest.mark.parametrize(("content", "tries"), [("hm", 2), ('{"passages": []}', 1)])
+def test_a_writer_that_gives_nothing_is_counted(content: str, tries: int) -> None:
+    """What cannot be read is asked for again; a kind that the writer holds not to fit is not."""
     made = opposed("distractors.tries=2", model=cast(lambda request: Message(role="assistant", content=content)))
     assert made.distractors == ()
-    tried = Counter({Kind.FRAGMENTED_PUZZLE: 4, Kind.FALSE_SHORTCUT: 2 + 1})
-    assert Counter(made.unwritten) == tried + Counter(
-        {Kind.DOPPELGANGER: 2 + 1 + 1, Kind.SUBJECTIVE_FALLACY: 2 + 1 + 1}
-    )
+    earlier = {Kind.DOPPELGANGER: 2, Kind.SUBJECTIVE_FALLACY: 2, Kind.FALSE_SHORTCUT: 1}
+    assert Counter(made.unwritten) == Counter(dict.fromkeys(Kind, tries)) + Counter(earlier)
     assert not made.plain_verdicts
 
 
@@ -144,7 +143,8 @@ def test_the_last_hop_is_lied_about_first_and_an_earlier_one_where_it_cannot_be(
 
     made = opposed('distractors.kinds=["doppelganger"]', model=cast(unfit))
     assert [d.target for d in made.used] == [1]
-    assert len(made.unwritten) == config.build().distractors.tries
+    assert len(made.unwritten) == 1
+    assert not opposed('distractors.kinds=["doppelganger"]', "distractors.hops=last", model=cast(unfit)).used
 
 
 def test_it_is_a_pure_function_of_the_pair() -> None:
@@ -187,3 +187,30 @@ def test_an_accepted_pair_is_opposed_and_nothing_it_rests_on_changes() -> None:
     assert opposed.usage["writer"].calls == 1
     unsolved = run_seed(Opposing(lambda question, sample: 0), 'distractors.kinds=["doppelganger"]', "loop.rounds=0")
     assert unsolved.opposition is None
+
+
+def test_the_writer_is_told_why_the_tries_before_were_refused() -> None:
+    def slow(request: Request) -> Message:
+        output = orjson.loads(writer(request).content)
+        refused = (prompts.unfence(request.messages[-1].content) or {})["refused"]
+        if not refused:
+            output["passages"][0]["text"] = "Of Vessby there is nothing to be told but that it was settled in 1641."
+            output["passages"][0]["claim"] = "1641"
+        return Message(role="assistant", content=orjson.dumps(output).decode())
+
+    model = cast(slow)
+    made = opposed('distractors.kinds=["doppelganger"]', model=model)
+    asked = [r for r in model.requests if r.output and r.output.name == "write"]
+    first, second = (prompts.unfence(request.messages[-1].content) or {} for request in asked)
+    assert first["refused"] == []
+    assert second["refused"] == [
+        {
+            "title": SOUND[Kind.DOPPELGANGER][0],
+            "text": "Of Vessby there is nothing to be told but that it was settled in 1641.",
+            "claim": "1641",
+            "why": f"{made.distractors[0].reason}: {made.distractors[0].checks[-1].detail}",
+        }
+    ]
+    assert made.distractors[0].checks[-1].detail
+    assert [passage["title"] for passage in first["style"]] == ["Tarn Mill"]
+    assert len(made.used) == 1

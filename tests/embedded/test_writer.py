@@ -7,7 +7,6 @@ import orjson
 import pytest
 
 from pipeline import prompts
-from pipeline.distractors.kinds import base
 from pipeline.embedded.writer import write
 from pipeline.llm.base import Request
 from pipeline.types import Kind
@@ -18,7 +17,10 @@ KNOXVILLE: dict[str, Any] = {
     "quote": "It premiered in Knoxville, Tennessee, in [note 1] 2017.",
     "asked": "In which city did the comedy film Logan Lucky premiere?",
     "answer": "Knoxville",
-    "rivals": [{"title": name, "text": ""} for name in ("Youngstown, Ohio", "Athens (Ohio)", "Muncie, Indiana")],
+    "rivals": ["Youngstown, Ohio", "Athens (Ohio)", "Muncie, Indiana"],
+    "style": [],
+    "outright": False,
+    "refused": [],
 }
 POPULATION = KNOXVILLE | {"asked": "What is the population of the city Knoxville?", "answer": "178,874", "rivals": []}
 DIRECTOR = KNOXVILLE | {
@@ -68,7 +70,6 @@ def test_a_refused_one_is_told_in_another_way(kind: Kind) -> None:
     shapes = {passage["text"].replace(passage["claim"], "") for passage in told}
     assert len({shape.split("edition")[0] for shape in shapes}) >= 4
     for passage in told:
-        assert base.load(kind).SIGNAL.search(passage["mark"])
         assert passage["mark"] in passage["text"]
         assert passage["claim"] in passage["text"]
         assert "9 October 2016" not in passage["text"]

@@ -20,6 +20,8 @@ CHOICES: dict[str, Any] = {
     "answer_types": ["date"],
     "checks.run": [],
     "distractors.kinds": ["doppelganger"],
+    "distractors.hops": "last",
+    "distractors.rank": "above",
     "loop.feedback_rollouts": "one",
     "steps": [3, 4],
     "teacher.keep": "f1",

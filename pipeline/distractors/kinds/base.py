@@ -1,6 +1,5 @@
 """What a kind of distractor is, and how a model writes one."""
 
-import re
 from collections.abc import Sequence
 from typing import Protocol, cast
 
@@ -21,8 +20,6 @@ class DistractorKind(Protocol):
     """Passages that one try writes; all of them must pass the checks."""
     SKIPPED_HOPS: int
     """Hops that the claim leaps over: 0 for a wrong answer to the hop that finds the passage."""
-    SIGNAL: re.Pattern[str]
-    """The words by which a careful reader recognises this kind of text."""
 
 
 class WrittenPassage(Data):
@@ -52,6 +49,8 @@ class WritingTask(Data):
     answer: str
     rivals: tuple[Passage, ...] = ()
     """Passages about other things of the answer's kind: their titles are wrong answers that sound right."""
+    style: tuple[Passage, ...] = ()
+    """What the query finds in other documents: the company that the distractor has to fit in."""
 
 
 def load(kind: str) -> DistractorKind:
@@ -63,8 +62,13 @@ def targets(draft: Draft, kind: str) -> Sequence[int]:
     return range(len(draft.hops) - 1, load(kind).SKIPPED_HOPS - 1, -1)
 
 
-async def write(kind: str, task: WritingTask, context: RunContext, sample: int) -> tuple[list[Distractor], Usage]:
-    """One try of the writer, with the kind's own prompt. Raises FormatError where its output cannot be read."""
+async def write(
+    kind: str, task: WritingTask, context: RunContext, sample: int, refused: Sequence[Distractor] = ()
+) -> tuple[list[Distractor], Usage]:
+    """One try of the writer, with the kind's own prompt. `refused` holds what the tries before it gave.
+
+    Raises FormatError where its output cannot be read.
+    """
     messages = context.prompt(
         f"distractor/{kind}",
         kind=kind,
@@ -73,7 +77,10 @@ async def write(kind: str, task: WritingTask, context: RunContext, sample: int) 
         quote=task.quote,
         asked=task.asked,
         answer=task.answer,
-        rivals=[rival.model_dump(include={"title", "text"}) for rival in task.rivals],
+        rivals=[rival.title for rival in task.rivals],
+        style=[passage.model_dump(include={"title", "text"}) for passage in task.style],
+        outright=context.config.distractors.outright,
+        refused=[_refused(distractor) for distractor in refused],
     )
     writer = context.config.models.of("writer")
     output, usage = await structured(context.llm, writer, messages, WRITE, WriteOutput, sample=sample)
@@ -91,3 +98,8 @@ async def write(kind: str, task: WritingTask, context: RunContext, sample: int) 
         for passage in output.passages
     ]
     return distractors, usage
+
+
+def _refused(distractor: Distractor) -> dict[str, str]:
+    said = distractor.model_dump(include={"title", "text", "claim"})
+    return {**said, "why": f"{distractor.reason}: {distractor.checks[-1].detail}"}

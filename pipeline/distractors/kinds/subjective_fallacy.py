@@ -1,10 +1,4 @@
-"""`subjective_fallacy`: an opinion, in tone and in words, with one objective error."""
-
-import re
+"""`subjective_fallacy`: an opinion, in tone and in words, with one objective error inside it."""
 
 PASSAGES = 1
 SKIPPED_HOPS = 0
-SIGNAL = re.compile(
-    r"\b(?:I|my|me|we|our|opinion|feel|felt|believe|view|personally|honestly|frankly|favou?rite|love|hate)\b",
-    re.IGNORECASE,
-)
