@@ -79,7 +79,7 @@ class Script:
         trail = _trail(list(pages.values()), inputs["target_steps"])
         if len(trail) < inputs["target_steps"] and made < _MOST_SEARCHES and body["tool_choice"] == "auto":
             return "search", {"query": _query(trail[-1], messages, made)}
-        return last, self._draft(trail, inputs["answer_type"], f"{body['seed']} {messages[1]['content']}")
+        return last, self._draft(trail, inputs["answer_types"][0], f"{body['seed']} {messages[1]['content']}")
 
     def _draft(self, trail: list[Page], answer_type: str, chance: str) -> dict[str, Any]:
         hops = [

@@ -1,23 +1,20 @@
 """One tool call of an agent: whether it is well formed, what it shows, and whether it repeats an earlier one."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import OpenArguments, SearchArguments, render
-from pipeline.config import AgentLimits
+from pipeline.agents.tools import CHECK, OPENED, OpenArguments, SearchArguments, render
+from pipeline.config import AgentLimits, AuthorLimits
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
 from pipeline.retrieval.base import Retriever
 from pipeline.text import words
 from pipeline.types import Call, Message, Passage, ToolCall, Usage
 
-OPENED = 12
-"""Passages that one `open` shows: about 1,200 words."""
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Toolbox:
     """What calls are carried out with. The last tool ends the work; `accept` raises FormatError on bad arguments."""
 
@@ -26,6 +23,16 @@ class Toolbox:
     retriever: Retriever
     k: int
     accept: Callable[[str, "AgentState"], object]
+    author: AuthorLimits | None = None
+    """Of generator, refiner and composer. What their conversation shows already is named and not shown again, and its
+    oldest results are cut where it grows too large. Never of solver and teacher: what they read is the data."""
+    check: Callable[[str, "AgentState"], Awaitable[str]] | None = None
+    """What the free checks say of a draft, given as the last tool takes it; raises FormatError on bad arguments."""
+
+    @property
+    def checks(self) -> int:
+        """How often the agent may check a draft."""
+        return self.author.checks if self.author and self.check else 0
 
 
 @dataclass
@@ -36,9 +43,19 @@ class AgentState:
     calls: list[Call] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    given: frozenset[str] = frozenset()
+    """Shown ids of the passages that the prompt shows whole."""
+    observed: dict[str, tuple[Passage, ...]] = field(default_factory=dict)
+    """The passages that each tool message shows whole, by the id of its call."""
+    checks: int = 0
     errors: int = 0
     errors_in_a_row: int = 0
     final: str = ""
+
+    @property
+    def visible(self) -> frozenset[str]:
+        """Shown ids of the passages whose text stands in the conversation."""
+        return self.given.union(*({p.shown_id for p in shown} for shown in self.observed.values()))
 
 
 async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, place: int) -> tuple[str, bool]:
@@ -53,11 +70,23 @@ async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, place: int)
             box.accept(call.arguments, state)
             state.final = call.arguments
             return "", True
+        if call.name == CHECK.name and box.check:
+            return await _checked(box, state, call.arguments), True
         if len(state.calls) >= box.limits.searches:
-            return f"The search budget is used up. Call `{last}` now.", True
+            left = f"`{CHECK.name}` or `{last}`" if state.checks < box.checks else f"`{last}`"
+            return f"The search budget is used up. Call {left} now.", True
         return await _look(box, state, call), True
     except FormatError as error:
         return f"Error: {error}", False
+
+
+async def _checked(box: Toolbox, state: AgentState, arguments: str) -> str:
+    """What the free checks say of a draft."""
+    if box.check is None or state.checks >= box.checks:
+        return f"All {box.checks} checks are used up. Call `{box.tools[-1].name}`."
+    found = await box.check(arguments, state)
+    state.checks += 1
+    return f"{found}\nChecks left: {box.checks - state.checks}."
 
 
 async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
@@ -66,11 +95,17 @@ async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
         query = parse(SearchArguments, call.arguments).query.strip()
         if not words(query):
             raise FormatError("The query holds no word.")
-        return render(await fetch(box, state, call.id, "search", query))
+        return _rendered(box, state, call.id, await fetch(box, state, call.id, "search", query))
     opened = parse(OpenArguments, call.arguments).passage_id.strip()
     if opened not in state.passages:
         raise FormatError(f"No search has returned a passage '{opened[:40]}'.")
-    return render(await fetch(box, state, call.id, "open", opened))
+    return _rendered(box, state, call.id, await fetch(box, state, call.id, "open", opened))
+
+
+def _rendered(box: Toolbox, state: AgentState, call_id: str, passages: list[Passage]) -> str:
+    named = state.visible if box.author else frozenset()
+    state.observed[call_id] = tuple(passage for passage in passages if passage.shown_id not in named)
+    return render(passages, named)
 
 
 async def fetch(

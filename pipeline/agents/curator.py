@@ -7,6 +7,7 @@ each one reaches something new are rules of this file. The model says what to do
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pipeline.agents.calls import AgentState, fetch, identity
 from pipeline.agents.loop import Agent, converse
@@ -43,7 +44,7 @@ class _Growth:
     context: RunContext
     nodes: list[Node] = field(default_factory=list)
     passages: dict[str, Passage] = field(default_factory=dict)
-    tried: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    tried: dict[tuple[str, str], dict[str, object]] = field(default_factory=dict)
     refused: int = 0
     usage: Usage = field(default_factory=Usage)
 
@@ -85,8 +86,13 @@ class _Growth:
             passages = await fetch(self._agent(), state, "", asked.tool, asked.argument.strip())
             call = state.calls[0]
             reached = new_titles(call, passages, held)
-            outcome = "went on" if reached else "reached nothing new"
-            action = {"tool": asked.tool, "argument": asked.argument, "outcome": outcome}
+            found = list(dict.fromkeys(passage.title for passage in passages))
+            action: dict[str, object] = {
+                "tool": asked.tool,
+                "argument": asked.argument,
+                "found": found,
+                "new": list(reached),
+            }
             self.tried[identity(asked.tool, asked.argument, state)] = action
             if reached:
                 node = Node(
@@ -105,10 +111,11 @@ class _Growth:
 
     async def _asked(self, parent: int, left: int, held: list[Passage]) -> ExploreArguments | None:
         """What the curator wants to do next; none where it cannot say so."""
+        limited = self._agent().room is not None
         messages = self.context.prompt(
             "curator/explore",
             passage=shown(self.seed.passage),
-            path=steps(self.tree.path(parent), self.passages),
+            path=steps(self.tree.path(parent), self.passages, limited=limited),
             left=left,
             tried=list(self.tried.values()),
         )
@@ -143,12 +150,14 @@ def _state(held: Iterable[Passage]) -> AgentState:
 
 
 def new_titles(call: Call, found: Iterable[Passage], held: Iterable[Passage]) -> tuple[str, ...]:
-    """The titles among `found` that the path does not hold and that its texts are tied to.
+    """The titles of those among `found` that the path does not hold and that its texts are tied to.
 
-    Tied: a text of the path names the title, or the new text names a title of the path, or both name what was searched
-    for. Without a tie a passage is only what a search engine puts into its k.
+    Tied: it is of a document of the path, and so new detail of it; or a text of the path names the title, or the new
+    text names a title of the path, or both name what was searched for. Without a tie a passage is only what a search
+    engine puts into its k.
     """
     known = list(held)
+    ids, documents = {passage.id for passage in known}, {passage.document_id for passage in known}
     titles = {untagged(passage.title) for passage in known}
     read = _padded(" | ".join(passage.text for passage in known))
     ties = [_padded(title) for title in titles]
@@ -157,7 +166,8 @@ def new_titles(call: Call, found: Iterable[Passage], held: Iterable[Passage]) ->
     fresh = dict[str, None]()
     for passage in found:
         title, text = untagged(passage.title), _padded(passage.text)
-        if title not in titles and (_padded(title) in read or any(tie in text for tie in ties)):
+        tied = title not in titles and (_padded(title) in read or any(tie in text for tie in ties))
+        if passage.id not in ids and (tied or passage.document_id in documents):
             fresh[passage.title] = None
     return tuple(fresh)
 
@@ -167,20 +177,24 @@ def _padded(text: str) -> str:
     return f" {normalise(text)} "
 
 
-def steps(path: Sequence[Node], passages: Mapping[str, Passage]) -> list[dict[str, object]]:
-    """A path's actions as a prompt shows them: `found` are ids in order, `passages` the texts not shown before."""
+def steps(path: Sequence[Node], passages: Mapping[str, Passage], *, limited: bool) -> list[dict[str, Any]]:
+    """A path's actions as a prompt shows them: `found` are ids in order, `passages` the texts not shown before. For a
+    model with a limit these are the texts of what the action reached; of all else that it found, `titles`.
+    """
     known = set(path[0].passage_ids)
-    shown_steps: list[dict[str, object]] = []
+    shown_steps: list[dict[str, Any]] = []
     for node in path[1:]:
         fresh = [passages[i] for i in node.passage_ids if i not in known]
-        known |= set(node.passage_ids)
+        whole = [passage for passage in fresh if not limited or passage.title in node.reached]
+        known |= {passage.id for passage in whole}
         shown_steps.append(
             {
                 "tool": node.tool,
                 "argument": node.argument,
                 "intent": node.intent,
                 "found": [passages[i].shown_id for i in node.passage_ids],
-                "passages": [shown(passage) for passage in fresh],
+                "passages": [shown(passage) for passage in whole],
+                "titles": [{"id": p.shown_id, "title": p.title} for p in fresh if p not in whole],
             }
         )
     return shown_steps

@@ -1,13 +1,15 @@
 """The one tool loop of generator, refiner, solver and teacher.
 
-A conversation only grows, and tools and system prompt stay the same and first, so that a server can cache the prefix.
-Whatever goes wrong in it goes back to the model as text or ends it with a `Stop`; none of it is an exception.
+Tools and system prompt stay the same and first, and a conversation only grows, so that a server can cache the prefix:
+but for the one cut, to half, of an author's that has become too large (`Agent.author`). Whatever goes wrong in it goes
+back to the model as text or ends it with a `Stop`; none of it is an exception.
 """
 
 from dataclasses import dataclass
 
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
 from pipeline.agents.parse import MOST_BYTES
+from pipeline.agents.room import cut, size
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import LLM, Finish, Request
 from pipeline.types import Message, Stop, ToolCall, Trajectory
@@ -16,12 +18,18 @@ MOST_CALLS = 4
 """Times the calls that a turn may hold: those beyond are not even answered."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Agent(Toolbox):
     """A toolbox and the model that works with it."""
 
     llm: LLM
     model: ModelConfig
+
+    @property
+    def room(self) -> int | None:
+        """Tokens that one request may have; None where the model has no limit."""
+        room = self.model.room
+        return min(room, self.author.request_tokens) if room is not None and self.author else room
 
 
 async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, state: AgentState) -> Trajectory:
@@ -29,8 +37,8 @@ async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, 
     state.messages = list(messages)
     stop = Stop.MAX_TURNS
     for _ in range(agent.limits.turns - sum(message.role == "assistant" for message in messages)):
-        forced = len(state.calls) >= agent.limits.searches
-        if not await _turn(agent, state, sample=sample, forced=forced):
+        forced = len(state.calls) >= agent.limits.searches and state.checks >= agent.checks
+        if not _fits(agent, state) or not await _turn(agent, state, sample=sample, forced=forced):
             stop = Stop.CONTEXT
             break
         if state.final:
@@ -50,6 +58,17 @@ async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, 
         format_errors=state.errors,
         usage=state.usage,
     )
+
+
+def _fits(agent: Agent, state: AgentState) -> bool:
+    """Does the next request fit? The oldest results of an author's searches are cut for it, down to half of the room,
+    so that the turns after share a prefix again."""
+    room = agent.room
+    if room is None or size(state.messages, agent.tools) <= room:
+        return True
+    if agent.author:
+        cut(state, agent.tools, room)
+    return size(state.messages, agent.tools) <= room
 
 
 async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -> bool:

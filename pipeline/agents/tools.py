@@ -1,14 +1,13 @@
 """The tools of every agent, and the one rendering of what they return.
 
-The solver is offered `search`, `open`, `answer`, the teacher all but `open`; the generator `search`, `open`, `propose`;
-the refiner `revise`, with `search` and `open` where the preset lets it search; the curator `explore`, once for each
-action; the composer `compose`, with `search` and `open` to try its question out. The name of the last tool is the
-agent's role.
+The solver is offered `search`, `open`, `answer`, the teacher all but `open`; the generator `search`, `open`, `check`,
+`propose`; the refiner `revise` and the composer `compose`, with the same tools before it as far as the settings let
+them search and check; the curator `explore`, once for each action. The name of the last tool is the agent's role.
 """
 
 import re
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Container, Iterable
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -17,6 +16,8 @@ from pipeline.llm.base import Tool
 from pipeline.text import trimmed
 from pipeline.types import Data, NegativeAspect, Passage
 
+OPENED = 12
+"""Passages that one `open` shows: about 1,200 words."""
 _BLOCK = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
 
 
@@ -72,19 +73,38 @@ def _tool(name: str, description: str, arguments: type[Data]) -> Tool:
     return Tool(name=name, description=description, parameters=schema_of(arguments))
 
 
+def _bare(schema: Any) -> Any:
+    """The schema without the descriptions, which another tool of the same request gives."""
+    if isinstance(schema, dict):
+        return {
+            key: _bare(value) for key, value in schema.items() if not (key == "description" and isinstance(value, str))
+        }
+    return [_bare(item) for item in schema] if isinstance(schema, list) else schema
+
+
 SEARCH = _tool("search", "Search the corpus. Returns the passages that match the query best.", SearchArguments)
-OPEN = _tool("open", "Read the whole document of a passage that a search has returned.", OpenArguments)
+OPEN = _tool(
+    "open",
+    f"Read more of the document of a passage that a search has returned: up to {OPENED} passages around it.",
+    OpenArguments,
+)
 ANSWER = _tool("answer", "Give the final answer: a short span, without a sentence around it.", AnswerArguments)
 PROPOSE = _tool("propose", "Propose the question with its answer and the evidence of every hop.", ProposeArguments)
 REVISE = _tool("revise", "Replace the draft by a better one, with its answer and evidence.", ProposeArguments)
+CHECK = Tool(
+    name="check",
+    description="Find out what the automatic checks will say of a draft. It takes what the last tool takes, and ends "
+    "nothing.",
+    parameters=_bare(schema_of(ProposeArguments)),
+)
 EXPLORE = _tool("explore", "Take the next action of this path, and say what for.", ExploreArguments)
 COMPOSE = _tool("compose", "Give the question with its answer and the evidence of every hop.", ComposeArguments)
 
 SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
 TEACHER_TOOLS = (SEARCH, ANSWER)
-GENERATOR_TOOLS = (SEARCH, OPEN, PROPOSE)
-REFINER_TOOLS = (SEARCH, OPEN, REVISE)
-COMPOSER_TOOLS = (SEARCH, OPEN, COMPOSE)
+GENERATOR_TOOLS = (SEARCH, OPEN, CHECK, PROPOSE)
+REFINER_TOOLS = (SEARCH, OPEN, CHECK, REVISE)
+COMPOSER_TOOLS = (SEARCH, OPEN, CHECK, COMPOSE)
 
 
 def shown(passage: Passage) -> dict[str, str]:
@@ -92,13 +112,15 @@ def shown(passage: Passage) -> dict[str, str]:
     return {"id": passage.shown_id, "title": passage.title, "text": passage.text}
 
 
-def render(passages: Iterable[Passage]) -> str:
+def render(passages: Iterable[Passage], named: Container[str] = ()) -> str:
     """The observation of a search or open: the only text form in which an agent, or a trained model, sees passages.
 
-    An empty line stands between passages and in none of them, so that no text can pretend to be a head.
+    An empty line stands between passages and in none of them, so that no text can pretend to be a head. Of those whose
+    shown ids are in `named` the head stands alone.
     """
     blocks = [
-        f"Doc {rank} [{passage.shown_id}] {' '.join(passage.title.split())}\n{trimmed(passage.text)}"
+        f"Doc {rank} [{passage.shown_id}] {' '.join(passage.title.split())}"
+        + ("" if passage.shown_id in named else f"\n{trimmed(passage.text)}")
         for rank, passage in enumerate(passages, 1)
     ]
     return "\n\n".join(blocks) or "No passage matches."

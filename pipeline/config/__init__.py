@@ -59,6 +59,15 @@ class AgentLimits(Data):
     """In a row."""
 
 
+class AuthorLimits(AgentLimits):
+    """Of generator, refiner and composer."""
+
+    checks: int = Field(6, ge=0)
+    """Drafts that one of them may have checked before it ends. They take no model, and are no searches."""
+    request_tokens: int = Field(24_000, ge=4096)
+    """Largest request, where its model's context would allow more: before it, the oldest search results are cut."""
+
+
 class LoopConfig(Data):
     """SAGE's loop (arXiv 2601.18202, Alg. 1 and 2) and the stages that this product adds to it."""
 
@@ -186,7 +195,7 @@ class RunConfig(Data):
     tree: TreeConfig = TreeConfig()
     teacher: TeacherConfig = TeacherConfig()
     distractors: DistractorConfig = DistractorConfig()
-    generator: AgentLimits = AgentLimits(searches=80, turns=48, tokens=400_000, calls_per_turn=16)
+    generator: AuthorLimits = AuthorLimits(searches=80, turns=48, tokens=400_000, calls_per_turn=16)
     solver: AgentLimits = AgentLimits(searches=12, turns=16)
     gates: GateConfig = GateConfig()
     """Which of the accepted pairs count. Not digested: gates stand behind the journal and change nothing in it."""

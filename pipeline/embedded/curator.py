@@ -11,7 +11,7 @@ from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.generator import chance, final, nothing, read_inputs, searched, searches, shown
 from pipeline.embedded.generator_chain import Chain
 from pipeline.embedded.generator_graph import readings
-from pipeline.embedded.generator_walk import TYPES, Goal, Walk
+from pipeline.embedded.generator_walk import Goal, Walk
 from pipeline.embedded.observed import Seen
 from pipeline.llm.base import Request
 from pipeline.text import sentences
@@ -25,7 +25,7 @@ _LOOKED_AT = 40
 def explore(request: Request) -> Message:
     """The next action of a path."""
     inputs = read_inputs(request)
-    walk = Walk(Goal(_DEEP, "entity", 0), [shown(inputs["passage"])], _found(inputs), chance(request, inputs))
+    walk = Walk(Goal(_DEEP, ("entity",), 0), [shown(inputs["passage"])], _found(inputs), chance(request, inputs))
     tried = {action["argument"].lower() for action in inputs["tried"]}
     name = next((name for name in walk.frontier() if name.lower() not in tried), "")
     if not name:
@@ -45,11 +45,13 @@ def _intent(walk: Walk, name: str) -> str:
 def compose(request: Request) -> Message:
     """The composer's next turn: a search that tries a question out, or the question."""
     inputs = read_inputs(request)
-    found = {**_found(inputs), **searched(request.messages)}
+    read = _found(inputs)
+    tried_out = searched(request.messages, [shown(inputs["passage"]), *(hit for hits in read.values() for hit in hits)])
+    found = {**read, **tried_out}
     steps, least = inputs["target_steps"], inputs["least_hops"]
-    goal = Goal(max(steps, least), inputs["answer_type"], inputs["search_budget"])
+    goal = Goal(max(steps, least), inputs["answer_types"], inputs["search_budget"])
     walk = Walk(goal, [shown(inputs["passage"])], found, chance(request, inputs))
-    left = 0 if request.tool_choice == "compose" else goal.budget - len(searched(request.messages))
+    left = 0 if request.tool_choice == "compose" else goal.budget - len(tried_out)
     for chain in _candidates(walk, least):
         if walk.failed(chain):
             continue
@@ -61,9 +63,8 @@ def compose(request: Request) -> Message:
 
 def _candidates(walk: Walk, least: int) -> Iterator[Chain]:
     """The wanted type first, then others; only what is said in two sentences."""
-    kinds = dict.fromkeys((walk.goal.type, *TYPES))
     for length in range(walk.goal.steps, least - 1, -1):
-        for kind in kinds:
+        for kind in walk.goal.types:
             for chain in walk.ranked(length, kind)[:_LOOKED_AT]:
                 if len(sentences(walk.ask(chain))) <= 2:
                     yield chain

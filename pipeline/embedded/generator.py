@@ -21,9 +21,10 @@ from pipeline.types import Message, ToolCall, sha256
 def propose(request: Request) -> Message:
     """The generator's next turn."""
     inputs = read_inputs(request)
-    goal = Goal(inputs["target_steps"], inputs["answer_type"], inputs["search_budget"])
-    found = searched(request.messages)
-    walk = Walk(goal, [shown(inputs["passage"])], found, chance(request, inputs), turns=turns(request.messages))
+    goal = Goal(inputs["target_steps"], inputs["answer_types"], inputs["search_budget"])
+    first = shown(inputs["passage"])
+    found = searched(request.messages, [first])
+    walk = Walk(goal, [first], found, chance(request, inputs), turns=turns(request.messages))
     queries = [] if request.tool_choice == "propose" else walk.next_queries()
     if queries:
         return searches(request, queries)
@@ -49,8 +50,9 @@ def shown(passage: dict[str, str]) -> Seen:
     return Seen(passage["id"], " ".join(passage["title"].split()), trimmed(passage["text"]))
 
 
-def searched(messages: Iterable[Message]) -> dict[str, list[Seen]]:
-    """The passages that each query brought, in order."""
+def searched(messages: Iterable[Message], given: Iterable[Seen]) -> dict[str, list[Seen]]:
+    """The passages that each query brought, in order; `given` are those of the inputs."""
+    before = {passage.id: passage for passage in given}
     asked: dict[str, str] = {}
     found: dict[str, list[Seen]] = {}
     for message in messages:
@@ -58,7 +60,8 @@ def searched(messages: Iterable[Message]) -> dict[str, list[Seen]]:
             if call.name == "search":
                 asked[call.id] = orjson.loads(call.arguments)["query"]
         if message.role == "tool" and message.tool_call_id in asked:
-            found[asked[message.tool_call_id]] = seen(message.content)
+            found[asked[message.tool_call_id]] = shown_now = seen(message.content, before)
+            before |= {passage.id: passage for passage in shown_now}
     return found
 
 

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.embedded import lexicon
@@ -26,15 +26,19 @@ _TOP = 3
 _LOOKED_AT = 40
 _TRIED = 3
 """Chains that are tried out before the best is proposed as it is."""
-TYPES = ("entity", "date", "number")
 
 
 class Goal(NamedTuple):
-    """What is wanted: a chain of so many hops with that type of answer, within a budget of searches."""
+    """What is wanted: a chain of so many hops with an answer of one of these types, the first of them if it can be,
+    within a budget of searches."""
 
     steps: int
-    type: str
+    types: Sequence[str]
     budget: int
+
+    @property
+    def type(self) -> str:
+        return self.types[0]
 
 
 class Walk:
@@ -175,7 +179,7 @@ class Walk:
     def best(self) -> Chain | None:
         """The best there is: of the length and type asked for, else of another type, else shorter."""
         for length in range(self.goal.steps, 0, -1):
-            for kind in (self.goal.type, *(kind for kind in TYPES if kind != self.goal.type)):
+            for kind in self.goal.types:
                 ranked = self.ranked(length, kind)
                 tight = [chain for chain in ranked[:_LOOKED_AT] if not self._leaks(chain)]
                 good = next((chain for chain in tight if not self.failed(chain)), None) or next(iter(tight), None)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pipeline.embedded.generator import chance, final, nothing, read_inputs, searched, searches, shown, turns
 from pipeline.embedded.generator_chain import Chain, finals, sound
-from pipeline.embedded.generator_walk import TYPES, Goal, Walk
+from pipeline.embedded.generator_walk import Goal, Walk
 from pipeline.llm.base import Request
 from pipeline.text import normalise
 from pipeline.types import Message
@@ -35,9 +35,10 @@ class Revision:
     """One refiner's view: the draft's chain, if it is found again, and the walk that could replace it."""
 
     def __init__(self, inputs: dict[str, Any], request: Request, budget: int) -> None:
-        self.draft, self.feedback = inputs["draft"], inputs["feedback"]
-        self.said = [_core(draft["question"]) for draft in [self.draft, *inputs["earlier"]]]
-        self.failed = [_homes(draft) for draft in inputs["earlier"]]
+        *earlier, self.draft = inputs["drafts"]
+        self.feedback = self.draft["feedback"]
+        self.said = [_core(draft["question"]) for draft in inputs["drafts"]]
+        self.failed = [_homes(draft) for draft in earlier]
         self.easy = self.feedback["label"] == "too_easy"
         self.unread = self.feedback["cause"] in _NOT_UNDERSTOOD and not self.feedback["hops"]
         """Nobody made sense of it, and no hop in particular is to blame."""
@@ -46,7 +47,7 @@ class Revision:
         homes = [hop["passage_id"] for hop in self.draft["hops"] if hop["passage_id"] in read]
         ordered = [read[home] for home in dict.fromkeys([*homes, *read])]
         self.longer = self.steps + (self.easy and len(self.draft["hops"]) >= self.steps)
-        goal = Goal(self.longer, inputs["answer_type"], budget)
+        goal = Goal(self.longer, inputs["answer_types"], budget)
         self.homes = set(homes)
         blamed = self._blamed()
         self.doubtful = {
@@ -54,7 +55,7 @@ class Revision:
             for place, hop in enumerate(self.draft["hops"])
             if place in blamed and (place < len(self.draft["hops"]) - 1 or not self.easy)
         }
-        found, asked = searched(request.messages), turns(request.messages)
+        found, asked = searched(request.messages, ordered), turns(request.messages)
         self.walk = Walk(goal, ordered, found, chance(request, inputs), turns=asked, extra_cost=self._cost)
         self.turns = asked
         self.chain = self._recognised()
@@ -120,8 +121,7 @@ class Revision:
         yield from self._chains(self.steps)
 
     def _chains(self, length: int) -> Iterator[dict[str, object]]:
-        kinds = dict.fromkeys((self.walk.goal.type, *TYPES))
-        for kind in kinds:
+        for kind in self.walk.goal.types:
             for chain in self.walk.ranked(length, kind):
                 if chain != self.chain and not self._keeps_doubt(chain) and not self.walk.failed(chain):
                     yield self.walk.arguments(chain)
@@ -135,7 +135,7 @@ class Revision:
         """Another fact of the last thing."""
         if not self.chain:
             return
-        for kind in _EASIEST:
+        for kind in (kind for kind in _EASIEST if kind in self.walk.goal.types):
             for end in finals(self.walk.graph, self.chain.titles[-1], kind):
                 chain = self.chain._replace(final=end)
                 if end.stated != self.chain.final.stated and sound(self.walk.graph, chain):

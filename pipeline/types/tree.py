@@ -18,7 +18,7 @@ class Node(Data):
     passage_ids: tuple[str, ...]
     """Corpus ids of the observation, in order."""
     reached: tuple[str, ...]
-    """Titles that the path did not hold before and that its texts are tied to."""
+    """Titles of the passages that the path did not hold before and that its texts are tied to."""
 
 
 class Tree(Data):

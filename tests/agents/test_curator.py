@@ -121,9 +121,9 @@ def test_what_reaches_nothing_new_is_no_node_and_is_told() -> None:
     )
     assert [node.argument for node in tree.nodes] == ["", "Place2"]
     assert tree.refused == 3
-    assert [(action["argument"], action["outcome"]) for action in inputs(llm.requests[-1])["tried"]] == [
-        ("Place300", "reached nothing new"), ("Place301", "reached nothing new"), ("Place2", "went on"),
-        ("Place1", "reached nothing new"),
+    assert [(a["argument"], a["found"], a["new"]) for a in inputs(llm.requests[-1])["tried"]] == [
+        ("Place300", ["Place300"], []), ("Place301", ["Place301"], []), ("Place2", ["Place2"], ["Place2"]),
+        ("Place1", ["Place1"], []),
     ]  # fmt: skip
 
 

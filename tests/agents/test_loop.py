@@ -6,10 +6,10 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.agents.calls import OPENED, AgentState
+from pipeline.agents.calls import AgentState
 from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
+from pipeline.agents.tools import OPENED, SOLVER_TOOLS, AnswerArguments
 from pipeline.config import AgentLimits
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import Completion, Finish, Request

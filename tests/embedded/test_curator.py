@@ -71,9 +71,13 @@ def test_it_takes_another_way_where_one_was_tried_and_leaves_where_none_is_left(
 
 def composed(steps: int, *queries: str, budget: int = 0, least: int = 2) -> ComposeArguments:
     request = asked(
-        COMPOSER_TOOLS, path=path(*queries), answer_type="date", target_steps=steps, least_hops=least,
+        COMPOSER_TOOLS,
+        path=path(*queries),
+        answer_types=["date", "entity", "number"],
+        target_steps=steps,
+        least_hops=least,
         search_budget=budget,
-    )  # fmt: skip
+    )
     while (message := compose(request)).tool_calls[0].name == "search":
         results = [
             Message(
@@ -102,7 +106,12 @@ def test_it_gives_nothing_where_the_path_has_too_few_hops() -> None:
 
 def test_it_tries_its_question_out_where_it_may_search() -> None:
     request = asked(
-        COMPOSER_TOOLS, path=path(*NAMES), answer_type="date", target_steps=3, least_hops=2, search_budget=9
+        COMPOSER_TOOLS,
+        path=path(*NAMES),
+        answer_types=["date", "entity", "number"],
+        target_steps=3,
+        least_hops=2,
+        search_budget=9,
     )
     assert {call.name for call in compose(request).tool_calls} == {"search"}
     forced = request.model_copy(update={"tool_choice": "compose"})

@@ -59,10 +59,18 @@ def search(query: str, k: int = 5) -> list[Passage]:
     return [p for score, p in sorted(scored, key=lambda it: (-it[0], it[1].id)) if score][:k]
 
 
+TYPES = ["entity", "date", "number"]
+
+
 def start(title: str, *, kind: str = "date", steps: int = 3, budget: int = 20) -> Message:
     passage = next(p for p in PASSAGES if p.title == title)
     shown = {"id": passage.shown_id, "title": passage.title, "text": passage.text}
-    inputs = {"passage": shown, "answer_type": kind, "target_steps": steps, "search_budget": budget}
+    inputs = {
+        "passage": shown,
+        "answer_types": [kind, *(other for other in TYPES if other != kind)],
+        "target_steps": steps,
+        "search_budget": budget,
+    }
     return Message(role="user", content=fence(inputs, "0" * 16))
 
 
@@ -172,7 +180,7 @@ def test_it_is_a_function_of_inputs_and_sample() -> None:
 )
 def test_junk_ends_in_a_proposal(text: str) -> None:
     shown = {"id": "p" + "0" * 12, "title": text[:20] or "?", "text": text}
-    inputs = {"passage": shown, "answer_type": "entity", "target_steps": 3, "search_budget": 3}
+    inputs = {"passage": shown, "answer_types": TYPES, "target_steps": 3, "search_budget": 3}
     draft, _ = converse(propose, Message(role="user", content=fence(inputs, "0" * 16)), GENERATOR_TOOLS, 3)
     assert isinstance(draft, ProposeArguments)
 

@@ -30,18 +30,25 @@ def draft(seed: str = "Harbour Lights", steps: int = 2) -> ProposeArguments:
     return made
 
 
-def request(made: ProposeArguments, label: str, cause: str, *, steps: int = 2, **more: Any) -> Message:
+def request(
+    made: ProposeArguments,
+    label: str,
+    cause: str,
+    *,
+    steps: int = 2,
+    hops: tuple[int, ...] = (),
+    earlier: tuple[dict[str, Any], ...] = (),
+    **more: Any,
+) -> Message:
     tree = made.model_dump()
     for hop in tree["hops"]:
         hop["title"] = BY_ID[hop["passage_id"]].title
+    tree["feedback"] = {"label": label, "cause": cause, "message": "", "hops": hops}
     seen = [{"id": p.shown_id, "title": p.title, "text": p.text} for p in PASSAGES]
     inputs: dict[str, Any] = {
-        "draft": tree,
-        "answer_type": "date",
+        "drafts": [*earlier, tree],
+        "answer_types": ["date", "entity", "number"],
         "target_steps": steps,
-        "feedback": {"label": label, "cause": cause, "message": "", "hops": []},
-        "earlier": [],
-        "rollouts": [],
         "seen": seen,
         "search_budget": 0,
     }
@@ -64,16 +71,14 @@ def test_too_easy_makes_the_chain_longer() -> None:
 
 def test_a_hop_found_wanting_is_left_out() -> None:
     made = draft("Mira Tollund", steps=2)
-    feedback = {"label": "unsolved", "cause": "ambiguous", "message": "", "hops": [0]}
-    revised, _ = converse(revise, request(made, "unsolved", "ambiguous", feedback=feedback), (REVISE,), 0)
+    revised, _ = converse(revise, request(made, "unsolved", "ambiguous", hops=(0,)), (REVISE,), 0)
     doubtful = (made.hops[0].passage_id, made.hops[0].answer)
     assert doubtful not in {(hop.passage_id, hop.answer) for hop in revised.hops}
 
 
 def test_where_a_passage_was_not_found_the_hop_that_leads_to_it_goes_too() -> None:
     made = draft("Mira Tollund", steps=3)
-    feedback = {"label": "unsolved", "cause": "retrieval_miss", "message": "", "hops": [2]}
-    revised, _ = converse(revise, request(made, "unsolved", "retrieval_miss", feedback=feedback), (REVISE,), 0)
+    revised, _ = converse(revise, request(made, "unsolved", "retrieval_miss", hops=(2,)), (REVISE,), 0)
     blamed = {(hop.passage_id, hop.answer) for hop in made.hops[1:]}
     assert not blamed & {(hop.passage_id, hop.answer) for hop in revised.hops}
 
@@ -81,8 +86,7 @@ def test_where_a_passage_was_not_found_the_hop_that_leads_to_it_goes_too() -> No
 def test_a_missed_search_is_told_more_where_there_is_no_other_chain() -> None:
     made = draft()
     seen = [{"id": p.shown_id, "title": p.title, "text": p.text} for p in PASSAGES[1:3]]
-    feedback = {"label": "unsolved", "cause": "retrieval_miss", "message": "", "hops": [0]}
-    first = request(made, "unsolved", "retrieval_miss", feedback=feedback, seen=seen)
+    first = request(made, "unsolved", "retrieval_miss", hops=(0,), seen=seen)
     revised, _ = converse(revise, first, (REVISE,), 0)
     assert [hop.passage_id for hop in revised.hops] == [hop.passage_id for hop in made.hops]
     assert len(revised.question) > len(made.question)
@@ -110,5 +114,5 @@ def test_passages_that_an_earlier_draft_failed_with_come_last() -> None:
     made = draft()
     first, _ = converse(revise, request(made, "unsolved", "ambiguous"), (REVISE,), 0)
     failed = first.model_dump() | {"question": "Another wording of the same chain?"}
-    second, _ = converse(revise, request(made, "unsolved", "ambiguous", earlier=[failed]), (REVISE,), 0)
+    second, _ = converse(revise, request(made, "unsolved", "ambiguous", earlier=(failed,)), (REVISE,), 0)
     assert [hop.passage_id for hop in second.hops] != [hop.passage_id for hop in first.hops]

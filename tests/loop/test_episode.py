@@ -89,7 +89,7 @@ class Cast:
             return searches[len(turns)]
         if role == "propose":
             return call("propose", **self.first)
-        self.feedback.append((prompts.unfence(request.messages[1].content) or {})["feedback"])
+        self.feedback.append((prompts.unfence(request.messages[1].content) or {})["drafts"][-1]["feedback"])
         return call("revise", **self.revisions.pop(0))
 
     def solve(self, question: str, sample: int, turn: int) -> Message:

@@ -5,12 +5,11 @@ who may search, revises them.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pipeline.agents.calls import AgentState
 from pipeline.agents.curator import grow, steps
 from pipeline.agents.loop import converse
-from pipeline.agents.tools import COMPOSE, COMPOSER_TOOLS, ComposeArguments, shown
+from pipeline.agents.tools import CHECK, COMPOSE, COMPOSER_TOOLS, ComposeArguments, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline
@@ -48,15 +47,6 @@ async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> P
     settings, retriever = context.config.tree, context.side(seed.side)
     got = [await retriever.get(passage_id) for passage_id in tree.passages(leaf)]
     passages = {passage.id: passage for passage in got if passage is not None}
-    messages = context.prompt(
-        "composer/compose",
-        passage=shown(seed.passage),
-        path=steps(tree.path(leaf), passages),
-        answer_type=seed.answer_type.value,
-        target_steps=seed.target_steps,
-        least_hops=settings.hops,
-        search_budget=settings.composer_searches,
-    )
 
     def accept(arguments: str, state: AgentState) -> Draft | None:
         draft = to_draft(arguments, state, ComposeArguments)
@@ -64,9 +54,22 @@ async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> P
             keeps_to_the_rules(draft, settings.hops)
         return draft
 
-    tools = COMPOSER_TOOLS if settings.composer_searches else (COMPOSE,)
-    composer = replace(sage.agent(seed, context, tools, settings.composer_searches), accept=accept)
-    state = AgentState(passages={passage.shown_id: passage for passage in passages.values()})
+    tools = COMPOSER_TOOLS if settings.composer_searches else (CHECK, COMPOSE)
+    composer = sage.agent(seed, context, tools, settings.composer_searches, accept)
+    path = steps(tree.path(leaf), passages, limited=composer.room is not None)
+    messages = context.prompt(
+        "composer/compose",
+        passage=shown(seed.passage),
+        path=path,
+        least_hops=settings.hops,
+        answer_types=sage.answer_types(seed, context),
+        target_steps=max(seed.target_steps, settings.hops),
+        search_budget=composer.limits.searches,
+        check_budget=composer.checks,
+        calls_per_turn=composer.limits.calls_per_turn,
+    )
+    given = [seed.passage.shown_id, *(p["id"] for step in path for p in step["passages"])]
+    state = AgentState(passages={passage.shown_id: passage for passage in passages.values()}, given=frozenset(given))
     async with deadline(context.config.how.rollout_seconds):
         trajectory = await converse(composer, messages, sample=seed.draw, state=state)
     draft = to_draft(trajectory.final, state, ComposeArguments) if trajectory.final else None

@@ -1,57 +1,44 @@
 """SAGE's generator and refiner (arXiv 2601.18202, §3): from a passage, by searching, to a question of S steps; then
-again from the execution feedback. Unlike the paper's, the refiner may search, sees every rollout and a named cause.
+again from the execution feedback. Unlike the paper's, both may have a draft checked before they give it, and the
+refiner may search and sees every draft, what each check found and every rollout.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from pipeline.agents.calls import AgentState
 from pipeline.agents.loop import Agent, converse
-from pipeline.agents.tools import GENERATOR_TOOLS, REFINER_TOOLS, REVISE, shown
+from pipeline.agents.tools import CHECK, GENERATOR_TOOLS, REFINER_TOOLS, REVISE, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
+from pipeline.loop import history
+from pipeline.loop.draft_check import check_draft
 from pipeline.loop.strategies.base import Proposal, to_draft
 from pipeline.text import normalise
-from pipeline.types import Draft, Feedback, Message, Passage, Rollout, Round, Seed, Verdict
+from pipeline.types import Draft, Feedback, GradedRollout, Message, Round, Seed
+
+Accept = Callable[[str, AgentState], Draft | None]
 
 
 async def propose(seed: Seed, context: RunContext) -> Proposal:
+    proposer = agent(seed, context, GENERATOR_TOOLS, context.config.generator.searches, to_draft)
     messages = context.prompt(
         "generator/propose",
         passage=shown(seed.passage),
-        answer_type=seed.answer_type.value,
+        answer_types=answer_types(seed, context),
         target_steps=seed.target_steps,
-        search_budget=context.config.generator.searches,
+        search_budget=proposer.limits.searches,
+        check_budget=proposer.checks,
+        calls_per_turn=proposer.limits.calls_per_turn,
     )
-    state = AgentState(passages={seed.passage.shown_id: seed.passage})
-    return await _run(
-        agent(seed, context, GENERATOR_TOOLS, context.config.generator.searches), messages, state, seed.draw
-    )
+    given = {seed.passage.shown_id: seed.passage}
+    return await _run(proposer, messages, AgentState(passages=given, given=frozenset(given)), seed.draw)
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round], feedback: Feedback) -> Proposal:
     last = rounds[-1]
     if last.draft is None:
         raise ValueError("a round without a draft ends the episode")
-    pairs = _traces(last, context.config.loop.feedback_rollouts)
-    read = await _read(seed, context, rounds, [rollout for rollout, _ in pairs])
-    searches = context.config.generator.searches if context.config.loop.refiner_searches else 0
-    ids = {passage.id: passage.shown_id for passage in read}
-    messages = context.prompt(
-        "refiner/revise",
-        draft=_draft(last.draft, ids),
-        answer_type=seed.answer_type.value,
-        target_steps=seed.target_steps,
-        feedback=feedback.model_dump(mode="json"),
-        earlier=[_draft(past.draft, ids) for past in rounds[:-1] if past.draft],
-        rollouts=[_rollout(rollout, verdict, ids) for rollout, verdict in pairs],
-        seen=[shown(passage) for passage in read],
-        search_budget=searches,
-    )
-    state = AgentState(passages={passage.shown_id: passage for passage in read})
-    tools = REFINER_TOOLS if searches else (REVISE,)
-
     tried = {normalise(past.draft.question) for past in rounds if past.draft}
 
     def accept(arguments: str, state: AgentState) -> Draft | None:
@@ -60,69 +47,76 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round], feedb
             raise FormatError("The question must differ from the draft and from the earlier ones.")
         return draft
 
-    reviser = replace(agent(seed, context, tools, searches), accept=accept)
+    opens = context.config.loop.refiner_searches
+    searches = context.config.generator.searches if opens else 0
+    reviser = agent(seed, context, REFINER_TOOLS if opens else (REVISE,), searches, accept)
+    pairs = _traces(last, context.config.loop.feedback_rollouts)
+    known = await history.read(seed, context, rounds, pairs)
+    whole = history.whole(last.draft, known, limited=reviser.room is not None, opens=opens)
+    messages = context.prompt(
+        "refiner/revise",
+        drafts=history.drafts(rounds, pairs, known),
+        seen=[shown(passage) for passage in whole],
+        titles=history.titles(known, whole) if opens else [],
+        answer_types=answer_types(seed, context),
+        target_steps=seed.target_steps,
+        search_budget=reviser.limits.searches,
+        check_budget=reviser.checks,
+        calls_per_turn=reviser.limits.calls_per_turn,
+    )
+    state = AgentState(
+        passages={passage.shown_id: passage for passage in known.own.values()},
+        given=frozenset(passage.shown_id for passage in whole),
+    )
     return await _run(reviser, messages, state, seed.draw)
 
 
-def agent(seed: Seed, context: RunContext, tools: tuple[Tool, ...], searches: int) -> Agent:
-    """Who proposes or revises: it searches the side of its seed alone."""
+def agent(seed: Seed, context: RunContext, tools: Sequence[Tool], searches: int, accept: Accept) -> Agent:
+    """Who proposes, revises or composes: it searches the side of its seed alone. A check covers the whole index, as the
+    audit does."""
+    limits = context.config.generator
+    checks = CHECK in tools and limits.checks > 0 and context.config.loop.audit
+
+    def accepted(arguments: str, state: AgentState) -> Draft | None:
+        draft = accept(arguments, state)
+        if draft and draft.answer_type not in context.config.answer_types:
+            raise FormatError(f"An answer of the type '{draft.answer_type.value}' is not wanted.")
+        return draft
+
+    async def check(arguments: str, state: AgentState) -> str:
+        draft = accepted(arguments, state)
+        if draft is None:
+            raise FormatError("There is nothing to check: question or hops are empty.")
+        return await check_draft(draft, seed.target_steps, state.passages, context)
+
     return Agent(
         llm=context.llm,
         model=context.config.models.of("refiner" if tools[-1] is REVISE else "generator"),
-        tools=tools,
-        limits=context.config.generator.model_copy(update={"searches": searches}),
+        tools=tuple(tool for tool in tools if checks or tool is not CHECK),
+        limits=limits.model_copy(update={"searches": searches}),
         retriever=context.side(seed.side),
         k=context.config.retrieval.k,
-        accept=to_draft,
+        accept=accepted,
+        author=limits,
+        check=check if checks else None,
     )
 
 
-async def _run(agent: Agent, messages: tuple[Message, ...], state: AgentState, sample: int) -> Proposal:
-    trajectory = await converse(agent, messages, sample=sample, state=state)
+def answer_types(seed: Seed, context: RunContext) -> list[str]:
+    """Those that an answer may have, the wanted one first."""
+    return [kind.value for kind in dict.fromkeys([seed.answer_type, *context.config.answer_types])]
+
+
+async def _run(author: Agent, messages: tuple[Message, ...], state: AgentState, sample: int) -> Proposal:
+    trajectory = await converse(author, messages, sample=sample, state=state)
     return Proposal(trajectory=trajectory, draft=to_draft(trajectory.final, state) if trajectory.final else None)
 
 
-def _traces(last: Round, which: str) -> list[tuple[Rollout, Verdict]]:
+def _traces(last: Round, which: str) -> list[GradedRollout]:
     """Every rollout or, as in the paper, one: the shortest correct one, else the first with an answer."""
-    pairs = list(zip(last.rollouts, last.verdicts, strict=True))
+    pairs = history.graded(last)
     if which == "all" or not pairs:
         return pairs
     correct = [pair for pair in pairs if pair[1].correct]
     answered = [pair for pair in pairs if pair[0].answer]
     return [min(correct, key=lambda pair: pair[1].steps) if correct else (answered or pairs)[0]]
-
-
-async def _read(seed: Seed, context: RunContext, rounds: Sequence[Round], rollouts: Iterable[Rollout]) -> list[Passage]:
-    """All passages that the generator's agents and the given rollouts were shown, each once, in order.
-
-    Passages of the other split are left out: nothing of it may enter a question of this side.
-    """
-    ids = {seed.passage.id: None}
-    for past in rounds:
-        ids |= dict.fromkeys(i for node in (past.tree.nodes if past.tree else ()) for i in node.passage_ids)
-        ids |= dict.fromkeys(i for call in past.agent.calls for i in call.passage_ids)
-    ids |= dict.fromkeys(i for rollout in rollouts for call in rollout.trajectory.calls for i in call.passage_ids)
-    retriever = context.side(seed.side)
-    passages = [await retriever.get(passage_id) for passage_id in ids]
-    return [passage for passage in passages if passage is not None]
-
-
-def _draft(draft: Draft, ids: dict[str, str]) -> dict[str, object]:
-    tree = draft.model_dump(mode="json", exclude={"negative_aspect"})
-    for hop in tree["hops"]:
-        del hop["passage_sha256"]
-        hop["passage_id"] = ids.get(hop["passage_id"], "")
-    return tree
-
-
-def _rollout(rollout: Rollout, verdict: Verdict, ids: dict[str, str]) -> dict[str, object]:
-    return {
-        "answer": rollout.answer,
-        "right": verdict.right,
-        "supported": verdict.supported,
-        "steps": verdict.steps,
-        "calls": [
-            {"tool": c.tool, "argument": c.argument, "passage_ids": [ids[i] for i in c.passage_ids if i in ids]}
-            for c in rollout.trajectory.calls
-        ],
-    }

@@ -127,7 +127,10 @@ def test_where_the_best_path_gives_nothing_the_next_is_composed() -> None:
 
 
 def test_the_papers_composer_cannot_search() -> None:
-    for sets, tools in (((), ["search", "open", "compose"]), (("tree.composer_searches=0",), ["compose"])):
+    for sets, tools in (
+        ((), ["search", "open", "check", "compose"]),
+        (("tree.composer_searches=0",), ["check", "compose"]),
+    ):
         there = context(Curated(proposal()), *sets)
         asyncio.run(ragshaper.propose(seeded(), there))
         assert [tool.name for tool in there.llm.requests[-1].tools] == tools  # type: ignore[attr-defined]

@@ -50,7 +50,7 @@ def test_the_generator_is_told_passage_type_and_target() -> None:
     told = prompts.unfence(record.rounds[0].agent.messages[1].content)
     assert told is not None
     assert told["passage"] == {"id": FILM.shown_id, "title": FILM.title, "text": FILM.text}
-    assert (told["answer_type"], told["target_steps"], told["search_budget"]) == ("date", 3, 80)
+    assert (told["answer_types"][0], told["target_steps"], told["search_budget"]) == ("date", 3, 80)
 
 
 def test_the_generator_sees_its_own_side_only() -> None:
@@ -65,17 +65,17 @@ def test_the_generator_sees_its_own_side_only() -> None:
 def test_the_refiner_sees_every_rollout_the_cause_and_all_that_was_read() -> None:
     request, proposed = revision([])
     told = inputs(request)
-    assert told["feedback"]["label"] == Label.TOO_EASY
-    assert [rollout["steps"] for rollout in told["rollouts"]] == [3, 2, 3, 1]
+    assert told["drafts"][-1]["feedback"]["label"] == Label.TOO_EASY
+    assert [rollout["steps"] for rollout in told["drafts"][-1]["rollouts"]] == [3, 2, 3, 1]
     assert {seen["title"] for seen in told["seen"]} == {"Lantern Bay", "Ada Holm", "Vessby"}
-    assert told["draft"]["hops"][0]["passage_id"] == FILM.shown_id
-    assert {tool.name for tool in request.tools} == {"search", "open", "revise"}
+    assert told["drafts"][-1]["hops"][0]["passage_id"] == FILM.shown_id
+    assert {tool.name for tool in request.tools} == {"search", "open", "check", "revise"}
     assert proposed.draft is not None
 
 
 def test_the_papers_refiner_has_one_trace_and_no_search() -> None:
     request, _ = revision(["loop.refiner_searches=false", "loop.feedback_rollouts='one'"])
-    assert [rollout["steps"] for rollout in inputs(request)["rollouts"]] == [1]
+    assert [rollout["steps"] for rollout in inputs(request)["drafts"][-1]["rollouts"]] == [1]
     assert [tool.name for tool in request.tools] == ["revise"]
     assert request.tool_choice == "revise"
 
@@ -116,7 +116,7 @@ def test_the_refiner_is_told_what_failed_before_and_may_not_say_it_again() -> No
     record = run(cast)
     told = prompts.unfence(record.rounds[2].agent.messages[1].content)
     assert told is not None
-    assert [draft["question"] for draft in told["earlier"]] == [QUESTION]
+    assert [draft["question"] for draft in told["drafts"][:-1]] == [QUESTION]
     assert record.rounds[2].agent.format_errors == 1
     assert record.draft is not None
     assert record.draft.question == again[2]["question"]

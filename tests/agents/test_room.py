@@ -1,0 +1,129 @@
+"""No request outgrows its model: an author's oldest results are cut, and what solver and teacher read never is."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.agents.calls import AgentState
+from pipeline.agents.loop import Agent, converse
+from pipeline.agents.parse import parse
+from pipeline.agents.room import size, tokens
+from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
+from pipeline.config import AuthorLimits
+from pipeline.config.models import ModelConfig
+from pipeline.llm.base import Request
+from pipeline.types import Message, Stop, Trajectory
+from tests.agents.test_loop import ANSWER, say
+from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf, passage
+
+LONG = [
+    passage(f"d{n}", f"Place{n}", f"Place{n} lies here. " + f"It is known for its old word{n}. " * 25)
+    for n in range(60)
+]
+SHELF = Shelf(*LONG)
+START = (Message(role="user", content="Where?"),)
+REAL = ModelConfig(provider="openai", model="m", context=12_288)
+LIMITS = AuthorLimits(searches=60, turns=60, tokens=10**9, request_tokens=4096)
+
+
+def run(llm: Callable[[Request], Message], model: ModelConfig = REAL, *, author: bool = True) -> tuple[Trajectory, Any]:
+    scripted = ScriptedLLM(llm)
+    agent = Agent(
+        llm=scripted,
+        model=model,
+        tools=SOLVER_TOOLS,
+        limits=LIMITS,
+        retriever=SHELF,
+        k=1,
+        accept=lambda arguments, state: parse(AnswerArguments, arguments),
+        author=LIMITS if author else None,
+    )
+    return asyncio.run(converse(agent, START, sample=0, state=AgentState())), scripted
+
+
+def one_by_one(request: Request) -> Message:
+    made = sum(message.role == "assistant" for message in request.messages)
+    return say(("search", {"query": f"Place{made}"})) if made < 40 else ANSWER
+
+
+def test_no_request_of_an_author_is_larger_than_its_limit_and_all_can_still_be_opened() -> None:
+    done, llm = run(one_by_one)
+    assert done.stop is Stop.ANSWERED
+    sizes = [size(request.messages, request.tools) for request in llm.requests]
+    assert max(sizes) <= LIMITS.request_tokens
+    cuts = [n for n, (before, after) in enumerate(pairwise(sizes)) if after < before]
+    assert len(cuts) >= 2
+    assert all(sizes[n + 1] <= LIMITS.request_tokens * 0.6 for n in cuts), "to half, not by one result each turn"
+    for n, (earlier, later) in enumerate(pairwise(llm.requests)):
+        grows = later.messages[: len(earlier.messages)] == earlier.messages
+        assert grows is (n not in cuts), "the prefix stays until the next cut"
+    told = "\n".join(message.content for message in done.messages)
+    assert all(f"[{passage.shown_id}] {passage.title}" in told for passage in LONG[1:40])
+
+
+def test_what_was_cut_is_shown_again_when_it_is_opened() -> None:
+    def model(request: Request) -> Message:
+        made = sum(message.role == "assistant" for message in request.messages)
+        if made == 30:
+            return say(("open", {"passage_id": LONG[1].shown_id}))
+        return say(("search", {"query": f"Place{made + 1}"})) if made < 30 else ANSWER
+
+    done, _ = run(model)
+    assert done.messages[2].content.startswith("Cut to save room")
+    assert LONG[1].text.strip() in done.messages[-2].content
+
+
+def test_a_solver_that_has_no_room_left_ends_and_none_of_what_it_read_is_cut() -> None:
+    done, llm = run(one_by_one, author=False)
+    assert (done.stop, done.final) == (Stop.CONTEXT, "")
+    assert REAL.room is not None
+    assert LIMITS.request_tokens < size(llm.requests[-1].messages, SOLVER_TOOLS) <= REAL.room
+    assert size(done.messages, SOLVER_TOOLS) > REAL.room
+    assert all(p.text.strip() in m.content for p, m in zip(LONG, done.messages[2::2], strict=False))
+
+
+def test_the_demo_model_has_no_limit() -> None:
+    done, _ = run(one_by_one, ModelConfig())
+    assert done.stop is Stop.ANSWERED
+    assert not any("Cut to save room" in message.content for message in done.messages)
+
+
+@pytest.mark.parametrize("author", [True, False])
+def test_what_the_conversation_shows_is_only_named_to_an_author(author: bool) -> None:
+    queries = iter(["Place7", "Place7 here", "Place7 known"])
+    again = iter([*(say(("search", {"query": query})) for query in queries), ANSWER])
+    done, _ = run(lambda request: next(again), author=author)
+    whole = [LONG[7].text.strip() in message.content for message in done.messages if message.role == "tool"]
+    assert whole == ([True, False, False] if author else [True, True, True])
+    assert all(f"Doc 1 [{LONG[7].shown_id}] Place7" in m.content for m in done.messages if m.role == "tool")
+    assert [call.passage_ids for call in done.calls] == [(LONG[7].id,)] * 3
+
+
+def test_one_turn_that_brings_more_than_fits_is_cut_as_far_as_it_must() -> None:
+    queries = [("search", {"query": f"Place{n}"}) for n in range(1, 9)]
+    turns = iter([say(*queries), say(*[("search", {"query": f"Place{n}"}) for n in range(9, 17)]), ANSWER])
+    done, llm = run(lambda request: next(turns))
+    assert done.stop is Stop.ANSWERED
+    assert size(llm.requests[1].messages, SOLVER_TOOLS) > LIMITS.request_tokens * 0.5
+    assert max(size(request.messages, SOLVER_TOOLS) for request in llm.requests) <= LIMITS.request_tokens
+
+
+def test_tokens_are_estimated_from_the_text_alone_and_rather_too_high() -> None:
+    english = "The lighthouse of Ostrava Point was first lit in 1874 by Ada Brannick, and rebuilt after the flood."
+    assert len(english) / 4.5 < tokens(english) < len(english) / 3
+    assert tokens("奥斯特拉瓦灯塔") == 7
+    assert tokens("") == 0
+    message = Message(role="assistant", reasoning="x" * 9000)
+    assert size([message]) < 20, "what a model thought is not sent back"
+
+
+def test_tools_count() -> None:
+    assert size([], SOLVER_TOOLS) > len(
+        re.findall(r"\w+", orjson.dumps([t.model_dump() for t in SOLVER_TOOLS]).decode())
+    )
