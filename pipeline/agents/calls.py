@@ -6,7 +6,7 @@ from typing import Literal
 
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import CHECK, OPENED, OpenArguments, SearchArguments, render
-from pipeline.config import AgentLimits, AuthorLimits
+from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
 from pipeline.retrieval.base import Retriever

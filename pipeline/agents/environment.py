@@ -9,7 +9,8 @@ import orjson
 
 from pipeline import prompts
 from pipeline.agents.tools import SOLVER_TOOLS
-from pipeline.config import AgentLimits, RunConfig
+from pipeline.config import RunConfig
+from pipeline.config.limits import AgentLimits
 from pipeline.llm.base import Tool
 from pipeline.types import Data
 

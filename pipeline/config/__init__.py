@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError, field_validator
 from pipeline import prompts
 from pipeline.config import toml
 from pipeline.config.gates import GateConfig
+from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.config.models import Models
 from pipeline.config.presets import PRESETS, unhurried
 from pipeline.config.retrieval import RetrievalConfig
@@ -44,28 +45,6 @@ class CorpusConfig(Data):
     def identity(self) -> str:
         """What is digested: of a path its last part, wherever it stands. Its texts have a fingerprint of their own."""
         return Path(self.name).name
-
-
-class AgentLimits(Data):
-    """What ends one agent. Each limit has its own `Stop`."""
-
-    searches: int = Field(ge=0)
-    """Searches and opens, repeats included; then one forced last call."""
-    turns: int = Field(ge=1)
-    tokens: int = Field(200_000, ge=1)
-    """Prompt and completion tokens over all turns."""
-    calls_per_turn: int = Field(8, ge=1)
-    format_errors: int = Field(3, ge=1)
-    """In a row."""
-
-
-class AuthorLimits(AgentLimits):
-    """Of generator, refiner and composer."""
-
-    checks: int = Field(6, ge=0)
-    """Drafts that one of them may have checked before it ends. They take no model, and are no searches."""
-    request_tokens: int = Field(24_000, ge=4096)
-    """Largest request, where its model's context would allow more: before it, the oldest search results are cut."""
 
 
 class LoopConfig(Data):

@@ -10,7 +10,7 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import OPENED, SOLVER_TOOLS, AnswerArguments
-from pipeline.config import AgentLimits
+from pipeline.config.limits import AgentLimits
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.types import Message, Stop, ToolCall, Trajectory, Usage

@@ -11,7 +11,8 @@ from pipeline.agents.parse import parse
 from pipeline.agents.replay import branch, state_at
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
-from pipeline.config import AgentLimits, RunConfig
+from pipeline.config import RunConfig
+from pipeline.config.limits import AgentLimits
 from pipeline.config.models import ModelConfig
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import RetrievalError

@@ -14,7 +14,7 @@ from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.room import size, tokens
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
-from pipeline.config import AuthorLimits
+from pipeline.config.limits import AuthorLimits
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import Request
 from pipeline.types import Message, Stop, Trajectory

@@ -1,0 +1,27 @@
+"""What ends an agent, and how large its requests may become."""
+
+from pydantic import Field
+
+from pipeline.types import Data
+
+
+class AgentLimits(Data):
+    """What ends one agent. Each limit has its own `Stop`."""
+
+    searches: int = Field(ge=0)
+    """Searches and opens, repeats included; then one forced last call."""
+    turns: int = Field(ge=1)
+    tokens: int = Field(200_000, ge=1)
+    """Prompt and completion tokens over all turns."""
+    calls_per_turn: int = Field(8, ge=1)
+    format_errors: int = Field(3, ge=1)
+    """In a row."""
+
+
+class AuthorLimits(AgentLimits):
+    """Of generator, refiner and composer."""
+
+    checks: int = Field(6, ge=0)
+    """Drafts that one of them may have checked before it ends. They take no model, and are no searches."""
+    request_tokens: int = Field(24_000, ge=4096)
+    """Largest request, where its model's context would allow more: before it, the oldest search results are cut."""
