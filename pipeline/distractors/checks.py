@@ -51,7 +51,7 @@ class DistractorChecks:
             made.append(Check(name=name, passed=not wrong, detail=wrong))
             if wrong:
                 return distractor.model_copy(update={"checks": tuple(made)})
-        # The demo reader understands no style.
+        # The demo reader knows nothing of style.
         if self.context.config.models.of("reader").embedded:
             return distractor.model_copy(update={"checks": tuple(made)})
         blind, wrong = await self._blind(distractor)

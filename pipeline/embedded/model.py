@@ -19,6 +19,7 @@ _ROLES = {
     "trace": ("pipeline.embedded.reader", "trace"),
     "write": ("pipeline.embedded.writer", "write"),
     "weigh": ("pipeline.embedded.reader", "weigh"),
+    "detect": ("pipeline.embedded.reader", "detect"),
 }
 
 

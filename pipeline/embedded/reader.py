@@ -41,6 +41,13 @@ def weigh(request: Request) -> Message:
     return Message(role="assistant", content=orjson.dumps({"reason": f"read: {own}", "fits": fits}).decode())
 
 
+def detect(request: Request) -> Message:
+    """A `detect`: it knows nothing of style, and names the first passage."""
+    inputs = prompts.unfence(request.messages[-1].content) or {}
+    content = {"reason": "the first one", "passage_id": inputs["passages"][0]["id"]}
+    return Message(role="assistant", content=orjson.dumps(content).decode())
+
+
 def _answer(inputs: dict[str, Any], request: Request) -> str:
     question = inputs["question"].strip()
     chance = random.Random(sha256(f"{question}\n{request.sample}"))

@@ -23,6 +23,7 @@ from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.seeds import quality
 from pipeline.corpus.split import side
+from pipeline.distractors.blind import readings as blind_readings
 from pipeline.distractors.evaluate import written
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.llm.base import Completion, Request
@@ -32,7 +33,7 @@ from pipeline.prompts import unfence
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.types import AnswerType, Draft, Kind, Lineage, Message, Seed, sha256
 
-ROLES = ("propose", "revise", "explore", "compose", "answer", "verdict", "read", "trace", "weigh", "write")
+ROLES = ("propose", "revise", "explore", "compose", "answer", "verdict", "read", "trace", "weigh", "detect", "write")
 OPPOSED = config.build(values={"distractors": {"kinds": tuple(Kind), "tries": 2}})
 EACH = 4
 """Requests of one role that are asked again."""
@@ -91,7 +92,9 @@ async def play(corpus: Corpus, model: Recorder) -> None:
         if record.draft:
             await near_misses(record.draft, context)
             await readings(record.draft, corpus, context)
-            await written(record.draft, replace(context, config=OPPOSED))
+            opposed = await written(record.draft, replace(context, config=OPPOSED))
+            for distractor in opposed.used[:2]:
+                await blind_readings(distractor, record.draft.hops[distractor.hop].sub_question, context)
         if all(len(model.asked[name]) >= EACH for name in ROLES):
             return
 
