@@ -18,8 +18,8 @@ from pipeline.errors import UsageError
 
 MODELS = "embedded|openai:NAME|gguf:FILE"
 BaseUrl = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="Address of an OpenAI-compatible endpoint: http://localhost:8000/v1."),
+    list[str] | None,
+    typer.Option(metavar="URL", help="Address of an OpenAI-compatible endpoint: http://localhost:8000/v1. Repeatable."),
 ]
 Wait = Annotated[
     float | None,
@@ -142,7 +142,7 @@ KEYS = {name: f"{section}{name}" for section, names in _SECTIONS.items() for nam
     "corpus": "corpus.name",
     "retriever": "retrieval.retriever",
     "model": "models.default",
-    "base_url": "models.default.base_url",
+    "base_url": "models.default.base_urls",
     "wait": "how.wait_seconds",
     "rollouts": "loop.rollouts",
     "against": "gates.against",

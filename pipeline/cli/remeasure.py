@@ -40,9 +40,9 @@ def remeasure(
         console.message(f"{found.opened} that the run's solver could not solve: {export}")
 
 
-def _solver(before: ModelConfig, model: str, base_url: str | None) -> ModelConfig:
+def _solver(before: ModelConfig, model: str, base_urls: list[str] | None) -> ModelConfig:
     """The named model, with the settings of the run's solver for everything else."""
-    address = {"base_url": base_url} if base_url else {}
+    address = {"base_urls": base_urls} if base_urls else {}
     return ModelConfig.model_validate(
         inherited(before.model_dump(exclude_defaults=True), {**options.model(model), **address})
     )

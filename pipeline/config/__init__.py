@@ -13,7 +13,7 @@ import orjson
 from pydantic import Field, ValidationError, field_validator
 
 from pipeline import prompts
-from pipeline.config import toml
+from pipeline.config import address, toml
 from pipeline.config.gates import GateConfig
 from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.config.models import Models
@@ -231,7 +231,7 @@ class RunConfig(Data):
         """How many seeds are run at once: somewhat more than the endpoints take calls, since some only search."""
         if self.how.concurrency is not None:
             return self.how.concurrency
-        calls = sum({m.model: m.limits.concurrency for m in self.models.all() if m.provider != "embedded"}.values())
+        calls = sum({m.model: m.concurrency for m in self.models.all() if m.provider != "embedded"}.values())
         return min(calls + max(calls // 4, LOCAL_SEEDS), MOST_SEEDS) if calls else LOCAL_SEEDS
 
     def digest(self) -> str:
@@ -256,9 +256,10 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
 
     Raises UsageError, one line that names the key, on anything unknown or out of range.
     """
-    tree = toml.read(file) if file is not None else {}
-    for layer in (values or {}, *map(toml.setting, sets)):
-        tree = toml.merged(tree, layer)
+    tree: dict[str, Any] = {}
+    for layer in (toml.read(file) if file is not None else {}, values or {}, *map(toml.setting, sets)):
+        # As lists, so that a later base_url takes the place of earlier base_urls.
+        tree = toml.merged(tree, address.each_listed(layer))
     toml.check(tree)
     preset = tree.get("preset", "default")
     if preset not in PRESETS:

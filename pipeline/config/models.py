@@ -6,13 +6,13 @@ reached: they may change between two commands that go on with the same run.
 
 import os
 import re
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from pipeline.config import address
 from pipeline.errors import UsageError
 from pipeline.llm.base import Sampling
 from pipeline.llm.weights import name as weights_name
@@ -22,13 +22,15 @@ PROVIDERS = ("embedded", "openai", "gguf")
 ROLES = ("generator", "refiner", "curator", "solver", "teacher", "judge", "reader", "policy", "writer")
 LOCAL_LIMITS = {"concurrency": 2, "timeout_seconds": 3600.0}
 """On a CPU one turn of an agent takes up to some minutes."""
+LOCAL_CONTEXT = 16_384
+"""On a CPU; the memory for the contexts of all calls is allocated at the start."""
 OPENAI_KEY = "OPENAI_API_KEY"
 _OPENAI = ".api.openai.com"
 _MILLION = 1_000_000
 
 
 class Limits(Data):
-    """What one model is asked for at most, over all roles that it plays."""
+    """What one model is asked for at most at each of its addresses, over all roles that it plays."""
 
     concurrency: int = Field(64, ge=1, le=4096)
     """Calls in flight. The endpoint may lower it by answering 429, never raise it."""
@@ -37,9 +39,9 @@ class Limits(Data):
     timeout_seconds: float = Field(300.0, gt=0)
     """Of one try, from the request to the end of the answer."""
     attempts: int = Field(10, ge=1)
-    """Tries of one call before its seed goes back to the queue."""
+    """Tries of one call at each address before its seed goes back to the queue."""
     patience_seconds: float = Field(600.0, gt=0)
-    """Without one answer for so long, the run stops; it can be resumed."""
+    """Without one answer from any address for so long, the run stops; it can be resumed."""
 
 
 class Prices(Data):
@@ -58,15 +60,6 @@ class Prices(Data):
         ) / _MILLION
 
 
-def on_loopback(url: str) -> bool:
-    """Does the address lead to this machine, where no proxy is?"""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
-
 class ModelConfig(Data):
     """One model. The embedded one needs no more than its name."""
 
@@ -78,7 +71,10 @@ class ModelConfig(Data):
     sampling: Sampling = Sampling()
     context: int = Field(32_768, ge=4096)
     """Tokens that the server takes, prompt and completion together. No request is larger than three quarters of it."""
-    base_url: str = "https://api.openai.com/v1"
+    base_urls: tuple[Annotated[str, AfterValidator(address.checked)], ...] = Field(
+        ("https://api.openai.com/v1",), min_length=1
+    )
+    """Addresses of servers that all serve this model and share its calls. One alone may be given as `base_url`."""
     api_key_env: str = Field("", pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")
     """The name of the environment variable that holds the key. Left out, OpenAI's own endpoint is sent the key of
     OPENAI_API_KEY and every other one none. The key itself is written nowhere."""
@@ -88,30 +84,44 @@ class ModelConfig(Data):
 
     @model_validator(mode="before")
     @classmethod
-    def _weights(cls, tree: Any) -> Any:
-        """A file of weights names its model, and takes few calls at once, each of minutes."""
-        if not isinstance(tree, dict) or tree.get("provider") != "gguf" or not (file := tree.get("file")):
+    def _completed(cls, tree: Any) -> Any:
+        """One address is a list of one. A file of weights names its model, and takes few calls at once, each of
+        minutes."""
+        if not isinstance(tree, dict):
+            return tree
+        tree = address.listed(tree)
+        if "base_url" in tree:
+            raise ValueError("takes base_url or base_urls, not both")
+        if tree.get("provider") != "gguf" or not (file := tree.get("file")):
             return tree
         named = tree if "model" in tree else {**tree, "model": weights_name(Path(file).resolve())}
         limits = {**LOCAL_LIMITS, **given} if isinstance(given := tree.get("limits", {}), dict) else given
-        return {**named, "file": str(Path(file).resolve()), "limits": limits}
+        return {"context": LOCAL_CONTEXT, **named, "file": str(Path(file).resolve()), "limits": limits}
 
-    @field_validator("base_url")
+    @field_validator("base_urls")
     @classmethod
-    def _plain_address(cls, url: str) -> str:
-        parts = urlsplit(url)
-        # `port` raises ValueError where it is none.
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
-            raise ValueError("must be an address such as http://localhost:8000/v1")
-        if parts.username or parts.password or parts.query or parts.fragment:
-            raise ValueError("must not contain a key, query or fragment: api_key_env names the key's variable")
-        return url.rstrip("/")
+    def _each_once(cls, urls: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(urls))
 
     @model_validator(mode="after")
-    def _embedded_is_one(self) -> "ModelConfig":
+    def _possible(self) -> "ModelConfig":
         if self.provider == "embedded" and self.model != "embedded":
             raise ValueError(f"missing `provider` for model '{self.model}': say provider = 'openai'")
+        if not self.embedded and (most := self.sampling.max_tokens) > self.context // 2:
+            raise ValueError(
+                f"sampling.max_tokens = {most} is more than half of context = {self.context}: "
+                "lower it, or set context to what the server takes"
+            )
         return self
+
+    @property
+    def base_url(self) -> str:
+        """The address of a model that has one; `each` gives such models."""
+        return self.base_urls[0]
+
+    def each(self) -> list["ModelConfig"]:
+        """The model at each of its addresses alone."""
+        return [self.model_copy(update={"base_urls": (url,)}) for url in self.base_urls]
 
     @property
     def embedded(self) -> bool:
@@ -125,6 +135,11 @@ class ModelConfig(Data):
         return None if self.embedded else min(self.context * 3 // 4, self.context - self.sampling.max_tokens)
 
     @property
+    def concurrency(self) -> int:
+        """Calls in flight at most, at all addresses together."""
+        return self.limits.concurrency * len(self.base_urls)
+
+    @property
     def at_openai(self) -> bool:
         parts = urlsplit(self.base_url)
         return parts.scheme == "https" and f".{parts.hostname}".endswith(_OPENAI)
@@ -132,7 +147,7 @@ class ModelConfig(Data):
     @property
     def loopback(self) -> bool:
         """Is the endpoint on this machine?"""
-        return on_loopback(self.base_url)
+        return address.on_loopback(self.base_url)
 
     @property
     def key_name(self) -> str:
@@ -172,21 +187,16 @@ class ModelConfig(Data):
 
 
 def inherited(base: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a model: what `role` leaves out is the base's, but for what is another model's alone: its prices,
-    at another server its key, and at another provider its name and its weights too."""
-    kept = dict(base)
+    """The settings of a model: what `role` leaves out is the base's, but for what is another model's alone: its prices
+    and context, at another server its key, and at another provider its name and its weights too."""
+    kept, role = address.listed(base), address.listed(role)
     if role.get("model", base.get("model")) != base.get("model"):
-        kept.pop("prices", None)
-    if _server(role.get("base_url", base.get("base_url"))) != _server(base.get("base_url")):
+        kept = {key: value for key, value in kept.items() if key not in {"prices", "context"}}
+    if not address.servers(role.get("base_urls", kept.get("base_urls"))) <= address.servers(kept.get("base_urls")):
         kept.pop("api_key_env", None)
     if role.get("provider", base.get("provider", "embedded")) != base.get("provider", "embedded"):
-        kept = {key: value for key, value in kept.items() if key not in {"model", "file", "prices"}}
+        kept = {key: value for key, value in kept.items() if key not in {"model", "file", "prices", "context"}}
     return {**kept, **role}
-
-
-def _server(url: object) -> str:
-    """Scheme, host and port; what is no address is refused elsewhere."""
-    return "/".join(str(url).split("/")[:3])
 
 
 class Models(Data):
@@ -219,7 +229,7 @@ class Models(Data):
         known: dict[str, ModelConfig] = {}
         for model in self.all():
             other = known.setdefault(model.model, model)
-            if (other.provider, other.base_url) != (model.provider, model.base_url):
+            if (other.provider, set(other.base_urls)) != (model.provider, set(model.base_urls)):
                 raise ValueError(f"two roles have a model '{model.model}' at different addresses")
         return self
 

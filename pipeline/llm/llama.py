@@ -1,8 +1,8 @@
 """A GGUF file on this machine's CPU, through llama.cpp's server in a process of its own.
 
 The server starts with the first call, listens on the loopback only, and ends with the process that started it, however
-that ends: its standard input closes then. `python -m pipeline.llm.llama FILE SLOTS` is that process; it prints its
-address, or one line with what is wrong.
+that ends: its standard input closes then. `python -m pipeline.llm.llama FILE SLOTS CONTEXT` is that process; it prints
+its address, or one line with what is wrong.
 """
 
 import asyncio
@@ -18,9 +18,6 @@ from pipeline.errors import ProviderError
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.openai import OpenAIModel
 from pipeline.redact import clean
-
-CONTEXT = 16_384
-"""The tokens of one conversation; the memory for all slots is allocated at the start."""
 
 
 class LlamaModel:
@@ -60,7 +57,7 @@ class LlamaModel:
 
     def _start(self) -> OpenAIModel:
         command = [sys.executable, "-m", "pipeline.llm.llama", str(self._config.file)]
-        command.append(str(self._config.limits.concurrency))
+        command += [str(self._config.limits.concurrency), str(self._config.context)]
         pipe = subprocess.PIPE
         # In a session of its own Ctrl-C does not reach it; this process ends it.
         self._server = subprocess.Popen(  # noqa: S603 - our own program
@@ -72,16 +69,16 @@ class LlamaModel:
             self.close()
             why = clean(line)[:200] or "it ended without a message; is the memory enough?"
             raise ProviderError(f"llama.cpp cannot run {self._config.file}: {why}", then="stop")
-        return OpenAIModel(self._config.model_copy(update={"base_url": f"{line}/v1"}), self._seed)
+        return OpenAIModel(self._config.model_copy(update={"base_urls": (f"{line}/v1",)}), self._seed)
 
 
-def serve(file: str, slots: int) -> None:
-    """Serve until standard input ends."""
+def serve(file: str, slots: int, context: int) -> None:
+    """Serve until standard input ends. `context` is in tokens, for each of the slots."""
     import xllamacpp
 
     settings = xllamacpp.CommonParams()
     settings.model.path, settings.port = file, 0
-    settings.n_parallel, settings.n_ctx = slots, CONTEXT * slots
+    settings.n_parallel, settings.n_ctx = slots, context * slots
     settings.use_jinja, settings.warmup = True, False
     # One thread less than there are cores: on two busy cores two threads were up to thirty times slower than one.
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 2) - 1)
@@ -97,4 +94,4 @@ def serve(file: str, slots: int) -> None:
 
 
 if __name__ == "__main__":
-    serve(str(Path(sys.argv[1])), int(sys.argv[2]))
+    serve(str(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3]))

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline.config.models import on_loopback
+from pipeline.config.address import on_loopback
 from pipeline.config.retrieval import TOKEN_ENV, RetrievalConfig
 from pipeline.corpus.loading import Corpus
 from pipeline.errors import RetrievalError, UsageError

@@ -94,8 +94,9 @@ def check_models(config: RunConfig) -> None:
         if one.provider == "gguf":
             weights.check(one.file, one.model)
             continue
-        if not one.key() and one.at_openai:
-            raise UsageError(f"{one.base_url} needs an API key: set the environment variable {one.key_name}")
+        for at in one.each():
+            if not at.key() and at.at_openai:
+                raise UsageError(f"{at.base_url} needs an API key: set the environment variable {at.key_name}")
         if config.how.budget_money is not None and one.prices is None:
             raise UsageError(f"a money budget needs the prices of '{one.model}': set models.{role}.prices")
 
@@ -106,7 +107,7 @@ def reach(config: RunConfig) -> None:
     check(config)
     if (config.how.out / CACHE).exists():
         return
-    servers = {one.base_url: one for one in config.models.all() if one.provider == "openai"}
+    servers = {one.base_urls: one for one in config.models.all() if one.provider == "openai"}
     for one in servers.values():
         from pipeline.llm.reach import reach as reached
 

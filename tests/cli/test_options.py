@@ -29,7 +29,7 @@ def test_every_flag_has_a_key_of_the_configuration() -> None:
             "against": [Path("questions.txt")],
             "steps": "3",
             "model": "openai:m",
-            "base_url": "http://localhost:8000/v1",
+            "base_url": ["http://localhost:8000/v1"],
         }
         numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts", "wait")
         value = texts.get(option) or (3 if option in numbers or option.startswith("budget") else "bm25")
@@ -49,7 +49,7 @@ def test_steps(text: str, steps: tuple[int, int]) -> None:
 
 
 def test_a_model_at_an_address() -> None:
-    config = options.settings({"base_url": "http://localhost:8000/v1/", "model": "openai:Qwen/Qwen3:8b"})
+    config = options.settings({"base_url": ["http://localhost:8000/v1/"], "model": "openai:Qwen/Qwen3:8b"})
     assert {role.model_dump_json() for role in config.models.all()} == {config.models.default.model_dump_json()}
     default = config.models.default
     assert (default.provider, default.model, default.base_url) == (

@@ -17,5 +17,5 @@ def test_another_solver_has_a_name_weights_and_prices_of_its_own() -> None:
     assert weights.limits.concurrency == 2
     other = remeasure._solver(before, "openai:n", None)
     assert (other.base_url, other.prices) == ("http://one/v1", None)
-    same = remeasure._solver(before, "openai:m", "http://two/v1")
+    same = remeasure._solver(before, "openai:m", ["http://two/v1"])
     assert (same.base_url, same.prices) == ("http://two/v1", before.prices)

@@ -62,7 +62,7 @@ def test_prices_names_and_weights_are_of_one_model_alone(mixed: config.RunConfig
 def test_only_the_roles_that_differ_are_digested(mixed: config.RunConfig) -> None:
     what = mixed.what()
     assert set(what["models"]) == {"default", "judge", "solver"}
-    assert set(what["models"]["judge"]) == {"model", "sampling"}
+    assert set(what["models"]["judge"]) == {"model", "sampling", "context"}
     assert what["embedded_code"]
     assert "SMALL_KEY" not in str(what)
 
@@ -80,6 +80,11 @@ def test_only_the_roles_that_differ_are_digested(mixed: config.RunConfig) -> Non
         ("models.tutor.model=x", "known: curator, default, generator"),
         ("models.solver.limits.concurency=1", "known: attempts"),
         ("models.default.prices={prompt=1}", "models.default.prices.completion"),
+        ("models.default.base_urls=[]", "models.default.base_urls"),
+        ('models.default.base_urls=["http://one/v1", "two"]', r"models.default.base_urls.1: must be an address"),
+        ('models.default={base_url="http://one", base_urls=["http://two"]}', "base_url or base_urls, not both"),
+        ('models.default={provider="openai", model="m", context=4096}', "max_tokens = 4096 is more than half"),
+        ("models.default.context=1000", "models.default.context"),
     ],
 )
 def test_a_bad_model_is_one_line_that_names_it(setting: str, said: str) -> None:
@@ -96,6 +101,41 @@ def test_one_name_is_one_model() -> None:
     }
     with pytest.raises(UsageError, match="'m' at different addresses"):
         config.build(values={"models": values})
+
+
+def test_the_addresses_of_the_last_place_that_names_some_count(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text(FILE.replace("base_url = ", "base_urls = ['http://b:1/v1/', 'http://b:1/v1', 'http://c:1/v1'] #"))
+    models = config.build(file=file).models
+    assert models.default.base_urls == models.of("judge").base_urls == ("http://b:1/v1", "http://c:1/v1")
+    assert [one.base_url for one in models.default.each()] == ["http://b:1/v1", "http://c:1/v1"]
+    for setting in ('models.default.base_url="http://d/v1"', 'models.default.base_urls=["http://d/v1"]'):
+        assert config.build(file=file, sets=[setting]).models.of("judge").base_urls == ("http://d/v1",)
+    elsewhere = config.build(file=file, sets=['models.judge.base_url="http://c:1/v2"']).models.of("judge")
+    assert (elsewhere.base_urls, elsewhere.api_key_env) == (("http://c:1/v2",), "SMALL_KEY")
+    models = config.build(file=file, sets=['models.judge.base_urls=["http://b:1/v1", "http://d/v1"]']).models
+    assert models.of("judge").api_key_env == ""
+
+
+def test_where_a_model_is_asked_is_no_part_of_a_run_but_its_context_is(mixed: config.RunConfig) -> None:
+    urls = ["models.default.base_urls=['http://b/v1', 'http://c/v1']"]
+    values = mixed.model_dump()
+    assert config.build(values=values, sets=urls).digest() == mixed.digest()
+    assert config.build(values=values, sets=["models.default.context=65536"]).digest() != mixed.digest()
+    assert config.build(values=values, sets=urls).seeds_at_work() > mixed.seeds_at_work()
+
+
+def test_a_context_is_of_one_model_alone() -> None:
+    values = {"default": {"provider": "openai", "model": "m", "context": 131_072}, "judge": {"model": "j"}}
+    values["teacher"] = {"sampling": {"max_tokens": 100_000}}
+    values["reader"] = {"provider": "gguf", "file": str(TINY)}
+    with pytest.raises(UsageError, match="models.teacher: sampling.max_tokens = 100000"):
+        config.build(values={"models": values})
+    values["teacher"] = {"sampling": {"max_tokens": 60_000}}
+    models = config.build(values={"models": values}).models
+    contexts = {role: models.of(role).context for role in ("generator", "judge", "teacher", "reader")}
+    assert contexts == {"generator": 131_072, "judge": 32_768, "teacher": 131_072, "reader": 16_384}
+    assert (models.of("generator").room, models.of("teacher").room) == (98_304, 71_072)
 
 
 def test_prices_are_of_a_million_tokens(mixed: config.RunConfig) -> None:

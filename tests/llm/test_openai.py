@@ -251,7 +251,7 @@ async def test_connections_are_kept_as_many_as_calls_and_no_more() -> None:
 def test_each_event_loop_has_a_client_of_its_own() -> None:
     async def once() -> int:
         async with FaultyServer(script=lambda number, body: GOOD) as server:
-            made.config = made.config.model_copy(update={"base_url": server.url})
+            made.config = made.config.model_copy(update={"base_urls": (server.url,)})
             await made.complete(REQUEST)
             return id(made._client().connections)
 

@@ -101,7 +101,7 @@ def test_how_may_change(begun: Path, tmp_path: Path) -> None:
 
 def test_where_and_for_how_much_a_model_is_asked_may_change(begun: Path, tmp_path: Path) -> None:
     other = ModelConfig(
-        base_url="http://localhost:1/v1",
+        base_urls=("http://localhost:1/v1", "http://localhost:2/v1"),
         api_key_env="OTHER",
         limits=Limits(concurrency=2, attempts=3, timeout_seconds=1, patience_seconds=2, requests_per_minute=3),
         prices=Prices(prompt=1, completion=2),
@@ -109,6 +109,20 @@ def test_where_and_for_how_much_a_model_is_asked_may_change(begun: Path, tmp_pat
     settings = config(tmp_path).model_copy(update={"models": Models(default=other)})
     with Run(settings, corpus(), folder=begun):
         assert read(begun).config.models.default == other
+
+
+def test_another_context_of_a_model_is_refused_by_name(tmp_path: Path) -> None:
+    """It decides what a request leaves out. The demo model has none."""
+    real = ModelConfig(provider="openai", model="m")
+    other = real.model_copy(update={"context": 65_536})
+    first, second = (config(tmp_path).model_copy(update={"models": Models(default=one)}) for one in (real, other))
+    with Run(first, corpus()) as run:
+        pass
+    with (
+        pytest.raises(UsageError, match=r"another models\.default\.context;"),
+        Run(second, corpus(), folder=run.folder),
+    ):
+        pass
 
 
 def test_another_corpus_is_refused(begun: Path, tmp_path: Path) -> None:
