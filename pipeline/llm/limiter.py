@@ -58,6 +58,11 @@ class Limiter:
         self._requests = Bucket(limits.requests_per_minute) if limits.requests_per_minute else None
         self._tokens = Bucket(limits.tokens_per_minute) if limits.tokens_per_minute else None
 
+    @property
+    def load(self) -> float:
+        """Calls in flight and waiting, as a multiple of those that may be in flight."""
+        return (self._active + len(self._waiting)) / int(self.concurrency)
+
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[Slot]:
         """Room for one call of about so many tokens."""

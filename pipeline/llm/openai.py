@@ -1,180 +1,46 @@
-"""The client of every server that speaks OpenAI's Chat Completions.
+"""The client of every server that speaks OpenAI's Chat Completions, or of several that serve one model."""
 
-No completion and no error that leaves this file holds the key, whatever a server repeats.
-"""
-
-import asyncio
-import logging
-from typing import Any
-from weakref import WeakKeyDictionary
-
-import httpx2
+from itertools import takewhile
 
 from pipeline.config.models import ModelConfig
-from pipeline.llm import connection, reply
+from pipeline.llm import reply
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.cached import request_digest
-from pipeline.llm.limiter import Limiter, Slot
-from pipeline.llm.refusal import Refusal, RefusalAction, refusal_action
-from pipeline.llm.retry import CallFailure, EndpointHealth, retry_after, with_retries
-from pipeline.llm.wire import Dialect, body
-from pipeline.types import Message
-
-logger = logging.getLogger(__name__)
-_PROBE_SECONDS = 60.0
-_PLAIN = (Message(role="user", content="Say yes."),)
-"""The plainest request: an endpoint that refuses it answers nothing."""
+from pipeline.llm.endpoint import Endpoint, estimated
+from pipeline.llm.limiter import Slot
+from pipeline.llm.pool import Pool
+from pipeline.llm.retry import CallFailure
 
 
 class OpenAIModel:
-    """One model at one address, shared by all roles that name it."""
+    """One model at its addresses, shared by all roles that name it."""
 
     def __init__(self, config: ModelConfig, run_seed: int) -> None:
         self.config = config
-        self._seed = run_seed
-        self._per_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopClient] = WeakKeyDictionary()
-        self._health = EndpointHealth(config.base_url, config.limits, self._alive)
-        self._without: Dialect = frozenset()
-        self._accepted: Dialect = frozenset()
-        self._warned: set[str] = set()
+        self.pool = Pool([Endpoint(one, run_seed) for one in config.each()], config.limits)
 
     async def complete(self, request: Request) -> Completion:
-        """Raises ProviderError where the endpoint gave no answer in all tries, or refused the key or the model."""
-        client = self._client()
-        tokens = _estimated(*request.messages)
+        """Raises ProviderError where no endpoint gave an answer in all tries, or refused the key or the model."""
 
-        async def once(slot: Slot) -> Completion:
-            completion = await self._answer(request)
+        async def once(endpoint: Endpoint, slot: Slot) -> Completion:
+            completion = await endpoint.answer(request)
             slot.tokens = completion.usage.prompt_tokens + completion.usage.completion_tokens
             return completion
 
         try:
-            return await with_retries(
-                once, client.limiter, self._health, tokens=tokens, digest=lambda: request_digest(request)
+            return await self.pool.ask(
+                once,
+                tokens=estimated(*request.messages),
+                digest=lambda: request_digest(request),
+                conversation=lambda: _conversation(request),
             )
         except CallFailure as failure:
-            self._warn(f"{self.config.model} fails on one request, which is given up ({failure})")
+            line = f"{self.config.model} fails on one request, which is given up ({failure})"
+            self.pool.members[0].warn(line)
             return reply.refused(Finish.CONTENT_FILTER)
 
-    def _client(self) -> "_LoopClient":
-        """That of the running event loop: shared between two loops a client hangs."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._per_loop:
-            self._per_loop[loop] = _LoopClient(self.config)
-        return self._per_loop[loop]
 
-    async def _answer(self, request: Request) -> Completion:
-        """One try. A refusal that may concern the key or this request alone concerns the key if a plain request is
-        refused too."""
-        try:
-            return await self._once(request)
-        except CallFailure as failure:
-            if failure.kind != "refused":
-                raise
-            other = await self._plain_request()
-            if other is None:
-                self._warn(f"{self.config.model} refused a request ({failure.own or failure})")
-                return reply.refused(Finish.CONTENT_FILTER)
-            raise CallFailure(str(failure), "fatal") if other.kind in ("refused", "fatal") else other from None
-
-    async def _alive(self) -> bool:
-        return await self._plain_request() is None
-
-    async def _plain_request(self) -> CallFailure | None:
-        """Why the endpoint does not answer even the plainest request; None if it does."""
-        try:
-            async with asyncio.timeout(_PROBE_SECONDS):
-                request = Request(model=self.config.model, messages=_PLAIN, sampling=self.config.sampling)
-                await self._once(request)
-        except CallFailure as failure:
-            return failure
-        except TimeoutError:
-            return CallFailure(f"no answer within {_PROBE_SECONDS:.0f} s")
-        return None
-
-    async def _once(self, request: Request) -> Completion:
-        """One request, or several where the server refuses parameters: each of them is left out from then on."""
-        while True:
-            without = self._without
-            tree = body(request, self._seed, without)
-            answer = await self._post(tree)
-            if not answer.is_success:
-                verdict = refusal_action(self._refusal(answer), without, self._accepted)
-                if verdict.lacks:
-                    self._without |= {verdict.lacks}
-                    self._warn(
-                        f"the endpoint of {self.config.model} refuses '{verdict.lacks}', which is left out from now on"
-                    )
-                    continue
-                return self._settled(verdict)
-            if len(answer.content) > connection.MOST_BYTES:
-                return reply.refused(Finish.LENGTH)
-            completion = self._read(answer.content, request)
-            self._accepted |= {*tree, *(("strict",) if "tools" in tree else ())}
-            return completion
-
-    async def _post(self, tree: dict[str, Any]) -> httpx2.Response:
-        seconds = self.config.limits.timeout_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                return await self._client().connections.ask("/chat/completions", tree)
-        except TimeoutError:
-            raise CallFailure(f"no answer within {seconds:.0f} s") from None
-        except ConnectionError as error:
-            raise CallFailure(f"the connection broke ({error})") from None
-
-    def _read(self, raw: bytes, request: Request) -> Completion:
-        """The completion in an answer. Missing token counts are estimated: without any no budget would end."""
-        try:
-            completion = reply.completion(raw)
-        except CallFailure as failure:
-            raise CallFailure(self._clean(str(failure)), failure.kind) from None
-        if not completion.usage.prompt_tokens:
-            self._warn(f"{self.config.base_url} reports no token usage; a quarter of the characters is assumed")
-            prompt, answer = _estimated(*request.messages), _estimated(completion.message)
-            usage = completion.usage.model_copy(update={"prompt_tokens": prompt, "completion_tokens": answer})
-            completion = completion.model_copy(update={"usage": usage})
-        kept = reply.keyless(completion, self.config.key())
-        if kept is not completion:
-            self._warn(f"{self.config.model} repeated the key of {self.config.key_name}, which was removed")
-        return kept
-
-    def _settled(self, verdict: RefusalAction) -> Completion:
-        if verdict.finish is None:
-            raise verdict.failure or CallFailure(verdict.line)
-        self._warn(verdict.line)
-        return reply.overflow() if verdict.finish is Finish.CONTEXT else reply.refused(verdict.finish)
-
-    def _refusal(self, answer: httpx2.Response) -> Refusal:
-        message, code = reply.error_message(answer.content)
-        return Refusal(
-            status=answer.status_code,
-            message=self._clean(message),
-            code=self._clean(code),
-            after=retry_after(answer.headers.get("retry-after")),
-            endpoint=self.config.base_url,
-            model=self.config.model,
-            key_name=self.config.key_name,
-        )
-
-    def _clean(self, text: str) -> str:
-        return self._client().connections.clean(text)
-
-    def _warn(self, line: str) -> None:
-        if line not in self._warned and len(self._warned) < len(Finish) + 8:
-            self._warned.add(line)
-            logger.warning("%s", line)
-
-
-class _LoopClient:
-    """The limiter and the connections of one event loop."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        self.limiter = Limiter(config.limits)
-        self.connections = connection.Connections(config)
-
-
-def _estimated(*messages: Message) -> int:
-    """About how many tokens."""
-    texts = [text for m in messages for text in (m.content, m.reasoning, *(call.arguments for call in m.tool_calls))]
-    return sum(map(len, texts)) // 4
+def _conversation(request: Request) -> bytes:
+    """The same for all turns of one conversation: the digest of what it began with."""
+    began = tuple(takewhile(lambda message: message.role != "assistant", request.messages))
+    return request_digest(Request(model=request.model, messages=began, sample=request.sample))

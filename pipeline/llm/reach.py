@@ -5,7 +5,7 @@ is still loading its weights, is reported at once.
 import asyncio
 import logging
 import time
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from functools import cache
 
 from pipeline.config.models import ModelConfig
@@ -24,7 +24,7 @@ _LOADING = (502, 503, 504)
 
 
 class Reached:
-    """A client whose endpoint is checked once, before the first call."""
+    """A client whose endpoints are checked once, before the first call."""
 
     def __init__(self, llm: LLM, config: ModelConfig, wait: float) -> None:
         self._llm, self._config, self._wait = llm, config, wait
@@ -42,20 +42,27 @@ class Reached:
 
 
 async def reach(config: ModelConfig, wait: float) -> None:
-    """Raises ProviderError if the endpoint does not answer within `wait` seconds, or refuses the key."""
+    """Raises ProviderError if no endpoint of the model answers within `wait` seconds, or one refuses the key. One that
+    does answer is enough: the others are tried again in the run."""
     end = time.monotonic() + wait
-    if warning := config.key_warning():
-        _warn(warning)
-    async with aclosing(Connections(config)) as connections:
+    for one in config.each():
+        if warning := one.key_warning():
+            _warn(warning)
+    async with AsyncExitStack() as stack:
+        asked = [(await stack.enter_async_context(aclosing(Connections(one))), one) for one in config.each()]
         warned = False
-        while why := await _unavailable(connections, config):
+        while all(lacks := await asyncio.gather(*(_unavailable(*one) for one in asked))):
+            why = "; ".join(f"{one.base_url} {lack}" for (_, one), lack in zip(asked, lacks, strict=True))
             if time.monotonic() >= end:
                 hint = "start it or correct the address; --wait SECONDS waits for one that is still loading"
-                raise ProviderError(f"{config.base_url} {why}: {hint}", then="stop")
+                raise ProviderError(f"{why}: {hint}", then="stop")
             if not warned:
                 warned = True
-                logger.warning("%s %s; waiting for it for up to %g s", config.base_url, why, wait)
+                logger.warning("%s; waiting for it for up to %g s", why, wait)
             await asyncio.sleep(min(_AGAIN, max(0.0, end - time.monotonic())))
+        for (_, one), lack in zip(asked, lacks, strict=True):
+            if lack:
+                _warn(f"{one.base_url} {lack}; the run begins without it")
 
 
 @cache

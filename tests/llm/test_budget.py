@@ -9,9 +9,10 @@ from pipeline.errors import BudgetExceeded
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent, counting, enter
-from pipeline.llm.limiter import Limiter, Slot
-from pipeline.llm.retry import CallFailure, EndpointHealth, with_retries
+from pipeline.llm.limiter import Slot
+from pipeline.llm.retry import CallFailure
 from pipeline.types import Message, Usage
+from tests.llm.test_retry import Alone, unhelped
 from tests.scripted import ScriptedLLM
 
 REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
@@ -90,12 +91,9 @@ async def test_the_ledger_tells_the_rounds_apart() -> None:
 async def test_a_call_that_waited_for_its_turn_is_not_made_when_the_budget_is_used_up_meanwhile() -> None:
     budget, limits, made = Budget(tokens=100, before=Spent()), Limits(concurrency=2, attempts=3), 0
 
-    async def dead() -> bool:
-        return False
+    pool = unhelped(limits)
 
-    limiter, patience = Limiter(limits), EndpointHealth("here", limits, dead)
-
-    async def once(slot: Slot) -> Completion:
+    async def once(at: Alone, slot: Slot) -> Completion:
         nonlocal made
         made = number = made + 1
         await asyncio.sleep(0.01)
@@ -105,7 +103,7 @@ async def test_a_call_that_waited_for_its_turn_is_not_made_when_the_budget_is_us
 
     class Endpoint:
         async def complete(self, request: Request) -> Completion:
-            return await with_retries(once, limiter, patience, tokens=1, digest=bytes)
+            return await pool.ask(once, tokens=1, digest=bytes, conversation=bytes)
 
     with counting() as ledger:
         model = Budgeted(Counted(Endpoint(), cost), budget, cost)

@@ -233,8 +233,7 @@ async def test_calls_in_flight_are_those_allowed_and_429_lowers_them() -> None:
         await asyncio.gather(*(model.complete(REQUEST) for _ in range(60)))
         assert server.busiest == 8
         assert len(server.asked) == 61
-        (one,) = model._per_loop.values()
-        assert one.limiter.cuts == 1
+        assert model.pool.members[0].limiter.cuts == 1
 
 
 async def test_connections_are_kept_as_many_as_calls_and_no_more() -> None:
@@ -251,11 +250,12 @@ async def test_connections_are_kept_as_many_as_calls_and_no_more() -> None:
 def test_each_event_loop_has_a_client_of_its_own() -> None:
     async def once() -> int:
         async with FaultyServer(script=lambda number, body: GOOD) as server:
-            made.config = made.config.model_copy(update={"base_urls": (server.url,)})
+            endpoint.config = endpoint.config.model_copy(update={"base_urls": (server.url,)})
             await made.complete(REQUEST)
-            return id(made._client().connections)
+            return id(endpoint._client().connections)
 
     made = OpenAIModel(ModelConfig(provider="openai", model="m"), 0)
+    (endpoint,) = made.pool.members
     assert asyncio.run(once()) != 0
     assert asyncio.run(once()) != 0
 

@@ -29,7 +29,7 @@ TRAINED = tuple(
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    command = [sys.executable, "-m", "pipeline.llm.llama", str(FILE), "4"]
+    command = [sys.executable, "-m", "pipeline.llm.llama", str(FILE), "4", "16384"]
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout

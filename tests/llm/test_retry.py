@@ -11,7 +11,8 @@ from pipeline.errors import DeadlineExceeded, ProviderError
 from pipeline.llm import retry
 from pipeline.llm.deadline import deadline
 from pipeline.llm.limiter import Limiter, Slot
-from pipeline.llm.retry import CallFailure, EndpointHealth, pause, retry_after, with_retries
+from pipeline.llm.pool import Pool
+from pipeline.llm.retry import CallFailure, EndpointHealth, pause, retry_after
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
@@ -50,7 +51,7 @@ class Endpoint:
         self.failures = list(failures)
         self.calls = 0
 
-    async def __call__(self, slot: Slot) -> str:
+    async def __call__(self, at: "Alone", slot: Slot) -> str:
         self.calls += 1
         failure = self.failures.pop(0) if self.failures else None
         if failure:
@@ -62,14 +63,20 @@ async def dead() -> bool:
     return False
 
 
-def unhelped(limits: Limits) -> EndpointHealth:
-    """The health of an endpoint that answers no probe."""
-    return EndpointHealth("there", limits, dead)
+class Alone:
+    """An address that answers no probe."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.health, self.limiter = EndpointHealth("there", dead), Limiter(limits)
 
 
-async def ask(endpoint: Endpoint, limits: Limits | None = None, patience: EndpointHealth | None = None) -> str:
+def unhelped(limits: Limits) -> Pool[Alone]:
+    return Pool([Alone(limits)], limits)
+
+
+async def ask(endpoint: Endpoint, limits: Limits | None = None, pool: Pool[Alone] | None = None) -> str:
     limits = limits or Limits()
-    return await with_retries(endpoint, Limiter(limits), patience or unhelped(limits), tokens=1, digest=bytes)
+    return await (pool or unhelped(limits)).ask(endpoint, tokens=1, digest=bytes, conversation=bytes)
 
 
 async def test_nine_failures_and_an_answer() -> None:
@@ -94,11 +101,11 @@ async def test_what_no_waiting_mends_stops_at_once() -> None:
 
 async def test_without_an_answer_for_too_long_the_run_stops() -> None:
     limits = Limits(attempts=3, patience_seconds=0.05)
-    patience = unhelped(limits)
+    pool = unhelped(limits)
     ended = []
     for _ in range(20):
         with pytest.raises(ProviderError) as caught:
-            await ask(Endpoint(*[CallFailure("down")] * 3), limits, patience)
+            await ask(Endpoint(*[CallFailure("down")] * 3), limits, pool)
         ended.append(caught.value.then)
         await asyncio.sleep(0.01)
         if ended[-1] == "stop":
@@ -111,11 +118,11 @@ async def test_without_an_answer_for_too_long_the_run_stops() -> None:
 @pytest.mark.parametrize("failure", ["the connection broke", "there answered 503"])
 async def test_an_outage_names_its_endpoint_once(failure: str, caplog: pytest.LogCaptureFixture) -> None:
     limits = Limits(attempts=2, patience_seconds=0.05)
-    patience = unhelped(limits)
+    pool = unhelped(limits)
     lines = []
     for wait in (0, 0.1, 0):
         with pytest.raises(ProviderError) as caught:
-            await ask(Endpoint(*[CallFailure(failure)] * 2), limits, patience)
+            await ask(Endpoint(*[CallFailure(failure)] * 2), limits, pool)
         lines.append(str(caught.value))
         await asyncio.sleep(wait)
     lines += [record.getMessage() for record in caplog.records]
@@ -125,21 +132,21 @@ async def test_an_outage_names_its_endpoint_once(failure: str, caplog: pytest.Lo
 
 async def test_one_answer_renews_the_patience() -> None:
     limits = Limits(attempts=3, patience_seconds=0.05)
-    patience = unhelped(limits)
+    pool = unhelped(limits)
     for _ in range(6):
         with pytest.raises(ProviderError) as caught:
-            await ask(Endpoint(*[CallFailure("down")] * 3), limits, patience)
+            await ask(Endpoint(*[CallFailure("down")] * 3), limits, pool)
         assert caught.value.then == "requeue"
         await asyncio.sleep(0.02)
-        assert await ask(Endpoint(), limits, patience) == "answer"
+        assert await ask(Endpoint(), limits, pool) == "answer"
 
 
 async def test_idle_time_before_the_first_failure_is_no_silence() -> None:
     limits = Limits(attempts=2, patience_seconds=0.05)
-    patience = unhelped(limits)
+    pool = unhelped(limits)
     await asyncio.sleep(0.1)
     with pytest.raises(ProviderError) as caught:
-        await ask(Endpoint(*[CallFailure("down")] * 3), limits, patience)
+        await ask(Endpoint(*[CallFailure("down")] * 3), limits, pool)
     assert caught.value.then == "requeue"
 
 
@@ -153,14 +160,14 @@ async def test_waiting_for_an_endpoint_does_not_count_for_a_rollout() -> None:
 
 
 async def test_a_slow_answer_does() -> None:
-    async def slow(slot: Slot) -> str:
+    async def slow(at: Alone, slot: Slot) -> str:
         await asyncio.sleep(0.15)
         return "answer"
 
     async def two() -> None:
         async with deadline(0.2):
             for _ in range(2):
-                await with_retries(slow, Limiter(Limits()), unhelped(Limits()), tokens=1, digest=bytes)
+                await unhelped(Limits()).ask(slow, tokens=1, digest=bytes, conversation=bytes)
             await asyncio.sleep(0)
             raise AssertionError("0.3 s of answers fitted into 0.2 s")
 
@@ -179,10 +186,10 @@ async def test_so_does_all_that_is_no_call() -> None:
 
 
 async def test_calls_side_by_side_hold_one_clock() -> None:
-    limits, patience = Limits(), unhelped(Limits())
+    pool = unhelped(Limits())
     async with deadline(0.1):
         endpoints = [Endpoint(CallFailure("busy", after=0.2)) for _ in range(5)]
-        await asyncio.gather(*(with_retries(e, Limiter(limits), patience, tokens=1, digest=bytes) for e in endpoints))
+        await asyncio.gather(*(ask(endpoint, pool=pool) for endpoint in endpoints))
         await asyncio.sleep(0.02)
 
 
@@ -194,10 +201,10 @@ async def test_a_request_that_breaks_a_server_that_answers_others_is_given_up() 
         ([broken, CallFailure("bad gateway"), broken], ProviderError),
         ([broken, broken], str),
     ]:
-        patience = unhelped(limits)
-        asked = asyncio.create_task(ask(Endpoint(*failures), limits, patience))
+        pool = unhelped(limits)
+        asked = asyncio.create_task(ask(Endpoint(*failures), limits, pool))
         await asyncio.sleep(0)
-        await ask(Endpoint(), limits, patience)
+        await ask(Endpoint(), limits, pool)
         (result,) = await asyncio.gather(asked, return_exceptions=True)
         assert type(result) is ended
 
@@ -205,7 +212,7 @@ async def test_a_request_that_breaks_a_server_that_answers_others_is_given_up() 
 async def test_a_server_that_breaks_on_everything_since_is_an_outage() -> None:
     """It answered before: that says nothing about now."""
     limits = Limits(attempts=3)
-    patience = unhelped(limits)
-    assert await ask(Endpoint(), limits, patience) == "answer"
+    pool = unhelped(limits)
+    assert await ask(Endpoint(), limits, pool) == "answer"
     with pytest.raises(ProviderError):
-        await ask(Endpoint(*[CallFailure("dead", "inside")] * 3), limits, patience)
+        await ask(Endpoint(*[CallFailure("dead", "inside")] * 3), limits, pool)

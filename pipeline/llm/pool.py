@@ -1,0 +1,172 @@
+"""The endpoints of one model: which of them a call goes to, its tries, and when to give up.
+
+All turns of a conversation go to one endpoint, whose cache holds their prefix; a new conversation goes to the one with
+the least to do. An endpoint that is down is left out until it answers again. A call goes on to the next endpoint where
+one fails, and gives up after a number of tries at each: its seed goes back to the queue. The run stops if none has
+answered anything for `patience_seconds`. A request that always fails while others are answered is given up: the run
+would never end.
+"""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from pipeline.config.models import Limits
+from pipeline.errors import ProviderError
+from pipeline.llm import budget
+from pipeline.llm.deadline import pause_clock
+from pipeline.llm.limiter import Limiter, Slot
+from pipeline.llm.retry import CallFailure, EndpointHealth, pause
+
+T = TypeVar("T")
+CROWDED = 2.0
+"""The load from which on a conversation moves to an endpoint with room: as many calls wait as are in flight."""
+MOST_CONVERSATIONS = 65_536
+
+
+class Member(Protocol):
+    """One endpoint."""
+
+    @property
+    def health(self) -> EndpointHealth: ...
+    @property
+    def limiter(self) -> Limiter:
+        """That of the running event loop."""
+        ...
+
+
+M = TypeVar("M", bound=Member)
+
+
+class Pool(Generic[M]):
+    def __init__(self, members: Sequence[M], limits: Limits) -> None:
+        self.members = tuple(members)
+        self._attempts, self._patience = limits.attempts, limits.patience_seconds
+        self._places: OrderedDict[bytes, M] = OrderedDict()
+        self._suspects: set[bytes] = set()
+        self._given_up: set[bytes] = set()
+
+    async def ask(
+        self,
+        once: Callable[[M, Slot], Awaitable[T]],
+        *,
+        tokens: int,
+        digest: Callable[[], bytes],
+        conversation: Callable[[], bytes],
+    ) -> T:
+        """Call `once` until it answers. Raises ProviderError and BudgetExceeded, and the last CallFailure where the
+        request is given up. `digest` is the request's; `conversation` is the same for all requests of one.
+        """
+        tries = _Tries(1 if self._given_up and digest() in self._given_up else self._attempts)
+        with pause_clock() as clock:
+            while left := [member for member in self._up() if tries.left(member.health)]:
+                if wait := min(tries.wait(member.health) for member in left):
+                    await asyncio.sleep(wait)
+                member = self._placed(conversation, [one for one in left if not tries.wait(one.health)] or left)
+                async with member.limiter.slot(tokens) as slot:
+                    budget.check()
+                    if member not in self._up():  # it went down while the call waited for its turn
+                        slot.tokens = 0
+                        continue
+                    began = time.monotonic()
+                    try:
+                        answer = await once(member, slot)
+                    except CallFailure as caught:
+                        failure = caught
+                        tries.failed(member.health, failure)
+                        if failure.kind == "throttled":
+                            member.limiter.throttled(slot)
+                    else:
+                        clock.used = time.monotonic() - began
+                        member.limiter.succeeded()
+                        member.health.answered()
+                        return answer
+                await self._failed(member.health, failure)
+            if await self._own_fault(tries, digest):
+                raise failure
+        line = f"{member.health.described(failure)}, {tries.most} times in a row"
+        raise ProviderError(line, then="requeue") from failure
+
+    def _up(self) -> Sequence[M]:
+        """Those that are not down; where all are, all."""
+        return [member for member in self.members if not member.health.down] or self.members
+
+    def _placed(self, conversation: Callable[[], bytes], among: Sequence[M]) -> M:
+        if len(self.members) == 1:
+            return self.members[0]
+        for member in self.members:
+            member.health.look_again()
+        key = conversation()
+        least = min(among, key=lambda member: member.limiter.load)
+        member = self._places.get(key, least)
+        if member not in among or (member.limiter.load >= CROWDED and least.limiter.load < 1):
+            member = least
+        self._places[key] = member
+        self._places.move_to_end(key)
+        if len(self._places) > MOST_CONVERSATIONS:
+            self._places.popitem(last=False)
+        return member
+
+    async def _failed(self, health: EndpointHealth, failure: CallFailure) -> None:
+        """Count a failure. Raises ProviderError where waiting is in vain."""
+        before = health.down
+        health.failed(failure)
+        if not all(member.health.down or member.health is health for member in self.members):
+            if health.down and not before:
+                health.warn(failure, "it is left out until it answers")
+            return
+        if failure.kind == "fatal":
+            raise ProviderError(str(failure), then="stop") from failure
+        if health.failures == self._attempts + 1:
+            health.warn(failure, f"trying again for up to {self._patience:.0f} s")
+        everyone = [member.health for member in self.members]
+        silent = min(one.silent for one in everyone)
+        if (
+            silent > self._patience
+            and sum(one.failures for one in everyone) >= self._attempts
+            and not any(await asyncio.gather(*(one.alive() for one in everyone)))
+        ):
+            line = f"no answer for {silent:.0f} s: {health.described(failure)}"
+            raise ProviderError(line, then="stop") from failure
+
+    async def _own_fault(self, tries: "_Tries", digest: Callable[[], bytes]) -> bool:
+        """Is the request to blame for all its failures? Not if the endpoints answer nothing else either: nothing since
+        its first failure there, and no probe now. Failures inside a server that answers others count at once; what may
+        be a bad gateway or connection counts when the request comes back from the queue and fails again. What it met
+        at endpoints that are down, while others are not, does not count."""
+        up = {member.health for member in self._up()}
+        failures = [one for health in up for one in tries.failures.get(health, ())]
+        blamed = [failure for failure in failures if failure.kind != "throttled"]
+        idle = [health for health in up if health.answers == tries.answers.get(health)]
+        if 2 * len(blamed) <= len(failures) or not all([await health.alive() for health in idle]):
+            return False
+        name = digest()
+        if name in self._suspects or (not idle and all(failure.kind == "inside" for failure in failures)):
+            self._given_up.add(name)
+        self._suspects.add(name)
+        return name in self._given_up
+
+
+class _Tries:
+    """The failures of one call by endpoint, and how many answers each had given to others at the first of them."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.failures: dict[EndpointHealth, list[CallFailure]] = {}
+        self.answers: dict[EndpointHealth, int] = {}
+        self._ready: dict[EndpointHealth, float] = {}
+
+    def failed(self, health: EndpointHealth, failure: CallFailure) -> None:
+        self.answers.setdefault(health, health.answers)
+        failures = self.failures.setdefault(health, [])
+        self._ready[health] = time.monotonic() + pause(len(failures), failure.after)
+        failures.append(failure)
+
+    def left(self, health: EndpointHealth) -> bool:
+        return len(self.failures.get(health, ())) < self.most
+
+    def wait(self, health: EndpointHealth) -> float:
+        """Seconds until the endpoint may be asked again."""
+        return max(0.0, self._ready.get(health, 0.0) - time.monotonic())

@@ -1,0 +1,191 @@
+"""Several endpoints behind one model: where a conversation goes, and what becomes of it where one fails."""
+
+import asyncio
+import itertools
+import logging
+from contextlib import AsyncExitStack, suppress
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.config.models import Limits, ModelConfig
+from pipeline.errors import ProviderError
+from pipeline.llm import retry
+from pipeline.llm.base import Finish, Request
+from pipeline.llm.openai import OpenAIModel
+from pipeline.types import Message
+from tests.chaos.faulty_server import FaultyServer, Reply
+
+GOOD = orjson.dumps({"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]})
+BUSY, BROKEN = Reply(429), Reply(503)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "BASE", 0.002)
+    monkeypatch.setattr(retry, "AGAIN", 0.02)
+
+
+class Servers:
+    """Three servers, each with the reply that it gives to everything, and the model behind all of them."""
+
+    def __init__(self, **limits: Any) -> None:
+        self.limits = Limits(**{"timeout_seconds": 5.0, "concurrency": 4, **limits})
+        self.replies = [Reply(body=GOOD, wait=0.005)] * 3
+
+    async def __aenter__(self) -> "Servers":
+        self._stack = await AsyncExitStack().__aenter__()
+        self.each = [await self._stack.enter_async_context(FaultyServer(script=self._script(n))) for n in range(3)]
+        urls = [server.url for server in self.each]
+        self.model = OpenAIModel(
+            ModelConfig.model_validate({"provider": "openai", "model": "m", "base_urls": urls, "limits": self.limits}),
+            0,
+        )
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stack.aclose()
+
+    def _script(self, number: int) -> Any:
+        return lambda _, body: self.replies[number]
+
+    def asked(self, name: str = "") -> list[int]:
+        """How many requests each has had, of those that begin with the name."""
+        return [sum(body["messages"][0]["content"].startswith(name) for body in one.asked) for one in self.each]
+
+    async def talk(self, name: str, turns: int = 4) -> None:
+        messages: tuple[Message, ...] = (Message(role="user", content=name),)
+        for _ in range(turns):
+            completion = await self.model.complete(Request(model="m", messages=messages))
+            assert completion.finish is Finish.STOP
+            messages += (completion.message, Message(role="user", content="go on"))
+
+
+def names(count: int) -> list[str]:
+    return [f"talk {n:02d}" for n in range(count)]
+
+
+async def test_a_conversation_stays_at_one_endpoint_and_new_ones_go_to_the_least_loaded() -> None:
+    async with Servers() as servers:
+        await asyncio.gather(*map(servers.talk, names(12)))
+        assert [sorted(servers.asked(name)) for name in names(12)] == [[0, 0, 4]] * 12
+        assert servers.asked() == [16, 16, 16]
+
+
+async def test_another_sample_of_the_same_question_may_be_elsewhere() -> None:
+    async with Servers() as servers:
+        request = Request(model="m", messages=(Message(role="user", content="Who?"),))
+        await asyncio.gather(*(servers.model.complete(request.model_copy(update={"sample": n})) for n in range(3)))
+        assert servers.asked() == [1, 1, 1]
+
+
+async def test_a_conversation_leaves_an_endpoint_that_is_crowded_while_another_has_room() -> None:
+    async with Servers(concurrency=1) as servers:
+        await servers.talk("stays", 1)
+        (home,) = [n for n, count in enumerate(servers.asked()) if count]
+        servers.replies[home] = Reply(body=GOOD, wait=0.3)
+        turns = asyncio.gather(*(servers.talk("stays", 1) for _ in range(5)))
+        await turns
+        assert max(servers.asked()) == 3
+        assert sum(servers.asked()) == 6
+
+
+async def test_a_dead_endpoint_is_left_out_until_it_answers(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    async with Servers() as servers:
+        await asyncio.gather(*map(servers.talk, names(6)))
+        servers.replies[0] = Reply(cut=-1)
+        await asyncio.gather(*map(servers.talk, names(12)))
+        assert "left out until it answers" in caplog.text
+        before = servers.asked("talk")[0]
+        await asyncio.gather(*map(servers.talk, names(12)))
+        assert servers.asked("talk")[0] == before
+        servers.replies[0] = Reply(body=GOOD)
+        number = itertools.count()
+        async with asyncio.timeout(5):
+            while servers.asked("talk")[0] == before:
+                await servers.talk(f"talk after {next(number)}", 1)
+        assert "answers again" in caplog.text
+
+
+async def test_one_endpoint_that_gives_no_answer_does_not_wear_out_a_call() -> None:
+    """With one try at each endpoint, no call of any conversation is lost."""
+    async with Servers(attempts=1) as servers:
+        servers.replies[1] = BROKEN
+        await asyncio.gather(*map(servers.talk, names(30)))
+
+
+async def test_a_429_lowers_its_own_endpoint_alone() -> None:
+    async with Servers(concurrency=16) as servers:
+        servers.replies[2] = BUSY
+        await asyncio.gather(*map(servers.talk, names(48)))
+        limits = [member.limiter.concurrency for member in servers.model.pool.members]
+        assert limits[:2] == [16.0, 16.0]
+        assert limits[2] < 16
+        assert sum(servers.asked()[:2]) == 48 * 4
+
+
+async def test_a_key_refused_by_one_leaves_that_one_out_and_by_all_stops_the_run() -> None:
+    async with Servers() as servers:
+        servers.replies[0] = Reply(401)
+        await asyncio.gather(*map(servers.talk, names(6)))
+        servers.replies = [Reply(401)] * 3
+        with pytest.raises(ProviderError, match="401") as caught:
+            await servers.talk("last")
+    assert caught.value.then == "stop"
+
+
+async def test_the_run_stops_only_when_all_are_silent() -> None:
+    async with Servers(attempts=2, patience_seconds=0.05) as servers:
+        servers.replies[:2] = [BROKEN, BROKEN]
+        for name in names(4):
+            await servers.talk(name)
+            await asyncio.sleep(0.05)
+        servers.replies[2] = BUSY
+        ended = []
+        for name in names(20):
+            with pytest.raises(ProviderError) as caught:
+                await servers.talk(name)
+            ended.append(caught.value.then)
+            await asyncio.sleep(0.01)
+            if ended[-1] == "stop":
+                break
+    assert ended[0] == "requeue"
+    assert ended[-1] == "stop"
+
+
+async def test_a_request_that_breaks_every_server_is_given_up_and_leaves_none_out() -> None:
+    async with Servers(attempts=3) as servers:
+
+        def poisoned(_: int, body: dict[str, Any]) -> Reply:
+            return Reply(500) if "bad" in str(body["messages"]) else Reply(body=GOOD, wait=0.002)
+
+        for server in servers.each:
+            server.script = poisoned
+        bad = Request(model="m", messages=(Message(role="user", content="bad"),))
+
+        async def given_up() -> Finish:
+            while True:
+                with suppress(ProviderError):
+                    return (await servers.model.complete(bad)).finish
+
+        task = asyncio.create_task(given_up())
+        async with asyncio.timeout(10):
+            while not task.done():
+                await asyncio.gather(*map(servers.talk, names(9)))
+            assert await task is Finish.CONTENT_FILTER
+            while any(member.health.down for member in servers.model.pool.members):
+                await servers.talk("again", 1)
+
+
+async def test_what_one_refuses_the_others_are_still_sent() -> None:
+    async with Servers() as servers:
+
+        def picky(number: int, body: dict[str, Any]) -> Reply:
+            why = orjson.dumps({"error": {"message": "Unsupported parameter: 'seed'"}})
+            return Reply(400, why) if "seed" in body else servers.replies[0]
+
+        servers.each[0].script = picky
+        await asyncio.gather(*map(servers.talk, names(9)))
+        assert ["seed" in one.asked[-1] for one in servers.each] == [False, True, True]
