@@ -1,6 +1,9 @@
-"""What generator, solver, judge and audit may all know of English text: sentences, tags, dates, numbers, equality.
+"""What generator, solver, judge and audit may all know of text: sentences, words, dates, numbers, equality; of English
+the tags too.
 
-This is all that generator and solver share, so it holds no idea of a question, a relation or a template.
+Words, sentences and equality work in any language; dates are read in English, German, Chinese, Japanese and Korean, and
+compare as text in others. This is all that generator and solver share, so it holds no idea of a question, a relation or
+a template.
 """
 
 import importlib.util
@@ -16,14 +19,26 @@ MONTHS = (
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 _MONTH = "|".join(MONTHS)
-_DATE = re.compile(
-    rf"\b(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\s+(?P<m1>{_MONTH}),?\s+(?P<y1>\d{{4}})"
+_MONATE = (
+    "Januar", "Februar", "März", "April", "Mai", "Juni",
+    "Juli", "August", "September", "Oktober", "November", "Dezember",
+)  # fmt: skip
+_NUMBERED = {name: n for names in (_MONATE, MONTHS) for n, name in enumerate(names, 1)} | {"Jänner": 1}
+_ANY_MONTH = "|".join(sorted(_NUMBERED, key=len, reverse=True))
+_DATES = (
+    rf"\b(?:(?P<d1>\d{{1,2}})(?:(?:st|nd|rd|th)?\s+|\.\s?)(?P<m1>{_ANY_MONTH}),?\s+(?P<y1>\d{{4}})"
     rf"|(?P<m2>{_MONTH})\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y2>\d{{4}})"
-    rf"|(?P<m3>{_MONTH}),?\s+(?P<y3>\d{{4}})"
+    rf"|(?P<m3>{_ANY_MONTH}),?\s+(?P<y3>\d{{4}})"
     r"|(?P<y4>\d{4})-(?P<mm>\d{2})-(?P<dd>\d{2})"
+    r"|(?P<d6>\d{1,2})\.\s?(?P<m6>\d{1,2})\.\s?(?P<y6>\d{4})"
     r"|(?P<y5>1[0-9]{3}|20[0-9]{2}))(?![\d%]|,\d{3}|\.\d)"
 )
-_SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_DATE = re.compile(_DATES)
+_WITH_EASTERN_DATE = re.compile(
+    rf"(?<!\d)(?P<y7>\d{{4}})\s?[年년](?:\s?(?P<m7>\d{{1,2}})\s?[月월](?:\s?(?P<d7>\d{{1,2}})\s?[日일])?)?|{_DATES}"
+)
+_SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
+          "万": 1e4, "萬": 1e4, "만": 1e4, "亿": 1e8, "億": 1e8, "억": 1e8}  # fmt: skip
 _WORDS = {
     word: value
     for value, word in enumerate(
@@ -31,28 +46,61 @@ _WORDS = {
         "seventeen eighteen nineteen twenty".split()
     )
 }
+# Chinese, Japanese, Thai, Lao, Tibetan, Burmese, Khmer: nothing stands between two words. Korean has blanks, but its
+# particles are written on to the word before them.
+HAN = (
+    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+THAI = "\u0e01-\u0e4e\u0e81-\u0ece\u0f40-\u0fbc\u1000-\u103f\u1050-\u108f\u1780-\u17d3"
+SINGLE = f"{HAN}{THAI}\uac00-\ud7a3"
+_MARKED = "\u0900-\u0963\u0966-\u0dff"
+"""Scripts of India, whose vowel signs are no letters by Python's lights and yet are within words."""
 _NUMBER = re.compile(
-    r"(?<![\w.,])(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
-    r"(?:\s+(?P<scale>hundred|thousand|million|billion|trillion))?"
-    rf"(?![\w])|\b(?P<word>{'|'.join(_WORDS)})\b",
+    rf"(?<![^\W{SINGLE}])(?<![.,])"
+    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}(?!\.?\d)"
+    r"|\d{1,3}(?:[\u00a0\u2009\u202f'’]\d{3})+(?!\d)|\d+(?:\.\d+)?)"
+    r"(?:\s+(?P<scale>hundred|thousand|million|billion|trillion)|\s?(?P<unit>[万萬만亿億억]))?"
+    rf"(?![^\W{SINGLE}])|\b(?P<word>{'|'.join(_WORDS)})\b",
     re.IGNORECASE,
 )
 _TOKEN = re.compile(r"\d[\d,.]*\d|\d|[^\W\d_]\.(?:[^\W\d_]\.)+|[^\W_]+(?:['’\-][^\W_]+)*|[^\w\s]|_")
 _WORD = re.compile(r"[^\W_]+")
+_ANY_WORD = re.compile(rf"[{SINGLE}]|(?:[^\W_{SINGLE}{_MARKED}]|[{_MARKED}])+")
+_BEYOND = re.compile("[\u0900-\u1fff\u3005-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
+"""What may need `_ANY_WORD`; all else is found by `_WORD`, which is much faster."""
+_SPLIT = re.compile(f"[{SINGLE}]")
+_RUN = re.compile(f"[{SINGLE}]+|[^{SINGLE}]+")
+_DIGIT = re.compile(r"[^\D0-9]")
 _ARTICLE = re.compile(r"(?<!\w[-.@&+/\\])\b(?:an?|the)\b(?![-@&+/\\]\w|\. ?\w)", re.IGNORECASE)
-_TAG = re.compile(r"\s*\([^()]*\)$")
-_FOREIGN = re.compile(r"[^\x00-\x7f]")
+_ELIDED = re.compile(r"\b(?:[lLdjnmtsc]|[Qq]u|dell|all|nell|dall|sull)['’](?=[^\W\d_])|['’](?=[^\W\d_A-Z]{2,4}\b)")
+"""An article or a suffix that an apostrophe ties to a name: l'Italie, İstanbul'da."""
+_TAG = re.compile(r"\s*[(（][^()（）]*[)）]$")
+# Marks over and under letters; those of kana and of the scripts of India and South East Asia make other letters.
+_ACCENT = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
 _NEVER_ENDS = frozenset(
     "mr mrs ms dr prof st sr jr rev gen col lt sgt capt hon gov sen rep no vs etc inc ltd co corp mt ft dept est "
     "approx ca c b d r lit pop fl vol ed pp u.s u.k d.c e.g i.e a.k.a u.s.a jan feb mar apr jun jul aug sep sept oct "
-    "nov dec".split()
+    "nov dec nr bzw geb gest г гг в вв им ул".split()
 )
 _BLANK = re.compile(r"[\s(]")
 _INITIALS = re.compile(r"[A-Z](\.[A-Z])*")
 _WIDE = 50
 _CLOSED = re.compile(r"[.!?:;][\"'”’)\]]*$")
 _ITEM = re.compile(r"[-*•#|]|\d+[.)] |[A-Z][^.:]{1,80}: ")
-_END = re.compile(r"[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]*[A-Z0-9]|\s*$)|\n+")
+# What a sentence may begin with in Greek, Cyrillic, Armenian, Hebrew, Arabic, in India, Georgia and Korea.
+_CAPITAL = (
+    "\u0386-\u03ab\u0400-\u042f\u0531-\u0556\u05d0-\u05ea\u0620-\u064a\u0671-\u06d3\u0904-\u0dff\u10a0-\u10ff"
+    "\uac00-\ud7a3"
+)
+_END = re.compile(
+    rf"[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]*[A-Z0-9{_CAPITAL}]|\s*$)|\n+"
+    rf"|[。！？｡؟۔।॥።]+[\"'”’)\]」』）】》]*(?=\s*[\"'“‘(\[「『（【《]*[{HAN}]|\s+[^\x00-\x7f]|\s*$)"
+)
+_ORDINAL = re.compile(rf"\d{{1,2}}\.\s(?=(?:{_ANY_MONTH})\b)")
 
 
 class Span(NamedTuple):
@@ -96,7 +144,9 @@ def sentences(text: str) -> list[Span]:
         if text[match.start()] == "." and match.end() < last:
             # Its last word, which cannot matter beyond so many characters.
             word = _BLANK.split(text[max(start, match.start() - 24) : match.start()])[-1]
-            if word.lower() in _NEVER_ENDS or _INITIALS.fullmatch(word):
+            if word.lower() in _NEVER_ENDS or _INITIALS.fullmatch(word) or (len(word) == 1 and word.isupper()):
+                continue
+            if word.isdigit() and _ORDINAL.match(text, match.start() - len(word)):
                 continue
         if text[start : match.end()].strip():
             spans.append(_trim(text, start, match.end()))
@@ -149,13 +199,15 @@ def _tagger() -> Callable[[list[str]], list[list[str]]]:
 def dates(text: str) -> list[Date]:
     """Dates from left to right, the longest reading of each; a bare year counts from 1000 to 2099."""
     found = []
-    for m in _DATE.finditer(text):
-        year = next(m[name] for name in ("y1", "y2", "y3", "y4", "y5") if m[name])
+    eastern = "年" in text or "년" in text
+    for match in (_WITH_EASTERN_DATE if eastern else _DATE).finditer(text):
+        m = match.groupdict()
+        year = next(m[name] for name in ("y1", "y2", "y3", "y4", "y5", "y6", "y7") if m.get(name))
         name = m["m1"] or m["m2"] or m["m3"]
-        month = MONTHS.index(name) + 1 if name else int(m["mm"] or 0)
-        day = int(m["d1"] or m["d2"] or m["dd"] or 0)
+        month = _NUMBERED[name] if name else int(m["mm"] or m["m6"] or m.get("m7") or 0)
+        day = int(m["d1"] or m["d2"] or m["dd"] or m["d6"] or m.get("d7") or 0)
         if month <= 12 and day <= 31:
-            found.append(Date(int(year), month, day, Span(*m.span())))
+            found.append(Date(int(year), month, day, Span(*match.span())))
     return found
 
 
@@ -166,17 +218,45 @@ def numbers(text: str) -> list[Number]:
         if m["word"]:
             value = float(_WORDS[m["word"].lower()])
         else:
-            value = float(m["digits"].replace(",", "")) * _SCALE.get((m["scale"] or "").lower(), 1)
+            value = _value(m["digits"]) * _SCALE.get((m["scale"] or m["unit"] or "").lower(), 1)
         found.append(Number(value, Span(*m.span())))
     return found
 
 
+def _value(digits: str) -> float:
+    """A comma groups and a point does not, unless what stands around them decides otherwise: 1.234.567, 1.234,5."""
+    if digits.count(".") > 1 or 0 <= digits.find(".") < digits.find(","):
+        digits = digits.replace(".", "").replace(",", ".")
+    return float(re.sub(r"[^\d.]", "", digits))
+
+
+def folded(text: str) -> str:
+    """Lower case, without accents, each digit in ASCII."""
+    plain = _ACCENT.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    return _DIGIT.sub(lambda found: str(unicodedata.decimal(found[0])), plain)
+
+
 def words(text: str) -> list[str]:
-    """Lower-case words without accents or marks: the tokens that equality and overlap are counted in."""
+    """Lower-case words without accents or marks: the tokens that equality and overlap are counted in.
+
+    Where a script has no blanks between words, and in Korean, each character is one.
+    """
     if text.isascii():
         return _WORD.findall(text.lower())
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    return _WORD.findall(_FOREIGN.sub(lambda found: "" if unicodedata.combining(found[0]) else found[0], plain))
+    plain = folded(text)
+    return _ANY_WORD.findall(unicodedata.normalize("NFC", plain)) if _BEYOND.search(plain) else _WORD.findall(plain)
+
+
+def terms(text: str) -> list[str]:
+    """As `words`, with pairs of neighbours in the place of single characters, which say little by themselves."""
+    if text.isascii() or not _SPLIT.search(text):
+        return words(text)
+    return [pair for run in _RUN.findall(unicodedata.normalize("NFC", text)) for pair in _pairs(run)]
+
+
+def _pairs(run: str) -> list[str]:
+    several = len(run) > 1 and _SPLIT.match(run)
+    return ["".join(words(run[n : n + 2])) for n in range(len(run) - 1)] if several else words(run)
 
 
 def normalise(text: str) -> str:
@@ -193,6 +273,10 @@ def untagged(title: str) -> str:
 
 
 def contains(text: str, phrase: str) -> bool:
-    """Does `text` hold `phrase` as whole words, after normalisation?"""
-    needle = normalise(phrase)
-    return bool(needle) and f" {needle} " in f" {normalise(text)} "
+    """Does `text` hold `phrase` as whole words, after normalisation? What an apostrophe ties to a name may lack."""
+    needle = f" {normalise(phrase)} "
+    if not needle.strip():
+        return False
+    if needle in f" {normalise(text)} ":
+        return True
+    return _ELIDED.search(text) is not None and needle in f" {normalise(_ELIDED.sub(' ', text))} "

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text import contains, dates, normalise, numbers, sentences, tagged
+from pipeline.text import contains, dates, normalise, numbers, sentences, tagged, terms
+from pipeline.writing import asks, length
 
 
 def cut(text: str) -> list[str]:
@@ -129,3 +130,97 @@ print(TextBlob("The old bridge").lower())
 def test_the_tagger_comes_alone_and_leaves_its_package_to_others() -> None:
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.splitlines() == ["DT JJ NN ( CD ) VBD VBN IN NNP NNP .", "set()", "the old bridge"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("德国统一。他说：“好！”然后走了。", ["德国统一。", "他说：“好！”", "然后走了。"]),
+        ("彼は来た。「そうか？」と言った。1990年だ。", ["彼は来た。", "「そうか？」", "と言った。1990年だ。"]),
+        ("Am 3. Oktober 1990 kam er. Dann ging er.", ["Am 3. Oktober 1990 kam er.", "Dann ging er."]),
+        ("А. С. Пушкин родился в Москве. Он умер в 1837 г. в Петербурге.",
+         ["А. С. Пушкин родился в Москве.", "Он умер в 1837 г. в Петербурге."]),
+        ("그는 서울에서 태어났다. 그는 갔다.", ["그는 서울에서 태어났다.", "그는 갔다."]),
+        ("वह आया। फिर वह गया।", ["वह आया।", "फिर वह गया।"]),
+        ("هل جاء؟ نعم جاء.", ["هل جاء؟", "نعم جاء."]),
+        ("Morning Musume。 is a group. It sings.", ["Morning Musume。 is a group.", "It sings."]),
+    ],
+)  # fmt: skip
+def test_sentences_end_as_their_script_ends_them(text: str, expected: list[str]) -> None:
+    assert cut(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("am 3. Oktober 1990 um", (1990, 10, 3)),
+        ("seit dem 1. März 2004", (2004, 3, 1)),
+        ("im Jänner 1875", (1875, 1, 0)),
+        ("am 03.10.1990.", (1990, 10, 3)),
+        ("于1990年10月3日统一", (1990, 10, 3)),
+        ("1990年に", (1990, 0, 0)),
+        ("1990년 10월 3일에", (1990, 10, 3)),
+    ],
+)
+def test_dates_are_read_in_other_languages(text: str, expected: tuple[int, int, int]) -> None:
+    (found,) = dates(text)
+    assert found[:3] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1.234.567 Schafe", [1234567]), ("1.234,5 km", [1234.5]), ("1’234’567", [1234567]), ("1\u202f234", [1234]),
+        ("1.234 km", [1.234]), ("约3500人", [3500]), ("人口3.5万人", [35000]), ("٣٢٤", [324]), ("7 111", [7, 111]),
+    ],
+)  # fmt: skip
+def test_numbers_are_read_with_other_marks_where_their_digits_decide(text: str, expected: list[float]) -> None:
+    assert [number.value for number in numbers(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "held"),
+    [
+        ("国の首都は北京です。", "北京", True),
+        ("国の首都は北京です。", "京北", False),
+        ("建于１９９０年。", "1990年", True),
+        ("서울에서 태어났다", "서울", True),
+        ("서울에서 태어났다", "서", True),
+        ("설날", "서", False),
+        ("กรุงเทพมหานคร", "กรุงเทพ", True),
+        ("हिन्दी भाषा", "हिन्दी", True),
+        ("हिन्दी भाषा", "हि", False),
+        ("かぎ", "かき", False),
+        ("ولد في القَاهِرة", "القاهرة", True),
+        ("Er kam aus Großwesel.", "GROSSWESEL", True),
+        ("le nord de l'Italie", "Italie", True),
+        ("İstanbul'da doğdu", "İstanbul", True),
+        ("O'Neill said so", "Neill", False),
+    ],
+)
+def test_a_phrase_is_found_in_any_script(text: str, phrase: str, held: bool) -> None:
+    assert contains(text, phrase) is held
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Who was it?", True), ("Who was it? ", True), ("He asked “who?”", True), ("谁写了这本书？", True),
+        ("من هو؟", True), ("Ποιος είναι;", True), ("Ποιος είναι\u037e", True), ("彼は誰ですか。", True),
+        ("ใครเป็นผู้กำกับ", True),
+        ("Wer ist es;", False), ("Tell me of it.", False), ("他写了这本书。", False), ("Tell me of กา first.", False),
+    ],
+)  # fmt: skip
+def test_a_question_ends_as_its_script_ends_it(text: str, asked: bool) -> None:
+    assert asks(text) is asked
+
+
+def test_length_counts_what_would_be_words() -> None:
+    assert length("Four words of English") == 4
+    assert 6 <= length("这座古镇由僧人建于明朝") <= 8
+    assert 3 <= length("ใครเป็นผู้กำกับภาพยนตร์") <= 6
+
+
+def test_terms_are_words_and_pairs_of_what_has_no_blanks() -> None:
+    assert terms("The Café, 1990") == ["the", "cafe", "1990"]
+    assert terms("苏州园林，1530年in China") == ["苏州", "州园", "园林", "1530", "年", "in", "china"]

@@ -4,13 +4,12 @@ A rollout is correct only if its answer is right and it also read the support of
 """
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
 from pipeline.agents.judge import Grade
-from pipeline.text import contains, normalise
+from pipeline.text import contains, folded, normalise
 from pipeline.types import Call, Draft, Rollout, Verdict
 
 # As `normalise` takes them out before it looks for words.
@@ -89,7 +88,7 @@ def _words(phrase: str) -> list[str]:
 @lru_cache(maxsize=256)
 def _plain(text: str) -> str:
     """Without what is no ASCII: every ASCII word that `normalise` makes of the text stands in it somewhere."""
-    return unicodedata.normalize("NFKD", _APOSTROPHE.sub("", text).casefold()).encode("ascii", "ignore").decode()
+    return folded(_APOSTROPHE.sub("", text)).encode("ascii", "ignore").decode()
 
 
 def f1(answer: str, gold: str) -> float:

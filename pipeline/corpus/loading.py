@@ -14,7 +14,7 @@ from pydantic import Field
 
 from pipeline.corpus import readers
 from pipeline.corpus.manifest import Fields, Manifest
-from pipeline.corpus.passages import CHUNKER, passages
+from pipeline.corpus.passages import chunker, passages
 from pipeline.corpus.readers.base import Row
 from pipeline.errors import CorpusError
 from pipeline.types import Data, Document, Passage, sha256
@@ -62,7 +62,7 @@ class Corpus:
     def fingerprint(self) -> str:
         """Of what was read and how it was cut; neither the order of the source nor its file name matters."""
         rows = sorted(f"{d.id}\0{sha256(chr(0).join((d.stored, *d.aliases)))}" for d in self.documents)
-        return sha256("\n".join([f"chunker {CHUNKER}", *rows]))
+        return sha256("\n".join([f"chunker {chunker(self.documents)}", *rows]))
 
 
 @dataclass

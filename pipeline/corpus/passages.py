@@ -1,21 +1,30 @@
-"""Documents into passages of about 100 words, on sentence boundaries.
+"""Documents into passages of about 100 words, on sentence boundaries, in any script.
 
 A document is cut into equal parts rather than filled up from the left, so that no stump of a sentence is left over.
 """
 
 import re
+from collections.abc import Iterable
 
-from pipeline.text import Span, sentences
+from pipeline.text import HAN, THAI, Span, sentences
 from pipeline.types import Document, Passage
+from pipeline.writing import foreign, ordinals, spaceless
 
-CHUNKER = "1"
-"""Part of every fingerprint: raise it whenever a document would be cut otherwise, by a change in `sentences` too."""
+CHUNKER, CHUNKER_OF_OTHERS = "1", "2"
+"""Part of every fingerprint, the second of corpora that hold German dates or scripts other than the Latin one: raise it
+whenever a document would be cut otherwise, by a change in `sentences` too."""
 
 WORDS = 100
 _LONGEST = 200
 _WORD_LENGTH = 40
-_WORD = re.compile(rf"\S{{1,{_WORD_LENGTH}}}")
-"""What counts as a word; a longer run, as in scripts without blanks, counts as several."""
+_WORD = re.compile(rf"[{HAN}]{{1,2}}|[{THAI}]{{1,5}}|[^\s{HAN}{THAI}]{{1,{_WORD_LENGTH}}}")
+"""What counts as a word; a longer run counts as several, as many as it has on the whole in scripts without blanks."""
+
+
+def chunker(documents: Iterable[Document]) -> str:
+    """How these documents are cut, for their fingerprint."""
+    others = any(foreign(document.text) or ordinals(document.text) for document in documents)
+    return CHUNKER_OF_OTHERS if others else CHUNKER
 
 
 def passages(document: Document) -> list[Passage]:
@@ -51,7 +60,7 @@ def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:
     """A sentence with its number of words; one of more than 200 words in pieces of 100."""
     start, end = sentence
     length = len(text[start:end].split())
-    if end - start > _WORD_LENGTH * length:  # text without blanks
+    if end - start > _WORD_LENGTH * length or spaceless(text[start:end]):
         length = len(_WORD.findall(text, start, end))
     if length <= _LONGEST:
         return [(sentence, length)]

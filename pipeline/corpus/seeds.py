@@ -5,11 +5,25 @@ from collections.abc import Mapping
 
 from pipeline import text
 from pipeline.types import Passage
+from pipeline.writing import foreign, length
 
 _MIN_WORDS = 25
-_DISAMBIGUATION = re.compile(r"^[^.\n]{0,80} (?:may|can|might|could) (?:also |either )?refer to\b", re.IGNORECASE)
-_LIST_TITLE = re.compile(r"^(?:lists? of|index of|outline of|glossary of|timeline of)\b", re.IGNORECASE)
+_DISAMBIGUATION = re.compile(
+    r"^[^.\n]{0,80} (?:may|can|might|could) (?:also |either )?refer to\b|^[^。\n]{0,40}(?:可以指|可能指|可能是指)"
+    r"|^[^.\n]{0,80} (?:steht für|bezeichnet):|^[^.\n]{0,80} peut (?:désigner|faire référence)",
+    re.IGNORECASE,
+)
+_TAGGED = re.compile(
+    r"[(（](?:disambiguation|Begriffsklärung|homonymie|desambiguación|desambiguação|disambigua|значения|消歧义|消歧義"
+    r"|曖昧さ回避|동음이의)[)）]"
+)
+_LIST_TITLE = re.compile(
+    r"^(?:(?:lists? of|index of|outline of|glossary of|timeline of|liste (?:der|des|von)|lista de|elenco|список)\b)"
+    r"|(?:列表|一覧|목록)$",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w'’.-]+")
+_STOPS = (".", "!", "?", '"', "。", "！", "？", "」", "”", "؟", "۔", "।")
 
 
 REFUSALS = {
@@ -31,9 +45,9 @@ def explained(refused: Mapping[str, int]) -> str:
 def quality(passage: Passage) -> str | None:
     """Why no question should start here: `too_short`, `disambiguation`, `list` or `no_fact`; None if one may."""
     body = passage.text
-    if len(body.split()) < _MIN_WORDS:
+    if length(body) < _MIN_WORDS:
         return "too_short"
-    if "(disambiguation)" in passage.title or _DISAMBIGUATION.match(body):
+    if _TAGGED.search(passage.title) or _DISAMBIGUATION.match(body):
         return "disambiguation"
     if _LIST_TITLE.search(passage.title) or _is_list(body):
         return "list"
@@ -43,10 +57,11 @@ def quality(passage: Passage) -> str | None:
 def _is_list(body: str) -> bool:
     """Mostly short lines without a full stop."""
     lines = [line.strip() for line in body.split("\n") if line.strip()]
-    short = [line for line in lines if len(line.split()) < 12 and not line.endswith((".", "!", "?", '"'))]
+    short = [line for line in lines if length(line) < 12 and not line.endswith(_STOPS)]
     return len(lines) >= 4 and len(short) > 0.7 * len(lines)
 
 
 def _has_fact(body: str) -> bool:
-    """A name inside a sentence, a date or a number: something that an answer could be."""
-    return bool(_NAME.search(body) or text.dates(body) or text.numbers(body))
+    """A name inside a sentence, a date or a number: something that an answer could be. Scripts without capital letters
+    show no names, so there a passage has the benefit of the doubt."""
+    return bool(foreign(body) or _NAME.search(body) or text.dates(body) or text.numbers(body))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.corpus import Corpus
-from pipeline.corpus.passages import passages
+from pipeline.corpus.passages import chunker, passages
 from pipeline.text import sentences
 from pipeline.types import Document
 
@@ -44,8 +44,26 @@ def test_no_sentence_is_split_unless_it_has_more_than_200_words(tiny: Corpus) ->
 
 def test_text_without_sentences_or_blanks_is_still_cut() -> None:
     assert cut("word " * 1000) == [("word " * 100).strip()] * 10
-    assert [len(part) for part in cut("字" * 10_000)] == [4000, 6000]
+    assert [len(part) for part in cut("字" * 1000)] == [200] * 5
+    assert [len(part) for part in cut("ก" * 1500)] == [500] * 3
+    assert [len(part) for part in cut("x" * 10_000)] == [4000, 6000]
     assert cut("* a\n* b\n\n* c") == ["* a\n* b\n\n* c"]
+
+
+def test_chinese_is_cut_into_about_as_much_text_on_the_ends_of_its_sentences() -> None:
+    parts = cut("这座古镇由僧人建于明朝，以石桥闻名。" * 50)
+    assert all(120 < len(part) < 220 for part in parts)
+    assert all(part.startswith("这座") and part.endswith("闻名。") for part in parts)
+
+
+def test_only_what_is_cut_by_later_rules_has_a_fingerprint_of_its_own() -> None:
+    def told(*texts: str) -> str:
+        return chunker([Document(id="d", title="d", text=text) for text in texts])
+
+    english = "The band 娘。 of May 3. It sang in 1990, as the city of São Paulo did."
+    assert told(english) == "1"
+    for other in ("德国统一。", "Am 3. Oktober 1990 kam er.", "Он родился. Потом умер.", "서울이다. 그렇다."):
+        assert told(english, other) == "2"
 
 
 @given(st.text(alphabet=st.sampled_from("aB.!? \n\t'\"(é日\u00a0"), max_size=400), st.text(max_size=10))

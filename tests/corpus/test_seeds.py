@@ -33,6 +33,34 @@ def test_a_passage_is_dropped_for_a_named_reason(text: str, title: str, reason: 
     assert quality(passage(text, title)) == reason
 
 
+ANCIENT = "这座古镇由僧人建于明朝，以石桥闻名，镇上的老街保存完好，每年吸引许多游客前来参观。"
+RUSSIAN = (
+    "Этот старый город стоит на берегу широкой реки, и его каменный мост, построенный монахами, знают все, кто хоть "
+)
+DISTRICT = (
+    "Die Stadt Großwesel liegt an der Tarne und ist wegen ihrer alten steinernen Brücke, die Mönche bauten, weit über "
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "reason"),
+    [
+        (ANCIENT * 2, "青石镇", None),
+        ("这座古镇以石桥闻名。", "青石镇", "too_short"),
+        (f"青石可以指：{ANCIENT * 2}", "青石", "disambiguation"),
+        (ANCIENT * 2, "青石（消歧义）", "disambiguation"),
+        (ANCIENT * 2, "古镇列表", "list"),
+        ("\n".join(f"第{n}座古镇，石桥与老街，茶馆" for n in range(9)), "古镇", "list"),
+        ("\n".join([ANCIENT] * 5), "古镇", None),
+        (f"{RUSSIAN}раз бывал в этих местах летом или зимой.", "Город", None),
+        (f"{DISTRICT}die Grenzen des Landes hinaus bekannt und gern besucht.", "Großwesel", None),
+        (f"{DISTRICT}die Grenzen des Landes hinaus bekannt und gern besucht.", "Liste der Orte", "list"),
+    ],
+)
+def test_passages_of_other_languages_are_judged_alike(text: str, title: str, reason: str | None) -> None:
+    assert quality(passage(text, title)) == reason
+
+
 def test_the_filter_keeps_articles(tiny: Corpus) -> None:
     assert Counter(map(quality, tiny.passages)) == {None: 41}
 

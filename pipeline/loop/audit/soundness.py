@@ -3,6 +3,7 @@
 from pipeline.agents.evidence import Evidence
 from pipeline.text import contains, normalise, untagged
 from pipeline.types import Cause, Draft, Finding
+from pipeline.writing import asks, length
 
 
 def _fatal(check: str, detail: str, *hops: int) -> Finding:
@@ -11,8 +12,8 @@ def _fatal(check: str, detail: str, *hops: int) -> Finding:
 
 def no_question(draft: Draft, evidence: Evidence) -> list[Finding]:
     """A question mark at its end, an answer, and as many words as a question needs."""
-    asks = draft.question.rstrip().endswith("?") and len(draft.question.split()) >= 4
-    return [] if asks and normalise(draft.answer) else [_fatal("no_question", "it asks nothing or answers nothing")]
+    question = asks(draft.question) and length(draft.question) >= 4
+    return [] if question and normalise(draft.answer) else [_fatal("no_question", "it asks nothing or answers nothing")]
 
 
 def answer_in_question(draft: Draft, evidence: Evidence) -> list[Finding]:

@@ -11,8 +11,9 @@ from pipeline.agents.evidence import searched
 from pipeline.agents.grading import holds
 from pipeline.agents.tools import ShownPassage
 from pipeline.retrieval.base import Retriever
-from pipeline.text import contains, dates, normalise, numbers, sentences, words
+from pipeline.text import contains, dates, normalise, numbers, sentences, terms
 from pipeline.types import AnswerType, Cause, Draft, Finding, Passage
+from pipeline.writing import spaceless
 
 LEAST = 2
 """Words that the quote must say beside its answer; with one, any sentence about the subject would say as much."""
@@ -25,7 +26,7 @@ async def another_answer(draft: Draft, retriever: Retriever, k: int) -> list[Fin
     last, said = draft.hops[-1], _said(draft)
     if not said:
         return []
-    untold = " ".join(word for word in words(last.quote) if word in said)
+    untold = " ".join(word for word in terms(last.quote) if word in said)
     queries = [last.sub_question, f"{_subject(draft)} {untold}"]
     found = await retriever.search_many(queries, k)
     other = other_answer(draft, last.passage_id, (hit.passage for hits in found for hit in hits))
@@ -57,7 +58,12 @@ def other_answer(draft: Draft, own: str, passages: Iterable[Passage | ShownPassa
 def _said(draft: Draft) -> set[str]:
     """What the last quote says beside the answer; nothing where that is too little to tell a rival by."""
     last = draft.hops[-1]
-    said = {*words(last.quote)} - {word for answer in _spellings(draft) for word in words(answer)} - FILLERS
+    quote = last.quote
+    if spaceless(quote):
+        # The subject would be most of its characters, and pairs would reach into the answer.
+        for name in (*_spellings(draft), _subject(draft)):
+            quote = quote.replace(name, " ")
+    said = {*terms(quote)} - {word for answer in _spellings(draft) for word in terms(answer)} - FILLERS
     # A comparison's answer is not what its last step finds.
     return said if len(said) >= LEAST and normalise(last.answer) == normalise(draft.answer) else set()
 
@@ -67,7 +73,7 @@ def _subject(draft: Draft) -> str:
 
 
 def _answers_otherwise(sentence: str, title: str, said: set[str], draft: Draft) -> bool:
-    held = {*words(f"{title} {sentence}")}
+    held = {*terms(f"{title} {sentence}")}
     return (
         len(said & held) >= SHARE * len(said)
         and contains(f"{title} {sentence}", _subject(draft))
@@ -84,7 +90,7 @@ def _of_kind(sentence: str, draft: Draft) -> bool:
     if draft.answer_type is AnswerType.NUMBER:
         same_number = numbers(draft.answer)
         return any(not same_number or number.value != same_number[0].value for number in numbers(sentence))
-    return bool({*words(sentence)} - {*words(draft.hops[-1].quote)} - FILLERS)
+    return bool({*terms(sentence)} - {*terms(draft.hops[-1].quote)} - FILLERS)
 
 
 def _spellings(draft: Draft) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from pipeline.corpus.loading import Corpus
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.passages import Passages, contents, query_text
 from pipeline.types import Hit
+from pipeline.writing import spaced
 
 logger = logging.getLogger(__name__)
 MANY = 50_000
@@ -94,7 +95,7 @@ class _Okapi(BM25Okapi):  # type: ignore[misc]
 
 def analyse(text: str) -> list[str]:
     """The words of a text as they are indexed."""
-    words = (_POSSESSIVE.sub("", word) for word in _WORD.findall(text.lower()))
+    words = (_POSSESSIVE.sub("", word) for word in _WORD.findall(spaced(text.lower())))
     return [_stem(word) for word in words if word not in _STOP]
 
 
