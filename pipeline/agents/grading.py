@@ -65,6 +65,39 @@ def found(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
     return tuple(at)
 
 
+def skipped(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> tuple[int, ...]:
+    """The hops that a rollout went without: a later one was found, and until then neither a search of its own nor
+    anything that it was shown had named their answers.
+
+    Whoever names an answer unseen knows it by heart (`by_heart`), which is no fault of the question.
+    """
+    named: set[int] = set()
+    gone: set[int] = set()
+    step = 0
+    for call, text in observations(rollout):
+        step += not call.repeat
+        named |= _naming(draft, call.argument)
+        reached = max((number for number, at in enumerate(found_at) if at == step), default=0)
+        gone |= {number for number in range(reached) if found_at[number] is None} - named
+        named |= _naming(draft, text)
+    return tuple(sorted(gone))
+
+
+def by_heart(draft: Draft, rollout: Rollout) -> tuple[int, ...]:
+    """The hops before the last whose answers it searched with before it had been shown them."""
+    shown = _naming(draft, draft.question)
+    known: set[int] = set()
+    for call, text in observations(rollout):
+        known |= _naming(draft, call.argument) - shown
+        shown |= _naming(draft, text)
+    return tuple(sorted(known - {len(draft.hops) - 1}))
+
+
+def _naming(draft: Draft, text: str) -> set[int]:
+    """The hops whose answers the text names."""
+    return {number for number, hop in enumerate(draft.hops) if holds(text, hop.answer)}
+
+
 def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:
     """Does an observation hold the evidence of that hop?"""
     hop = draft.hops[number]

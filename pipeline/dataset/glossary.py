@@ -55,6 +55,7 @@ CHECKS = {
     "over_specified": "One search with the question finds the passages of all hops.",
     "co_located": "The passage of one hop already gives the answer of the next.",
     "query_collapse": "The search for one hop also finds the passage of a later hop.",
+    "skip_ahead": "A search for a later hop finds its passage without the hops before it.",
     "closed_book": "The answer is given from memory, without any passage.",
     "naive_rag": "The answer is given from the passages of one search with the question.",
     "oracle": "The answer is not given even with the passages of all hops.",

@@ -48,6 +48,7 @@ SCHEMA = pa.schema(
         *_columns(pa.list_(NUMBER), "correct_steps", "hit_steps"),
         *_columns(pa.list_(pa.float64()), "hops_seen"),
         *_columns(pa.bool_(), "prior_knowledge"),
+        *_columns(pa.list_(NUMBER), "skippable_hops"),
         *_columns(NUMBER, "rounds"),
         *_columns(pa.list_(TEXT), "labels", "causes"),
         *_columns(pa.list_(NUMBER), "least_steps"),
@@ -144,6 +145,7 @@ def _measured(record: Record) -> Row:
         "hit_steps": [verdict.hit_step for verdict in right],
         "hops_seen": [hit_rate(verdict.found_at) for verdict in right],
         "prior_knowledge": any(closed) if closed else None,
+        "skippable_hops": list(record.skippable_hops),
     }
 
 
@@ -165,12 +167,13 @@ def _controls(record: Record) -> Row:
         if not past.control or past.draft is None:
             continue
         tried = list(zip(past.rollouts, past.verdicts, strict=True))
-        late = assess.feedback(past.draft, tried, target=target)
+        skips = not record.lineage.solver_digest
+        late = assess.feedback(past.draft, tried, target=target, skips=skips)
         if past.unsound:
             alarms += 1
             false_alarms += late is None
         else:
-            early = assess.feedback(past.draft, tried[: past.decided], target=target)
+            early = assess.feedback(past.draft, tried[: past.decided], target=target, skips=skips)
             stopped += 1
             other += (early and early.cause) != (late and late.cause)
             saved += len(tried) - past.decided

@@ -5,11 +5,12 @@ calls are left out, and a rollout is correct only if it also read the support of
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from pipeline.agents.grading import observations, shows
+from pipeline.agents.grading import by_heart, observations, shows, skipped
 from pipeline.config import RunConfig
-from pipeline.text import contains, normalise, untagged
+from pipeline.loop.audit import soundness
+from pipeline.text import normalise, untagged
 from pipeline.types import Assessment, Cause, Draft, Feedback, Finding, Label, Rollout, Verdict
 
 
@@ -44,42 +45,108 @@ def decided(verdicts: Sequence[Verdict], target: int, *, rollouts: int, screen: 
     return None
 
 
-def feedback_from_audit(findings: Sequence[Finding]) -> Feedback:
+def feedback_from_audit(draft: Draft, findings: Sequence[Finding]) -> Feedback:
     """The first fatal finding, soundness before shortcuts, as the checks are listed."""
     finding = next(f for f in findings if f.fatal)
     unsound = finding.cause in (Cause.GENERATOR_ERROR, Cause.AMBIGUOUS)
     return Feedback(
         label=Label.UNSOUND if unsound else Label.TOO_EASY,
         cause=finding.cause,
-        message=f"{finding.check}: {finding.detail}",
+        message=f"{finding.check}: {finding.detail}. {advice(draft, finding.check, finding.cause, finding.hops)}",
         hops=finding.hops,
     )
 
 
-def feedback(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], *, target: int) -> Feedback | None:
-    """Name why a draft was too easy or unsolved, from the traces alone; none for a candidate."""
+def feedback(
+    draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], *, target: int, skips: bool = False, refuted: bool = False
+) -> Feedback | None:
+    """Name why a draft was too easy or unsolved, from the traces alone; none for a candidate.
+
+    With `skips`, it is too easy too where a correct rollout went without so many hops that fewer than the target
+    remain. `refuted`: the wrong answer that most agree on was checked, and does not fit.
+    """
     found = label([v for _, v in tried], target)
     if found is Label.CANDIDATE:
-        return None
+        return skipping(draft, tried, target) if skips else None
     if found is Label.UNSOLVED:
-        return _unsolved(draft, tried)
+        return _unsolved(draft, tried, refuted)
     return _too_easy(draft, *min((pair for pair in tried if pair[1].correct), key=lambda p: (p[1].steps, p[1].sample)))
 
 
+def skipping(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], target: int) -> Feedback | None:
+    """The first correct rollout that went without so many hops that fewer than the target remain; none where all took
+    enough of them."""
+    for rollout, verdict in tried:
+        hops = skipped(draft, rollout, verdict.found_at) if verdict.correct else ()
+        if hops and len(draft.hops) - len(hops) < target:
+            searches = ", ".join(f"'{call.argument}'" for call in rollout.trajectory.calls if call.tool == "search")
+            why = f"a rollout was correct without finding {_answers(draft, hops)}; it searched {searches}"
+            message = f"{why}. {advice(draft, '', Cause.SUPERFICIAL, hops)}"
+            return Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message=message, hops=hops)
+    return None
+
+
+def _answers(draft: Draft, hops: Iterable[int]) -> str:
+    return " and ".join(f"'{draft.hops[number].answer}'" for number in hops)
+
+
+_ALL_STAY = "All hops may stay."
+_CHANGES: dict[str, str] = {
+    "no_question": f"Word it as one question. {_ALL_STAY}",
+    "answer_in_question": f"Take the answer out of the question. {_ALL_STAY}",
+    "false_quote": f"Copy these quotes again, letter by letter. {_ALL_STAY}",
+    "unquoted_answer": "Quote a sentence that holds the answer.",
+    "broken_chain": "Quote a sentence that names the answer of the hop before.",
+    "too_few_hops": f"Add a hop at the beginning or at the end. {_ALL_STAY}",
+    "another_answer": "Ask for another fact at the end; if both are right answers, give the other as an alias.",
+    "exposed_intermediate": f"Describe what the question names. {_ALL_STAY}",
+    "skip_ahead": "Ask for a fact that many things of that kind have, so that only the hops before say which is meant.",
+    Cause.CO_LOCATED: "Replace one of these hops by a fact that stands in another passage.",
+    Cause.OVER_SPECIFIED: f"Leave out the clue whose words find the last passage, or say it otherwise. {_ALL_STAY}",
+    Cause.QUERY_COLLAPSE: "Replace one of these hops by one that shares no name with the other.",
+    Cause.SUPERFICIAL: "Replace these hops by ones without which the next cannot be asked for.",
+    Cause.RETRIEVAL_MISS: "Give a clue to these hops that stands in their passages in those words.",
+    Cause.SOLVER_ERROR: f"Say the question more plainly. {_ALL_STAY}",
+    Cause.GENERATOR_ERROR: "Correct these hops.",
+    Cause.AMBIGUOUS: f"Add the one clue that rules the other answer out. {_ALL_STAY}",
+    Cause.PRIOR_KNOWLEDGE: "Take a less known thing in their place.",
+}
+"""What to change, by check or else by cause: one thing."""
+
+
+def advice(draft: Draft, check: str, cause: Cause, hops: Sequence[int]) -> str:
+    """The one thing to change, and which hops may stay."""
+    change = _CHANGES.get(check) or _CHANGES[cause]
+    # Who skips ahead shows that the hop is at fault to which the needless ones lead.
+    faulty = {max(hops) + 1} if check == "skip_ahead" else {*hops}
+    stay = [number for number in range(len(draft.hops)) if number not in faulty]
+    if change.endswith(_ALL_STAY) or not faulty or not stay:
+        return change
+    return f"{change} The hops that give {_answers(draft, stay)} may stay."
+
+
 def _too_easy(draft: Draft, rollout: Rollout, found: Verdict) -> Feedback:
-    """The four causes of SAGE's failure analysis (paper, §5), read off the shortest correct rollout."""
-    homes = [hop.passage_id for hop in draft.hops]
+    """The four causes of SAGE's failure analysis (paper, §5), read off the shortest correct rollout; or what its solver
+    knew by heart, which is none of them."""
+    last = draft.hops[-1].passage_id
     calls = rollout.trajectory.calls
-    first = set(calls[0].passage_ids) if calls else set()
+    at_once = len(draft.hops) > 1 and bool(calls) and last in calls[0].passage_ids
+    unused = tuple(number for number, at in enumerate(found.found_at) if at is None)
+    known = tuple(number for number in by_heart(draft, rollout) if at_once or number in unused)
     hops: tuple[int, ...]
-    if len(homes) > 1 and homes[-1] in first:
-        cause, hops, why = Cause.OVER_SPECIFIED, (len(homes) - 1,), "the first search already found the last passage"
+    if known:
+        cause, hops = Cause.PRIOR_KNOWLEDGE, known
+        why = f"the solver searched with {_answers(draft, known)} before any passage had shown it"
+    elif at_once:
+        cause, hops = Cause.OVER_SPECIFIED, (len(draft.hops) - 1,)
+        why = f"the first search, '{calls[0].argument}', already found the last passage"
     elif together := _together(draft, rollout):
         cause, hops, why = together
     else:
-        unused = tuple(i for i, home in enumerate(homes) if all(home not in call.passage_ids for call in calls))
-        cause, hops, why = Cause.SUPERFICIAL, unused, "these hops were not needed"
-    return Feedback(label=Label.TOO_EASY, cause=cause, message=f"solved in {found.steps} steps: {why}", hops=hops)
+        cause, hops = Cause.SUPERFICIAL, unused
+        why = f"{_answers(draft, unused)} was not needed" if unused else "the hops took fewer searches than wanted"
+    message = f"solved in {found.steps} steps: {why}. {advice(draft, '', cause, hops)}"
+    return Feedback(label=Label.TOO_EASY, cause=cause, message=message, hops=hops)
 
 
 def _together(draft: Draft, rollout: Rollout) -> tuple[Cause, tuple[int, ...], str] | None:
@@ -91,15 +158,17 @@ def _together(draft: Draft, rollout: Rollout) -> tuple[Cause, tuple[int, ...], s
         owed = [i for i in range(len(draft.hops)) if i not in answered]
         cited = tuple(i for i in owed if draft.hops[i].passage_id in call.passage_ids)
         if len(cited) > 1:
-            return Cause.QUERY_COLLAPSE, cited, "one search found the passages of these hops together"
+            why = f"the search '{call.argument}' found the passages that give {_answers(draft, cited)} together"
+            return Cause.QUERY_COLLAPSE, cited, why
         for passage_id, block in blocks:
             if len(both := tuple(i for i in owed if shows(draft, i, (passage_id,), block))) > 1:
-                return Cause.CO_LOCATED, both, f"one passage, '{_title(block)}', answers these hops together"
+                return Cause.CO_LOCATED, both, f"one passage, '{_title(block)}', gives {_answers(draft, both)} together"
         others = {i: _title(block) for i in owed if i not in cited and (block := _stands_in(draft, i, blocks))}
         if cited and others:
             names = ", ".join(f"'{title}'" for title in others.values())
-            why = f"one search answered these hops together, with {names} in the place of a passage that they cite"
-            return Cause.QUERY_COLLAPSE, tuple(sorted({*cited, *others})), why
+            both = tuple(sorted({*cited, *others}))
+            given = f"the search '{call.argument}' gave {_answers(draft, both)} together"
+            return Cause.QUERY_COLLAPSE, both, f"{given}, with {names} in the place of a passage that they cite"
         answered.update(cited, others)
     return None
 
@@ -121,30 +190,21 @@ def _title(block: str) -> str:
     return block.partition("\n")[0].partition("] ")[2]
 
 
-def _unsolved(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]]) -> Feedback:
+def _unsolved(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], refuted: bool) -> Feedback:
     """What went wrong in most rollouts: a broken chain, nothing found, a rival answer, or the solver itself."""
-    missed = _missed_hops(draft, [rollout for rollout, _ in tried])
+    missed = tuple(i for i in range(len(draft.hops)) if all(v.found_at[i] is None for _, v in tried))
     rivals = Counter(normalise(rollout.answer) for rollout, v in tried if rollout.answer and not v.right)
     rival, votes = rivals.most_common(1)[0] if rivals else ("", 0)
-    broken = tuple(i for i in range(1, len(draft.hops)) if not contains(_context(draft, i), draft.hops[i - 1].answer))
+    broken = tuple(hop for finding in soundness.broken_chain(draft, ()) for hop in finding.hops)
     hops: tuple[int, ...]
     if broken:
         cause, hops, why = Cause.GENERATOR_ERROR, broken, "the quotes of these hops do not name what they are about"
     elif missed:
-        cause, hops, why = Cause.RETRIEVAL_MISS, missed, "no agent found the passages of these hops"
-    elif votes * 2 > len(tried):
+        cause, hops = Cause.RETRIEVAL_MISS, missed
+        why = f"no agent found the passages that give {_answers(draft, missed)}"
+    elif votes * 2 > len(tried) and not refuted:
         cause, hops, why = Cause.AMBIGUOUS, (len(draft.hops) - 1,), f"most agents answered '{rival}'"
     else:
         cause, hops, why = Cause.SOLVER_ERROR, (), "the passages were found and not understood"
-    return Feedback(label=Label.UNSOLVED, cause=cause, message=f"no rollout was correct: {why}", hops=hops)
-
-
-def _missed_hops(draft: Draft, rollouts: Sequence[Rollout]) -> tuple[int, ...]:
-    """The hops whose passages no rollout read; reading all but these still is a miss."""
-    read = {passage_id for rollout in rollouts for call in rollout.trajectory.calls for passage_id in call.passage_ids}
-    return tuple(i for i, hop in enumerate(draft.hops) if hop.passage_id not in read)
-
-
-def _context(draft: Draft, index: int) -> str:
-    """What ties hop `index` to the hop before it: its passage's title and its quote."""
-    return f"{draft.hops[index].title} | {draft.hops[index].quote} | {draft.hops[index].answer}"
+    message = f"no rollout was correct: {why}. {advice(draft, '', cause, hops)}"
+    return Feedback(label=Label.UNSOLVED, cause=cause, message=message, hops=hops)

@@ -21,7 +21,7 @@ async def check_draft(draft: Draft, target: int, shown: Mapping[str, Passage], c
     found = [await retriever.get(passage_id) for passage_id in ids if passage_id not in known]
     lines = []
     if any(finding.fatal for finding in findings):
-        back = feedback_from_audit(findings)
+        back = feedback_from_audit(draft, findings)
         lines.append(f"It would be sent back as {back.label.value}, cause {back.cause.value}: {back.message}")
     else:
         lines.append("The automatic checks let it pass; a reader and search agents try it next.")

@@ -92,8 +92,13 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
     if not fatal or drawn:
         tried = await attempts(draft, context, target=target, whole=drawn)
     needed = tried[: _decided(tried, target, context.config)] if loop.early_stop else tried
-    feedback = assess.feedback_from_audit(findings) if fatal else assess.feedback(draft, needed, target=target)
+    tell = partial(assess.feedback, draft, needed, target=target, skips=skips_count(context))
+    feedback = assess.feedback_from_audit(draft, findings) if fatal else tell()
     other = await alternatives(draft, needed, feedback, context)
+    if other.findings:
+        feedback = assess.feedback_from_audit(draft, other.findings)
+    elif other.probes and feedback is not None:
+        feedback = tell(refuted=True)
     return Round(
         index=index,
         agent=proposal.trajectory,
@@ -105,7 +110,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
         verdicts=tuple(verdict for _, verdict in tried),
         decided=len(needed),
         control=drawn and (fatal or len(needed) < len(tried)),
-        feedback=assess.feedback_from_audit(other.findings) if other.findings else feedback,
+        feedback=feedback,
     )
 
 
@@ -175,7 +180,17 @@ def outcome(
     steps = [verdict.steps for _, verdict in confirmed if verdict.correct]
     if not steps:
         return Status.REJECTED, "unconfirmed"
-    return (Status.ACCEPTED, "") if min(steps) >= target else (Status.REJECTED, "below_target")
+    if min(steps) < target:
+        return Status.REJECTED, "below_target"
+    if last.draft and skips_count(context) and (skipped := assess.skipping(last.draft, confirmed, target)):
+        return Status.REJECTED, skipped.cause.value
+    return Status.ACCEPTED, ""
+
+
+def skips_count(context: RunContext) -> bool:
+    """Is a draft too easy if a correct rollout skips hops? The demo solver's search finds too much that it never asks
+    for, and SAGE's own loop knows no such rule."""
+    return context.config.loop.audit and not context.lineage.solver_digest
 
 
 def is_control(seed: Seed, index: int, share: float) -> bool:
@@ -199,10 +214,15 @@ async def enrich(record: Record, context: RunContext) -> Record:
 
 
 def _assessed(record: Record, context: RunContext) -> Record:
-    """With what its rollouts measure, where there are any, and with who knows the answer by heart."""
-    known = known_to(record.last.probes) if record.last else ()
+    """With what its rollouts measure, where there are any, who knows the answer by heart, and what can be skipped."""
+    if record.last is None or record.draft is None:
+        return record
+    known = known_to(record.last.probes)
+    attacked = (f.hops for f in record.last.findings if f.check == "skip_ahead")
+    went = (grading.skipped(record.draft, r, v.found_at) for r, v in record.graded if v.correct)
+    skippable = tuple(sorted({hop for hops in (*attacked, *went) for hop in hops}))
     own = (assess.assessment(record.measured, context.config, context.lineage.retriever),) if record.measured else ()
-    return record.model_copy(update={"assessments": own, "known_to": known})
+    return record.model_copy(update={"assessments": own, "known_to": known, "skippable_hops": skippable})
 
 
 async def _in_time(start: Callable[[], Awaitable[T]], context: RunContext) -> T:

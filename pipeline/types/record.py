@@ -211,6 +211,10 @@ class Record(Data):
     known_to: tuple[Known, ...] = ()
     """Who knows the answer to the final question by heart, of the models that were asked. It sends a draft back only
     where the model to be trained (`[models.policy]`) knows it in most tries."""
+    skippable_hops: tuple[int, ...] = ()
+    """Indices of the hops that are needless: an attack from the end (`skip_ahead`) found a later passage without them,
+    or a correct rollout did. Of an accepted pair at least as many others remain as the target asks for, unless the demo
+    model solved it."""
     assessments: tuple[Assessment, ...] = ()
     """The run's own solver first; those of `digsite remeasure` are kept beside the journal and joined on reading."""
     forks: tuple[Fork, ...] = ()

@@ -49,7 +49,7 @@ FIRST: dict[str, Case] = {
     "ambiguous": Case(("rejected", "ambiguous"), ("ambiguous",) * 3, solves=lambda past, sample: -3, fits=True),
     "beyond_solver": Case(
         ("rejected", "beyond_solver"),
-        ("retrieval_miss", "solver_error", "ambiguous"),
+        ("retrieval_miss", "solver_error", "solver_error"),
         solves=lambda past, sample: [-5, -4, -3][past],
     ),
     "below_target": Case(("rejected", "below_target"), solves=lambda past, sample: 2 if sample > 5 else 3),

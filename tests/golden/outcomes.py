@@ -54,7 +54,7 @@ class Chain:
     def draft(self, **changed: Any) -> dict[str, Any]:
         hops = [
             self.hop(self.film, self.person.title, f"Who directed {self.film.title}?"),
-            self.hop(self.person, self.town.title, f"Where did {self.person.title} hail from?"),
+            self.hop(self.person, self.town.title, f"Where did {self.person.title} grow up?"),
             self.hop(self.town, self.year, f"When was {self.town.title} settled?"),
         ]
         question = f"When was the home town of the person who directed {self.film.title} settled?"
@@ -64,7 +64,7 @@ class Chain:
     @property
     def queries(self) -> list[str]:
         """One for each passage, in the order of the hops, then one that finds none of them."""
-        return [self.film.title, f"{self.person.title} painter", f"{self.town.title} Tarn", "silent drama"]
+        return [self.film.title, f"{self.person.title} painter", f"monks {self.year}", "silent drama"]
 
 
 def chain(of: str, film: str, person: str, town: str, year: str) -> Chain:

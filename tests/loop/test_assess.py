@@ -14,6 +14,7 @@ from pipeline.types import (
     Call,
     Cause,
     Draft,
+    Finding,
     Hop,
     Label,
     Message,
@@ -52,13 +53,16 @@ DRAFT = Draft(
 )
 
 
-def rollout(*results: Sequence[Passage], answer: str = "1641", sample: int = 0, repeats: int = 0) -> Rollout:
+def rollout(
+    *results: Sequence[Passage], answer: str = "1641", sample: int = 0, repeats: int = 0, queries: Sequence[str] = ()
+) -> Rollout:
     """A rollout whose calls brought `results`; the last `repeats` of them are repeats."""
     calls, messages = [], []
     for n, passages in enumerate(results):
         ids = tuple(passage.id for passage in passages)
         repeat = n >= len(results) - repeats
-        calls.append(Call(id=f"c{n}", tool="search", argument=f"q{n}", passage_ids=ids, repeat=repeat))
+        query = queries[n] if queries else f"q{n}"
+        calls.append(Call(id=f"c{n}", tool="search", argument=query, passage_ids=ids, repeat=repeat))
         messages.append(Message(role="tool", content=render(passages), tool_call_id=f"c{n}"))
     trajectory = Trajectory(messages=tuple(messages), calls=tuple(calls), stop=Stop.ANSWERED, final="{}")
     return Rollout(sample=sample, trajectory=trajectory, answer=answer)
@@ -171,10 +175,51 @@ def test_what_stood_in_the_place_of_a_cited_passage_is_named() -> None:
     assert "'Vessby (town)' in the place of a passage that they cite" in given.message
 
 
+def test_who_searches_with_a_hop_that_no_passage_has_shown_knows_it_by_heart() -> None:
+    for results, queries in (([[FILM], [TOWN]], ["Lantern Bay", "Vessby"]), ([[TOWN]], ["Vessby founded"])):
+        given = assess.feedback(DRAFT, judged(DRAFT, rollout(*results, queries=queries)), target=3)
+        assert given is not None
+        assert (given.cause, given.hops) == (Cause.PRIOR_KNOWLEDGE, (1,))
+        assert "'Vessby' before any passage had shown it" in given.message
+    found = assess.feedback(DRAFT, judged(DRAFT, rollout([FILM], [TOWN], queries=["Lantern Bay", "Tarn"])), target=3)
+    assert found is not None
+    assert found.cause is Cause.SUPERFICIAL
+
+
+def test_a_rollout_that_skips_hops_makes_it_too_easy_however_long_it_took() -> None:
+    river = PAGE.model_copy(update={"title": "Tarn", "text": "A river."})
+    long = rollout([FILM], [river], [river], [TOWN])
+    assert assess.feedback(DRAFT, judged(DRAFT, long), target=3) is None
+    given = assess.feedback(DRAFT, judged(DRAFT, long), target=3, skips=True)
+    assert given is not None
+    assert (given.label, given.cause, given.hops) == (Label.TOO_EASY, Cause.SUPERFICIAL, (1,))
+    assert assess.feedback(DRAFT, judged(DRAFT, long), target=2, skips=True) is None, "enough hops remain"
+    known = rollout([FILM], [river], [river], [TOWN], queries=["a", "b", "c", "Vessby"])
+    assert assess.feedback(DRAFT, judged(DRAFT, known), target=3, skips=True) is None, "what it knew it did not skip"
+    told = rollout([FILM], [PAGE], [river], [TOWN])
+    assert assess.feedback(DRAFT, judged(DRAFT, told), target=3, skips=True) is None
+
+
+def test_feedback_names_one_thing_to_change_and_what_may_stay() -> None:
+    easy = assess.feedback(DRAFT, judged(DRAFT, rollout([FILM], [HOLM, TOWN], queries=["film", "Holm"])), target=3)
+    assert easy is not None
+    assert "the search 'Holm' found the passages that give 'Vessby' and '1641' together" in easy.message
+    assert easy.message.endswith("The hops that give 'Ada Holm' may stay.")
+    finding = Finding(check="skip_ahead", cause=Cause.SUPERFICIAL, fatal=True, hops=(0,), detail="so")
+    assert assess.feedback_from_audit(DRAFT, [finding]).message.endswith(
+        "The hops that give 'Ada Holm' and '1641' may stay."
+    ), "the fault is that of the hop to which the needless ones lead"
+
+
+@pytest.mark.parametrize("cause", list(Cause))
+def test_every_cause_says_what_to_change(cause: Cause) -> None:
+    assert assess.advice(DRAFT, "", cause, (1,))
+
+
 def test_unsolved_because_nothing_was_found() -> None:
     given = assess.feedback(DRAFT, judged(DRAFT, rollout([FILM], answer=""), rollout([BOTH], answer="1700")), target=3)
     assert given is not None
-    assert (given.cause, given.hops) == (Cause.RETRIEVAL_MISS, (1, 2))
+    assert (given.cause, given.hops) == (Cause.RETRIEVAL_MISS, (2,)), "another passage told of the second hop"
 
 
 def test_unsolved_because_most_agree_on_another_answer() -> None:
@@ -183,6 +228,9 @@ def test_unsolved_because_most_agree_on_another_answer() -> None:
     assert given is not None
     assert given.cause is Cause.AMBIGUOUS
     assert "1700" in given.message
+    refuted = assess.feedback(DRAFT, judged(DRAFT, *tried), target=3, refuted=True)
+    assert refuted is not None
+    assert refuted.cause is Cause.SOLVER_ERROR
 
 
 def test_unsolved_although_all_was_found() -> None:

@@ -22,8 +22,8 @@ SHELF = Shelf(FILM, HOLM, TOWN)
 QUESTION = "When was the home town of the person who directed Lantern Bay settled?"
 PATHS = {  # what a solver searches, one query a step
     -1: ["Lantern Bay"],
-    1: ["Vessby"],
-    2: ["Lantern Bay", "Vessby"],
+    1: ["Tarn monks"],
+    2: ["Lantern Bay", "Tarn monks"],
     3: ["Lantern Bay", "Ada Holm painter", "Vessby Tarn"],
     4: ["Lantern Bay", "silent drama", "Ada Holm painter", "Vessby Tarn"],
 }
@@ -49,7 +49,7 @@ def hop(passage: Passage, answer: str, sub_question: str) -> dict[str, str]:
 def proposal(question: str = QUESTION, **update: Any) -> dict[str, Any]:
     hops = [
         hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
-        hop(HOLM, "Vessby", "Where did Ada Holm hail from?"),
+        hop(HOLM, "Vessby", "Where did Ada Holm grow up?"),
         hop(TOWN, "1641", "When was Vessby settled?"),
     ]
     base = {"question": question, "answer": "1641", "answer_type": "date", "answer_precision": "year", "hops": hops}

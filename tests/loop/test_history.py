@@ -128,5 +128,5 @@ def test_a_rollout_is_shown_with_its_queries_the_titles_found_and_its_answer() -
     assert (first["answer"], first["right"], first["steps"], first["stop"]) == ("1641", True, 2, "answered")
     assert first["calls"] == [
         {"tool": "search", "query": "Lantern Bay", "hits": ["1. Lantern Bay = hops[0]"]},
-        {"tool": "search", "query": "Vessby", "hits": ["1. Vessby = hops[2]"]},
+        {"tool": "search", "query": "Tarn monks", "hits": ["1. Vessby = hops[2]"]},
     ]

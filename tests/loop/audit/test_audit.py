@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pipeline.loop.audit import audit, shortcuts, soundness
+from pipeline.loop.audit import ahead, audit, shortcuts, soundness
 from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Passage, Searched
 from tests.shelf import Shelf, passage
 
@@ -27,7 +27,7 @@ def hop(passage: Passage, answer: str, sub_question: str) -> Hop:
 
 HOPS = (
     hop(FILM, "Ada Holm", "Who directed Lantern Bay?"),
-    hop(HOLM, "Vessby", "Where did Ada Holm hail from?"),
+    hop(HOLM, "Vessby", "Where did Ada Holm grow up?"),
     hop(TOWN, "1641", "When was Vessby settled?"),
 )
 QUESTION = "When was the home town of the person who directed Lantern Bay settled?"
@@ -134,6 +134,28 @@ def test_a_finding_keeps_the_searches_that_it_rests_on() -> None:
     (rival,) = asyncio.run(audit(DRAFT, 3, Shelf(FILM, HOLM, TOWN, annals), 3))
     assert rival.searches
     assert all("a#0" in search.passage_ids for search in rival.searches)
+
+
+AHEAD = changed(2, sub_question="In what year did monks settle Vessby on the Tarn?")
+
+
+@pytest.mark.parametrize(("target", "fatal"), [(3, True), (2, True), (1, False)])
+def test_skip_ahead_finds_a_later_hop_without_those_before_it(target: int, fatal: bool) -> None:
+    (found,) = findings(AHEAD, target)
+    assert (found.check, found.cause, found.hops, found.fatal) == ("skip_ahead", Cause.SUPERFICIAL, (0, 1), fatal)
+    assert [search.query for search in found.searches] == ["In what year did monks settle on the Tarn"]
+
+
+def test_a_passage_that_is_only_among_the_first_is_not_skipped_to() -> None:
+    others = [passage(f"t{n}", f"Town {n}", "On the Tarn, settled by monks in some year.") for n in range(9)]
+    assert findings(AHEAD, 3, Shelf(FILM, HOLM, TOWN, *others)) == ()
+
+
+def test_an_attack_says_nothing_that_only_the_hops_before_give() -> None:
+    draft = changed(2, sub_question="In 1641, when Ada Holm's town Vessby (Tarn) had 1,200 people, who ruled it?")
+    assert ahead.masked(draft, 2) == "In when town Tarn had people who ruled it"
+    named = draft.model_copy(update={"question": "Who ruled Vessby with its 1,200 people?"})
+    assert ahead.masked(named, 2) == "In when town Vessby Tarn had 1,200 people who ruled it"
 
 
 def test_two_passages_of_one_document_are_no_two_hops() -> None:
