@@ -26,6 +26,7 @@ PATHS = {  # what a solver searches, one query a step
     2: ["Lantern Bay", "Tarn monks"],
     3: ["Lantern Bay", "Ada Holm painter", "Vessby Tarn"],
     4: ["Lantern Bay", "silent drama", "Ada Holm painter", "Vessby Tarn"],
+    5: ["Lantern Bay", "silent drama", "directed", "Tarn monks"],  # many, and none for the second hop
 }
 LINEAGE = Lineage(
     run="r",
@@ -236,6 +237,15 @@ def test_what_fresh_rollouts_do_not_confirm_is_rejected_and_kept(
     record = run(Cast(lambda question, sample: ([3] * 4 + fresh)[sample]))
     assert (record.status, record.reason, record.difficulty) == (Status.REJECTED, reason, difficulty)
     assert len(record.confirmation) == 4
+
+
+@pytest.mark.parametrize(("target", "ends"), [(3, (Status.REJECTED, "superficial")), (2, (Status.ACCEPTED, ""))])
+def test_a_hop_that_a_fresh_rollout_skips_is_kept_and_counts_against_the_target(
+    target: int, ends: tuple[Status, str]
+) -> None:
+    record = run(Cast(lambda question, sample: 5 if sample == 6 else 3), target=target)
+    assert ((record.status, record.reason), record.skippable_hops) == (ends, (1,))
+    assert run(Cast(lambda question, sample: 3)).skippable_hops == ()
 
 
 def test_a_generator_with_nothing_to_ask_ends_the_seed() -> None:

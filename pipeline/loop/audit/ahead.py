@@ -16,8 +16,8 @@ LEAD, RIVALS = 0.75, 5
 
 A passage that is merely among the first is no shortcut: what tells it from its neighbours is what was left out, so
 nobody could say that it is the one ("the population of the county in 2018"). Of 138 drafts, 109 of the demo model and
-29 of a strong one, 83 had such a passage among the first three and 50 had one with this lead, which most readers would
-take. It is a share, and no score, so that it means the same with every engine.
+29 of a strong one, 74 had such a passage among the first three and 50 had one with this lead. It is a
+share, and no score, so that it means the same with every engine.
 """
 _WORD = re.compile(r"[^\W_]+(?:['’.,\-][^\W_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

@@ -146,9 +146,18 @@ def test_skip_ahead_finds_a_later_hop_without_those_before_it(target: int, fatal
     assert [search.query for search in found.searches] == ["In what year did monks settle on the Tarn"]
 
 
-def test_a_passage_that_is_only_among_the_first_is_not_skipped_to() -> None:
-    others = [passage(f"t{n}", f"Town {n}", "On the Tarn, settled by monks in some year.") for n in range(9)]
-    assert findings(AHEAD, 3, Shelf(FILM, HOLM, TOWN, *others)) == ()
+@pytest.mark.parametrize(
+    ("texts", "out"),
+    [
+        (("the Tarn and monks", "the Tarn", "Tarn", "monks"), False),
+        (("the Tarn", "the Tarn", "Tarn", "monks"), True),
+        (("in what year did monks settle the Tarn",), False),
+    ],
+)
+def test_it_counts_only_if_the_passage_is_first_and_far_ahead(texts: tuple[str, ...], out: bool) -> None:
+    others = [passage(f"t{n}", f"Town {n}", text) for n, text in enumerate(texts)]
+    found = asyncio.run(shortcuts.skip_ahead(AHEAD, (), Shelf(FILM, HOLM, TOWN, *others), 5))
+    assert bool(found) is out
 
 
 def test_an_attack_says_nothing_that_only_the_hops_before_give() -> None:
