@@ -68,7 +68,11 @@ def names(count: int) -> list[str]:
 
 async def test_a_conversation_stays_at_one_endpoint_and_new_ones_go_to_the_least_loaded() -> None:
     async with Servers() as servers:
-        await asyncio.gather(*map(servers.talk, names(12)))
+        await asyncio.gather(*(servers.talk(name, 1) for name in names(12)))
+        assert servers.asked() == [4, 4, 4]
+        # One after another: whoever asked for the least loaded each time would find the first, since all are idle.
+        for name in names(12):
+            await servers.talk(name, 3)
         assert [sorted(servers.asked(name)) for name in names(12)] == [[0, 0, 4]] * 12
         assert servers.asked() == [16, 16, 16]
 
@@ -99,7 +103,7 @@ async def test_a_dead_endpoint_is_left_out_until_it_answers(caplog: pytest.LogCa
         await asyncio.gather(*map(servers.talk, names(12)))
         assert "left out until it answers" in caplog.text
         before = servers.asked("talk")[0]
-        await asyncio.gather(*map(servers.talk, names(12)))
+        await asyncio.gather(*(servers.talk(f"talk later {n}") for n in range(12)))
         assert servers.asked("talk")[0] == before
         servers.replies[0] = Reply(body=GOOD)
         number = itertools.count()
