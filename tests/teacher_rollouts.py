@@ -98,3 +98,13 @@ def taught(n: int = 1, model: str = "embedded", side: Literal["train", "eval"] =
         lesson(record.draft, w, [first, on, ("who knows", [w.noise[1]])], "1850", 3),
     ]
     return record.model_copy(update={"lessons": tuple(made), "opposition": opposition(w, record)})
+
+
+def blindly_read(record: Record, *named: bool) -> Record:
+    """The record, whose used distractor was named in these blind readings, and its refused one in three of three."""
+    assert record.opposition
+    distractors = tuple(
+        one.model_copy(update={"blind": named if one.used else (True, True, True)})
+        for one in record.opposition.distractors
+    )
+    return record.model_copy(update={"opposition": record.opposition.model_copy(update={"distractors": distractors})})

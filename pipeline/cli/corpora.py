@@ -108,7 +108,7 @@ class Measure(options.ModelOptions, options.CorpusOptions):
     json: options.Json = False
 
     def __call__(self) -> None:
-        from pipeline.dataset.figures import percent, short
+        from pipeline.dataset.estimates import percent, short
         from pipeline.run import api, measuring
 
         config, questions = self.settings(), measuring.read(self.file)[: self.limit]

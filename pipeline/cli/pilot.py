@@ -41,7 +41,8 @@ class Pilot(options.RunOptions):
 
     def _forecast(self, folder: Path, config: RunConfig) -> None:
         from pipeline.dataset import money
-        from pipeline.dataset.figures import Share, figures
+        from pipeline.dataset.estimates import Share
+        from pipeline.dataset.figures import figures
         from pipeline.run import publish
         from pipeline.view.forecast import forecast
 

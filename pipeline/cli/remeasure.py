@@ -21,7 +21,7 @@ def remeasure(
     json: options.Json = False,
 ) -> None:
     """Try the questions of a run, unsolved ones included, with another solver; by default [models.policy]."""
-    from pipeline.dataset.figures import percent
+    from pipeline.dataset.estimates import percent
     from pipeline.run import api
 
     folder, own = reopened(run, out)

@@ -17,7 +17,8 @@ from pydantic import Field
 from pipeline import prompts
 from pipeline.config import RunConfig
 from pipeline.dataset import gates, money
-from pipeline.dataset.figures import Figures, percent, short
+from pipeline.dataset.estimates import percent, short
+from pipeline.dataset.figures import Figures
 from pipeline.dataset.gates.licence import share_alike
 from pipeline.dataset.glossary import gloss
 from pipeline.redact import clean

@@ -1,14 +1,12 @@
-"""The figures of a run, as report, data card and command line show them: queries of the table of its seeds.
+"""The figures of a run, as report, data card and command line show them: queries of the table of its seeds."""
 
-Shares carry Wilson's 95 % interval, since most of them stand on few cases.
-"""
-
-import math
 from collections import Counter
 
 import polars as pl
 from pydantic import Field
 
+from pipeline.dataset.estimates import Count, Share, counted, largest_first
+from pipeline.dataset.harm import DistractorFigures, distractors
 from pipeline.dataset.seeds import COUNTS, ROLES, STAGES
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Data, Lineage, Usage
@@ -35,44 +33,6 @@ ASKED = {
     "write": "writer",
 }
 """The role behind each tool or schema that the ledger goes by."""
-_Z = 1.959964
-
-
-class Share(Data):
-    part: int
-    whole: int
-
-    @property
-    def value(self) -> float:
-        return self.part / self.whole if self.whole else 0.0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's score interval, 95 %."""
-        if not self.whole:
-            return 0.0, 1.0
-        n, p = self.whole, self.value
-        middle = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-        reach = _Z / (1 + _Z**2 / n) * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n * n))
-        return max(0.0, middle - reach), min(1.0, middle + reach)
-
-    def __str__(self) -> str:
-        low, high = self.interval
-        return f"{self.part:,} of {self.whole:,} ({self.value:.0%}, 95 % interval {low:.0%} to {high:.0%})"
-
-
-class Count(Data):
-    name: str
-    count: int
-
-
-def short(amount: float | None, digits: int = 0) -> str:
-    """For a person; a dash where there is nothing to tell."""
-    return "–" if amount is None else f"{amount:,.{digits}f}"
-
-
-def percent(share: float | None, digits: int = 0) -> str:
-    return "–" if share is None else f"{share:.{digits}%}"
 
 
 class Target(Data):
@@ -148,6 +108,8 @@ class Figures(Data):
     """Candidates that fresh rollouts confirmed, at or above the target."""
     missing: tuple[Count, ...]
     """Accepted pairs that lack rollouts of an optional stage, by stage."""
+    distractors: tuple[DistractorFigures, ...]
+    """By kind, then of all kinds; none where no distractor was written."""
     review: Review | None
     costs: tuple[Cost, ...]
     paid: Spending
@@ -190,7 +152,7 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside()) -> Figures:  # no
         accepted=status.get("accepted", 0),
         rejected=status.get("rejected", 0),
         failed=status.get("failed", 0),
-        dropped=_largest_first(outside.dropped),
+        dropped=largest_first(outside.dropped),
         reasons=counted(seeds.filter(~ACCEPTED), "reason"),
         funnel=tuple(_funnel(seeds)),
         targets=tuple(_targets(seeds)),
@@ -198,17 +160,12 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside()) -> Figures:  # no
         signatures=tuple(_signatures(seeds.filter(ACCEPTED))),
         confirmed=Share(part=confirmed, whole=fresh),
         missing=counted(seeds.filter(ACCEPTED).explode("missing").drop_nulls("missing"), "missing"),
+        distractors=tuple(distractors(seeds)),
         review=outside.review,
         costs=tuple(_costs(seeds, by_role(outside.spent))),
         paid=outside.spent,
         lineage=Lineage(**first[0]) if first else None,
     )
-
-
-def counted(rows: pl.LazyFrame, column: str) -> tuple[Count, ...]:
-    """How many rows hold which value, largest first, equal ones by name."""
-    found = rows.group_by(column).len().collect().rows()
-    return _largest_first(dict(found))
 
 
 def by_role(spending: Spending) -> dict[str, Spent]:
@@ -217,10 +174,6 @@ def by_role(spending: Spending) -> dict[str, Spent]:
         role = ASKED.get(asked, asked)
         total[role] = total.get(role, Spent()) + spent
     return total
-
-
-def _largest_first(counts: dict[str, int]) -> tuple[Count, ...]:
-    return tuple(Count(name=name, count=n) for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _reached(stage: str) -> pl.Expr:

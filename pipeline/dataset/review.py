@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 from heapq import nsmallest
 
-from pipeline.dataset.figures import Review, Share
+from pipeline.dataset.estimates import Share
+from pipeline.dataset.figures import Review
 from pipeline.errors import UsageError
 from pipeline.redact import clean
 from pipeline.types import Record, sha256

@@ -26,12 +26,22 @@ COUNTS = Usage.__slots__
 TELLING = (Outcome.MISLED, Outcome.RECOVERED, Outcome.RESISTED, Outcome.MET)
 """A rollout that met several distractors of one kind has the first of these as its outcome."""
 TEXT, NUMBER, COUNT = pa.string(), pa.int32(), pa.int64()
-_DISTRACTOR = pa.struct([("kind", TEXT), ("rejected_by", TEXT)])
-_ROLLOUT = pa.struct([("kind", TEXT), ("outcome", TEXT), ("correct_without", pa.bool_()), ("correct_with", pa.bool_())])
 
 
 def _columns(kind: pa.DataType, *names: str) -> list[tuple[str, pa.DataType]]:
     return [(name, kind) for name in names]
+
+
+_DISTRACTOR = pa.struct([*_columns(TEXT, "kind", "rejected_by"), *_columns(NUMBER, "blind_readings", "blind_named")])
+_ROLLOUT = pa.struct(
+    [
+        *_columns(TEXT, "kind"),
+        *_columns(NUMBER, "sample"),
+        *_columns(TEXT, "outcome"),
+        *_columns(pa.bool_(), "correct_without", "correct_with"),
+        *_columns(NUMBER, "steps_without", "steps_with"),
+    ]
+)
 
 
 SCHEMA = pa.schema(
@@ -190,9 +200,10 @@ def _distractors(record: Record) -> Iterator[Row]:
     """Of an accepted pair: what was written, used or rejected, then the tries at which nothing was written."""
     if record.opposition and record.status is Status.ACCEPTED:
         for distractor in record.opposition.distractors:
-            yield {"kind": distractor.kind, "rejected_by": distractor.reason}
+            blind = {"blind_readings": len(distractor.blind), "blind_named": sum(distractor.blind)}
+            yield {"kind": distractor.kind, "rejected_by": distractor.reason, **blind}
         for kind in record.opposition.unwritten:
-            yield {"kind": kind, "rejected_by": "unwritten"}
+            yield {"kind": kind, "rejected_by": "unwritten", "blind_readings": 0, "blind_named": 0}
 
 
 def _distractor_rollouts(record: Record) -> Iterator[Row]:
@@ -202,8 +213,9 @@ def _distractor_rollouts(record: Record) -> Iterator[Row]:
         pairs = zip(met(record, kind), tried.plain_verdicts, tried.opposed_verdicts, strict=True) if tried else ()
         for found, without, among in pairs:
             outcome = min((one.outcome for one in found), key=TELLING.index, default=None)
-            both = {"correct_without": without.correct, "correct_with": among.correct}
-            yield {"kind": kind, "outcome": outcome, **both}
+            correct_in = {"correct_without": without.correct, "correct_with": among.correct}
+            steps_in = {"steps_without": without.steps, "steps_with": among.steps}
+            yield {"kind": kind, "sample": without.sample, "outcome": outcome, **correct_in, **steps_in}
 
 
 def met(record: Record, kind: str) -> Iterator[Sequence[Encounter]]:

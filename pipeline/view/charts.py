@@ -1,4 +1,4 @@
-"""What the report alone shows: rounds, controls, diversity and distractors. Queries of the table of seeds."""
+"""What the report alone shows: rounds, controls and diversity. Queries of the table of seeds."""
 
 import math
 from collections import Counter
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from pipeline.dataset.figures import ACCEPTED, Count, Share, counted
+from pipeline.dataset.estimates import Count, Share, counted
+from pipeline.dataset.figures import ACCEPTED
 from pipeline.dataset.gates.quota import opening
-from pipeline.dataset.seeds import TELLING
 from pipeline.text import normalise
 
 
@@ -42,24 +42,6 @@ class Diversity(NamedTuple):
     openings: tuple[Count, ...]
     answers: tuple[Count, ...]
     passages: tuple[Count, ...]
-
-
-class DistractorFigures(NamedTuple):
-    """Distractors of one kind, and the rollouts of the pairs that used one, whatever other kinds they used."""
-
-    kind: str
-    written: int
-    used: int
-    reasons: dict[str, int]
-    """By the check that rejected it; `unwritten` where the writer gave nothing to check."""
-    met: float | None
-    """Share of the rollouts among distractors that met one."""
-    misled: float | None
-    """Share of those."""
-    correct_without: float | None
-    correct_with: float | None
-    example: str | None
-    """Key of the first seed with a rollout whose outcome tells most."""
 
 
 def rounds(seeds: pl.LazyFrame) -> dict[int, RoundFigures]:
@@ -100,31 +82,6 @@ def entropy(counts: Iterable[Count]) -> float:
     """In bits; 0 where there is nothing, or only one thing."""
     numbers = [one.count for one in counts]
     return -sum(n / sum(numbers) * math.log2(n / sum(numbers)) for n in numbers) + 0.0
-
-
-def distractors(seeds: pl.LazyFrame) -> list[DistractorFigures]:
-    """By kind; none where no distractor was written."""
-    tries = seeds.select("distractors").explode("distractors").drop_nulls().unnest("distractors")
-    kinds = tries.group_by("kind").agg(
-        (pl.col("rejected_by") != "unwritten").sum().alias("written"),
-        (pl.col("rejected_by") == "").sum().alias("used"),
-        pl.col("rejected_by").filter(pl.col("rejected_by") != "").alias("reasons"),
-    )
-    rollouts = seeds.select("key", "distractor_rollouts").explode("distractor_rollouts").drop_nulls()
-    outcome = pl.col("outcome")
-    telling = outcome.replace_strict({one.value: place for place, one in enumerate(TELLING)}, default=None)
-    shares = (
-        rollouts.unnest("distractor_rollouts")
-        .group_by("kind", maintain_order=True)
-        .agg(
-            outcome.is_not_null().mean().alias("met"),
-            (outcome == "misled").mean().alias("misled"),
-            pl.col("correct_without", "correct_with").mean(),
-            pl.col("key").sort_by(telling, nulls_last=True, maintain_order=True).first().alias("example"),
-        )
-    )
-    rows = kinds.join(shares, on="kind", how="left").sort("kind").collect().to_dicts()
-    return [DistractorFigures(**{**row, "reasons": dict(Counter(row["reasons"]).most_common())}) for row in rows]
 
 
 def _each(column: str, change: Callable[[str], str]) -> pl.Expr:

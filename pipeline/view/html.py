@@ -19,7 +19,8 @@ from markupsafe import Markup, escape
 from pipeline import prompts
 from pipeline.config import RunConfig
 from pipeline.dataset import money
-from pipeline.dataset.figures import ACCEPTED, Outside, figures, percent, short
+from pipeline.dataset.estimates import percent, short
+from pipeline.dataset.figures import ACCEPTED, Outside, figures
 from pipeline.dataset.glossary import gloss
 from pipeline.redact import clean
 from pipeline.types import Record, Status
@@ -43,15 +44,15 @@ def page(
         [item(_as_counted(read(row["key"]), row)) for row in rows]
         for rows in (_first_accepted(seeds), _of_each_reason(seeds))
     )
-    distractors = charts.distractors(seeds)
-    examples = [(one.kind, example(read(one.example), one.kind)) for one in distractors if one.example]
+    examples = [
+        (one.kind, example(read(one.example), one.kind)) for one in made.distractors if one.kind and one.example
+    ]
     return _JINJA.get_template("report.html.j2").render(
         f=made,
         money=money.rows(made.paid, made.accepted),
         money_heads=money.HEADS,
         rounds=charts.rounds(seeds),
         controls=charts.controls(seeds),
-        distractors=distractors,
         examples=[(kind, found) for kind, found in examples if found],
         diversity=charts.diversity(seeds),
         config=config,

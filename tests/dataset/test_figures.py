@@ -1,6 +1,7 @@
 import pytest
 
-from pipeline.dataset.figures import ASKED, Outside, Share
+from pipeline.dataset.estimates import Share
+from pipeline.dataset.figures import ASKED, Outside
 from pipeline.embedded.model import _ROLES as EMBEDDED
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Usage

@@ -18,7 +18,7 @@ from pipeline.run import publish, resume
 from pipeline.store.journal import Journal
 from pipeline.types import Record, Status
 from tests.records import accepted, batch, hostile, no_draft, rejected
-from tests.teacher_rollouts import taught
+from tests.teacher_rollouts import blindly_read, taught
 
 
 def begun(out: Path, records: list[Record], *writers: str) -> tuple[Path, RunConfig]:
@@ -65,7 +65,7 @@ def test_the_bytes_do_not_depend_on_which_seed_ended_first(tmp_path: Path) -> No
 
 
 def test_a_row_says_what_became_of_a_seed(tmp_path: Path) -> None:
-    records = [accepted(1, rounds=2), rejected(2), no_draft(3), taught(4)]
+    records = [accepted(1, rounds=2), rejected(2), no_draft(3), blindly_read(taught(4), True, False, False)]
     rows = seed_table.frame(map(seeds.row, records)).collect().to_dicts()
     first, second, third, fourth = rows
     draft = records[0].draft
@@ -80,6 +80,12 @@ def test_a_row_says_what_became_of_a_seed(tmp_path: Path) -> None:
     assert (second["status"], second["reason"], second["stage"]) == ("rejected", "superficial", "solved")
     assert (third["stage"], third["question"], third["hops"], third["labels"]) == ("planned", None, None, ["none"])
     assert [one["rejected_by"] for one in fourth["distractors"]] == ["marked", "", "unwritten"]
+    assert [(one["blind_readings"], one["blind_named"]) for one in fourth["distractors"]] == [(3, 3), (3, 1), (0, 0)]
+    tried = records[3].opposition
+    assert tried
+    steps = [(one["sample"], one["steps_without"], one["steps_with"]) for one in fourth["distractor_rollouts"]]
+    pairs = zip(tried.plain_verdicts, tried.opposed_verdicts, strict=True)
+    assert steps == [(without.sample, without.steps, among.steps) for without, among in pairs]
     for record, row in zip(records, rows, strict=True):
         for role, usage in record.usage.items():
             assert [row[f"{role}_{name}"] for name in seeds.COUNTS] == [getattr(usage, name) for name in seeds.COUNTS]

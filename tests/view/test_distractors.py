@@ -1,24 +1,25 @@
 """Distractors on the page: counted by kind, with the example that tells most."""
 
 from pipeline.config import RunConfig
+from pipeline.dataset.estimates import Count
 from pipeline.types import Kind, Node, Outcome, Tree
-from pipeline.view import charts
 from pipeline.view.distractors import example
 from tests.records import batch
-from tests.tables import page, table
-from tests.teacher_rollouts import taught
+from tests.tables import figures, page
+from tests.teacher_rollouts import blindly_read, taught
 
 
 def counted(*records):
-    return {row.kind: row for row in charts.distractors(table(records))}
+    return {row.kind: row for row in figures(records).distractors}
 
 
 def test_what_was_written_met_and_believed_is_counted() -> None:
     kinds = counted(*batch(), taught(1), taught(2))
-    assert {kind: row.written for kind, row in kinds.items()} == {Kind.DOPPELGANGER: 4, Kind.FALSE_SHORTCUT: 0}
+    written = {kind: row.written for kind, row in kinds.items()}
+    assert written == {Kind.DOPPELGANGER: 4, Kind.FALSE_SHORTCUT: 0, None: 4}
     row, tried = kinds[Kind.DOPPELGANGER], taught(1).opposition
     assert tried
-    assert (row.used, row.reasons) == (2, {"marked": 2})
+    assert (row.used, row.reasons) == (2, (Count(name="marked", count=2),))
     assert (row.met, row.misled) == (1 / len(tried.opposed), 1.0)
     right = [[verdict.correct for verdict in verdicts] for verdicts in (tried.plain_verdicts, tried.opposed_verdicts)]
     assert [row.correct_without, row.correct_with] == [sum(ones) / len(ones) for ones in right]
@@ -35,8 +36,8 @@ def test_a_kind_of_which_nothing_was_written_is_counted_too() -> None:
     record = record.model_copy(update={"opposition": silent})
     kinds = counted(record)
     row = kinds["old_name"]
-    assert (row.written, row.used, row.reasons, row.example) == (0, 0, {"unwritten": 2}, None)
-    assert kinds[Kind.DOPPELGANGER].reasons == {"marked": 1, "unwritten": 1}
+    assert (row.written, row.used, row.reasons, row.example) == (0, 0, (Count(name="unwritten", count=2),), None)
+    assert {one.name: one.count for one in kinds[Kind.DOPPELGANGER].reasons} == {"marked": 1, "unwritten": 1}
     assert "unwritten 2" in page([record], RunConfig())
 
 
@@ -45,6 +46,14 @@ def test_the_page_shows_it_only_where_there_is_something_to_show() -> None:
     assert '<section id="distractors">' in text
     assert "<mark>1399</mark>" in text
     assert '<section id="distractors">' not in page(batch(), RunConfig())
+
+
+def test_the_page_says_how_often_a_blind_reader_named_one_and_what_limits_its_claim() -> None:
+    record = blindly_read(taught(1), True, False, False)
+    text = page([record], RunConfig())
+    assert "A blind reader named it 1 of 3 times." in text
+    assert "Its claim is limited by “1911 guide”." in text
+    assert "A blind reader named it" not in page([taught(1)], RunConfig())
 
 
 def test_the_page_shows_a_tree_where_one_was_grown() -> None:

@@ -1,4 +1,4 @@
-from pipeline.dataset.figures import Share
+from pipeline.dataset.estimates import Share
 from pipeline.types import Status
 from pipeline.view import charts
 from tests.records import accepted, batch, no_draft, rejected

@@ -3,18 +3,19 @@ from pipeline.config import RunConfig
 from pipeline.dataset.views import synthetic
 from tests.records import accepted
 from tests.shelf import synthetic as is_synthetic
-from tests.teacher_rollouts import taught
+from tests.teacher_rollouts import blindly_read, taught
 
 ENVIRONMENT = environment(RunConfig())
 
 
 def test_the_used_ones_stand_apart_and_every_row_is_marked():
-    record = taught(3)
+    record = blindly_read(taught(3), True, False, False)
     (row,) = synthetic.rows(record, ENVIRONMENT)
     (used,) = record.opposition.used
     assert row["synthetic"] is True
     assert is_synthetic(row["passage_id"])
     assert (row["question_id"], row["text"], row["claim"]) == (record.key, used.text, used.claim)
+    assert (row["blind_readings"], row["blind_named"]) == (3, 1)
     shown = "\n".join(m.content for m in record.opposition.opposed[0].trajectory.messages)
     assert f"[{row['shown_id']}]" in shown
     assert row["passage_id"] not in shown
