@@ -71,11 +71,12 @@ def _candidates(walk: Walk, least: int) -> Iterator[Chain]:
 
 
 def _found(inputs: dict[str, Any]) -> dict[str, list[Seen]]:
-    """What each action of the path brought; a passage is shown once, and later by its id alone."""
+    """What each action of the path brought, as far as it is shown: a passage is shown once, and later by its id alone,
+    and some are named only."""
     read = {inputs["passage"]["id"]: shown(inputs["passage"])}
     for step in inputs["path"]:
         read |= {passage["id"]: shown(passage) for passage in step["passages"]}
-    return {step["argument"]: [read[i] for i in step["found"]] for step in inputs["path"]}
+    return {step["argument"]: [read[i] for i in step["found"] if i in read] for step in inputs["path"]}
 
 
 def _negatives(walk: Walk, chain: Chain) -> list[dict[str, str]]:
