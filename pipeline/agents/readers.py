@@ -13,7 +13,7 @@ from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.types import Data, Message, Passage, Usage
 
-READ, TRACE, CHECK = "read", "trace", "weigh"
+READ, TRACE, CHECK, SKIP = "read", "trace", "weigh", "skip"
 
 
 class ReadOutput(Data):
@@ -31,6 +31,11 @@ class TraceOutput(Data):
 class CheckOutput(Data):
     reason: str = ""
     fits: bool
+
+
+class SkipOutput(Data):
+    reason: str = ""
+    queries: tuple[tuple[str, ...], ...] = Field(max_length=64)
 
 
 class Reading(Data):
@@ -62,6 +67,19 @@ async def trace(parts: Sequence[tuple[str, Passage]], context: RunContext) -> tu
         context.llm, model, context.prompt("oracle/trace", parts=asked), TRACE, TraceOutput
     )
     return [answer.strip() for answer in (*output.answers, *[""] * len(parts))][: len(parts)], model.model, usage
+
+
+async def skip_ahead(
+    question: str, parts: Sequence[str], context: RunContext
+) -> tuple[list[tuple[str, ...]], str, Usage]:
+    """Queries for each part of a question that do without the parts before it, in one call; and who wrote them.
+
+    A list that is missing counts as empty. Raises FormatError where the reader says nothing readable.
+    """
+    model = context.config.models.of("reader")
+    messages = context.prompt("ahead/skip", question=question, parts=list(parts))
+    output, usage = await structured(context.llm, model, messages, SKIP, SkipOutput)
+    return [*output.queries, *[()] * len(parts)][: len(parts)], model.model, usage
 
 
 async def naive_rag(question: str, passages: Sequence[Passage], context: RunContext, sample: int = 0) -> Reading:

@@ -29,6 +29,7 @@ ASKED = {
     "read": "reader",
     "trace": "reader",
     "weigh": "reader",
+    "skip": "reader",
     "detect": "reader",
     "write": "writer",
 }

@@ -20,6 +20,7 @@ _ROLES = {
     "write": ("pipeline.embedded.writer", "write"),
     "weigh": ("pipeline.embedded.reader", "weigh"),
     "detect": ("pipeline.embedded.reader", "detect"),
+    "skip": ("pipeline.embedded.reader", "skip"),
 }
 
 

@@ -48,6 +48,13 @@ def detect(request: Request) -> Message:
     return Message(role="assistant", content=orjson.dumps(content).decode())
 
 
+def skip(request: Request) -> Message:
+    """A `skip`: the words of each part as they stand, as the free check asks them."""
+    inputs = prompts.unfence(request.messages[-1].content) or {}
+    content = {"reason": "", "queries": [[part] for part in inputs["parts"]]}
+    return Message(role="assistant", content=orjson.dumps(content).decode())
+
+
 def _answer(inputs: dict[str, Any], request: Request) -> str:
     question = inputs["question"].strip()
     chance = random.Random(sha256(f"{question}\n{request.sample}"))

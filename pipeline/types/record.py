@@ -70,18 +70,20 @@ class Probe(Data):
     """What a model answered without searching, in one check of a draft, passed or not."""
 
     check: str
-    """`closed_book`, `naive_rag`, `oracle`, `trace` (which hop is misread?), `leave_one_out`, `alternatives`."""
+    """`closed_book`, `naive_rag`, `oracle`, `trace` (which hop is misread?), `leave_one_out`,
+    `skip_ahead`, `alternatives`."""
     model: str
     answers: tuple[str, ...]
-    """One for each try, of a `trace` for each hop; empty where there was none."""
+    """One for each try, of a `trace` for each hop; empty where there was none. Of `skip_ahead` the queries."""
     right: int
-    """Tries that gave the known answer; for `alternatives`, whether the other one fits."""
+    """Tries that gave the known answer; for `alternatives`, whether the other one fits; for `skip_ahead`, the queries
+    that found the passage of their hop."""
     hops: tuple[int, ...] = ()
-    """Hops whose passages were held back; of a `trace` those that were misread."""
+    """Hops whose passages were held back; of a `trace` those that were misread; of `skip_ahead` the needless ones."""
     evidence: bool = False
     """Did what it was shown hold the evidence of the last hop? What is right without it is known by heart."""
     searches: tuple[Searched, ...] = ()
-    """The searches whose results it was shown."""
+    """The searches whose results it was shown; of `skip_ahead` its own, with their first hits."""
     usage: Usage = Usage()
     judged: Usage = Usage()
     """What the judges took."""

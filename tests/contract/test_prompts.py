@@ -22,6 +22,7 @@ OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.EXPLORE, to
     readers.TRACE,
     base.WRITE,
     readers.CHECK,
+    readers.SKIP,
     blind.DETECT,
 }
 BOUNDARY = "0123456789abcdef"

@@ -17,7 +17,7 @@ import pytest
 
 from pipeline import config, registry
 from pipeline.agents.judge import grade
-from pipeline.agents.readers import check_alternative, oracle, trace
+from pipeline.agents.readers import check_alternative, oracle, skip_ahead, trace
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
@@ -33,7 +33,20 @@ from pipeline.prompts import unfence
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.types import AnswerType, Draft, Kind, Lineage, Message, Seed, sha256
 
-ROLES = ("propose", "revise", "explore", "compose", "answer", "verdict", "read", "trace", "weigh", "detect", "write")
+ROLES = (
+    "propose",
+    "revise",
+    "explore",
+    "compose",
+    "answer",
+    "verdict",
+    "read",
+    "trace",
+    "weigh",
+    "detect",
+    "skip",
+    "write",
+)
 OPPOSED = config.build(values={"distractors": {"kinds": tuple(Kind), "tries": 2}})
 EACH = 4
 """Requests of one role that are asked again."""
@@ -116,6 +129,8 @@ async def readings(draft: Draft, corpus: Corpus, context: RunContext) -> None:
     await oracle(draft.question, passages[:1], context)
     for passage in (passages[0], passages[-1]):
         await trace([(hop.sub_question, passage) for hop in draft.hops], context)
+    for number in range(2):
+        await skip_ahead(draft.question, [hop.sub_question for hop in draft.hops[number:]], context)
     for answer in (draft.answer, draft.hops[0].answer):
         await check_alternative(draft.question, answer, passages, context)
 

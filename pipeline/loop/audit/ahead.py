@@ -19,6 +19,8 @@ nobody could say that it is the one ("the population of the county in 2018"). Of
 29 of a strong one, 74 had such a passage among the first three and 50 had one with this lead. It is a
 share, and no score, so that it means the same with every engine.
 """
+QUERIES = 3
+"""Wordings of a reader that are searched for each hop."""
 _WORD = re.compile(r"[^\W_]+(?:['’.,\-][^\W_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -38,6 +40,16 @@ def masked(draft: Draft, number: int) -> str:
             text = re.sub(rf"{re.escape(name)}(?:['’]s?)?", " ", text, flags=re.IGNORECASE)
     text = _NUMBER.sub(lambda found: found[0] if found[0] in draft.question else " ", text)
     return " ".join(word for word in _WORD.findall(text) if normalise(word) not in hidden)
+
+
+def queries(draft: Draft, number: int, written: Sequence[str]) -> list[str]:
+    """The first few of what was written for a hop, each once, without those that name what only the hops would give:
+    whoever wrote such a name knew it by heart."""
+    secret = [
+        name for name in (*_names(draft, number), draft.hops[number].answer) if not contains(draft.question, name)
+    ]
+    fair = [query.strip() for query in written if not any(contains(query, name) for name in secret)]
+    return list(dict.fromkeys(filter(None, fair)))[:QUERIES]
 
 
 def _names(draft: Draft, number: int) -> set[str]:

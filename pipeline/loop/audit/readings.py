@@ -15,6 +15,7 @@ from pipeline.agents.readers import Reading, oracle, trace
 from pipeline.agents.tools import render
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
+from pipeline.loop.audit import ahead, shortcuts
 from pipeline.text import contains, words
 from pipeline.types import AnswerType, Cause, Data, Draft, Finding, Passage, Probe, Usage
 
@@ -145,11 +146,39 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
     return CheckResult(probes=tuple(probes), findings=(found,) if hops else ())
 
 
+async def skip_ahead(draft: Draft, target: int, context: RunContext) -> CheckResult:
+    """The attack from the end in a reader's wordings, which find more than the words of the draft's own sub-questions.
+
+    The probe keeps every query with the first few of its hits.
+    """
+    later = range(1, len(draft.hops))
+    if not later:
+        return CheckResult()
+    parts = [ahead.masked(draft, number) for number in later]
+    written, model, usage = await readers.skip_ahead(draft.question, parts, context)
+    asked = [(n, query) for n, own in zip(later, written, strict=True) for query in ahead.queries(draft, n, own)]
+    results = await context.retriever.search_many([query for _, query in asked], ahead.DEPTH)
+    searches = tuple(evidence.searched(q, hits[: shortcuts.TOP]) for (_, q), hits in zip(asked, results, strict=True))
+    found = [
+        (number, search)
+        for (number, _), search, hits in zip(asked, searches, results, strict=True)
+        if ahead.stands_out(hits, draft.hops[number].passage_id)
+    ]
+    findings = tuple(ahead.finding(draft, found))
+    hops = findings[0].hops if findings else ()
+    answers = tuple(query for _, query in asked)
+    told = {"answers": answers, "right": len(found), "hops": hops, "searches": searches, "usage": usage}
+    return CheckResult(
+        probes=(Probe.model_validate({"check": "skip_ahead", "model": model, **told}),), findings=findings
+    )
+
+
 CHECKS: dict[str, Check] = {
     "closed_book": closed_book,
     "naive_rag": naive_rag,
     "oracle": with_evidence,
     "leave_one_out": leave_one_out,
+    "skip_ahead": skip_ahead,
 }
 
 

@@ -1,6 +1,7 @@
 """Checks that a model makes: who holds less than the evidence must fail, who holds it must not; all of it is kept."""
 
 from collections.abc import Callable
+from typing import Any
 
 import orjson
 import pytest
@@ -47,6 +48,8 @@ def reader(knows: Callable[[list[str], int], bool]) -> ScriptedLLM:
         if request.output and request.output.name == "trace":
             read = ["Ada Holm", "Oslo", "1641"]
             return Message(role="assistant", content=orjson.dumps({"answers": read}).decode())
+        if request.output and request.output.name == "skip":
+            return Message(role="assistant", content='{"queries": [["silent drama"], ["no such town"]]}')
         titles = [passage["title"] for passage in inputs.get("passages", ())]
         answer = "1641" if knows(titles, request.sample // 3) else "1650"
         return Message(role="assistant", content=orjson.dumps({"reason": "", "answer": answer}).decode())
@@ -74,8 +77,9 @@ async def test_a_draft_that_takes_all_its_evidence_passes_and_keeps_what_was_ask
         ("leave_one_out", 1, 0, (0,)),
         ("leave_one_out", 1, 0, (1,)),
         ("leave_one_out", 1, 0, (2,)),
+        ("skip_ahead", 2, 0, ()),
     ]
-    assert sum(p.usage.calls for p in answer.probes) == 8
+    assert sum(p.usage.calls for p in answer.probes) == 9
     assert all(p.judged.calls == 0 for p in answer.probes), "what shares no word with the answer needs no judge"
 
 
@@ -165,6 +169,34 @@ async def test_hops_that_the_static_audit_found_needless_are_counted_with_them()
     static = Finding(check="co_located", cause=Cause.CO_LOCATED, fatal=False, hops=(1,))
     answer = await read(lambda titles, _: "Lantern Bay" not in titles, 2, static, run=("leave_one_out",))
     assert (answer.findings[0].hops, answer.findings[0].fatal) == ((0,), True)
+
+
+@pytest.mark.parametrize(("target", "fatal"), [(2, True), (1, False)])
+async def test_a_reader_that_skips_ahead_finds_what_no_word_of_the_draft_does(target: int, fatal: bool) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def say(request: Request) -> str:
+        asked.append(prompts.unfence(request.messages[-1].content) or {})
+        return orjson.dumps({"queries": [["silent drama"], [" founded by monks", "the 1641 monks", "Tarn"]]}).decode()
+
+    answer = await readings(DRAFT, target, (), context(ScriptedLLM(say), ("skip_ahead",)))
+    (part,) = asked
+    assert (part["question"], len(part["parts"])) == (QUESTION, 2)
+    (found,) = answer.findings
+    assert (found.check, found.cause, found.hops, found.fatal) == ("skip_ahead", Cause.SUPERFICIAL, (0, 1), fatal)
+    assert [search.query for search in found.searches] == ["founded by monks", "Tarn"]
+    (probe,) = answer.probes
+    assert (probe.answers, probe.right, probe.hops) == (("silent drama", "founded by monks", "Tarn"), 2, (0, 1))
+    assert [search.passage_ids[0] for search in probe.searches[1:]] == [TOWN.id] * 2
+    assert probe.usage.calls == 1
+
+
+@pytest.mark.parametrize("queries", [[], [["Ada Holm's home", "Vessby", "1641"]], [[], ["Vessby monks", "1641", " "]]])
+async def test_queries_that_name_what_the_hops_give_are_memory_and_no_attack(queries: list[list[str]]) -> None:
+    model = ScriptedLLM(lambda request: orjson.dumps({"queries": queries}).decode())
+    answer = await readings(DRAFT, 3, (), context(model, ("skip_ahead",)))
+    assert answer.findings == ()
+    assert [probe.right for probe in answer.probes] == [0]
 
 
 async def test_the_first_fatal_finding_ends_it_and_nothing_is_asked_after_one_of_the_static_audit() -> None:
