@@ -24,6 +24,7 @@ LOCAL_LIMITS = {"concurrency": 2, "timeout_seconds": 3600.0}
 """On a CPU one turn of an agent takes up to some minutes."""
 LOCAL_CONTEXT = 16_384
 """On a CPU; the memory for the contexts of all calls is allocated at the start."""
+LEAST_CONTEXT = 4096
 OPENAI_KEY = "OPENAI_API_KEY"
 _OPENAI = ".api.openai.com"
 _MILLION = 1_000_000
@@ -69,7 +70,7 @@ class ModelConfig(Data):
     """Of the weights, for `gguf`; they run here, on the CPU."""
     model: str = Field("embedded", min_length=1)
     sampling: Sampling = Sampling()
-    context: int = Field(32_768, ge=4096)
+    context: int = Field(32_768, ge=LEAST_CONTEXT)
     """Tokens that the server takes, prompt and completion together. No request is larger than three quarters of it."""
     base_urls: tuple[Annotated[str, AfterValidator(address.checked)], ...] = Field(
         ("https://api.openai.com/v1",), min_length=1

@@ -42,6 +42,10 @@ class LlamaModel:
                 raise ProviderError(line, then="stop") from error
             raise
 
+    def served(self) -> ModelConfig:
+        """The model at the address of its server, which is started if need be. Raises ProviderError."""
+        return self._started().config
+
     def close(self) -> None:
         """End the server; a later call starts another."""
         server, self._server, self._client = self._server, None, None

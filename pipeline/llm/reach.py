@@ -1,5 +1,5 @@
-"""A check that an endpoint is up, before the first call: it lists its models. So a server that was not started, or that
-is still loading its weights, is reported at once.
+"""What an endpoint says of itself before the first call: it lists its models. So a server that was not started, or that
+is still loading its weights, is reported at once, and a context that is set too long is found.
 """
 
 import asyncio
@@ -7,6 +7,9 @@ import logging
 import time
 from contextlib import AsyncExitStack, aclosing
 from functools import cache
+from typing import Any
+
+import orjson
 
 from pipeline.config.models import ModelConfig
 from pipeline.errors import ProviderError
@@ -87,3 +90,25 @@ async def _unavailable(connections: Connections, config: ModelConfig) -> str:
         refusal = Refusal(status, "", "", None, config.base_url, config.model, config.key_name)
         raise ProviderError(refusal_action(refusal, frozenset()).line, then="stop")
     return f"answered {status}" if status in _LOADING else ""
+
+
+async def served_context(config: ModelConfig) -> int | None:
+    """The context that the model's server states in its list of models, in tokens; None where it states none. vLLM and
+    SGLang state `max_model_len`, llama.cpp `meta.n_ctx`, which is that of one call."""
+    async with aclosing(Connections(config)) as connections:
+        try:
+            async with asyncio.timeout(SECONDS):
+                answer = await connections.ask("/models")
+            listed = orjson.loads(answer.content)["data"]
+        except (TimeoutError, ConnectionError, ValueError, KeyError, TypeError):
+            return None
+    models = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    # llama.cpp names its model by the file, and answers under every name.
+    named = [one for one in models if one.get("id") == config.model] or models
+    return _stated(named[0]) if len(named) == 1 else None
+
+
+def _stated(listed: dict[str, Any]) -> int | None:
+    meta = listed.get("meta")
+    tokens = listed.get("max_model_len") or (meta.get("n_ctx") if isinstance(meta, dict) else None)
+    return tokens if isinstance(tokens, int) and tokens > 0 else None

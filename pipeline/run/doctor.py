@@ -13,7 +13,7 @@ from pathlib import Path
 from pipeline.agents.judge_accuracy import score
 from pipeline.agents.probe import ProbeFinding, probe
 from pipeline.config import RunConfig
-from pipeline.config.models import ModelConfig
+from pipeline.config.models import LEAST_CONTEXT, ROLES, ModelConfig
 from pipeline.corpus import manifest
 from pipeline.corpus.loading import checksum
 from pipeline.errors import DigsiteError, ProviderError
@@ -42,7 +42,8 @@ class _Missing(DigsiteError):
 
 
 def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
-    """What each model of the configuration can do: some short calls, which are paid and not kept. Raises UsageError.
+    """What each model of the configuration can do at each of its addresses: some short calls, which are paid and not
+    kept. Raises UsageError.
 
     With `judge` and where all is well so far, the judges are asked about the near misses: 200 to 400 calls more.
     """
@@ -52,8 +53,10 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
     hasty = {one.model: _hasty(one) for one in config.models.all() if one.provider != "embedded"}
     found = [] if hasty else [Check(name="endpoint", ok=True, detail=_endpoint())]
     for name, model in hasty.items():
-        for finding in asyncio.run(probe(model, prepare.client(model, config.seed))):
-            found.append(finding.model_copy(update={"name": f"{name}: {finding.name}"}))
+        for one in model.each():
+            where = name if len(model.base_urls) == 1 else f"{name} at {one.base_url}"
+            for finding in asyncio.run(_asked(one, config)):
+                found.append(finding.model_copy(update={"name": f"{where}: {finding.name}"}))
     if judge and all(check.ok for check in found):
         asked = {name: prepare.client(model, config.seed) for name, model in hasty.items()}
         found.append(_judging(config.models.judges(), Routed({"embedded": EmbeddedModel(), **asked})))
@@ -63,6 +66,40 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
 def _hasty(model: ModelConfig) -> ModelConfig:
     limits = model.limits.model_copy(update={"attempts": _PROBES, "timeout_seconds": _PROBE_SECONDS})
     return model.model_copy(update={"limits": limits})
+
+
+async def _asked(model: ModelConfig, config: RunConfig) -> list[Check]:
+    """What a model can do at one address, and the context that it has there."""
+    client = prepare.client(model, config.seed)
+    found = await probe(model, client)
+    # The demo model has no limit.
+    return found if model.embedded else [*found, await _context(model, client, config)]
+
+
+async def _context(model: ModelConfig, client: LLM, config: RunConfig) -> Check:
+    """Does the server take what the roles of the model may send it?"""
+    from pipeline.llm.llama import LlamaModel
+    from pipeline.llm.reach import served_context
+
+    models = zip(("default", *ROLES), config.models.all(), strict=True)
+    contexts = {role: one.context for role, one in models if one.model == model.model}
+    role = max(contexts, key=lambda role: contexts[role])
+    setting = f"models.{role}.context"
+    try:
+        at = await asyncio.to_thread(client.served) if isinstance(client, LlamaModel) else model
+        tokens = await served_context(at)
+    except ProviderError:
+        tokens = None
+    if tokens is None:
+        detail = f"unknown: the server does not state it; {setting} is {contexts[role]:,}"
+        return Check(name="context", ok=True, detail=detail)
+    detail = f"{tokens:,} tokens; {setting} is {contexts[role]:,}"
+    if tokens >= contexts[role]:
+        return Check(name="context", ok=True, detail=detail)
+    remedy = "start the server with a longer context"
+    if tokens >= LEAST_CONTEXT:
+        remedy = f"set {setting} to {tokens}, or {remedy}"
+    return Check(name="context", ok=False, detail=detail, remedy=remedy)
 
 
 def _judging(judges: tuple[ModelConfig, ...], llm: LLM) -> Check:

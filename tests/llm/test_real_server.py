@@ -14,6 +14,7 @@ from pipeline.agents.structured import TRIES, structured
 from pipeline.config import RunConfig, build
 from pipeline.llm.base import Finish, Request, Sampling, Tool
 from pipeline.llm.openai import OpenAIModel
+from pipeline.llm.reach import served_context
 from pipeline.types import Message
 
 ROOT = Path(__file__).parents[2]
@@ -89,3 +90,8 @@ async def test_the_probe_says_in_words_what_it_can_do(url: str, tmp_path: Path) 
     found = {finding.name: finding for finding in await probe(default, OpenAIModel(default, 0))}
     assert set(found) == {"tool calls", "structured output", "reasoning"}
     assert all(finding.detail and (finding.ok or finding.remedy) for finding in found.values())
+
+
+async def test_the_context_that_it_states_is_that_of_one_call(url: str, tmp_path: Path) -> None:
+    """It was started with more than the model was trained for, and for four calls at once."""
+    assert await served_context(settings(url, tmp_path).models.default) == 4096

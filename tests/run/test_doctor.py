@@ -1,8 +1,12 @@
 """What the doctor says of a machine that is well, and of one that is not."""
 
+import asyncio
 import os
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 
 from pipeline.config import build
@@ -12,6 +16,7 @@ from pipeline.retrieval import jvm
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.run import doctor
 from pipeline.run.doctor import Check
+from tests.chaos.faulty_server import FaultyServer, Reply
 
 
 def by_name(out: Path) -> dict[str, Check]:
@@ -61,3 +66,65 @@ def test_the_embedded_judge_is_asked_about_the_near_misses_and_lets_few_pass() -
     assert check.ok
     assert "of 100 wrong answers" in check.detail
     assert "judging by embedded" not in {check.name for check in doctor.endpoint(build(), judge=False)}
+
+
+def listed(*models: dict[str, Any]) -> Reply:
+    return Reply(body=orjson.dumps({"object": "list", "data": models}))
+
+
+VLLM, LLAMA = {"id": "m", "max_model_len": 8192}, {"id": "/a/file.gguf", "meta": {"n_ctx": 6144, "n_ctx_train": 40960}}
+OTHER = {"id": "other", "max_model_len": 1}
+NAMED: dict[str, Any] = {"message": {"content": "yes"}, "finish_reason": "stop"}
+
+
+async def examined(*models: Reply, solver: int = 4096) -> dict[str, Check]:
+    """What is found of one model at as many addresses as there are lists of models; it calls no tool."""
+    async with AsyncExitStack() as stack:
+        servers = [
+            await stack.enter_async_context(FaultyServer(script=lambda number, body: {"choices": [NAMED]}))
+            for _ in models
+        ]
+        for server, reply in zip(servers, models, strict=True):
+            server.models = reply
+        names = {server.url: f"address {number}" for number, server in enumerate(servers)}
+        default = {"provider": "openai", "model": "m", "base_urls": list(names), "context": 8192}
+        roles = {"default": {**default, "sampling": {"max_tokens": 512}}, "solver": {"context": solver}}
+        config = build(values={"models": roles})
+        found = await asyncio.to_thread(doctor.endpoint, config, judge=False)
+    return {next((c.name.replace(url, name) for url, name in names.items() if url in c.name), c.name): c for c in found}
+
+
+@pytest.mark.parametrize(
+    ("reply", "ok", "said"),
+    [
+        (listed(VLLM), True, "8,192 tokens; models.default.context is 8,192"),
+        (listed(OTHER, VLLM), True, "8,192 tokens"),
+        (listed(LLAMA), False, "6,144 tokens; models.default.context is 8,192"),
+        (listed({**VLLM, "max_model_len": 2048}), False, "2,048 tokens"),
+        (listed({"id": "m"}), True, "unknown"),
+        (listed(OTHER, LLAMA), True, "unknown"),
+        (listed({**VLLM, "max_model_len": "8k"}, {"id": "x"}), True, "unknown"),
+        (Reply(404), True, "unknown"),
+        (Reply(body=b'{"data": {"id": "m"}}'), True, "unknown"),
+    ],
+)
+async def test_the_context_of_a_model_is_compared_with_the_servers(reply: Reply, ok: bool, said: str) -> None:
+    check = (await examined(reply))["m: context"]
+    assert check.ok is ok
+    assert said in check.detail
+    assert bool(check.remedy) is not ok
+
+
+async def test_the_remedy_of_a_context_that_is_too_long_can_be_followed() -> None:
+    assert "set models.default.context to 6144, or start" in (await examined(listed(LLAMA)))["m: context"].remedy
+    short = (await examined(listed({**VLLM, "max_model_len": 2048})))["m: context"].remedy
+    assert short == "start the server with a longer context"
+    roles = (await examined(listed(VLLM), solver=16_384))["m: context"]
+    assert "set models.solver.context to 8192" in roles.remedy
+
+
+async def test_each_address_of_a_model_is_examined_by_itself() -> None:
+    found = await examined(listed(VLLM), listed(LLAMA))
+    assert {name for name in found if "context" in name} == {"m at address 0: context", "m at address 1: context"}
+    assert [found[f"m at address {n}: context"].ok for n in (0, 1)] == [True, False]
+    assert all(f"m at address {n}: tool calls" in found for n in (0, 1))
