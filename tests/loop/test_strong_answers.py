@@ -1,0 +1,95 @@
+"""What a strong model answered in every role, given again to the parser, the judge's rules and the readers' checks."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import orjson
+
+from pipeline.agents import tools
+from pipeline.agents.grading import verdict
+from pipeline.agents.judge import grade
+from pipeline.agents.parse import parse
+from pipeline.config import build
+from pipeline.context import RunContext
+from pipeline.llm.base import Request
+from pipeline.loop.audit.readings import readings
+from pipeline.types import Draft, Record, Trajectory
+from tests.golden.recording import HOME, unpacked
+from tests.golden.strong import converted
+from tests.loop.test_episode import LINEAGE
+from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf, passage
+
+RECORDS = [
+    Record.model_validate(converted(orjson.loads(line)["record"])) for line in unpacked(HOME / "strong-model.jsonl.zst")
+]
+SHAPES = {
+    "search": tools.SearchArguments,
+    "open": tools.OpenArguments,
+    "propose": tools.ProposeArguments,
+    "revise": tools.ProposeArguments,
+    "answer": tools.AnswerArguments,
+}
+READER = {"provider": "openai", "model": "read"}
+
+
+def trajectories() -> Iterator[Trajectory]:
+    for record in RECORDS:
+        for past in record.rounds:
+            yield past.agent
+        yield from (rollout.trajectory for rollout, _ in record.graded)
+
+
+def quoted(draft: Draft) -> Shelf:
+    """The cited passages, as far as the draft quotes them."""
+    return Shelf(*(passage(hop.passage_id.rpartition("#")[0], hop.title, hop.quote,
+                           int(hop.passage_id.rpartition("#")[2])) for hop in draft.hops))  # fmt: skip
+
+
+def context(draft: Draft, llm: ScriptedLLM, run: tuple[str, ...] = ()) -> RunContext:
+    config = build(values={"checks": {"run": run, "tries": 1}, "models": {"default": READER}})
+    return RunContext(config, llm, quoted(draft), LINEAGE)
+
+
+def test_every_call_of_its_agents_is_parsed() -> None:
+    calls = [call for t in trajectories() for message in t.messages for call in message.tool_calls]
+    read = Counter(call.name for call in calls if parse(SHAPES[call.name], call.arguments))
+    assert read["propose"] == len(RECORDS)
+    assert read["revise"] == sum(len(record.rounds) - 1 for record in RECORDS)
+    assert min(read["search"], read["answer"]) >= 12
+
+
+async def test_its_rollouts_are_graded_as_they_were() -> None:
+    methods: Counter[str] = Counter()
+    for record in RECORDS:
+        draft = record.draft
+        assert draft is not None
+        for rollout, before in record.graded:
+            model = ScriptedLLM([orjson.dumps({"correct": before.right}).decode()] * 2)
+            now = verdict(draft, rollout, await grade(draft, rollout.answer, context(draft, model)))
+            assert (now.right, now.supported, now.method) == (before.right, before.supported, before.method)
+            assert (now.steps, now.calls, now.found_at) == (before.steps, before.calls, before.found_at)
+            methods[now.method] += 1
+    assert methods["exact"] >= 12
+
+
+async def test_its_readers_answers_find_nothing_wrong_with_what_they_let_pass_or_knew() -> None:
+    checked: Counter[str] = Counter()
+    for past in (past for record in RECORDS for past in record.rounds if past.draft and past.probes):
+        draft = past.draft
+        assert draft is not None
+        answers = iter([answer for probe in past.probes for answer in probe.answers])
+
+        def say(request: Request, answers: Iterator[str] = answers) -> str:
+            if request.output and request.output.name == "verdict":
+                return '{"correct": false}'
+            return orjson.dumps({"answer": next(answers)}).decode()
+
+        run = tuple(dict.fromkeys(probe.check for probe in past.probes))
+        read = await readings(draft, 2, (), context(draft, ScriptedLLM(say), run))
+        assert [(p.check, p.answers, p.right, p.hops) for p in read.probes] == [
+            (p.check, p.answers, p.right, p.hops) for p in past.probes
+        ]
+        assert read.findings == ()
+        checked.update(run)
+    assert checked["closed_book"] > checked["oracle"] >= len(RECORDS)
