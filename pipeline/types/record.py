@@ -43,7 +43,7 @@ class Cause(StrEnum):
     GENERATOR_ERROR = "generator_error"
     AMBIGUOUS = "ambiguous"
     PRIOR_KNOWLEDGE = "prior_knowledge"
-    """Too easy for the model to be trained, which needs no search at all: it knows it."""
+    """Too easy: the model to be trained knows the answer, or a solver knew what a hop gives."""
 
 
 class Searched(Data):
