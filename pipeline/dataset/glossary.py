@@ -30,7 +30,7 @@ CAUSES: Mapping[str, str] = {
     Cause.SOLVER_ERROR: "The passages were found, and the solver still answered wrongly.",
     Cause.GENERATOR_ERROR: "The draft is wrong: a false quote, a broken chain, or evidence without the answer.",
     Cause.AMBIGUOUS: "Another answer fits the question too.",
-    Cause.PRIOR_KNOWLEDGE: "The model to be trained knows the answer, or a solver searched with what nothing had shown it.",
+    Cause.PRIOR_KNOWLEDGE: "The model to be trained knows the answer, or a solver searched with what it had not read.",
 }
 REASONS = {
     "below_target": "A fresh rollout solved it in fewer steps than the target.",

@@ -13,7 +13,7 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.audit.readings import readings
-from pipeline.types import Draft, Record, Trajectory
+from pipeline.types import Data, Draft, Record, Trajectory
 from tests.golden.recording import HOME, unpacked
 from tests.golden.strong import converted
 from tests.loop.test_episode import LINEAGE
@@ -23,7 +23,7 @@ from tests.shelf import Shelf, passage
 RECORDS = [
     Record.model_validate(converted(orjson.loads(line)["record"])) for line in unpacked(HOME / "strong-model.jsonl.zst")
 ]
-SHAPES = {
+SHAPES: dict[str, type[Data]] = {
     "search": tools.SearchArguments,
     "open": tools.OpenArguments,
     "propose": tools.ProposeArguments,
