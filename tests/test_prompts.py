@@ -39,6 +39,6 @@ def test_no_value_can_close_the_fence(text: str) -> None:
 
 
 def test_the_solver_is_sent_the_bare_question() -> None:
-    messages = prompts.load("solver/answer").render("", question="Who {{ question }}?")
+    messages = prompts.load("solver/answer").render("", question="Who {{ question }}?", searches=12)
     assert messages[1].content == "Who {{ question }}?"
     assert prompts.unfence(messages[1].content) is None

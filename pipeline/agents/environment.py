@@ -47,7 +47,7 @@ class Environment(Data):
 
 
 def environment(config: RunConfig) -> Environment:
-    system = prompts.load("solver/answer").render("", question="")[0].content
+    system = prompts.load("solver/answer").render("", question="", searches=config.solver.searches)[0].content
     return Environment(
         system=system,
         tools=SOLVER_TOOLS,

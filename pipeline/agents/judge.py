@@ -12,7 +12,7 @@ from pipeline.context import RunContext
 from pipeline.llm.base import LLM
 from pipeline.prompts import load
 from pipeline.text import normalise
-from pipeline.types import AnswerType, Data, Draft, Message, Usage
+from pipeline.types import NOT_FOUND, AnswerType, Data, Draft, Message, Usage
 
 
 class VerdictOutput(Data):
@@ -50,7 +50,7 @@ async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool =
 
     Raises FormatError when a judge gives no readable verdict: that is no "wrong".
     """
-    if not response:
+    if response in ("", NOT_FOUND):
         return Grade(right=False, method="none")
     case = NearMiss(
         question=draft.question,

@@ -13,7 +13,7 @@ from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.types import Data, Message, Passage, Usage
 
-READ, TRACE, CHECK, SKIP = "read", "trace", "weigh", "skip"
+READ, TRACE, CHECK, GRADE, SKIP = "read", "trace", "weigh", "grade", "skip"
 
 
 class ReadOutput(Data):
@@ -36,6 +36,13 @@ class CheckOutput(Data):
 class SkipOutput(Data):
     reason: str = ""
     queries: tuple[tuple[str, ...], ...] = Field(max_length=64)
+
+
+class GradeOutput(Data):
+    """`reason` stands first, so that a model thinks before it grades."""
+
+    reason: str = ""
+    grade: int = Field(ge=1, le=5)
 
 
 class Reading(Data):
@@ -101,6 +108,14 @@ async def check_alternative(
     reader = context.config.models.of("reader")
     output, usage = await structured(context.llm, reader, messages, CHECK, CheckOutput)
     return output.fits, usage
+
+
+async def naturalness(question: str, context: RunContext) -> tuple[GradeOutput, str, Usage]:
+    """How natural the question sounds, 1 to 5, to one who sees nothing else; and who read."""
+    reader = context.config.models.of("reader")
+    messages = context.prompt("naturalness/grade", question=question)
+    output, usage = await structured(context.llm, reader, messages, GRADE, GradeOutput)
+    return output, reader.model, usage
 
 
 async def _answer(messages: tuple[Message, ...], context: RunContext, role: str, sample: int) -> Reading:

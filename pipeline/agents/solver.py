@@ -8,7 +8,8 @@ from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import RunConfig
 from pipeline.llm.base import LLM
 from pipeline.retrieval.base import Retriever
-from pipeline.types import Message, Rollout
+from pipeline.text import normalise
+from pipeline.types import NOT_FOUND, Message, Rollout
 
 
 def solver(config: RunConfig, llm: LLM, retriever: Retriever) -> Agent:
@@ -26,7 +27,7 @@ def solver(config: RunConfig, llm: LLM, retriever: Retriever) -> Agent:
 async def attempt(agent: Agent, question: str, sample: int) -> Rollout:
     """One rollout. `sample` sets its chance; an agent that ends without an answer gives an empty one."""
     # The question goes in bare, without a fence: this conversation is what a model is trained on.
-    messages = prompts.load("solver/answer").render("", question=question)
+    messages = prompts.load("solver/answer").render("", question=question, searches=agent.limits.searches)
     return await rollout(agent, messages, sample, AgentState())
 
 
@@ -34,4 +35,5 @@ async def rollout(agent: Agent, messages: tuple[Message, ...], sample: int, stat
     """The conversation to its end, from any of its states, and the answer that it ended in."""
     trajectory = await converse(agent, messages, sample=sample, state=state)
     answer = parse(AnswerArguments, trajectory.final).answer.strip() if trajectory.final else ""
+    answer = NOT_FOUND if normalise(answer) == NOT_FOUND else answer
     return Rollout(sample=sample, trajectory=trajectory, answer=answer)

@@ -81,16 +81,18 @@ def _rollouts(
     judged = {verdict.sample: verdict for verdict in verdicts}
     for rollout in rollouts:
         verdict = judged.get(rollout.sample)
-        yield text(f"  rollout {rollout.sample}: {rollout.answer or '(no answer)'}  {_said(verdict)}", style="cyan")
+        yield text(
+            f"  rollout {rollout.sample}: {rollout.answer or '(no answer)'}  {_said(rollout, verdict)}", style="cyan"
+        )
         if draft and verdict:
             yield _in(text(_went(process(draft, rollout, verdict)), style="dim"), 5)
         yield from _calls(rollout.trajectory)
 
 
-def _said(verdict: Verdict | None) -> str:
+def _said(rollout: Rollout, verdict: Verdict | None) -> str:
     if verdict is None:
         return ""
-    right = "right" if verdict.right else "wrong"
+    right = "right" if verdict.right else "wrong" if rollout.answered else "gave up"
     support = "" if verdict.supported else ", without the evidence"
     return f"[{right}{support}; {verdict.steps} steps]"
 

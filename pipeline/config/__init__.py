@@ -70,7 +70,7 @@ class LoopConfig(Data):
     """Share of the drafts cut by audit or early stop that run to full K all the same, to measure both."""
 
 
-Check = Literal["closed_book", "naive_rag", "oracle", "leave_one_out", "skip_ahead", "alternatives"]
+Check = Literal["closed_book", "naturalness", "naive_rag", "oracle", "leave_one_out", "skip_ahead", "alternatives"]
 
 
 class ChecksConfig(Data):

@@ -27,6 +27,10 @@ class GateConfig(Data):
     pairs_per_passage: int = Field(5, ge=1)
     solve_rate: tuple[Ratio, Ratio] = (0.0, 1.0)
     """Least and greatest, both included."""
+    known_to: Ratio = 1.0
+    """Share of the tries in which a model that was asked may know the answer from memory."""
+    naturalness: int = Field(0, ge=0, le=5)
+    """Least grade of the wording; a question that nobody graded passes."""
     quotas: dict[str, dict[str, Ratio]] = Field(default_factory=dict)
     """By trait (target, difficulty, answer_type, hops, strategy, domain) and value, the greatest share; `*` stands for
     any other value."""

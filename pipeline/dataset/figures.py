@@ -30,6 +30,7 @@ ASKED = {
     "trace": "reader",
     "weigh": "reader",
     "skip": "reader",
+    "grade": "reader",
     "detect": "reader",
     "write": "writer",
 }

@@ -31,6 +31,7 @@ CAUSES: Mapping[str, str] = {
     Cause.GENERATOR_ERROR: "The draft is wrong: a false quote, a broken chain, or evidence without the answer.",
     Cause.AMBIGUOUS: "Another answer fits the question too.",
     Cause.PRIOR_KNOWLEDGE: "The model to be trained knows the answer, or a solver searched with what it had not read.",
+    Cause.UNNATURAL: "A reader found the wording unnatural: nobody would ask it so.",
 }
 REASONS = {
     "below_target": "A fresh rollout solved it in fewer steps than the target.",
@@ -57,6 +58,7 @@ CHECKS = {
     "query_collapse": "The search for one hop also finds the passage of a later hop.",
     "skip_ahead": "A search for a later hop finds its passage without the hops before it.",
     "closed_book": "The answer is given from memory, without any passage.",
+    "naturalness": "A reader grades the wording from 1 to 5; below 3 it is sent back.",
     "naive_rag": "The answer is given from the passages of one search with the question.",
     "oracle": "The answer is not given even with the passages of all hops.",
     "trace": "Each hop is read alone, to find the one that is misread.",

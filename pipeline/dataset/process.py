@@ -20,6 +20,8 @@ class FailureKind(StrEnum):
     """No answer: turns, tokens or context ran out."""
     FORMAT = "format"
     """No answer: its calls could not be read."""
+    GAVE_UP = "gave_up"
+    """It answered that the corpus does not hold the answer."""
     MISSED_EVIDENCE = "missed_evidence"
     """The evidence of some hop was never seen."""
     PREMATURE = "premature"
@@ -117,6 +119,8 @@ def failure(draft: Draft, rollout: Rollout, verdict: Verdict) -> FailureKind | N
         return None
     if not rollout.answer:
         return FailureKind.FORMAT if rollout.trajectory.stop is Stop.FORMAT_ERRORS else FailureKind.OUT_OF_BUDGET
+    if not rollout.answered:
+        return FailureKind.GAVE_UP
     if verdict.right:
         return FailureKind.UNSUPPORTED
     if normalise(rollout.answer) in {normalise(hop.answer) for hop in draft.hops[:-1]}:

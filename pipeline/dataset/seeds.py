@@ -59,6 +59,7 @@ SCHEMA = pa.schema(
         *_columns(pa.list_(pa.float64()), "hops_seen"),
         *_columns(pa.bool_(), "prior_knowledge"),
         *_columns(pa.list_(NUMBER), "skippable_hops"),
+        *_columns(NUMBER, "naturalness"),
         *_columns(NUMBER, "rounds"),
         *_columns(pa.list_(TEXT), "labels", "causes"),
         *_columns(pa.list_(NUMBER), "least_steps"),
@@ -156,6 +157,7 @@ def _measured(record: Record) -> Row:
         "hops_seen": [hit_rate(verdict.found_at) for verdict in right],
         "prior_knowledge": any(closed) if closed else None,
         "skippable_hops": list(record.skippable_hops),
+        "naturalness": record.naturalness,
     }
 
 

@@ -66,7 +66,7 @@ async def _teacher_rollout(
         navigation = Navigation(context.retriever, passages, settings, key)
         alike = solver(context.config, context.llm, navigation)
         teacher = replace(alike, model=context.config.models.of("teacher"), tools=TEACHER_TOOLS)
-        messages = prompts.load("teacher/answer").render("", question=draft.question)
+        messages = prompts.load("teacher/answer").render("", question=draft.question, searches=teacher.limits.searches)
         return await rollout(teacher, messages, sample, AgentState())
 
     made = await in_time(start, context.config.how.rollout_seconds)

@@ -19,6 +19,7 @@ _ROLES = {
     "trace": ("pipeline.embedded.reader", "trace"),
     "write": ("pipeline.embedded.writer", "write"),
     "weigh": ("pipeline.embedded.reader", "weigh"),
+    "grade": ("pipeline.embedded.reader", "grade"),
     "detect": ("pipeline.embedded.reader", "detect"),
     "skip": ("pipeline.embedded.reader", "skip"),
 }

@@ -41,6 +41,15 @@ def weigh(request: Request) -> Message:
     return Message(role="assistant", content=orjson.dumps({"reason": f"read: {own}", "fits": fits}).decode())
 
 
+def grade(request: Request) -> Message:
+    """A `grade`: long questions and stacked clauses read badly; of anything else it has no idea."""
+    question = (prompts.unfence(request.messages[-1].content) or {})["question"]
+    said = question.lower().split()
+    clauses = sum(word in ("that", "which", "who", "whose", "whom") for word in said)
+    content = {"reason": f"{len(said)} words, {clauses} clauses", "grade": max(1, 5 - clauses // 2 - len(said) // 30)}
+    return Message(role="assistant", content=orjson.dumps(content).decode())
+
+
 def detect(request: Request) -> Message:
     """A `detect`: it knows nothing of style, and names the first passage."""
     inputs = prompts.unfence(request.messages[-1].content) or {}

@@ -48,7 +48,7 @@ def decided(verdicts: Sequence[Verdict], target: int, *, rollouts: int, screen: 
 def feedback_from_audit(draft: Draft, findings: Sequence[Finding]) -> Feedback:
     """The first fatal finding, soundness before shortcuts, as the checks are listed."""
     finding = next(f for f in findings if f.fatal)
-    unsound = finding.cause in (Cause.GENERATOR_ERROR, Cause.AMBIGUOUS)
+    unsound = finding.cause in (Cause.GENERATOR_ERROR, Cause.AMBIGUOUS, Cause.UNNATURAL)
     return Feedback(
         label=Label.UNSOUND if unsound else Label.TOO_EASY,
         cause=finding.cause,
@@ -109,6 +109,7 @@ _CHANGES: dict[str, str] = {
     Cause.SOLVER_ERROR: f"Say the question more plainly. {_ALL_STAY}",
     Cause.GENERATOR_ERROR: "Correct these hops.",
     Cause.AMBIGUOUS: f"Add the one clue that rules the other answer out. {_ALL_STAY}",
+    Cause.UNNATURAL: f"Say it in plain words, as somebody would ask it. {_ALL_STAY}",
     Cause.PRIOR_KNOWLEDGE: "Take a less known thing in their place.",
 }
 """What to change, by check or else by cause: one thing."""
@@ -193,7 +194,7 @@ def _title(block: str) -> str:
 def _unsolved(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], refuted: bool) -> Feedback:
     """What went wrong in most rollouts: a broken chain, nothing found, a rival answer, or the solver itself."""
     missed = tuple(i for i in range(len(draft.hops)) if all(v.found_at[i] is None for _, v in tried))
-    rivals = Counter(normalise(rollout.answer) for rollout, v in tried if rollout.answer and not v.right)
+    rivals = Counter(normalise(rollout.answer) for rollout, v in tried if rollout.answered and not v.right)
     rival, votes = rivals.most_common(1)[0] if rivals else ("", 0)
     broken = tuple(hop for finding in soundness.broken_chain(draft, ()) for hop in finding.hops)
     hops: tuple[int, ...]

@@ -35,6 +35,7 @@ from pipeline.types import (
     Seed,
     Status,
     known_to,
+    naturalness,
     sha256,
 )
 
@@ -217,12 +218,12 @@ def _assessed(record: Record, context: RunContext) -> Record:
     """With what its rollouts measure, where there are any, who knows the answer by heart, and what can be skipped."""
     if record.last is None or record.draft is None:
         return record
-    known = known_to(record.last.probes)
+    asked = {"known_to": known_to(record.last.probes), "naturalness": naturalness(record.last.probes)}
     attacked = (f.hops for f in record.last.findings if f.check == "skip_ahead")
     went = (grading.skipped(record.draft, r, v.found_at) for r, v in record.graded if v.correct)
     skippable = tuple(sorted({hop for hops in (*attacked, *went) for hop in hops}))
     own = (assess.assessment(record.measured, context.config, context.lineage.retriever),) if record.measured else ()
-    return record.model_copy(update={"assessments": own, "known_to": known, "skippable_hops": skippable})
+    return record.model_copy(update={"assessments": own, "skippable_hops": skippable} | asked)
 
 
 async def _in_time(start: Callable[[], Awaitable[T]], context: RunContext) -> T:

@@ -1,12 +1,12 @@
 """How a seed went, round by round, and how it ended: the journal line."""
 
-from collections.abc import Iterable
 from enum import StrEnum
 
 from pipeline.types.assessment import Assessment
 from pipeline.types.data import Data, Slotted, slotted
 from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.fork import Fork
+from pipeline.types.probe import Known, Probe, Searched
 from pipeline.types.question import Draft, Seed
 from pipeline.types.rollout import (
     GradedRollout,
@@ -44,13 +44,8 @@ class Cause(StrEnum):
     AMBIGUOUS = "ambiguous"
     PRIOR_KNOWLEDGE = "prior_knowledge"
     """Too easy: the model to be trained knows the answer, or a solver knew what a hop gives."""
-
-
-class Searched(Data):
-    """One search that a check made, and the corpus ids of what it found, best first."""
-
-    query: str
-    passage_ids: tuple[str, ...]
+    UNNATURAL = "unnatural"
+    """Worded so that nobody would ask it."""
 
 
 class Finding(Data):
@@ -64,54 +59,6 @@ class Finding(Data):
     detail: str = ""
     searches: tuple[Searched, ...] = ()
     """The searches that it rests on."""
-
-
-class Probe(Data):
-    """What a model answered without searching, in one check of a draft, passed or not."""
-
-    check: str
-    """`closed_book`, `naive_rag`, `oracle`, `trace` (which hop is misread?), `leave_one_out`,
-    `skip_ahead`, `alternatives`."""
-    model: str
-    answers: tuple[str, ...]
-    """One for each try, of a `trace` for each hop; empty where there was none. Of `skip_ahead` the queries."""
-    right: int
-    """Tries that gave the known answer; for `alternatives`, whether the other one fits; for `skip_ahead`, the queries
-    that found the passage of their hop."""
-    hops: tuple[int, ...] = ()
-    """Hops whose passages were held back; of a `trace` those that were misread; of `skip_ahead` the needless ones."""
-    evidence: bool = False
-    """Did what it was shown hold the evidence of the last hop? What is right without it is known by heart."""
-    searches: tuple[Searched, ...] = ()
-    """The searches whose results it was shown; of `skip_ahead` its own, with their first hits."""
-    usage: Usage = Usage()
-    judged: Usage = Usage()
-    """What the judges took."""
-    second: Usage = Usage()
-    """Of that, the second judge."""
-
-    @property
-    def tries(self) -> int:
-        return len(self.answers)
-
-
-class Known(Data):
-    """How often a model gave the right answer without having been shown the evidence of the last hop."""
-
-    model: str
-    tries: int
-    right: int
-
-
-def known_to(probes: Iterable[Probe]) -> tuple[Known, ...]:
-    """What each model that was asked knows by heart, in the order in which they were asked."""
-    asked: dict[str, Known] = {}
-    for probe in probes:
-        if probe.check in ("closed_book", "naive_rag") and not probe.evidence:
-            before = asked.get(probe.model, Known(model=probe.model, tries=0, right=0))
-            sums = {"tries": before.tries + probe.tries, "right": before.right + probe.right}
-            asked[probe.model] = before.model_copy(update=sums)
-    return tuple(asked.values())
 
 
 class Feedback(Data):
@@ -217,6 +164,9 @@ class Record(Data):
     """Indices of the hops that are needless: an attack from the end (`skip_ahead`) found a later passage without them,
     or a correct rollout did. Of an accepted pair at least as many others remain as the target asks for, unless the demo
     model solved it."""
+    naturalness: int | None = None
+    """How natural the final question sounds, 1 to 5, by the reader of the check `naturalness`; None where it was not
+    asked."""
     assessments: tuple[Assessment, ...] = ()
     """The run's own solver first; those of `digsite remeasure` are kept beside the journal and joined on reading."""
     forks: tuple[Fork, ...] = ()

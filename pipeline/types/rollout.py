@@ -88,6 +88,10 @@ class Trajectory(Slotted):
         return sum(not call.repeat for call in self.calls)
 
 
+NOT_FOUND = "not found"
+"""What a solver answers where it takes the corpus not to hold the answer."""
+
+
 @slotted
 class Rollout(Slotted):
     """One attempt of the solver."""
@@ -95,7 +99,12 @@ class Rollout(Slotted):
     sample: int
     trajectory: Trajectory
     answer: str
-    """Empty where the solver gave none."""
+    """Empty where the solver gave none, `NOT_FOUND` where it gave up searching."""
+
+    @property
+    def answered(self) -> bool:
+        """Did it give an answer to the question?"""
+        return self.answer not in ("", NOT_FOUND)
 
 
 @slotted

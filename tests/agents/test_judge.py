@@ -12,6 +12,7 @@ from pipeline.context import RunContext
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import Request
+from pipeline.types import NOT_FOUND
 from tests.loop.audit.test_readings import DRAFT
 from tests.loop.test_episode import LINEAGE, SHELF
 from tests.scripted import ScriptedLLM
@@ -29,7 +30,7 @@ def context(model: ScriptedLLM, **roles: str) -> RunContext:
 
 
 async def test_what_is_equal_needs_no_judge_and_what_is_empty_neither() -> None:
-    for response, right, method in (("1641.", True, "exact"), ("", False, "none")):
+    for response, right, method in (("1641.", True, "exact"), ("", False, "none"), (NOT_FOUND, False, "none")):
         graded = await grade(DRAFT, response, context(ScriptedLLM([])))
         assert (graded.right, graded.method, graded.usage.calls) == (right, method, 0)
 

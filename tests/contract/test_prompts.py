@@ -23,6 +23,7 @@ OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.EXPLORE, to
     base.WRITE,
     readers.CHECK,
     readers.SKIP,
+    readers.GRADE,
     blind.DETECT,
 }
 BOUNDARY = "0123456789abcdef"
@@ -114,10 +115,12 @@ def test_it_renders_with_exactly_these(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_hostile_values_reach_the_user_part_as_they_are_and_the_system_part_not_at_all(name: str) -> None:
     prompt = prompts.load(name)
-    values = {key: f"{key} {ANY}" for key in prompt.inputs}
+    # How many searches a solver has is a setting, and stands in the system part.
+    values = {key: "12" if key == "searches" else f"{key} {ANY}" for key in prompt.inputs}
+    hostile = {key: value for key, value in values.items() if key != "searches"}
     system, user = prompt.render(BOUNDARY, **values)
-    assert (prompts.unfence(user.content) or {"question": user.content}) == values
-    plain, _ = prompt.render(BOUNDARY, **dict.fromkeys(prompt.inputs, ""))
+    assert (prompts.unfence(user.content) or {"question": user.content}) == hostile
+    plain, _ = prompt.render(BOUNDARY, **values | dict.fromkeys(hostile, ""))
     assert system == plain
 
 
@@ -139,7 +142,7 @@ def test_every_call_gives_a_prompt_exactly_its_inputs() -> None:
 )
 def test_a_planted_misuse_is_caught(text: str) -> None:
     assert misused((Source("pipeline/planted.py", text),))
-    assert not misused((Source("pipeline/planted.py", 'site.prompt("solver/answer", question=q)'),))
+    assert not misused((Source("pipeline/planted.py", 'site.prompt("solver/answer", question=q, searches=n)'),))
 
 
 def test_planted_variables_are_seen() -> None:
@@ -170,5 +173,5 @@ def test_lists_fences_and_headings_stay_as_they_are() -> None:
 
 
 def test_values_keep_their_line_breaks() -> None:
-    _, user = prompts.load("solver/answer").render("", question="One\ntwo\n- three")
+    _, user = prompts.load("solver/answer").render("", question="One\ntwo\n- three", searches=12)
     assert user.content == "One\ntwo\n- three"

@@ -17,7 +17,7 @@ import pytest
 
 from pipeline import config, registry
 from pipeline.agents.judge import grade
-from pipeline.agents.readers import check_alternative, oracle, skip_ahead, trace
+from pipeline.agents.readers import check_alternative, naturalness, oracle, skip_ahead, trace
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
@@ -43,6 +43,7 @@ ROLES = (
     "read",
     "trace",
     "weigh",
+    "grade",
     "detect",
     "skip",
     "write",
@@ -105,6 +106,7 @@ async def play(corpus: Corpus, model: Recorder) -> None:
         if record.draft:
             await near_misses(record.draft, context)
             await readings(record.draft, corpus, context)
+            await naturalness(record.draft.question, context)
             opposed = await written(record.draft, replace(context, config=OPPOSED))
             for distractor in opposed.used[:2]:
                 await blind_readings(distractor, record.draft.hops[distractor.hop].sub_question, context)
@@ -145,7 +147,8 @@ def requests(tiny: Corpus) -> list[Request]:
         asked = model.asked[name]
         assert asked, f"nobody asked for '{name}'"
         longest = sorted(asked, key=lambda r: len(r.messages))[-EACH // 2 :]
-        chosen += asked if name == "verdict" else [*asked[: EACH // 2], *longest]
+        # The demo writer mostly gives nothing, so that all it was asked is taken, as of the judge.
+        chosen += asked if name in ("verdict", "write") else [*asked[: EACH // 2], *longest]
     return chosen
 
 

@@ -24,7 +24,7 @@ async def alternatives(
     decided = feedback is not None and feedback.label is not Label.UNSOLVED
     if decided or "alternatives" not in context.config.checks_run():
         return CheckResult()
-    wrong = [rollout for rollout, verdict in tried if rollout.answer and not verdict.right]
+    wrong = [rollout for rollout, verdict in tried if rollout.answered and not verdict.right]
     votes = Counter(normalise(rollout.answer) for rollout in wrong)
     answer, count = votes.most_common(1)[0] if votes else ("", 0)
     if count < VOTES:

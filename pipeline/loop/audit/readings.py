@@ -19,6 +19,9 @@ from pipeline.loop.audit import ahead, shortcuts
 from pipeline.text import contains, words
 from pipeline.types import AnswerType, Cause, Data, Draft, Finding, Passage, Probe, Usage
 
+NATURAL = 3
+"""The least grade, of 5, of a wording that is not sent back."""
+
 
 class CheckResult(Data):
     """What was asked, and what is wrong with the draft by it."""
@@ -63,6 +66,17 @@ async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckRe
     known = [p for p in probes if models.policy and p.model == models.policy.model and 2 * p.right > p.tries]
     detail = "answered from memory by " + " and ".join(probe.model for probe in known)
     return CheckResult(probes=tuple(probes), findings=_findings("closed_book", Cause.PRIOR_KNOWLEDGE, known, detail))
+
+
+async def naturalness(draft: Draft, target: int, context: RunContext) -> CheckResult:
+    """Worded so that nobody would ask it."""
+    output, model, usage = await readers.naturalness(draft.question, context)
+    good = output.grade >= NATURAL
+    probe = Probe(check="naturalness", model=model, answers=(str(output.grade),), right=int(good), usage=usage)
+    detail = f"a reader graded the wording {output.grade} of 5: {' '.join(output.reason.split())}"
+    return CheckResult(
+        probes=(probe,), findings=_findings("naturalness", Cause.UNNATURAL, () if good else (probe,), detail)
+    )
 
 
 async def naive_rag(draft: Draft, target: int, context: RunContext) -> CheckResult:
@@ -175,6 +189,7 @@ async def skip_ahead(draft: Draft, target: int, context: RunContext) -> CheckRes
 
 CHECKS: dict[str, Check] = {
     "closed_book": closed_book,
+    "naturalness": naturalness,
     "naive_rag": naive_rag,
     "oracle": with_evidence,
     "leave_one_out": leave_one_out,

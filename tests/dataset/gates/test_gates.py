@@ -5,7 +5,7 @@ import pytest
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates import Drop, Gates, described, dropped
 from pipeline.errors import UsageError
-from pipeline.types import Record, Status
+from pipeline.types import Known, Record, Status
 from tests.records import accepted, no_draft
 
 
@@ -57,6 +57,16 @@ def test_a_dropped_record_is_rejected_with_the_gate_as_its_reason() -> None:
 def test_an_unknown_name_is_a_mistake_of_the_user(settings: GateConfig) -> None:
     with pytest.raises(UsageError, match="known: "):
         Gates(settings)
+
+
+def test_what_a_model_knows_or_reads_badly_is_dropped_where_that_is_asked_for() -> None:
+    known = accepted(1).model_copy(update={"known_to": (Known(model="m", tries=4, right=3),), "naturalness": 3})
+    assert judged([known]) == [""]
+    assert judged([known], only("known_to", known_to=0.75)) == [""]
+    assert judged([known], only("known_to", known_to=0.5)) == ["known_to"]
+    assert judged([known], only("naturalness", naturalness=3)) == [""]
+    assert judged([known], only("naturalness", naturalness=4)) == ["naturalness"]
+    assert judged([accepted(1)], only("naturalness", naturalness=4)) == [""], "nobody graded it"
 
 
 SHARES = {

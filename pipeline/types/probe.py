@@ -1,0 +1,66 @@
+"""What a model answered in a check of a draft, and what that says of who knows the answer and how it is worded."""
+
+from collections.abc import Iterable
+
+from pipeline.types.data import Data
+from pipeline.types.rollout import Usage
+
+
+class Searched(Data):
+    """One search that a check made, and the corpus ids of what it found, best first."""
+
+    query: str
+    passage_ids: tuple[str, ...]
+
+
+class Probe(Data):
+    """What a model answered without searching, in one check of a draft, passed or not."""
+
+    check: str
+    """`closed_book`, `naturalness` (its answer is the grade), `naive_rag`, `oracle`, `trace` (which hop is misread?),
+    `leave_one_out`, `skip_ahead`, `alternatives`."""
+    model: str
+    answers: tuple[str, ...]
+    """One for each try, of a `trace` for each hop; empty where there was none. Of `skip_ahead` the queries."""
+    right: int
+    """Tries that gave the known answer; for `alternatives`, whether the other one fits; for `skip_ahead`, the queries
+    that found the passage of their hop."""
+    hops: tuple[int, ...] = ()
+    """Hops whose passages were held back; of a `trace` those that were misread; of `skip_ahead` the needless ones."""
+    evidence: bool = False
+    """Did what it was shown hold the evidence of the last hop? What is right without it is known by heart."""
+    searches: tuple[Searched, ...] = ()
+    """The searches whose results it was shown; of `skip_ahead` its own, with their first hits."""
+    usage: Usage = Usage()
+    judged: Usage = Usage()
+    """What the judges took."""
+    second: Usage = Usage()
+    """Of that, the second judge."""
+
+    @property
+    def tries(self) -> int:
+        return len(self.answers)
+
+
+class Known(Data):
+    """How often a model gave the right answer without having been shown the evidence of the last hop."""
+
+    model: str
+    tries: int
+    right: int
+
+
+def known_to(probes: Iterable[Probe]) -> tuple[Known, ...]:
+    """What each model that was asked knows by heart, in the order in which they were asked."""
+    asked: dict[str, Known] = {}
+    for probe in probes:
+        if probe.check in ("closed_book", "naive_rag") and not probe.evidence:
+            before = asked.get(probe.model, Known(model=probe.model, tries=0, right=0))
+            sums = {"tries": before.tries + probe.tries, "right": before.right + probe.right}
+            asked[probe.model] = before.model_copy(update=sums)
+    return tuple(asked.values())
+
+
+def naturalness(probes: Iterable[Probe]) -> int | None:
+    """The grade that a reader gave to the wording, 1 to 5; None where none was asked."""
+    return next((int(probe.answers[0]) for probe in probes if probe.check == "naturalness"), None)
