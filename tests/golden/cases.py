@@ -35,6 +35,7 @@ FIRST: dict[str, Case] = {
     "false_quote": Case(("rejected", "generator_error"), ("generator_error",) * 3, (hops(1, quote="She came."),)),
     "not_answerable": Case(("rejected", "generator_error"), ("generator_error",) * 3, reads=lambda passages: "1999"),
     "prior_knowledge": Case(("rejected", "prior_knowledge"), ("prior_knowledge",) * 3, reads=lambda passages: "right"),
+    "unnatural": Case(("rejected", "unnatural"), ("unnatural",) * 3, grade=2),
     "leave_one_out": Case(
         ("rejected", "superficial"), ("superficial",) * 3, reads=lambda passages: "right" if passages > 1 else ""
     ),
@@ -69,7 +70,10 @@ SECOND: dict[str, Case] = {
 """Without checks by reading, and with a last round that is relaxed."""
 
 RUNS = {
-    "outcomes": (FIRST, ('checks.run=["closed_book", "naive_rag", "oracle", "leave_one_out", "alternatives"]',)),
+    "outcomes": (
+        FIRST,
+        ('checks.run=["closed_book", "naturalness", "naive_rag", "oracle", "leave_one_out", "alternatives"]',),
+    ),
     "outcomes-unread": (SECOND, ("checks.run=[]", "loop.last_round_relaxed=true")),
 }
 """Cases and settings of each scripted run."""

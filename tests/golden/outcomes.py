@@ -98,6 +98,8 @@ class Case:
     solves: Solves = lambda past, sample: 3
     reads: Callable[[int], str] = reads
     fits: bool = False
+    grade: int = 4
+    """Of the question's wording."""
     chain: Chain = TRAIN
 
 
@@ -138,6 +140,8 @@ class Player:
         tree: dict[str, Any] = {"answers": [case.chain.person.title]}
         if role == "weigh":
             tree = {"fits": case.fits}
+        elif role == "grade":
+            tree = {"reason": "as one would ask it or not", "grade": case.grade}
         elif role == "read":
             own = {case.chain.film.title, case.chain.person.title, case.chain.town.title}
             answer = case.reads(sum(passage["title"] in own for passage in inputs.get("passages", ())))
