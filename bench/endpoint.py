@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -28,7 +28,7 @@ from openai import AsyncOpenAI
 from bench.common import table
 from pipeline.config import build
 from pipeline.loop.episode import is_control, run_seed
-from pipeline.run import Run, prepare
+from pipeline.run import Run, RunResult, prepare
 from pipeline.types import Record, Rollout, Verdict
 from tests.run.fakes import Watch
 
@@ -60,8 +60,9 @@ class Point(NamedTuple):
 
 
 @contextmanager
-def simulated(latency: float) -> Iterator[str]:
-    command = [sys.executable, "-m", "bench.simulated", str(latency)]
+def simulated(latency: float, *fates: str) -> Iterator[str]:
+    """The address of a simulated endpoint; with fates those of one for each, separated by blanks."""
+    command = [sys.executable, "-m", "bench.simulated", str(latency), *fates]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     try:
@@ -76,9 +77,20 @@ def told(url: str, what: str) -> Any:
         return orjson.loads(answer.read())
 
 
-def job(url: str, cap: int, latency: float, options: argparse.Namespace, seeds: int) -> Point:
+class Job(NamedTuple):
+    """A whole job: what came of it, and the seconds of the digging, by the clock and of the processor."""
+
+    result: RunResult
+    records: list[Record]
+    share: float
+    """Of the seeds that are controls."""
+    wall: float
+    cpu: float
+
+
+def job(urls: Sequence[str], cap: int, options: argparse.Namespace, seeds: int) -> Job:
     """The digging of `digsite generate`, with journal, cache, index and ledger, in a folder that is thrown away."""
-    model = {"provider": "openai", "model": "m", "base_url": url, "limits": {"concurrency": cap}}
+    model = {"provider": "openai", "model": "m", "base_urls": urls, "limits": {"concurrency": cap}}
     with tempfile.TemporaryDirectory() as folder:
         values: dict[str, Any] = {
             "corpus": {"name": options.corpus},
@@ -94,10 +106,16 @@ def job(url: str, cap: int, latency: float, options: argparse.Namespace, seeds: 
             cpu, began = _cpu(), time.monotonic()
             result = asyncio.run(run.execute(partial(run_seed, context=context), Watch()))
             wall, cpu = time.monotonic() - began, _cpu() - cpu
-            depth = max(depth_of(record, config.loop.control_share) for record in run.kept())
-    stats = told(url, "stats")
+            return Job(result, list(run.kept()), config.loop.control_share, wall, cpu)
+
+
+def point(url: str, cap: int, latency: float, options: argparse.Namespace, seeds: int) -> Point:
+    """One job at one endpoint."""
+    done, stats = job([url], cap, options, seeds), told(url, "stats")
+    depth = max(depth_of(record, done.share) for record in done.records)
     ideal = max(stats["answered"] * latency / cap, depth * latency)
-    return Point(cap, latency, seeds, result.accepted, stats["answered"], stats["busiest"], wall, cpu, ideal)
+    accepted = done.result.accepted
+    return Point(cap, latency, seeds, accepted, stats["answered"], stats["busiest"], done.wall, done.cpu, ideal)
 
 
 def depth_of(record: Record, share: float) -> int:
@@ -147,15 +165,14 @@ async def sdk(url: str, bodies: list[dict[str, Any]], cap: int, calls: int) -> t
 def beside_sdk(options: argparse.Namespace, cap: int = 256, latency: float = 0.02) -> dict[str, float]:
     """The job where latency is next to nothing, and the SDK with what the job sent, before and after one another."""
     with simulated(latency) as url:
-        point = job(url, cap, latency, options, options.sdk_seeds)
+        ours = point(url, cap, latency, options, options.sdk_seeds)
         bodies = [orjson.loads(body) for body in told(url, "bodies")]
-        rate, cpu = asyncio.run(sdk(url, bodies, cap, point.calls))
-    ours = point.calls / point.wall
+        rate, cpu = asyncio.run(sdk(url, bodies, cap, ours.calls))
     return {
-        "ours": ours,
+        "ours": ours.calls / ours.wall,
         "sdk": rate,
-        "share": ours / rate,
-        "cpu_ms_ours": 1000 * point.cpu / point.calls,
+        "share": ours.calls / ours.wall / rate,
+        "cpu_ms_ours": 1000 * ours.cpu / ours.calls,
         "cpu_ms_sdk": 1000 * cpu,
     }
 
@@ -165,10 +182,10 @@ def main(options: argparse.Namespace) -> bool:
     for cap, latency in POINTS.items():
         if not options.cap or cap in options.cap:
             with simulated(latency) as url:
-                points.append(job(url, cap, latency, options, options.seeds or SEEDS[cap]))
+                points.append(point(url, cap, latency, options, options.seeds or SEEDS[cap]))
                 print(points[-1], file=sys.stderr)
     rate = beside_sdk(options) if options.sdk_seeds else {}
-    efficiency = {str(point.cap): round(point.efficiency, 3) for point in points}
+    efficiency = {str(done.cap): round(done.efficiency, 3) for done in points}
     if options.json:
         print(orjson.dumps({"efficiency": efficiency, "sdk": rate, "points": [p._asdict() for p in points]}).decode())
     else:

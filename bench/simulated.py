@@ -1,8 +1,10 @@
-"""A simulated endpoint in a process of its own: scripted replies after a given latency, as cheap as they can be.
+"""Simulated endpoints in a process of their own: scripted replies after a given latency, as cheap as they can be.
 
-`python -m bench.simulated LATENCY` prints its address. The script plays every role by rule: it follows titles
-from passage to passage, asks about where they lead, and answers what it asked, with misses and lucky guesses drawn by
-hash. It knows no corpus but what it is sent. `GET /stats` tells what it has answered, `GET /bodies` the first requests.
+`python -m bench.simulated LATENCY [FATE ...]` prints the address of one endpoint for each fate: `steady`, `dies:N`
+(after N answers its port is closed) or `busy:A:B` (it answers for A seconds and says 429 for B, in turns); without any
+there is one steady one. The script plays every role by rule: it follows titles from passage to passage, asks about
+where they lead, and answers what it asked, with misses and lucky guesses drawn by hash. It knows no corpus but what it
+is sent. `GET /stats` of an endpoint gives what it has answered and when, `GET /bodies` its first requests.
 """
 
 import asyncio
@@ -37,10 +39,12 @@ class Trail(NamedTuple):
 
 
 class Script:
-    """The message that answers a body. Holds the trails of its questions and nothing else."""
+    """The message that answers a body. Holds what stands behind its questions and nothing else."""
 
     def __init__(self) -> None:
         self.trails: dict[str, Trail] = {}
+        self.parts: dict[str, str] = {}
+        """The answers of sub-questions."""
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
         if "response_format" in body:
@@ -56,11 +60,15 @@ class Script:
         }
 
     def _structured(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Judges say yes and rivals do not fit; a reader knows the answer where it is given what stands behind it."""
+        """Judges say yes, rivals do not fit and nobody skips ahead; a reader knows the answer where it is given what
+        stands behind it."""
         name = body["response_format"]["json_schema"]["name"]
-        if name != "read":
-            return {"reason": "the same", "correct": True} if name == "verdict" else {"reason": "", "fits": False}
+        fixed = {"verdict": {"correct": True}, "weigh": {"fits": False}, "skip": {"queries": []}}
+        if name in fixed:
+            return {"reason": "", **fixed[name]}
         inputs = unfence(body["messages"][-1]["content"]) or {}
+        if name == "trace":
+            return {"reason": "", "answers": [self.parts.get(part["question"], "unknown") for part in inputs["parts"]]}
         trail = self.trails.get(inputs.get("question", ""))
         titles = {passage["title"] for passage in inputs.get("passages", [])}
         knows = trail is not None and titles >= set(trail.titles)
@@ -95,6 +103,7 @@ class Script:
         )
         question = f"Where does trail {sha256(chance)[:10]} lead that begins in the passage of {trail[0].title}?"
         self.trails[question] = Trail([page.title for page in trail], answer)
+        self.parts |= {hop["sub_question"]: hop["answer"] for hop in hops}
         proposed = {"question": question, "answer": answer, "answer_type": answer_type, "hops": hops}
         return {**proposed, "answer_aliases": [], "answer_precision": "", "family": "chain"}
 
@@ -136,18 +145,58 @@ def _sentence(text: str, name: str) -> str:
     return next((s.strip() for s in _SENTENCE.findall(text) if name in s and len(s) > 20), text[:80]) or text[:80]
 
 
+class Endpoint:
+    """One port: its fate, and what has come of it."""
+
+    def __init__(self, latency: float, script: Script, fate: str) -> None:
+        self.latency, self.script = latency, script
+        self.busy = self.busiest = self.throttled = 0
+        self.times: list[float] = []
+        """When each answer was sent, by the clock of the event loop."""
+        self.bodies: list[bytes] = []
+        self.open: set[Connection] = set()
+        name, *numbers = fate.split(":")
+        self._most = int(numbers[0]) if name == "dies" else None
+        self._answers, self._refuses = map(float, numbers) if name == "busy" else (1.0, 0.0)
+
+    async def listen(self) -> str:
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
+        self._server = await self._loop.create_server(lambda: Connection(self), "127.0.0.1", 0, backlog=4096)
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+
+    def stats(self) -> dict[str, Any]:
+        return {
+            "answered": len(self.times), "busiest": self.busiest, "throttled": self.throttled, "times": self.times
+        }  # fmt: skip
+
+    def refuses(self) -> bool:
+        return (self._loop.time() - self._began) % (self._answers + self._refuses) >= self._answers
+
+    def answered(self) -> None:
+        self.times.append(self._loop.time())
+        if len(self.times) == self._most:
+            self._server.close()
+            for connection in list(self.open):
+                connection.close()
+
+
 class Connection(asyncio.Protocol):
     """HTTP/1.1 as far as a client of ours goes: whole requests, one after another, kept alive."""
 
-    script = Script()
-    latency = 0.0
-    answered = busy = busiest = 0
-    first = last = 0.0
-    bodies: list[bytes]
+    def __init__(self, home: Endpoint) -> None:
+        self._home = home
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport: Any = transport
         self._got = b""
+        self._home.open.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._home.open.discard(self)
+
+    def close(self) -> None:
+        self._transport.close()
 
     def data_received(self, data: bytes) -> None:
         self._got += data
@@ -160,11 +209,14 @@ class Connection(asyncio.Protocol):
             self._asked(head, rest[:wanted])
 
     def _asked(self, head: bytes, raw: bytes) -> None:
-        home, loop = Connection, asyncio.get_running_loop()
+        home, loop = self._home, asyncio.get_running_loop()
         if head.startswith(b"GET"):
-            stats = {"answered": home.answered, "busiest": home.busiest}
-            told = [body.decode() for body in home.bodies] if b"/bodies" in head.split(b"\r\n")[0] else stats
-            self._send(orjson.dumps(told))
+            bodies = b"/bodies" in head.split(b"\r\n")[0]
+            self._send(orjson.dumps([body.decode() for body in home.bodies] if bodies else home.stats()))
+            return
+        if home.refuses():
+            home.throttled += 1
+            self._send(b'{"error": {"message": "slow down"}}', b"429 Too Many Requests")
             return
         home.busy += 1
         home.busiest = max(home.busiest, home.busy)
@@ -179,21 +231,22 @@ class Connection(asyncio.Protocol):
         loop.call_at(due, self._done, orjson.dumps(tree))
 
     def _done(self, body: bytes) -> None:
-        Connection.busy -= 1
-        Connection.answered += 1
+        self._home.busy -= 1
+        if self._transport.is_closing():
+            return
         self._send(body)
+        self._home.answered()
 
-    def _send(self, body: bytes) -> None:
+    def _send(self, body: bytes, status: bytes = b"200 OK") -> None:
         kind = b"Content-Type: application/json\r\n"
-        self._transport.write(b"HTTP/1.1 200 OK\r\n%bContent-Length: %d\r\n\r\n%b" % (kind, len(body), body))
+        self._transport.write(b"HTTP/1.1 %b\r\n%bContent-Length: %d\r\n\r\n%b" % (status, kind, len(body), body))
 
 
-async def serve(latency: float) -> None:
-    Connection.latency, Connection.bodies = latency, []
-    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", 0, backlog=4096)
-    print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
+async def serve(latency: float, *fates: str) -> None:
+    script = Script()
+    print(*[await Endpoint(latency, script, fate).listen() for fate in fates or ("steady",)], flush=True)
     await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(float(sys.argv[1])))
+    asyncio.run(serve(float(sys.argv[1]), *sys.argv[2:]))

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import httpx2
 import pytest
 
-from bench import diversity, foreign, overlap, recheck
+from bench import diversity, endpoints, foreign, overlap, recheck
 from bench.common import interval, quantile, table
+from bench.endpoint import simulated, told
 from pipeline.types import AnswerType, Draft, Record
 from tests import records
 
@@ -114,3 +116,24 @@ def test_the_answer_type_of_a_gold_answer() -> None:
         audit_gold.as_draft("q", answer, [], []).answer_type for answer in ("7 May 1999", "35 stores", "Tennessee")
     ]
     assert kinds == [AnswerType.DATE, AnswerType.NUMBER, AnswerType.ENTITY]
+
+
+def test_a_simulated_endpoint_meets_its_fate() -> None:
+    body = {"response_format": {"json_schema": {"name": "verdict"}}}
+
+    def asked(url: str) -> int:
+        try:
+            return httpx2.post(f"{url}/chat/completions", json=body).status_code
+        except httpx2.TransportError:
+            return 0
+
+    with simulated(0.0, "steady", "dies:2", "busy:0:1", "busy:60:1") as line:
+        urls = line.split()
+        assert [[asked(url) for _ in range(3)] for url in urls] == [[200] * 3, [200, 200, 0], [429] * 3, [200] * 3]
+        stats = [told(url, "stats") for url in (urls[0], urls[2])]
+    assert [(one["answered"], len(one["times"]), one["throttled"]) for one in stats] == [(3, 3, 0), (0, 0, 3)]
+
+
+def test_the_rate_is_that_of_the_middle_of_a_job() -> None:
+    start, middle, end = [0.0, 50.0], [50 + n / 4 for n in range(1, 17)], [100.0, 200.0]
+    assert endpoints.rate([*end, *middle, *start]) == pytest.approx(4.0)
