@@ -3,6 +3,7 @@
 import asyncio
 import os
 from contextlib import AsyncExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,16 @@ async def test_the_remedy_of_a_context_that_is_too_long_can_be_followed() -> Non
     assert short == "start the server with a longer context"
     roles = (await examined(listed(VLLM), solver=16_384))["m: context"]
     assert "set models.solver.context to 8192" in roles.remedy
+
+
+@pytest.mark.skipif(find_spec("xllamacpp") is None, reason="xllamacpp is not installed here")
+def test_weights_on_this_machine_have_no_more_context_than_they_were_trained_for() -> None:
+    weights = Path(__file__).parents[1] / "llm" / "tiny-tool-caller.gguf"
+    model = {"provider": "gguf", "file": str(weights), "sampling": {"max_tokens": 64}}
+    found = doctor.endpoint(build(values={"models": {"default": model}}), judge=False)
+    (check,) = (check for check in found if check.name.endswith(": context"))
+    assert check.detail == "4,096 tokens; models.default.context is 16,384"
+    assert "set models.default.context to 4096" in check.remedy
 
 
 async def test_each_address_of_a_model_is_examined_by_itself() -> None:
