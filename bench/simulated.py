@@ -63,7 +63,11 @@ class Script:
         """Judges say yes, rivals do not fit and nobody skips ahead; a reader knows the answer where it is given what
         stands behind it."""
         name = body["response_format"]["json_schema"]["name"]
-        fixed = {"verdict": {"correct": True}, "weigh": {"fits": False}, "skip": {"queries": []}}
+        fixed: dict[str, dict[str, Any]] = {
+            "verdict": {"correct": True},
+            "weigh": {"fits": False},
+            "skip": {"queries": []},
+        }
         if name in fixed:
             return {"reason": "", **fixed[name]}
         inputs = unfence(body["messages"][-1]["content"]) or {}

@@ -197,42 +197,6 @@ async def test_a_hundred_pairs_through_mixed_faults(
     assert seconds <= 4 * clean_seconds
 
 
-async def test_three_endpoints_of_which_one_dies_and_one_is_busy_change_no_byte(
-    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retry, "BASE", 0.01)
-
-    async def made(out: Path, *servers: FaultyServer) -> tuple[Watch, dict[str, bytes]]:
-        config = wired(servers[0], out, seeds=SEEDS)
-        model = config.models.default.model_copy(update={"base_urls": tuple(server.url for server in servers)})
-        config = config.model_copy(update={"models": config.models.model_copy(update={"default": model})})
-        watch, records = await run(config, ground)
-        assert len(records) == SEEDS
-        assert not any(record.status is Status.FAILED for record in records)
-        publish.dataset(config.folder(), config)
-        dataset = config.folder() / "dataset"
-        files = {str(path.relative_to(dataset)): path.read_bytes() for path in dataset.rglob("*.parquet")}
-        return watch, {**files, "records": b"\n".join(record.model_dump_json().encode() for record in records)}
-
-    def dies(number: int, body: dict[str, Any]) -> Reply | None:
-        return Reply(cut=-1) if number >= 20 else None
-
-    def busy(number: int, body: dict[str, Any]) -> Reply | None:
-        return Reply(429) if number // 10 % 2 else None
-
-    async with FaultyServer() as alone:
-        _, straight = await made(tmp_path / "one", alone)
-    async with FaultyServer() as steady, FaultyServer(script=dies) as dying, FaultyServer(script=busy) as throttled:
-        watch, found = await made(tmp_path / "three", steady, dying, throttled)
-    assert len(straight) > 1
-    assert found == straight
-    assert not watch.troubles
-    # Each met its fate, and each answered before.
-    assert len(dying.asked) > 20
-    assert len(throttled.asked) > 10
-    assert len(steady.asked) + 20 < len(alone.asked)
-
-
 async def test_an_outage_pauses_the_run_and_drops_nothing(
     ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
