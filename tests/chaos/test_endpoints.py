@@ -14,8 +14,8 @@ from tests.chaos.faulty_server import FaultyServer, Reply
 from tests.chaos.test_endpoint import SETTINGS
 from tests.run.fakes import Watch
 
-SEEDS = 12
-GOOD, ANSWERS = 20, 10
+SEEDS = 24
+GOOD, ANSWERS = 5, 4
 """The answers of the one that dies, and those of the busy one between two stretches of as many 429s."""
 
 
