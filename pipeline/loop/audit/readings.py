@@ -135,20 +135,21 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
     """A hop whose passage can be held back without the answer being lost is no hop, unless it is known by heart.
 
     Decoys stand in its place: what a search for the last hop finds beside the evidence. Without them the answer could
-    be guessed from what is left over.
+    be guessed from what is left over. One that tells what is held back is none: the hop was then read, not skipped.
     """
     passages = await evidence.passages(draft, context.retriever)
     cited, k = {hop.passage_id for hop in draft.hops}, context.config.retrieval.k
     query = draft.hops[-1].sub_question
     hits = await context.retriever.search(query, k + len(cited))
     search = evidence.searched(query, hits)
-    decoys = [hit.passage for hit in hits if hit.passage.id not in cited][:k]
+    others = [hit.passage for hit in hits if hit.passage.id not in cited][:k]
     probes = []
     for hop in draft.hops if len(draft.hops) > 1 else ():
         rest = [passage for passage in passages if passage.id != hop.passage_id]
+        held_back = tuple(i for i, other in enumerate(draft.hops) if other.passage_id == hop.passage_id)
+        decoys = [p for p in others if not any(shows(draft, i, (), render([p])) for i in held_back)]
         # In an order that tells nothing of which is which.
         rest = sorted([*rest, *decoys], key=lambda passage: passage.sha256)
-        held_back = tuple(i for i, other in enumerate(draft.hops) if other.passage_id == hop.passage_id)
         probe = await _probe("leave_one_out", draft, context, partial(oracle, draft.question, rest, context), 1)
         probes.append(_over(rest, draft, probe).model_copy(update={"hops": held_back, "searches": (search,)}))
     hops = tuple(sorted({hop for probe in probes if probe.right and probe.evidence for hop in probe.hops}))

@@ -1,6 +1,7 @@
 """Checks that a model makes: who holds less than the evidence must fail, who holds it must not; all of it is kept."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -16,6 +17,7 @@ from pipeline.loop.audit.readings import CHECKS, CheckResult, readings
 from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Known, Message, Searched, known_to, naturalness
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf, passage
 
 ALL = tuple(CHECKS)
 HOPS = tuple(
@@ -166,6 +168,17 @@ async def test_a_hop_that_is_not_missed_is_none_and_counts_against_the_target(ta
     answer = await read(lambda titles, _: "Vessby" in titles and "Ada Holm" in titles, target, run=("leave_one_out",))
     assert told(answer) == [("leave_one_out", Cause.SUPERFICIAL, fatal)]
     assert answer.findings[0].hops == (0,)
+
+
+async def test_a_passage_that_tells_what_is_held_back_is_no_decoy() -> None:
+    again = passage("poster", "Poster", "The poster of Lantern Bay, which Ada Holm directed, was settled on late.")
+    last = HOPS[-1].model_copy(update={"sub_question": "When was it settled?"})
+    draft = DRAFT.model_copy(update={"hops": (*HOPS[:-1], last)})
+    model = reader(lambda titles, _: False)
+    where = replace(context(model, ("leave_one_out",)), retriever=Shelf(FILM, HOLM, TOWN, again))
+    await readings(draft, 3, (), where)
+    asked = [(prompts.unfence(request.messages[-1].content) or {})["passages"] for request in model.requests]
+    assert ["Poster" in {passage["title"] for passage in passages} for passages in asked] == [False, True, True]
 
 
 async def test_hops_that_the_static_audit_found_needless_are_counted_with_them() -> None:
