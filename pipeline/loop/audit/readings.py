@@ -91,7 +91,9 @@ async def naive_rag(draft: Draft, target: int, context: RunContext) -> CheckResu
     probe = await _probe("naive_rag", draft, context, partial(readers.naive_rag, draft.question, passages, context), 1)
     search = evidence.searched(draft.question, hits)
     probe = _over(passages, draft, probe).model_copy(update={"searches": (search,)})
-    detail = "one search with the question was enough to answer it"
+    last = len(draft.hops) - 1
+    held = next((p.title for p in passages if shows(draft, last, (p.id,), render([p]))), "")
+    detail = f"one search with the question was enough to answer it: it found '{held}'"
     enough = [probe] if probe.right and probe.evidence else []
     return CheckResult(probes=(probe,), findings=_findings("naive_rag", Cause.OVER_SPECIFIED, enough, detail))
 
