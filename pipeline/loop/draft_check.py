@@ -26,7 +26,9 @@ async def check_draft(draft: Draft, target: int, shown: Mapping[str, Passage], c
     else:
         lines.append("The automatic checks let it pass; a reader and search agents try it next.")
     lines += [line for finding in findings for line in _lines(finding, draft)]
-    lines.append("Where one search finds the cited passages; the passage of a later hop should not be among the first few:")
+    lines.append(
+        "Where one search finds the cited passages; the passage of a later hop should not be among the first few:"
+    )
     queries = {"the question": draft.question} | {f"hops[{n}]": hop.sub_question for n, hop in enumerate(draft.hops)}
     results = await retriever.search_many(list(queries.values()), k)
     for name, hits in zip(queries, results, strict=True):
