@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from pipeline.agents.grading import by_heart, observations, shows, skipped
 from pipeline.config import RunConfig
-from pipeline.loop.audit import soundness
+from pipeline.loop.audit import ahead, soundness
 from pipeline.text import normalise, untagged
 from pipeline.types import Assessment, Cause, Draft, Feedback, Finding, Label, Rollout, Verdict
 
@@ -49,10 +49,11 @@ def feedback_from_audit(draft: Draft, findings: Sequence[Finding]) -> Feedback:
     """The first fatal finding, soundness before shortcuts, as the checks are listed."""
     finding = next(f for f in findings if f.fatal)
     unsound = finding.cause in (Cause.GENERATOR_ERROR, Cause.AMBIGUOUS, Cause.UNNATURAL)
+    faulty = ahead.found_hops(draft, finding.searches) if finding.check == "skip_ahead" else finding.hops
     return Feedback(
         label=Label.UNSOUND if unsound else Label.TOO_EASY,
         cause=finding.cause,
-        message=f"{finding.check}: {finding.detail}. {advice(draft, finding.check, finding.cause, finding.hops)}",
+        message=f"{finding.check}: {finding.detail}. {advice(draft, finding.check, finding.cause, faulty)}",
         hops=finding.hops,
     )
 
@@ -115,11 +116,9 @@ _CHANGES: dict[str, str] = {
 """What to change, by check or else by cause: one thing."""
 
 
-def advice(draft: Draft, check: str, cause: Cause, hops: Sequence[int]) -> str:
+def advice(draft: Draft, check: str, cause: Cause, faulty: Sequence[int]) -> str:
     """The one thing to change, and which hops may stay."""
     change = _CHANGES.get(check) or _CHANGES[cause]
-    # Who skips ahead shows that the hop is at fault to which the needless ones lead.
-    faulty = {max(hops) + 1} if check == "skip_ahead" else {*hops}
     stay = [number for number in range(len(draft.hops)) if number not in faulty]
     if change.endswith(_ALL_STAY) or not faulty or not stay:
         return change

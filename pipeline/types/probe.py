@@ -24,7 +24,7 @@ class Probe(Data):
     """One for each try, of a `trace` for each hop; empty where there was none. Of `skip_ahead` the queries."""
     right: int
     """Tries that gave the known answer; for `alternatives`, whether the other one fits; for `skip_ahead`, the queries
-    that found the passage of their hop."""
+    that found the passage of their hop, of which one alone may be luck."""
     hops: tuple[int, ...] = ()
     """Hops whose passages were held back; of a `trace` those that were misread; of `skip_ahead` the needless ones."""
     evidence: bool = False

@@ -20,6 +20,7 @@ from pipeline.types import (
     Message,
     Passage,
     Rollout,
+    Searched,
     Stop,
     Trajectory,
     Verdict,
@@ -205,10 +206,13 @@ def test_feedback_names_one_thing_to_change_and_what_may_stay() -> None:
     assert easy is not None
     assert "the search 'Holm' found the passages that give 'Vessby' and '1641' together" in easy.message
     assert easy.message.endswith("The hops that give 'Ada Holm' may stay.")
-    finding = Finding(check="skip_ahead", cause=Cause.SUPERFICIAL, fatal=True, hops=(0,), detail="so")
+    search = Searched(query="q", passage_ids=(HOLM.id, TOWN.id))
+    finding = Finding(
+        check="skip_ahead", cause=Cause.SUPERFICIAL, fatal=True, hops=(0,), detail="so", searches=(search,)
+    )
     assert assess.feedback_from_audit(DRAFT, [finding]).message.endswith(
         "The hops that give 'Ada Holm' and '1641' may stay."
-    ), "the fault is that of the hop to which the needless ones lead"
+    ), "the fault is that of the hop that was found"
 
 
 @pytest.mark.parametrize("cause", list(Cause))

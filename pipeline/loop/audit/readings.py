@@ -166,12 +166,12 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
 async def skip_ahead(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """The attack from the end in a reader's wordings, which find more than the words of the draft's own sub-questions.
 
-    The probe keeps every query with the first few of its hits.
+    A hop counts where wordings agree that it can be found; the probe keeps every query with the first few of its hits.
     """
     later = range(1, len(draft.hops))
     if not later:
         return CheckResult()
-    parts = [ahead.masked(draft, number) for number in later]
+    parts = [ahead.gapped(draft, number) for number in later]
     written, model, usage = await readers.skip_ahead(draft.question, parts, context)
     asked = [(n, query) for n, own in zip(later, written, strict=True) for query in ahead.queries(draft, n, own)]
     results = await context.retriever.search_many([query for _, query in asked], ahead.DEPTH)
@@ -181,7 +181,7 @@ async def skip_ahead(draft: Draft, target: int, context: RunContext) -> CheckRes
         for (number, _), search, hits in zip(asked, searches, results, strict=True)
         if ahead.stands_out(hits, draft.hops[number].passage_id)
     ]
-    findings = tuple(ahead.finding(draft, found))
+    findings = tuple(ahead.finding(draft, ahead.agreed(found)))
     hops = findings[0].hops if findings else ()
     answers = tuple(query for _, query in asked)
     told = {"answers": answers, "right": len(found), "hops": hops, "searches": searches, "usage": usage}

@@ -144,6 +144,10 @@ def test_skip_ahead_finds_a_later_hop_without_those_before_it(target: int, fatal
     (found,) = findings(AHEAD, target)
     assert (found.check, found.cause, found.hops, found.fatal) == ("skip_ahead", Cause.SUPERFICIAL, (0, 1), fatal)
     assert [search.query for search in found.searches] == ["In what year did monks settle on the Tarn"]
+    assert found.detail == (
+        "the search 'In what year did monks settle on the Tarn' finds the passage that gives '1641' without the hops "
+        "that give 'Ada Holm' and 'Vessby'"
+    )
 
 
 @pytest.mark.parametrize(
@@ -163,8 +167,12 @@ def test_it_counts_only_if_the_passage_is_first_and_far_ahead(texts: tuple[str, 
 def test_an_attack_says_nothing_that_only_the_hops_before_give() -> None:
     draft = changed(2, sub_question="In 1641, when Ada Holm's town Vessby (Tarn) had 1,200 people, who ruled it?")
     assert ahead.masked(draft, 2) == "In when town Tarn had people who ruled it"
+    assert ahead.gapped(draft, 2) == "In …, when … town … (Tarn) had … people, who ruled it?"
     named = draft.model_copy(update={"question": "Who ruled Vessby with its 1,200 people?"})
     assert ahead.masked(named, 2) == "In when town Vessby Tarn had 1,200 people who ruled it"
+    assert ahead.gapped(named, 2) == "In …, when … town Vessby (Tarn) had 1,200 people, who ruled it?"
+    games = changed(2, title="Ada Holm Games", sub_question="On what date was the 1962 Ada Holm Games held?")
+    assert ahead.gapped(games.model_copy(update={"question": "When?"}), 2) == "On what date was the … held?"
 
 
 def test_two_passages_of_one_document_are_no_two_hops() -> None:

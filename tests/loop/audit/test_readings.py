@@ -13,6 +13,7 @@ from pipeline.context import RunContext
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Request
+from pipeline.loop.assess import feedback_from_audit
 from pipeline.loop.audit.readings import CHECKS, CheckResult, readings
 from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Known, Message, Searched, known_to, naturalness
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
@@ -205,6 +206,27 @@ async def test_a_reader_that_skips_ahead_finds_what_no_word_of_the_draft_does(ta
     assert (probe.answers, probe.right, probe.hops) == (("silent drama", "founded by monks", "Tarn"), 2, (0, 1))
     assert [search.passage_ids[0] for search in probe.searches[1:]] == [TOWN.id] * 2
     assert probe.usage.calls == 1
+
+
+async def test_one_wording_alone_that_finds_a_later_passage_may_be_luck() -> None:
+    for lucky in (["founded by monks", "a silent drama"], ["founded by monks", "monks, founded by?"]):
+        model = ScriptedLLM([orjson.dumps({"queries": [[], lucky]}).decode()])
+        answer = await readings(DRAFT, 3, (), context(model, ("skip_ahead",)))
+        assert answer.findings == ()
+        assert [(probe.right, probe.hops) for probe in answer.probes] == [(1, ())]
+
+
+async def test_every_hop_that_was_found_is_told_with_its_searches_and_what_they_did_without() -> None:
+    queries = [["painter", "came from"], ["founded by monks", "Tarn"]]
+    model = ScriptedLLM([orjson.dumps({"queries": queries}).decode()])
+    (found,) = (await readings(DRAFT, 3, (), context(model, ("skip_ahead",)))).findings
+    assert found.hops == (0, 1)
+    assert found.detail == (
+        "the searches 'painter' and 'came from' find the passage that gives 'Vessby' without the hop that "
+        "gives 'Ada Holm'; the searches 'founded by monks' and 'Tarn' find the passage that gives '1641' without the "
+        "hops that give 'Ada Holm' and 'Vessby'"
+    )
+    assert feedback_from_audit(DRAFT, [found]).message.endswith("The hops that give 'Ada Holm' may stay.")
 
 
 @pytest.mark.parametrize("queries", [[], [["Ada Holm's home", "Vessby", "1641"]], [[], ["Vessby monks", "1641", " "]]])
