@@ -12,11 +12,23 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef]"
 )
-_ACCENT = re.compile("[\u0300-\u0337\u0339-\u036f\u0591-\u05bd\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]")
+_ACCENT = re.compile(
+    "[\u0300-\u0337\u0339-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "−": "-", "–": "-", "—": "-",
-     "‐": "-", "⁄": "/", "’": "'", "∼": "~"}
+     "‐": "-", "⁄": "/", "’": "'", "∼": "~", "٬": ",", "٫": "."}
 )  # fmt: skip
+# Chinese, Japanese, Thai, Lao, Tibetan, Burmese, Khmer, Korean: blanks between two characters say nothing.
+_SINGLE = re.compile(
+    "([\u0e01-\u0e4e\u0e81-\u0ece\u0f40-\u0fbc\u1000-\u103f\u1050-\u108f\u1780-\u17d3\u3005-\u3007\u3041-\u3096\u309d-\u309f"
+    "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff])"
+)
+# Numbers as other languages mark them, where their digits leave no doubt: 1.234.567, 1.234,5, 12,5 and 1'234'567.
+_MARKED = re.compile(
+    r"(?<![\d.,])(?<!\d')(?:\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?:'\d{3})+|\d+,\d{1,2})(?!\d|[.,']\d)"
+)
 # A raised digit is no digit of the number before it, and neither is a fraction: 10² is not 102, 5½ not 51/2.
 _RAISED = re.compile("(?<=\\d)(?=[²³¹⁰⁴-⁹])|(?<=[²³¹⁰⁴-⁹])(?=[0-9])")
 _FRACTION = re.compile("(?<=\\d)(?=[¼-¾⅐-⅞])")
@@ -25,23 +37,26 @@ _GROUPED = re.compile(r"-?\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?: \d{3})+)(?:\.\d+)?")
 # Numbers, and the marks that make another answer of what they stand at: <5, $5, 5%, 3-2, 3:2, C++, AB-.
 _KEPT = re.compile(
     rf"(?P<number>(?<![\w.])-?{_DIGITS}(?!\w))"
-    r"|[<>≤≥~≈±$£€¥₹](?=\s?-?\d)|(?<=\d)\s?[%€£$¥₹]|(?<=\d)\s?[/:^-]\s?(?=\d)|(?<=\w)[+#-]+(?!\w)"
+    r"|[<>≤≥≠≮≯≰≱~≈±$£€¥₹](?=\s?-?\d)|(?<=\d)\s?[%€£$¥₹]|(?<=\d)\s?[/:^-]\s?(?=\d)|(?<=\w)[+#-]+(?!\w)"
 )
 _QUOTES = " \t\r\n*`\"'“”‘’«»„「」"
 _ARTICLES = ("a", "an", "the")
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = {name[:cut]: n for n, name in enumerate(_MONTHS, 1) for cut in (3, 4 if name == "september" else 3, len(name))}
+_MONATE = "januar februar marz april mai juni juli august september oktober november dezember".split()
+_MONTH |= {name: n for n, name in enumerate(_MONATE, 1)} | {"janner": 1}
 _DAYS = re.compile(
-    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|of|the|on|in)\b|(?<!\d\d\d)(?<=\d)(?:st|nd|rd|th)\b|[,.]"
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|of|the|on|in|am|im)\b|(?<!\d\d\d)(?<=\d)(?:st|nd|rd|th)\b|[,.]"
 )
 _NUMERIC = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})")
+_EASTERN = re.compile(r"(\d{4})\s?[年년](?:\s?(\d{1,2})\s?[月월](?:\s?(\d{1,2})\s?[日일号號])?)?")
 _QUANTITY = re.compile(
     r"(?P<before>(?:us|usd|eur|gbp|au|ca)?\s?[$£€¥₹]|usd|eur|gbp)?\s?"
     r"(?P<value>-?(?:\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?: \d{3})+)|0|[1-9]\d*)(?:\.\d+)?)"
-    r"[\s-]?(?P<scale>(?:hundred|thousand|million|billion|trillion|bn|mn)\b)?\s?(?P<unit>[^\d\s][^\n]{0,40})?"
+    r"[\s-]?(?P<scale>(?:hundred|thousand|million|billion|trillion|bn|mn)\b|[万萬만亿億억])?\s?(?P<unit>[^\d\s][^\n]{0,40})?"
 )
 _SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "mn": 10**6, "billion": 10**9, "bn": 10**9,
-           "trillion": 10**12}  # fmt: skip
+           "trillion": 10**12, **dict.fromkeys("万萬만", 10**4), **dict.fromkeys("亿億억", 10**8)}  # fmt: skip
 # A kind, the size of its unit, and how that is written; names without blanks, points and degree signs.
 _UNIT_ROWS = table("units")
 _THINGS = (
@@ -70,18 +85,21 @@ def equal(answer: str, golds: list[str]) -> bool:
 
 
 def _folded(text: str) -> str:
-    """Lower case, without accents, invisible characters and the other codes of one character."""
-    if text.isascii():
-        return _INVISIBLE.sub("", text).lower()
+    """Lower case, without accents, invisible characters and the other codes of one character; numbers as in English."""
+    text = _INVISIBLE.sub("", text).lower() if text.isascii() else _unaccented(text)
+    return _MARKED.sub(lambda found: re.sub("[.']", "", found[0]).replace(",", "."), text)
+
+
+def _unaccented(text: str) -> str:
     text = _FRACTION.sub(" ", _RAISED.sub("^", _INVISIBLE.sub("", text)))
     text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
-    text = _ACCENT.sub("", text).translate(_LETTERS)
+    text = unicodedata.normalize("NFC", _ACCENT.sub("", text).translate(_LETTERS))
     return "".join(str(unicodedata.decimal(c)) if c.isdecimal() and not c.isascii() else c for c in text)
 
 
 def _forms(text: str) -> set[str]:
     """The text in words, with its other marks dropped (O'Neill is ONeill) and as blanks (Jean-Luc is Jean Luc)."""
-    words = _folded(text).split()
+    words = _SINGLE.sub(r" \1 ", _folded(text)).split()
     # An article at the end is none: Hepatitis A.
     kept = [
         w for n, w in enumerate(words) if w.strip("()\"',") not in _ARTICLES or (n == len(words) - 1 and w != "the")
@@ -125,7 +143,7 @@ def _same_quantity(answer: str, golds: list[str]) -> bool:
 
 def _quantity(text: str) -> tuple[Fraction, tuple[str, Fraction] | None] | None:
     """Its number and its unit, if it names one; none for what is no number or has a unit that is not known."""
-    if len(text) > 100 or not (found := _QUANTITY.fullmatch(_folded(text).strip().rstrip("."))):
+    if len(text) > 100 or not (found := _QUANTITY.fullmatch(_folded(text).strip().rstrip(".。"))):
         return None
     number = Fraction(re.sub("[, ]", "", found["value"])) * _SCALES.get(found["scale"] or "", 1)
     names = [re.sub(r"[\s.°^-]", "", name) for name in (found["before"], found["unit"]) if name]
@@ -145,17 +163,21 @@ def _same_date(answer: str, golds: list[str]) -> bool:
 
 
 def _date(text: str) -> tuple[int, ...] | None:
-    """Year, month and day as far as they are given, from what is one date and nothing else. 01/02/2001 is two."""
+    """Year, month and day as far as they are given, from what is one date and nothing else. 01/02/2001 is two, but
+    01.02.2001 is not: with points the day stands first."""
     if len(text) > 60:
         return None
-    text = _folded(text).strip()
-    numeric = _NUMERIC.fullmatch(text)
-    if numeric:
+    text = _folded(text).strip().rstrip("。")
+    if eastern := _EASTERN.fullmatch(text):
+        return _valid(*(int(part) for part in eastern.groups() if part))
+    if numeric := _NUMERIC.fullmatch(text):
         first, middle, last = numeric[1], int(numeric[3]), numeric[4]
         if len(first) == 4:
             return _valid(int(first), middle, int(last)) if len(last) < 3 else None
-        both = {d for d in (_valid(int(last), middle, int(first)), _valid(int(last), int(first), middle)) if d}
-        return both.pop() if len(both) == 1 and len(last) == 4 and len(first) < 3 else None
+        day_first, month_first = (middle, int(first)), (int(first), middle)
+        orders = [day_first] if numeric[2] == "." else [day_first, month_first]
+        found = {date for order in orders if (date := _valid(int(last), *order))}
+        return found.pop() if len(found) == 1 and len(last) == 4 and len(first) < 3 else None
     words = _DAYS.sub(" ", text).split()
     months = [_MONTH[word] for word in words if word in _MONTH]
     years = [int(word) for word in words if re.fullmatch("[12][0-9]{3}", word)]

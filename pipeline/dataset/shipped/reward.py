@@ -11,7 +11,8 @@ tool output that is never closed hides all that follows. A message without a wor
 
 Equal means equal after normalisation: case, accents, invisible characters, punctuation and articles do not count; the
 sign, point and unit of a number do. A number may stand with or without its unit, a date in any unambiguous form and in
-more detail than the gold answer, a place with or without the region that it lies in.
+more detail than the gold answer, a place with or without the region that it lies in. Texts may be in any script; dates
+are read in English, German, Chinese, Japanese and Korean.
 """
 
 import json

@@ -30,6 +30,7 @@ EQUAL = [
     ("2001-02-03", LATE), ("2001/2/3", LATE), ("3 Feb. 2001", LATE), ("the 3rd of February, 2001", LATE),
     ("Saturday, 3 February 2001", LATE),
     ("13/02/2001", "13 February 2001"), ("02/13/2001", "13 February 2001"), ("02/02/2001", "2 February 2001"),
+    ("3.2.2001", LATE),
     ("in 1875", "1875"),
     ("12 March 1875", "1875"), ("12 March 1875", "March 1875"),
     # Places with and without their region.
@@ -57,7 +58,7 @@ UNEQUAL = [
     ("12 km", ["12 zorkmids", "12"]), ("30 mph", "48 km/h"), ("5 °F", "5 °C"), ("€5 million", "$5 million"),
     ("1970", "1970s"),
     # Dates of two readings, with less detail, or with other.
-    ("03/02/2001", LATE), ("3.2.2001", LATE), ("01-02-03", LATE), ("2001", LATE), ("February 2001", LATE),
+    ("03/02/2001", LATE), ("2.3.2001", LATE), ("01-02-03", LATE), ("2001", LATE), ("February 2001", LATE),
     ("31/02/2001", "28 February 2001"),
     ("13/02/01", "13 February 2001"), ("4 February 2001", [*LATE, "2001"]), ("12 March 1876", "1875"),
     ("1875 or 1876", "1875"),

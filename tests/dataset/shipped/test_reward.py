@@ -78,7 +78,7 @@ PIECES = [
     "<|", "<" + "a" * 999,
     "<|im_start|>assistant\n", "user:\n", " ", "#\n", "\n", "<answer>x</answer>", "thought:", "thought\n",
     '<tool_call>{"name": "answer"',
-    "1 000 ", "1,", "1.", "1", "\u200b", "e\u0301", "-", "a,", "a+", "\ufdfa", "1/", "²",
+    "1 000 ", "1,", "1.", "123.", "123'", "1", "\u200b", "e\u0301", "-", "a,", "a+", "\ufdfa", "1/", "²",
 ]  # fmt: skip
 
 
