@@ -1,6 +1,7 @@
 """How a text is written, in whatever script: its length, its question marks, what it has instead of blanks."""
 
 import re
+from collections.abc import Iterator, Sequence
 
 from pipeline.text import HAN, SINGLE, THAI
 
@@ -8,6 +9,8 @@ _HANS, _THAIS = re.compile(f"[{HAN}]"), re.compile(f"[{THAI}]")
 _SPLIT = re.compile(f"[{SINGLE}]")
 _NOT_LATIN = re.compile("[\u0370-\u1dff\u2e80-\ufe1f\ufe70-\ufefc\uff66-\uffdc\U00010000-\U0003ffff]")
 _MONATSTAG = re.compile(r"\d\. (?:Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember)\b")
+_WORD = 10
+"""Of which a character of Chinese or Japanese is five, and one of Thai two."""
 _QUESTION = re.compile(
     rf"[?？؟\u037e՞፧⁇⁈⁉︖﹖][\"'”’»)\]」』）\s]*$|か[。．]?\s*$|[{THAI}]\W*$|[\u0370-\u03ff][\"'”’»)\]]*;\s*$"
 )
@@ -26,6 +29,24 @@ def length(text: str) -> int:
     return count + len(_HANS.findall(text)) // 2 + len(_THAIS.findall(text)) // 5
 
 
+def runs(words: Sequence[str], count: int) -> Iterator[Sequence[str]]:
+    """All runs of neighbours, of what `text.words` gives, that are together as long as so many words of English."""
+    sizes = [_size(word) for word in words]
+    end = held = 0
+    for start in range(len(words)):
+        while held < _WORD * count:
+            if end == len(words):
+                return
+            held += sizes[end]
+            end += 1
+        yield words[start:end]
+        held -= sizes[start]
+
+
+def _size(word: str) -> int:
+    return _WORD if word.isascii() else _WORD // 2 if _HANS.match(word) else _WORD // 5 if _THAIS.match(word) else _WORD
+
+
 def spaceless(text: str) -> bool:
     """Is it written without blanks between words, for the most part?"""
     return not text.isascii() and 3 * (len(_HANS.findall(text)) + len(_THAIS.findall(text))) > len(text)
@@ -34,6 +55,11 @@ def spaceless(text: str) -> bool:
 def foreign(text: str) -> bool:
     """Is it written in another script than the Latin one, for the most part?"""
     return not text.isascii() and 3 * len(_NOT_LATIN.findall(text)) > len(text)
+
+
+def cased(text: str) -> bool:
+    """Has the script that it is written in capital letters, so that names can be told by them?"""
+    return text.isascii() or 2 * sum(c.isupper() or c.islower() for c in text) > sum(c.isalpha() for c in text)
 
 
 def ordinals(text: str) -> bool:

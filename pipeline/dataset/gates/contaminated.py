@@ -3,7 +3,8 @@
 Lists stand in `corpora/benchmarks/` as fingerprints, hashes from which no question can be read, and wherever
 `gates.against` points: `.jsonl` with `question` and, where known, `answer` or `answers` and `supporting_titles`; `.txt`
 with a question a line; `.hashes`; or a folder of these. Marks and case do not count. The thirteen words are those of
-GPT-3's decontamination (Brown et al. 2020, appendix C).
+GPT-3's decontamination (Brown et al. 2020, appendix C); where no blanks stand between words, as many characters as such
+words have: 26 of Chinese. A question that was translated is not found.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,11 +16,12 @@ from typing import Any
 import orjson
 
 from pipeline.config.gates import GateConfig
-from pipeline.dataset.gates.base import GateResult
+from pipeline.dataset.gates.base import YES_NO, GateResult
 from pipeline.errors import UsageError
 from pipeline.folders import folder
 from pipeline.text import normalise, words
 from pipeline.types import Draft, Record
+from pipeline.writing import runs
 
 SHIPPED = folder("corpora") / "benchmarks"
 GRAM = 13
@@ -41,12 +43,11 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult
 
 def marks(question: str, answers: Iterable[str], titles: Iterable[str]) -> Iterator[str]:
     """The fingerprint of a question: it is like another where they share one of these."""
-    said = words(question)
     yield _hashed("question", normalise(question))
-    for start in range(len(said) - GRAM + 1):
-        yield _hashed("gram", " ".join(said[start : start + GRAM]))
+    for run in runs(words(question), GRAM):
+        yield _hashed("gram", " ".join(run))
     titled = {normalise(title) for title in titles}
-    for answer in sorted({normalise(answer) for answer in answers} - {"yes", "no", ""}):
+    for answer in sorted({normalise(answer) for answer in answers} - YES_NO - {""}):
         for title in sorted(titled):
             yield _hashed("answer", f"{answer}\n{title}")
 

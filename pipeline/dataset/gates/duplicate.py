@@ -6,14 +6,18 @@ is a Jaccard similarity of about 0.75 over the trigrams of content words (MinHas
 in twenty is found, at 0.7 six in ten, at 0.85 all but one in a hundred); trigrams, because long names then weigh more
 than the frame around them. The answer must agree because questions made in one frame about two subjects are about as
 near, and so are "born" and "died" of one long description.
+
+Names are told by their capital letters, so only where the script has them; in German every noun is one. The words of
+the frame that are left out are English ones: in other languages the frame counts too.
 """
 
 from rensa import RMinHash
 
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates.base import GateResult
-from pipeline.text import normalise, words
+from pipeline.text import normalise, terms, words
 from pipeline.types import Draft, Record, sha256
+from pipeline.writing import cased
 
 BANDS, ROWS = 16, 8
 FRAME = frozenset(
@@ -21,7 +25,7 @@ FRAME = frozenset(
     "were be been has had have it its this these those and or also year day month date name please exactly actually "
     "fact".split()
 )
-"""Words that a question is framed with: they tell no two questions apart."""
+"""English words that a question is framed with: they tell no two questions apart."""
 
 
 def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
@@ -43,7 +47,10 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult
 
 
 def names(question: str) -> list[str]:
-    """The words that name what a question is about: capitalised ones, but not its first, and figures."""
+    """The words that name what a question is about: capitalised ones, but not its first, and figures. None in a script
+    without capitals, where figures alone would have to do for names."""
+    if not cased(question):
+        return []
     first, *rest = question.split() or [""]
     named = [first] if any(c.isdigit() for c in first) else []
     named += [word for word in rest if any(c.isupper() or c.isdigit() for c in word)]
@@ -52,7 +59,7 @@ def names(question: str) -> list[str]:
 
 def bands(question: str) -> list[str]:
     """Two questions are near where one of their bands is equal."""
-    content = [f" {word} " for word in words(question) if word not in FRAME]
+    content = [f" {word} " for word in terms(question) if word not in FRAME]
     minhash = RMinHash(num_perm=BANDS * ROWS, seed=1)
     minhash.update([word[n : n + 3] for word in content for n in range(len(word) - 2)] or [question])
     digest = minhash.digest()

@@ -1,23 +1,23 @@
 """Questions that contain their answer, in its own words or as the same date or number written in another way.
 
 A question that offers its answer among others ("A or B", "between A and B") passes, and so does the answer "yes".
+Such an offer is known by English words alone: in another language a question that names its answer is dropped.
 """
 
 import re
 
 from pipeline.config.gates import GateConfig
-from pipeline.dataset.gates.base import GateResult
+from pipeline.dataset.gates.base import YES_NO, GateResult
 from pipeline.text import contains, dates, normalise, numbers
 from pipeline.types import AnswerType, Draft, Record
 
-_PLAIN = ("yes", "no")
 _SMALL = 20
 """Numbers up to this one are words of many questions ("two brothers"); they count only where they stand as the answer
 does."""
 
 
 def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
-    answers = [answer for answer in (draft.answer, *draft.answer_aliases) if normalise(answer) not in _PLAIN]
+    answers = [answer for answer in (draft.answer, *draft.answer_aliases) if normalise(answer) not in YES_NO]
     question = draft.question
     leaked = [answer for answer in answers if contains(question, answer) and not _offered(question, answer)]
     same = {AnswerType.DATE: _same_date, AnswerType.NUMBER: _same_number}.get(draft.answer_type)
@@ -27,7 +27,7 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult
 
 
 def _offered(question: str, answer: str) -> bool:
-    """Is it one of several to choose from?"""
+    """Is it one of several to choose from, in English words?"""
     name = re.escape(normalise(answer))
     words = normalise(question)
     beside = rf"\b{name}\b(?: \w+){{0,8}} or \b|\bor (?:\w+ ){{0,4}}{name}\b"

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates.base import GateResult
 from pipeline.errors import UsageError
-from pipeline.text import normalise
+from pipeline.text import normalise, words
 from pipeline.types import AnswerType, Draft, Record
+from pipeline.writing import runs, spaceless
 
 TRAITS: dict[str, Callable[[Draft, Record], object]] = {
     "target": lambda draft, record: record.seed.target_steps,
@@ -46,7 +47,10 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult
 
 
 def opening(question: str) -> str:
-    """Its first four words."""
+    """Its first four words, or as many characters as four words have: eight of Chinese."""
+    if spaceless(question):
+        said = words(question)
+        return "".join(next(runs(said, 4), said))
     return " ".join(question.lower().split(maxsplit=4)[:4])
 
 
