@@ -5,8 +5,10 @@ search for. The other readers have less than a search agent finds, so that a que
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from pipeline.agents.structured import structured
 from pipeline.agents.tools import shown
@@ -16,11 +18,31 @@ from pipeline.types import Data, Message, Passage, Usage
 READ, TRACE, CHECK, GRADE, SKIP = "read", "trace", "weigh", "grade", "skip"
 
 
+MOST_UNCITED, LONGEST_FACT = 8, 200
+"""What is kept of the facts that no passage states: so many, and so many characters of each."""
+
+
 class ReadOutput(Data):
     """`reason` stands first, so that a model thinks before it answers."""
 
     reason: str = ""
     answer: str
+
+
+class Fact(Data):
+    fact: str
+    passage: Annotated[str, BeforeValidator(lambda value: "" if value is None else value)] = Field(
+        "", description="The id of the passage that states it; empty if none does."
+    )
+
+
+class CitedOutput(Data):
+    """`facts` stand first, so that a model thinks before it answers."""
+
+    facts: tuple[Fact, ...] = Field((), max_length=64)
+    answer: str
+    reason: SkipJsonSchema[str] = ""
+    """Not asked for and not used: the demo model, which lists no facts, gives one."""
 
 
 class TraceOutput(Data):
@@ -51,16 +73,18 @@ class Reading(Data):
     answer: str
     model: str
     """Who read."""
+    uncited: tuple[str, ...] = ()
+    """The facts that it named as needed and that no passage shown to it states: recalled, inferred or guessed."""
     usage: Usage = Usage()
 
 
 async def oracle(question: str, passages: Sequence[Passage], context: RunContext, sample: int = 0) -> Reading:
-    """Answer from exactly these passages.
+    """Answer from exactly these passages, with the passage that states each fact.
 
     This and the others here ask the model that plays `reader`, and raise FormatError where it says nothing readable.
     """
     messages = context.prompt("oracle/read", question=question, passages=list(map(shown, passages)))
-    return await _answer(messages, context, "reader", sample)
+    return await _cited(messages, passages, context, sample)
 
 
 async def trace(parts: Sequence[tuple[str, Passage]], context: RunContext) -> tuple[list[str], str, Usage]:
@@ -92,12 +116,15 @@ async def skip_ahead(
 async def naive_rag(question: str, passages: Sequence[Passage], context: RunContext, sample: int = 0) -> Reading:
     """Answer from what one search found, guessing where that is not enough: naive retrieval-augmented generation."""
     messages = context.prompt("naive/skim", question=question, passages=list(map(shown, passages)))
-    return await _answer(messages, context, "reader", sample)
+    return await _cited(messages, passages, context, sample)
 
 
 async def closed_book(question: str, context: RunContext, role: str, sample: int = 0) -> Reading:
     """Answer from prior knowledge alone; `role` is `reader` or `policy`, the model to be trained."""
-    return await _answer(context.prompt("closed_book/recall", question=question), context, role, sample)
+    model = context.config.models.of(role)
+    messages = context.prompt("closed_book/recall", question=question)
+    output, usage = await structured(context.llm, model, messages, READ, ReadOutput, sample=sample)
+    return Reading(answer=output.answer.strip(), model=model.model, usage=usage)
 
 
 async def check_alternative(
@@ -118,7 +145,13 @@ async def naturalness(question: str, context: RunContext) -> tuple[GradeOutput, 
     return output, reader.model, usage
 
 
-async def _answer(messages: tuple[Message, ...], context: RunContext, role: str, sample: int) -> Reading:
-    model = context.config.models.of(role)
-    output, usage = await structured(context.llm, model, messages, READ, ReadOutput, sample=sample)
-    return Reading(answer=output.answer.strip(), model=model.model, usage=usage)
+async def _cited(
+    messages: tuple[Message, ...], passages: Sequence[Passage], context: RunContext, sample: int
+) -> Reading:
+    model = context.config.models.of("reader")
+    output, usage = await structured(context.llm, model, messages, READ, CitedOutput, sample=sample)
+    # An id counts however it is written: in brackets, or beside another.
+    ids = {passage.shown_id for passage in passages}
+    uncited = [" ".join(f.fact.split()) for f in output.facts if not any(shown_id in f.passage for shown_id in ids)]
+    kept = tuple(fact[:LONGEST_FACT] for fact in uncited if fact)[:MOST_UNCITED]
+    return Reading(answer=output.answer.strip(), model=model.model, uncited=kept, usage=usage)

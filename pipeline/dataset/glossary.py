@@ -60,7 +60,7 @@ CHECKS = {
     "closed_book": "The answer is given from memory, without any passage.",
     "naturalness": "A reader grades the wording from 1 to 5; below 3 it is sent back.",
     "naive_rag": "The answer is given from the passages of one search with the question.",
-    "oracle": "The answer is not given even with the passages of all hops.",
+    "oracle": "The answer is not given with the passages of all hops, or needs a fact that none of them states.",
     "trace": "Each hop is read alone, to find the one that is misread.",
     "leave_one_out": "The answer is given although the passage of one hop is held back.",
     "alternatives": "Several rollouts agree on a wrong answer, and their passages support it.",

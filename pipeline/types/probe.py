@@ -29,6 +29,9 @@ class Probe(Data):
     """Hops whose passages were held back; of a `trace` those that were misread; of `skip_ahead` the needless ones."""
     evidence: bool = False
     """Did what it was shown hold the evidence of the last hop? What is right without it is known by heart."""
+    uncited: tuple[str, ...] = ()
+    """The facts that the reader named as needed and that no passage shown to it states; of several tries those of the
+    last right one, or else of the last."""
     searches: tuple[Searched, ...] = ()
     """The searches whose results it was shown; of `skip_ahead` its own, with their first hits."""
     usage: Usage = Usage()
@@ -40,6 +43,11 @@ class Probe(Data):
     @property
     def tries(self) -> int:
         return len(self.answers)
+
+    @property
+    def grounded(self) -> bool:
+        """Is the right answer borne out by what was shown? One with an uncited fact rests on memory or a guess."""
+        return self.right > 0 and not self.uncited
 
 
 class Known(Data):

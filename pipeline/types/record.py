@@ -100,7 +100,7 @@ class Round(Slotted):
     @property
     def answerable(self) -> bool:
         """Did a reader answer it from its evidence? False where none was asked."""
-        return any(probe.check == "oracle" and probe.right for probe in self.probes)
+        return any(probe.check == "oracle" and probe.grounded for probe in self.probes)
 
 
 class Status(StrEnum):

@@ -35,6 +35,7 @@ SHAPES: tuple[tuple[type[Data], dict[str, Any]], ...] = (
     (tools.ExploreArguments, {"tool": "search", "argument": "Ada Holm", "intent": "who is she"}),
     (judge.VerdictOutput, {"reason": "the same year", "correct": True}),
     (readers.ReadOutput, {"reason": "Vessby: founded 1641", "answer": "1641"}),
+    (readers.CitedOutput, {"facts": [{"fact": "founded 1641", "passage": TOWN.shown_id}], "answer": "1641"}),
     (readers.TraceOutput, {"reason": "", "answers": ["Ada Holm", "1641"]}),
     (readers.CheckOutput, {"reason": "all stated", "fits": False}),
 )

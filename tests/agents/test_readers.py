@@ -1,15 +1,19 @@
 """The oracle reader: one call with the passages as data, read by the demo model too, and never half understood."""
 
+from collections.abc import Awaitable, Callable, Sequence
+
+import orjson
 import pytest
 
 from pipeline import prompts
-from pipeline.agents.readers import oracle, trace
+from pipeline.agents.readers import Reading, closed_book, naive_rag, oracle, trace
 from pipeline.agents.structured import TRIES
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
+from pipeline.types import Passage
 from tests.hostile import HOSTILE
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, TOWN
 from tests.scripted import ScriptedLLM
@@ -17,6 +21,8 @@ from tests.shelf import Shelf, passage
 
 QUESTION = "Who directed the film Lantern Bay?"
 CHAIN = "When was the home town of the person who directed Lantern Bay founded?"
+
+Ask = Callable[[str, Sequence[Passage], RunContext], Awaitable[Reading]]
 
 
 def context(llm: LLM, **values: object) -> RunContext:
@@ -32,6 +38,41 @@ async def test_it_sends_the_question_and_the_passages_as_data_and_says_what_it_t
     inputs = prompts.unfence(request.messages[-1].content) or {}
     assert inputs["question"] == QUESTION
     assert inputs["passages"][1] == {"id": HOLM.shown_id, "title": "Ada Holm", "text": HOLM.text}
+
+
+@pytest.mark.parametrize(
+    ("facts", "uncited"),
+    [
+        ([], ()),
+        ([{"fact": "A", "passage": FILM.shown_id}], ()),
+        ([{"fact": "A", "passage": f"[{HOLM.shown_id}], [{FILM.shown_id}]"}], ()),
+        ([{"fact": "A", "passage": ""}, {"fact": " B\n b ", "passage": None}, {"fact": "C"}], ("A", "B b", "C")),
+        ([{"fact": "A", "passage": TOWN.shown_id}], ("A",)),
+        ([{"fact": "", "passage": ""}], ()),
+        ([{"fact": f"{n} {'x' * 9999}", "passage": ""} for n in range(9)], tuple(f"{n} {'x' * 198}" for n in range(8))),
+    ],
+)
+@pytest.mark.parametrize("ask", [oracle, naive_rag])
+async def test_a_fact_is_stated_where_it_is_cited_from_a_passage_that_was_shown(
+    ask: Ask, facts: list[dict[str, object]], uncited: tuple[str, ...]
+) -> None:
+    model = ScriptedLLM([orjson.dumps({"facts": facts, "answer": "x"}).decode()])
+    reading = await ask(QUESTION, [FILM, HOLM], context(model))
+    assert (reading.answer, reading.uncited) == ("x", uncited)
+
+
+async def test_facts_are_asked_for_first_and_reasons_only_where_there_is_nothing_to_cite() -> None:
+    model = ScriptedLLM(['{"reason": "", "answer": "x"}'] * 2)
+    await oracle(QUESTION, [FILM], context(model))
+    await closed_book(QUESTION, context(model), "reader")
+    bodies = [request.output.body for request in model.requests if request.output]
+    assert [list(body["properties"]) for body in bodies] == [["facts", "answer"], ["reason", "answer"]]
+
+
+async def test_too_many_facts_are_unreadable() -> None:
+    many = orjson.dumps({"facts": [{"fact": "A", "passage": ""}] * 65, "answer": "x"}).decode()
+    with pytest.raises(FormatError):
+        await oracle(QUESTION, [FILM], context(ScriptedLLM([many] * TRIES)))
 
 
 async def test_what_cannot_be_read_is_asked_again_under_another_index_and_is_then_an_error() -> None:

@@ -83,6 +83,7 @@ async def naive_rag(draft: Draft, target: int, context: RunContext) -> CheckResu
     """Answered from what one search with the question finds; a target of one step asks for no more.
 
     A shortcut only where the evidence of the last hop is among it: without that the reader knows the answer by heart.
+    And only where passages state all other facts too: else the reader has recalled or guessed what leads there.
     """
     if target < 2:
         return CheckResult()
@@ -94,24 +95,34 @@ async def naive_rag(draft: Draft, target: int, context: RunContext) -> CheckResu
     last = len(draft.hops) - 1
     held = next((p.title for p in passages if shows(draft, last, (p.id,), render([p]))), "")
     detail = f"one search with the question was enough to answer it: it found '{held}'"
-    enough = [probe] if probe.right and probe.evidence else []
+    enough = [probe] if probe.grounded and probe.evidence else []
     return CheckResult(probes=(probe,), findings=_findings("naive_rag", Cause.OVER_SPECIFIED, enough, detail))
 
 
 async def with_evidence(draft: Draft, target: int, context: RunContext) -> CheckResult:
-    """Never answered by one who was given all its passages. Then each hop is read alone, to name the bad one."""
+    """Never answered from all its passages by one who was given them. Then each hop is read alone, to name the bad one.
+
+    A right answer proves nothing where the passages state less than the reader needed.
+    """
     passages = await evidence.passages(draft, context.retriever)
     answer = partial(oracle, draft.question, passages, context)
-    probe = await _probe("oracle", draft, context, answer, context.config.checks.oracle_tries, until_right=True)
+    probe = await _probe("oracle", draft, context, answer, context.config.checks.oracle_tries, until_grounded=True)
     probe = _over(passages, draft, probe)
-    said = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
-    detail = f"with all its passages in hand the answer was {said}"
-    if probe.right:
+    if probe.grounded:
         return CheckResult(probes=(probe,))
     parts = await _hop_by_hop(draft, context)
     hops = tuple(hop for part in parts for hop in part.hops)
-    found = Finding(check="oracle", cause=Cause.GENERATOR_ERROR, fatal=True, hops=hops, detail=detail)
+    found = Finding(check="oracle", cause=Cause.GENERATOR_ERROR, fatal=True, hops=hops, detail=_unproven(probe))
     return CheckResult(probes=(probe, *parts), findings=(found,))
+
+
+def _unproven(probe: Probe) -> str:
+    said = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers) if answer) or "nothing"
+    answered = f"with all its passages in hand the answer was {said}"
+    unstated = "no passage of the draft states: " + ", ".join(f"'{fact}'" for fact in probe.uncited)
+    if probe.right:
+        return f"the reader answered, but {unstated}"
+    return f"{answered}; {unstated}" if probe.uncited else answered
 
 
 async def _hop_by_hop(draft: Draft, context: RunContext) -> list[Probe]:
@@ -134,7 +145,7 @@ async def _hop_by_hop(draft: Draft, context: RunContext) -> list[Probe]:
 
 
 async def leave_one_out(draft: Draft, target: int, context: RunContext) -> CheckResult:
-    """A hop whose passage can be held back without the answer being lost is no hop, unless it is known by heart.
+    """A hop whose passage can be held back without the answer being lost is no hop, unless it is recalled or guessed.
 
     Decoys stand in its place: what a search for the last hop finds beside the evidence. Without them the answer could
     be guessed from what is left over. One that tells what is held back is none: the hop was then read, not skipped.
@@ -154,7 +165,7 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
         rest = sorted([*rest, *decoys], key=lambda passage: passage.sha256)
         probe = await _probe("leave_one_out", draft, context, partial(oracle, draft.question, rest, context), 1)
         probes.append(_over(rest, draft, probe).model_copy(update={"hops": held_back, "searches": (search,)}))
-    hops = tuple(sorted({hop for probe in probes if probe.right and probe.evidence for hop in probe.hops}))
+    hops = tuple(sorted({hop for probe in probes if probe.grounded and probe.evidence for hop in probe.hops}))
     detail = "answered without the passages of these hops"
     searches = (search,) if probes else ()
     found = Finding(
@@ -207,10 +218,11 @@ async def _probe(
     answer: Callable[[int], Awaitable[Reading]],
     tries: int,
     *,
-    until_right: bool = False,
+    until_grounded: bool = False,
 ) -> Probe:
     """Up to so many tries, each graded as a rollout's answer would be."""
     answers: list[str] = []
+    uncited: tuple[str, ...] = ()
     model, right, usage, judged, second = "", 0, Usage(), Usage(), Usage()
     for sample in range(tries):
         reading = await answer(sample)
@@ -219,10 +231,12 @@ async def _probe(
         answers.append(reading.answer)
         right, usage = right + graded.right, usage + reading.usage
         judged, second = judged + graded.usage, second + graded.second
-        if right and until_right:
+        if graded.right or not right:
+            uncited = reading.uncited
+        if until_grounded and graded.right and not uncited:
             break
     took = {"usage": usage, "judged": judged, "second": second}
-    return Probe(check=check, model=model, answers=tuple(answers), right=right, **took)
+    return Probe(check=check, model=model, answers=tuple(answers), right=right, uncited=uncited, **took)
 
 
 def _over(passages: Sequence[Passage], draft: Draft, probe: Probe) -> Probe:
