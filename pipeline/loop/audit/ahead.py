@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from pipeline.agents.evidence import Evidence
 from pipeline.text import contains, normalise, untagged, words
 from pipeline.types import Cause, Draft, Finding, Hit, Searched
 
@@ -117,6 +118,22 @@ def found_hops(draft: Draft, searches: Sequence[Searched]) -> tuple[int, ...]:
     needless, and not at fault."""
     first = {search.passage_ids[0] for search in searches if search.passage_ids}
     return tuple(number for number, hop in enumerate(draft.hops) if hop.passage_id in first)
+
+
+def linked_back(draft: Draft, evidence: Evidence) -> tuple[int, ...]:
+    """The later hops whose own passages also name what the hop before asks about and its answer.
+
+    Who reaches such a passage may need none before it, and `leave_one_out` finds that out with a paid call for every
+    hop. A hint and no finding: to name two things is not to state how they belong together.
+    """
+    linked = []
+    for number, passage in list(enumerate(evidence))[1:]:
+        before = draft.hops[number - 1]
+        subject = draft.hops[number - 2].answer if number > 1 else untagged(before.title)
+        text = f"{passage.title}\n{passage.text}" if passage else ""
+        if contains(text, before.answer) and contains(text, subject):
+            linked.append(number)
+    return tuple(linked)
 
 
 def _told(draft: Draft, number: int, queries: Sequence[str]) -> str:
