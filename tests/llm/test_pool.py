@@ -16,6 +16,7 @@ from pipeline.llm.base import Finish, Request
 from pipeline.llm.openai import OpenAIModel
 from pipeline.types import Message
 from tests.chaos.faulty_server import FaultyServer, Reply
+from tests.llm.outage import until_the_run_stops
 
 GOOD = orjson.dumps({"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]})
 BUSY, BROKEN = Reply(429), Reply(503)
@@ -147,16 +148,10 @@ async def test_the_run_stops_only_when_all_are_silent() -> None:
             await servers.talk(name)
             await asyncio.sleep(0.05)
         servers.replies[2] = BUSY
-        ended = []
-        for name in names(20):
-            with pytest.raises(ProviderError) as caught:
-                await servers.talk(name)
-            ended.append(caught.value.then)
-            await asyncio.sleep(0.01)
-            if ended[-1] == "stop":
-                break
-    assert ended[0] == "requeue"
-    assert ended[-1] == "stop"
+        again = iter(names(20))
+        raised = await until_the_run_stops(lambda: servers.talk(next(again)))
+    assert raised[0].then == "requeue"
+    assert raised[-1].then == "stop"
 
 
 async def test_a_request_that_breaks_every_server_is_given_up_and_leaves_none_out() -> None:

@@ -13,6 +13,7 @@ from pipeline.llm.deadline import deadline
 from pipeline.llm.limiter import Limiter, Slot
 from pipeline.llm.pool import Pool
 from pipeline.llm.retry import CallFailure, EndpointHealth, pause, retry_after
+from tests.llm.outage import until_the_run_stops
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
@@ -102,17 +103,10 @@ async def test_what_no_waiting_mends_stops_at_once() -> None:
 async def test_without_an_answer_for_too_long_the_run_stops() -> None:
     limits = Limits(attempts=3, patience_seconds=0.05)
     pool = unhelped(limits)
-    ended = []
-    for _ in range(20):
-        with pytest.raises(ProviderError) as caught:
-            await ask(Endpoint(*[CallFailure("down")] * 3), limits, pool)
-        ended.append(caught.value.then)
-        await asyncio.sleep(0.01)
-        if ended[-1] == "stop":
-            break
-    assert ended[0] == "requeue"
-    assert ended[-1] == "stop"
-    assert "no answer for 0 s: there: down" in str(caught.value)
+    raised = await until_the_run_stops(lambda: ask(Endpoint(*[CallFailure("down")] * 3), limits, pool))
+    assert raised[0].then == "requeue"
+    assert raised[-1].then == "stop"
+    assert "no answer for 0 s: there: down" in str(raised[-1])
 
 
 @pytest.mark.parametrize("failure", ["the connection broke", "there answered 503"])
