@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
 from pipeline.agents.parse import MOST_BYTES
-from pipeline.agents.room import cut, size
+from pipeline.agents.room import cut
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import LLM, Finish, Request
+from pipeline.llm.tokens import size
 from pipeline.types import Message, Stop, ToolCall, Trajectory
 
 MOST_CALLS = 4

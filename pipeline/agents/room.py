@@ -1,32 +1,10 @@
-"""How large a request is, and what makes room in a conversation that has grown too large."""
+"""What makes room in a conversation that has grown too large."""
 
-from collections.abc import Iterable, Sequence
-from math import ceil
-
-import orjson
+from collections.abc import Sequence
 
 from pipeline.agents.calls import AgentState
 from pipeline.llm.base import Tool
-from pipeline.types import Message
-
-_LETTERS = 3.5
-"""ASCII characters to a token: English text has about four, ids and JSON fewer."""
-_EACH = 8
-"""Tokens that a message takes besides its text."""
-
-
-def tokens(text: str) -> int:
-    """About the tokens of a text. It rests on the text alone and never on what a server says, so that the same
-    conversation is always cut at the same place. A character beyond ASCII counts as one."""
-    letters = len(text.encode("ascii", "ignore"))
-    return ceil(letters / _LETTERS) + len(text) - letters
-
-
-def size(messages: Iterable[Message], tools: Sequence[Tool] = ()) -> int:
-    """About the tokens of a request. What a model thought is not sent back, and so not counted."""
-    texts = (m.content + "".join(call.name + call.arguments for call in m.tool_calls) for m in messages)
-    offered = sum(tokens(orjson.dumps(tool.model_dump()).decode()) for tool in tools)
-    return offered + sum(tokens(text) + _EACH for text in texts)
+from pipeline.llm.tokens import size, tokens
 
 
 def cut(state: AgentState, tools: Sequence[Tool], room: int) -> None:

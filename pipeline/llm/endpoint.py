@@ -16,6 +16,7 @@ from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.limiter import Limiter
 from pipeline.llm.refusal import Refusal, RefusalAction, refusal_action
 from pipeline.llm.retry import CallFailure, EndpointHealth, retry_after
+from pipeline.llm.tokens import size, tokens
 from pipeline.llm.wire import Dialect, body
 from pipeline.types import Message
 
@@ -113,8 +114,9 @@ class Endpoint:
         except CallFailure as failure:
             raise CallFailure(self._clean(str(failure)), failure.kind) from None
         if not completion.usage.prompt_tokens:
-            self.warn(f"{self.config.base_url} reports no token usage; a quarter of the characters is assumed")
-            prompt, answer = estimated(*request.messages), estimated(completion.message)
+            self.warn(f"{self.config.base_url} reports no token usage; it is estimated from the texts")
+            prompt = size(request.messages, request.tools)
+            answer = size([completion.message]) + tokens(completion.message.reasoning)
             usage = completion.usage.model_copy(update={"prompt_tokens": prompt, "completion_tokens": answer})
             completion = completion.model_copy(update={"usage": usage})
         kept = reply.keyless(completion, self.config.key())
@@ -156,9 +158,3 @@ class _LoopClient:
     def __init__(self, config: ModelConfig) -> None:
         self.limiter = Limiter(config.limits)
         self.connections = connection.Connections(config)
-
-
-def estimated(*messages: Message) -> int:
-    """About how many tokens."""
-    texts = [text for m in messages for text in (m.content, m.reasoning, *(call.arguments for call in m.tool_calls))]
-    return sum(map(len, texts)) // 4

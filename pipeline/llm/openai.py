@@ -6,10 +6,11 @@ from pipeline.config.models import ModelConfig
 from pipeline.llm import reply
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.cached import request_digest
-from pipeline.llm.endpoint import Endpoint, estimated
+from pipeline.llm.endpoint import Endpoint
 from pipeline.llm.limiter import Slot
 from pipeline.llm.pool import Pool
 from pipeline.llm.retry import CallFailure
+from pipeline.llm.tokens import size
 
 
 class OpenAIModel:
@@ -30,7 +31,7 @@ class OpenAIModel:
         try:
             return await self.pool.ask(
                 once,
-                tokens=estimated(*request.messages),
+                tokens=size(request.messages, request.tools),
                 digest=lambda: request_digest(request),
                 conversation=lambda: _conversation(request),
             )

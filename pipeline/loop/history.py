@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from pipeline.agents.room import tokens
 from pipeline.context import RunContext
+from pipeline.llm.tokens import tokens
 from pipeline.loop.draft_check import without_titles
 from pipeline.types import Draft, Finding, GradedRollout, Passage, Probe, Round, Searched, Seed
 

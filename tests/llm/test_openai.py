@@ -15,6 +15,7 @@ from pipeline.errors import ProviderError, UsageError
 from pipeline.llm import connection, retry
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.openai import OpenAIModel
+from pipeline.llm.tokens import size
 from pipeline.types import Message
 from tests.chaos.faulty_server import PAGE, FaultyServer, Reply, Script
 
@@ -204,7 +205,8 @@ async def test_an_error_with_a_good_status_is_told_in_its_own_words(said: dict[s
 async def test_tokens_that_a_server_does_not_tell_are_guessed(caplog: pytest.LogCaptureFixture) -> None:
     long = REQUEST.model_copy(update={"messages": (Message(role="user", content="Who? " * 80),)})
     untold, _ = await ask(lambda number, body: {**GOOD, "usage": None}, long)
-    assert (untold.usage.prompt_tokens, untold.usage.completion_tokens) == (100, 0)
+    assert (untold.usage.prompt_tokens, untold.usage.completion_tokens) == (size(long.messages), size([untold.message]))
+    assert untold.usage.prompt_tokens > 100
     assert "reports no token usage" in caplog.text
     told, _ = await ask(lambda number, body: {**GOOD, "usage": {"prompt_tokens": 7, "completion_tokens": 1}}, long)
     assert (told.usage.prompt_tokens, told.usage.completion_tokens) == (7, 1)

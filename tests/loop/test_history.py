@@ -6,10 +6,10 @@ from typing import Any
 import orjson
 
 from pipeline import config, prompts
-from pipeline.agents.room import size, tokens
 from pipeline.config.models import ModelConfig, Models
 from pipeline.context import RunContext
 from pipeline.corpus.split import side
+from pipeline.llm.tokens import size, tokens
 from pipeline.loop.strategies import sage
 from pipeline.types import Cause, Feedback, Finding, Label, Passage, Probe, Round, Searched, Stop, Trajectory
 from tests.loop.test_draft_check import draft
