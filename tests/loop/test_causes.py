@@ -1,0 +1,160 @@
+"""Every cause on drafts made by hand after those of strong models, with the neighbours that it was once taken for."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.agents import grading
+from pipeline.agents.judge import Grade
+from pipeline.config import build
+from pipeline.context import RunContext
+from pipeline.llm.base import Request
+from pipeline.loop import assess
+from pipeline.loop.audit import audit
+from pipeline.loop.audit.readings import readings
+from pipeline.types import AnswerType, Cause, Draft, Hop, Passage
+from tests.loop.test_assess import rollout
+from tests.loop.test_episode import LINEAGE
+from tests.scripted import ScriptedLLM
+from tests.shelf import Shelf, passage
+
+DOOR = passage("door", "Gullwing", "Gullwing patches services.exe through a shim database. It is delivered by Kettle.")
+LOAD = passage("load", "Kettle", "Kettle is a downloader. Kettle also delivers Sandbar to its victims.")
+TOOL = passage("tool", "Sandbar", "Sandbar grew out of leaked software. Sandbar encrypts its first handshake with RC4.")
+PLAIN = passage("plain", "Wharf", "Wharf is a backdoor without a shim.")
+SHELF = Shelf(DOOR, LOAD, TOOL, PLAIN)
+QUESTION = (
+    "A backdoor patches services.exe through a shim database. Which cipher does that tool speak at the beginning which "
+    "came from its downloader as well?"
+)
+READER = {"provider": "openai", "model": "reader"}
+
+
+def hop(found: Passage, answer: str, asked: str) -> Hop:
+    return Hop(
+        sub_question=asked,
+        answer=answer,
+        passage_id=found.id,
+        title=found.title,
+        quote=found.text.split(". ", 1)[1],
+        passage_sha256=found.sha256,
+    )
+
+
+def drafted(*hops: Hop, **changes: Any) -> Draft:
+    draft = Draft(question=QUESTION, answer=hops[-1].answer, answer_type=AnswerType.ENTITY, hops=hops)
+    return draft.model_copy(update=changes)
+
+
+FIRST = hop(DOOR, "Kettle", "What brought Gullwing?")
+SECOND = hop(LOAD, "Sandbar", "What does Kettle bring besides?")
+LAST = hop(TOOL, "RC4", "Which cipher does Sandbar speak at the beginning?")
+DRAFT = drafted(FIRST, SECOND, LAST)
+
+
+def audited(draft: Draft = DRAFT, *more: Passage) -> list[Cause]:
+    """What the free checks say; the draft is to take three steps."""
+    found = asyncio.run(audit(draft, 3, Shelf(*SHELF.passages.values(), *more), 2))
+    return list(dict.fromkeys(finding.cause for finding in found if finding.fatal))
+
+
+def tried(*results: Sequence[Passage], answers: Sequence[str] = ("RC4",), queries: Sequence[str] = ()) -> list[Cause]:
+    """What rollouts say that all had these results, with the answers that they gave."""
+    rollouts = [rollout(*results, answer=answer, sample=n, queries=queries) for n, answer in enumerate(answers)]
+    pairs = [(r, grading.verdict(DRAFT, r, Grade(right=r.answer == "RC4", method="exact"))) for r in rollouts]
+    feedback = assess.feedback(DRAFT, pairs, target=3)
+    return [feedback.cause] if feedback else []
+
+
+def read(check: str, answers: dict[str, object], k: int = 4, **models: object) -> list[Cause]:
+    """What the check says with a reader that gives these answers, by the name of what it is asked for."""
+
+    def say(request: Request) -> str:
+        return orjson.dumps(answers[request.output.name if request.output else ""]).decode()
+
+    values = {"checks": {"run": [check]}, "models": {"default": READER, **models}, "retrieval": {"k": k}}
+    context = RunContext(build(values=values), ScriptedLLM(say), SHELF, LINEAGE)
+    return [finding.cause for finding in asyncio.run(readings(DRAFT, 3, (), context)).findings]
+
+
+def facts(*cited: Passage | None) -> dict[str, object]:
+    """A right answer with a fact for each hop, from these passages or from none."""
+    listed = [{"fact": f"fact {n}", "passage": found.shown_id if found else ""} for n, found in enumerate(cited)]
+    return {"read": {"facts": listed, "answer": "RC4"}, "trace": {"answers": []}}
+
+
+def queries(*later: list[str]) -> dict[str, object]:
+    return {"skip": {"queries": later}}
+
+
+KNOWN = {"read": {"reason": "", "answer": "RC4"}}
+GRADED = {"grade": {"reason": "the tool bulked out", "grade": 2}}
+LISTED = passage("list", "Loaders", "Kettle delivers Gullwing and Sandbar.")
+PAGE = passage("page", "Sandbar (software)", "A family of tools.")
+RIVAL = passage("rival", "Notes", "Sandbar encrypts its first handshake with Camellia.")
+AGAIN = passage("load", "Kettle", "It has a history. By now Sandbar of Kettle encrypts all with RC4.", n=1)
+CASES: dict[str, tuple[Callable[[], list[Cause]], list[Cause]]] = {
+    "a sound draft": (audited, []),
+    "enough searches": (lambda: tried([DOOR], [LOAD], [TOOL]), []),
+    "one passage gives two hops": (lambda: tried([LISTED], [TOOL]), [Cause.CO_LOCATED]),
+    "one search brings the passages of two hops": (lambda: tried([DOOR], [LOAD, TOOL]), [Cause.QUERY_COLLAPSE]),
+    "that search brings a passage too that gives both": (
+        lambda: tried([DOOR, LOAD, LISTED], [TOOL]),
+        [Cause.QUERY_COLLAPSE],
+    ),
+    "it brings a page in the place of a cited one": (lambda: tried([DOOR], [LOAD, PAGE, TOOL]), [Cause.QUERY_COLLAPSE]),
+    "the first search brings the last passage": (lambda: tried([DOOR, TOOL], [LOAD]), [Cause.OVER_SPECIFIED]),
+    "one search is enough for a reader": (lambda: read("naive_rag", facts(DOOR, LOAD, TOOL)), [Cause.OVER_SPECIFIED]),
+    "a reader knows it without the last passage": (lambda: read("naive_rag", facts(DOOR, DOOR, DOOR), k=1), []),
+    "a reader knows a hop between": (lambda: read("naive_rag", facts(DOOR, None, TOOL)), []),
+    "a hop was not needed": (lambda: tried([DOOR], [TOOL]), [Cause.SUPERFICIAL]),
+    "its words find the last passage": (
+        lambda: audited(
+            drafted(FIRST, SECOND, hop(TOOL, "RC4", "In leaked Sandbar, what encrypts the first handshake?"))
+        ),
+        [Cause.SUPERFICIAL],
+    ),
+    "two wordings find it": (
+        lambda: read("skip_ahead", queries([], ["first handshake", "leaked"])),
+        [Cause.SUPERFICIAL],
+    ),
+    "one wording finds it by chance": (lambda: read("skip_ahead", queries([], ["first handshake", "downloader"])), []),
+    "a passage that is held back is not missed": (
+        lambda: read("leave_one_out", facts(TOOL, TOOL, TOOL)),
+        [Cause.SUPERFICIAL],
+    ),
+    "what is held back is recalled": (lambda: read("leave_one_out", facts(DOOR, LOAD, TOOL)), []),
+    "no rollout finds a hop": (lambda: tried([DOOR], [LOAD], answers=["", "DES"]), [Cause.RETRIEVAL_MISS]),
+    "all is found and each says something else": (
+        lambda: tried([DOOR], [LOAD], [TOOL], answers=["DES", "AES", "", "XOR"]),
+        [Cause.SOLVER_ERROR],
+    ),
+    "most say the same": (lambda: tried([DOOR], [LOAD], [TOOL], answers=["DES", "DES", "AES"]), [Cause.AMBIGUOUS]),
+    "another passage gives another answer": (lambda: audited(DRAFT, RIVAL), [Cause.AMBIGUOUS]),
+    "two hops lie in one document": (
+        lambda: audited(drafted(FIRST, SECOND, hop(AGAIN, "RC4", "Which cipher is it?")), AGAIN),
+        [Cause.GENERATOR_ERROR],
+    ),
+    "its passages do not state a hop": (lambda: read("oracle", facts(DOOR, None, TOOL)), [Cause.GENERATOR_ERROR]),
+    "its passages state all": (lambda: read("oracle", facts(DOOR, LOAD, TOOL)), []),
+    "the reader knows it by heart": (lambda: read("closed_book", KNOWN), []),
+    "the model to be trained does": (lambda: read("closed_book", KNOWN, policy=READER), [Cause.PRIOR_KNOWLEDGE]),
+    "a solver names a hop unseen": (
+        lambda: tried([DOOR], [TOOL], queries=["shim", "Sandbar"]),
+        [Cause.PRIOR_KNOWLEDGE],
+    ),
+    "nobody would ask it so": (lambda: read("naturalness", GRADED), [Cause.UNNATURAL]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_draft_has_the_cause_that_it_has_and_no_other(case: str) -> None:
+    found, causes = CASES[case]
+    assert found() == causes
+
+
+def test_every_cause_has_a_draft() -> None:
+    assert {cause for _, causes in CASES.values() for cause in causes} == set(Cause)
