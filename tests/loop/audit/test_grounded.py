@@ -84,6 +84,15 @@ async def test_a_right_answer_from_memory_does_not_prove_that_the_evidence_bears
     assert (again.probes[0].tries, again.probes[0].uncited) == (2, ())
 
 
+async def test_a_wrong_try_does_not_ground_a_right_one() -> None:
+    recalled = orjson.dumps({"facts": [{"fact": SECOND, "passage": ""}], "answer": "1641"}).decode()
+    wrong = '{"facts": [], "answer": "1650"}'
+    for tries in ([recalled, wrong, wrong], [wrong, recalled, wrong]):
+        model = ScriptedLLM([*tries, '{"answers": []}'])
+        (finding,) = (await readings(DRAFT, 3, (), context(model, ("oracle",)))).findings
+        assert finding.detail == f"the reader answered, but no passage of the draft states: '{SECOND}'"
+
+
 @pytest.mark.parametrize("answer", ["", "1650"])
 async def test_what_a_reader_missed_is_named_with_its_answer(answer: str) -> None:
     (finding,) = (await read("oracle", by_memory, answer=answer)).findings
