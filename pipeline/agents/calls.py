@@ -11,7 +11,7 @@ from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
 from pipeline.retrieval.base import Retriever
 from pipeline.text import words
-from pipeline.types import Call, Message, Passage, ToolCall, Usage
+from pipeline.types import Call, Message, Passage, Probe, ToolCall, Usage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Toolbox:
     """Of generator, refiner and composer. What their conversation shows already is named and not shown again, and its
     oldest results are cut where it grows too large. Never of solver and teacher: what they read is the data."""
     check: Callable[[str, "AgentState"], Awaitable[str]] | None = None
-    """What the free checks say of a draft, given as the last tool takes it; raises FormatError on bad arguments."""
+    """What the checks say of a draft, given as the last tool takes it; raises FormatError on bad arguments."""
 
     @property
     def checks(self) -> int:
@@ -48,6 +48,8 @@ class AgentState:
     observed: dict[str, tuple[Passage, ...]] = field(default_factory=dict)
     """The passages that each tool message shows whole, by the id of its call."""
     checks: int = 0
+    probes: list[Probe] = field(default_factory=list)
+    """What readers said of the drafts that it had checked."""
     errors: int = 0
     errors_in_a_row: int = 0
     final: str = ""
@@ -81,7 +83,7 @@ async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, place: int)
 
 
 async def _checked(box: Toolbox, state: AgentState, arguments: str) -> str:
-    """What the free checks say of a draft."""
+    """What the checks say of a draft."""
     if box.check is None or state.checks >= box.checks:
         return f"All {box.checks} checks are used up. Call `{box.tools[-1].name}`."
     found = await box.check(arguments, state)

@@ -85,7 +85,7 @@ def _bare(schema: Any) -> Any:
 SEARCH = _tool("search", "Search the corpus. Returns the passages that match the query best.", SearchArguments)
 OPEN = _tool(
     "open",
-    f"Read more of the document of a passage that a search has returned: up to {OPENED} passages around it.",
+    f"Read the passages around one that a search has returned, up to {OPENED}. Its document may hold no other.",
     OpenArguments,
 )
 ANSWER = _tool("answer", "Give the final answer: a short span, without a sentence around it.", AnswerArguments)
@@ -93,8 +93,7 @@ PROPOSE = _tool("propose", "Propose the question with its answer and the evidenc
 REVISE = _tool("revise", "Replace the draft by a better one, with its answer and evidence.", ProposeArguments)
 CHECK = Tool(
     name="check",
-    description="Find out what the automatic checks will say of a draft. It takes what the last tool takes, and ends "
-    "nothing.",
+    description="Find out what the audit will say of a draft. It takes what the last tool takes, and ends nothing.",
     parameters=_bare(schema_of(ProposeArguments)),
 )
 EXPLORE = _tool("explore", "Take the next action of this path, and say what for.", ExploreArguments)

@@ -144,7 +144,7 @@ def _too_easy(draft: Draft, rollout: Rollout, found: Verdict) -> Feedback:
         cause, hops, why = together
     else:
         cause, hops = Cause.SUPERFICIAL, unused
-        why = f"{_answers(draft, unused)} was not needed" if unused else "the hops took fewer searches than wanted"
+        why = f"it did without {_answers(draft, unused)}" if unused else "the hops took fewer searches than wanted"
     message = f"solved in {found.steps} steps: {why}. {advice(draft, '', cause, hops)}"
     return Feedback(label=Label.TOO_EASY, cause=cause, message=message, hops=hops)
 

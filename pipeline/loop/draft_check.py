@@ -1,45 +1,81 @@
 """What the audit will say of a draft, in words for the agent that is writing it."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from pipeline.agents.evidence import searched
 from pipeline.context import RunContext
-from pipeline.loop.assess import feedback_from_audit
+from pipeline.errors import FormatError
+from pipeline.loop.assess import advice, feedback_from_audit
 from pipeline.loop.audit import audit
-from pipeline.types import Draft, Finding, Passage, Searched
+from pipeline.loop.audit.readings import CheckResult, readings
+from pipeline.loop.audit.shortcuts import TOP
+from pipeline.types import Draft, Finding, Passage, Probe, Searched, naturalness
+
+ASKED = ("naturalness", "skip_ahead")
+"""The checks of a reader that are made here already: one call each, and what most drafts failed that a model wrote and
+the free checks let pass."""
 
 
-async def check_draft(draft: Draft, target: int, shown: Mapping[str, Passage], context: RunContext) -> str:
-    """The findings of the audit, over the whole index as in a round, and where single searches find what is cited.
+async def check_draft(
+    draft: Draft, target: int, shown: Mapping[str, Passage], context: RunContext
+) -> tuple[str, tuple[Probe, ...]]:
+    """The findings of the audit, over the whole index as in a round, and where single searches find what is cited; and
+    what a reader was asked for it.
 
     `shown` holds the passages that the agent has been shown: the title of no other one is named.
     """
     retriever, k = context.retriever, context.config.retrieval.k
-    findings = await audit(draft, target, retriever, k)
+    free = await audit(draft, target, retriever, k)
+    read = await _read(draft, target, free, context)
+    findings = (*free, *read.findings)
     known = {passage.id for passage in shown.values()}
     ids = dict.fromkeys(i for finding in findings for search in finding.searches for i in search.passage_ids)
     found = [await retriever.get(passage_id) for passage_id in ids if passage_id not in known]
-    lines = []
-    if any(finding.fatal for finding in findings):
-        back = feedback_from_audit(draft, findings)
-        lines.append(f"It would be sent back as {back.label.value}, cause {back.cause.value}: {back.message}")
-    else:
-        lines.append("The automatic checks let it pass; a reader and search agents try it next.")
-    lines += [line for finding in findings for line in _lines(finding, draft)]
-    lines.append(
-        "Where one search finds the cited passages; the passage of a later hop should not be among the first few:"
-    )
-    queries = {"the question": draft.question} | {f"hops[{n}]": hop.sub_question for n, hop in enumerate(draft.hops)}
-    results = await retriever.search_many(list(queries.values()), k)
-    for name, hits in zip(queries, results, strict=True):
-        lines.append(f"- {name}: {places(searched('', hits), draft) or f'none among the first {k}'}")
-    return without_titles("\n".join(lines), found, shown.values())
+    lines = [_verdict(draft, findings), *(line for finding in findings for line in _lines(finding, draft))]
+    if (grade := naturalness(read.probes)) and not any(f.check == "naturalness" for f in findings):
+        lines.append(f"- naturalness: a reader graded the wording {grade} of 5")
+    queries = [draft.question, *(hop.sub_question for hop in draft.hops)]
+    asked, *parts = [searched("", hits) for hits in await retriever.search_many(queries, k)]
+    held = draft.hops[-1].passage_id in asked.passage_ids
+    lines += [
+        f"One search with the question finds, of {k} passages: {places(asked, draft) or 'none that is cited'}. "
+        + ("The last hop's is among them: the draft is too easy if these passages state all other facts too." * held),
+        f"One search with a sub-question finds (a later hop among the first {TOP} makes that one needless):",
+        *(f"- hops[{n}]: {places(part, draft) or 'none that is cited'}" for n, part in enumerate(parts)),
+    ]
+    return without_titles("\n".join(lines), found, shown.values()), read.probes
+
+
+async def _read(draft: Draft, target: int, free: tuple[Finding, ...], context: RunContext) -> CheckResult:
+    """What a reader says: the audit asks the same again, and the cache answers it. Unlike there the first fatal finding
+    does not end it, since both can be mended at once; and no answer is no reason to stop an author."""
+    probes: tuple[Probe, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    for name in (name for name in ASKED if name in context.config.checks_run()):
+        checks = context.config.checks.model_copy(update={"run": (name,)})
+        alone = replace(context, config=context.config.model_copy(update={"checks": checks}))
+        try:
+            result = await readings(draft, target, free, alone)
+        except FormatError:
+            continue
+        probes, findings = probes + result.probes, findings + result.findings
+    return CheckResult(probes=probes, findings=findings)
+
+
+def _verdict(draft: Draft, findings: tuple[Finding, ...]) -> str:
+    first = next((finding for finding in findings if finding.fatal), None)
+    if first is None:
+        return "These checks let it pass. Other readers, with and without its passages, and search agents try it next."
+    back = feedback_from_audit(draft, findings)
+    change = advice(draft, first.check, first.cause, first.hops)
+    return f"It would be sent back as {back.label.value}, cause {back.cause.value}. {change}"
 
 
 def _lines(finding: Finding, draft: Draft) -> list[str]:
     about = f" ({', '.join(f'hops[{n}]' for n in finding.hops)})" if finding.hops else ""
     searches = [f"  searched '{s.query}': {places(s, draft) or 'no cited passage'}" for s in finding.searches]
-    return [f"- {finding.check}{about}: {finding.detail}", *searches]
+    return [f"- {finding.check}{about}: {finding.detail}{'' if finding.fatal else '; enough hops remain'}", *searches]
 
 
 def places(search: Searched, draft: Draft) -> str:

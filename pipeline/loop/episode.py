@@ -57,7 +57,7 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
             if feedback is None or proposal.draft is None or len(rounds) > context.config.loop.rounds:
                 break
             ledger.enter(f"round {len(rounds)}")
-            proposal = await _in_time(partial(strategy.revise, seed, context, rounds, feedback), context)
+            proposal = await _in_time(partial(strategy.revise, seed, context, rounds), context)
         if feedback is None and proposal.draft and context.config.loop.confirm:
             confirmed = await confirm(proposal.draft, context)
             rounds[-1] = await contested(rounds[-1], proposal.draft, confirmed, context)
@@ -83,7 +83,14 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
     """Audit and try one draft. The round's feedback is None for a candidate."""
     draft, loop, target = proposal.draft, context.config.loop, seed.target_steps
     if draft is None:
-        return Round(index=index, agent=proposal.trajectory, draft=None, tree=proposal.tree, feedback=NOTHING_ASKED)
+        return Round(
+            index=index,
+            agent=proposal.trajectory,
+            draft=None,
+            tree=proposal.tree,
+            checked=proposal.checked,
+            feedback=NOTHING_ASKED,
+        )
     findings = await audit(draft, target, context.retriever, context.config.retrieval.k) if loop.audit else ()
     read = await readings(draft, target, findings, context)
     findings += read.findings
@@ -107,6 +114,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
         tree=proposal.tree,
         findings=(*findings, *other.findings),
         probes=(*read.probes, *other.probes),
+        checked=proposal.checked,
         rollouts=tuple(rollout for rollout, _ in tried),
         verdicts=tuple(verdict for _, verdict in tried),
         decided=len(needed),

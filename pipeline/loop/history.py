@@ -1,5 +1,5 @@
-"""What the refiner is shown of a seed's rounds: each draft, what every check of it asked and found, its rollouts, and
-why it failed; and which of the passages read so far stand there whole.
+"""What the refiner is shown of a seed's rounds: the last draft with what each check said of it and its rollouts, the
+drafts before with why they failed, and those of the passages read so far that stand there whole.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,12 +10,12 @@ import orjson
 
 from pipeline.context import RunContext
 from pipeline.llm.tokens import tokens
-from pipeline.loop.draft_check import without_titles
+from pipeline.loop.draft_check import places, without_titles
 from pipeline.types import Draft, Finding, GradedRollout, Passage, Probe, Round, Searched, Seed
 
-_DRAFTS, _PASSAGES, _TITLES = 8_000, 6_000, 60
-"""Tokens of all drafts, tokens of the passages shown whole, documents named besides: a request holds them with the
-prompt and leaves more than half of its room to the conversation."""
+_LAST, _PASSAGES, _OTHERS = 4_000, 1_500, 2
+"""Tokens of the last draft with all that came of it, tokens of the passages shown whole, and the titles named of a
+search beside the cited passages. Every turn of the refiner sends them again."""
 
 
 @dataclass(frozen=True)
@@ -65,68 +65,87 @@ def whole(draft: Draft, known: Read, *, limited: bool, opens: bool) -> list[Pass
     return chosen
 
 
-def titles(known: Read, given: Iterable[Passage]) -> list[dict[str, str]]:
-    """One passage of every other document that was read, the last read first: to be opened again."""
-    documents = {passage.document_id for passage in given}
-    rest = {p.document_id: p for p in reversed(list(known.own.values())) if p.document_id not in documents}
-    return [{"id": p.shown_id, "title": p.title} for p in list(rest.values())[:_TITLES]]
-
-
 def drafts(rounds: Sequence[Round], pairs: Sequence[GradedRollout], known: Read) -> list[dict[str, Any]]:
-    """Every draft so far, the last one last. Where they are too long together, the oldest come without what was
-    searched."""
-    past = [(one, one.draft) for one in rounds if one.draft]
-    accounts = [
-        _account(one, draft, pairs if one is rounds[-1] else graded(one), known, in_full=True) for one, draft in past
-    ]
-    for place, (one, draft) in enumerate(past[:-1]):
-        if tokens(orjson.dumps(accounts).decode()) <= _DRAFTS:
-            break
-        accounts[place] = _account(one, draft, graded(one), known, in_full=False)
-    return accounts
+    """Every draft so far, the last one last: that one with its searches, unless they are too long."""
+    *earlier, (last, draft) = [(past, past.draft) for past in rounds if past.draft]
+    told = _tried(last, draft, pairs, known, searches=True)
+    if tokens(orjson.dumps(told).decode()) > _LAST:
+        told = _tried(last, draft, pairs, known, searches=False)
+    return [*(_failed(past, draft, known) for past, draft in earlier), told]
 
 
 def graded(past: Round) -> list[GradedRollout]:
     return [GradedRollout(*pair) for pair in zip(past.rollouts, past.verdicts, strict=True)]
 
 
-def _account(
-    past: Round, draft: Draft, pairs: Sequence[GradedRollout], known: Read, *, in_full: bool
-) -> dict[str, Any]:
-    tree = draft.model_dump(mode="json", exclude={"negative_aspect"})
+def _failed(past: Round, draft: Draft, known: Read) -> dict[str, Any]:
+    """An earlier draft: not to be made again."""
+    hops = [{"answer": hop.answer, "passage_id": _shown_id(hop.passage_id, known)} for hop in draft.hops]
+    return {"question": draft.question, "hops": hops, "feedback": _feedback(past, known)}
+
+
+def _tried(past: Round, draft: Draft, pairs: Sequence[GradedRollout], known: Read, *, searches: bool) -> dict[str, Any]:
+    tree = draft.model_dump(mode="json", exclude={"negative_aspect", "family"})
     for hop in tree["hops"]:
-        del hop["passage_sha256"]
-        cited = known.own.get(hop["passage_id"])
-        hop["passage_id"] = cited.shown_id if cited else ""
-    back = past.feedback.model_dump(mode="json") if past.feedback else {}
-    if back:
-        back["message"] = _clean(back["message"], known)
+        del hop["passage_sha256"], hop["title"]
+        hop["passage_id"] = _shown_id(hop["passage_id"], known)
     return {
         **tree,
-        "checks": [_asked(probe, draft, known, in_full=in_full) for probe in past.probes]
-        + [_found(finding, draft, known, in_full=in_full) for finding in past.findings],
-        "rollouts": [_rollout(pair, draft, known, in_full=in_full) for pair in pairs],
-        "feedback": back,
+        "checks": _checks(past, draft, known, searches=searches),
+        "rollouts": [_rollout(pair, draft, known, searches=searches) for pair in pairs],
+        "feedback": _feedback(past, known),
     }
 
 
-def _asked(probe: Probe, draft: Draft, known: Read, *, in_full: bool) -> dict[str, Any]:
-    answered = {"check": probe.check, "answers": probe.answers, "right": probe.right, "hops": probe.hops}
-    return answered | _searches(probe.searches, draft, known, in_full=in_full)
+def _shown_id(passage_id: str, known: Read) -> str:
+    return known.own[passage_id].shown_id if passage_id in known.own else ""
 
 
-def _found(finding: Finding, draft: Draft, known: Read, *, in_full: bool) -> dict[str, Any]:
-    detail = _clean(finding.detail, known)
-    told = {"check": finding.check, "found": detail, "hops": finding.hops, "fatal": finding.fatal}
-    return told | _searches(finding.searches, draft, known, in_full=in_full)
+def _feedback(past: Round, known: Read) -> dict[str, Any]:
+    back = past.feedback.model_dump(mode="json") if past.feedback else {}
+    return back | ({"message": _clean(back["message"], known)} if back else {})
 
 
-def _searches(searches: Iterable[Searched], draft: Draft, known: Read, *, in_full: bool) -> dict[str, Any]:
-    told = [{"query": search.query, "hits": _hits(search.passage_ids, draft, known)} for search in searches]
-    return {"searches": told} if told and in_full else {}
+def _checks(past: Round, draft: Draft, known: Read, *, searches: bool) -> list[dict[str, Any]]:
+    """What each check said, once: what it found or, where it found nothing, what its reader answered."""
+    found = {finding.check for finding in past.findings}
+    told = [_row(f.check, _clean(f.detail, known), f.hops, f.searches, draft, known) for f in past.findings]
+    asked: dict[str, list[Probe]] = {}
+    for probe in past.probes:
+        if probe.check not in found:
+            asked.setdefault(probe.check, []).append(probe)
+    for check, probes in asked.items():
+        said = "; ".join(dict.fromkeys(map(_said, probes)))
+        ran = dict.fromkeys(search for probe in probes for search in probe.searches)
+        told.append(_row(check, said, (), tuple(ran), draft, known))
+    return told if searches else [{key: row[key] for key in row if key != "searches"} for row in told]
 
 
-def _rollout(pair: GradedRollout, draft: Draft, known: Read, *, in_full: bool) -> dict[str, Any]:
+def _row(
+    check: str, said: str, hops: Sequence[int], ran: Iterable[Searched], draft: Draft, known: Read
+) -> dict[str, Any]:
+    searches = [{"query": search.query, "found": _found(search, draft, known)} for search in ran]
+    row = {"check": check, "said": said, "hops": hops, "searches": searches}
+    return {key: value for key, value in row.items() if value not in ([], ())}
+
+
+def _said(probe: Probe) -> str:
+    """What a check that found nothing was answered. Who is right without the evidence knows it by heart."""
+    answers = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
+    match probe.check:
+        case "naturalness":
+            return f"graded {answers} of 5"
+        case "skip_ahead":
+            return "no search skipped ahead"
+        case "trace":
+            misread = ", ".join(f"hops[{n}]" for n in probe.hops)
+            return f"each hop read alone: {answers}; not understood: {misread or 'none'}"
+    without = " without " + ", ".join(f"hops[{n}]" for n in probe.hops) if probe.hops else ""
+    right = "wrong" if not probe.right else "right" if probe.evidence else "right, by heart"
+    return f"answered {answers}{without}: {right}"
+
+
+def _rollout(pair: GradedRollout, draft: Draft, known: Read, *, searches: bool) -> dict[str, Any]:
     rollout, verdict = pair
     told = {
         "answer": rollout.answer,
@@ -136,24 +155,20 @@ def _rollout(pair: GradedRollout, draft: Draft, known: Read, *, in_full: bool) -
         "steps": verdict.steps,
     }
     calls = [
-        {"tool": c.tool}
-        | ({"query": c.argument} if c.tool == "search" else {})
-        | {"hits": _hits(c.passage_ids, draft, known)}
-        for c in rollout.trajectory.calls
+        ({"query": call.argument} if call.tool == "search" else {"tool": call.tool})
+        | {"found": _found(Searched(query="", passage_ids=call.passage_ids), draft, known)}
+        for call in rollout.trajectory.calls
     ]
-    return told | ({"calls": calls} if in_full else {})
+    return told | ({"calls": calls} if searches else {})
 
 
-def _hits(passage_ids: Sequence[str], draft: Draft, known: Read) -> list[str]:
-    """Rank and title of what a search found, and which hops cite it; of an opened document each title once. Hits of the
-    other side are left out."""
-    homes = [hop.passage_id for hop in draft.hops]
-    hits: dict[str, None] = {}
-    for rank, i in enumerate(passage_ids, 1):
-        if i in known.own:
-            cited = "".join(f" = hops[{n}]" for n, home in enumerate(homes) if home == i)
-            hits[f"{rank}. {known.own[i].title}{cited}"] = None
-    return list(hits)
+def _found(search: Searched, draft: Draft, known: Read) -> str:
+    """Which cited passages a search found, with their ranks, and the first other titles. Those of the other side are
+    left out."""
+    cited = {hop.passage_id for hop in draft.hops}
+    titles = dict.fromkeys(known.own[i].title for i in search.passage_ids if i in known.own and i not in cited)
+    named = [f"'{title}'" for title in [*titles][:_OTHERS]]
+    return "; ".join(filter(None, (places(search, draft), ", ".join(named)))) or "nothing cited"
 
 
 def _clean(text: str, known: Read) -> str:

@@ -83,6 +83,8 @@ class Round(Slotted):
     """What the draft was composed from, where a curator explored first."""
     findings: tuple[Finding, ...] = ()
     probes: tuple[Probe, ...] = ()
+    checked: tuple[Probe, ...] = ()
+    """What readers said of drafts that the agent had checked before it gave one: no part of what they found of this."""
     rollouts: tuple[Rollout, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     decided: int = 0
@@ -182,7 +184,7 @@ class Record(Data):
             verdicts += past.verdicts
             used["refiner" if past.index else "generator"].append(past.agent.usage)
             used["curator"] += [past.tree.usage] if past.tree else []
-            used["reader"] += [probe.usage for probe in past.probes]
+            used["reader"] += [probe.usage for probe in (*past.probes, *past.checked)]
             used["judge"] += [probe.judged for probe in past.probes]
         used["teacher"] += [made.rollout.trajectory.usage for made in self.lessons]
         used["solver"] += [rollout.trajectory.usage for rollout in rollouts]

@@ -73,7 +73,7 @@ def test_it_revises_to_another_question_or_gives_none(strategy, proposed, contex
     assert drafts
     for seed, first in drafts:
         last = Round(index=0, agent=first.trajectory, draft=first.draft, feedback=TOO_EASY)
-        again = asyncio.run(strategy.revise(seed, context, [last], TOO_EASY))
+        again = asyncio.run(strategy.revise(seed, context, [last]))
         assert not again.draft or normalise(again.draft.question) != normalise(first.draft.question)
 
 

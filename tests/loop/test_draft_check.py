@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import orjson
 import pytest
@@ -9,10 +10,14 @@ import pytest
 from pipeline import config
 from pipeline.agents.calls import AgentState
 from pipeline.context import RunContext
+from pipeline.llm.cached import Cached
+from pipeline.llm.ledger import Counted, counting
 from pipeline.loop.audit import audit
 from pipeline.loop.draft_check import check_draft
+from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import to_draft
+from pipeline.store.cache import Cache
 from pipeline.types import Draft, Message, Passage
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, proposal, seeded
 from tests.scripted import ScriptedLLM
@@ -33,14 +38,14 @@ def draft(question: str = QUESTION, shown: dict[str, Passage] = SHOWN) -> Draft:
 
 
 def said(made: Draft, shelf: Shelf = SHELF, target: int = 3) -> str:
-    return asyncio.run(check_draft(made, target, SHOWN, context([], shelf=shelf)))
+    return asyncio.run(check_draft(made, target, SHOWN, context([], shelf=shelf)))[0]
 
 
 def test_a_good_draft_passes_and_is_told_where_its_passages_are_found() -> None:
     told = said(draft())
     assert asyncio.run(audit(draft(), 3, SHELF, 1)) == ()
-    assert told.startswith("The automatic checks let it pass")
-    assert "- the question: " in told
+    assert told.startswith("These checks let it pass")
+    assert "One search with the question finds, of 1 passages: " in told
     assert "- hops[0]: hops[0] at rank 1" in told
 
 
@@ -62,12 +67,13 @@ def test_the_title_of_a_passage_that_was_not_shown_is_not_named() -> None:
     made = draft()
     findings = asyncio.run(audit(made, 3, shelf, 5))
     assert any("Annals" in finding.detail for finding in findings)
-    told = asyncio.run(check_draft(made, 3, SHOWN, replace(context([], "retrieval.k=5"), retriever=shelf)))
+    told = asyncio.run(check_draft(made, 3, SHOWN, replace(context([], "retrieval.k=5"), retriever=shelf)))[0]
     assert "another answer" in told
     assert "Annals" not in told
     assert "1702" not in told
     read = {**SHOWN, rival.shown_id: rival}
-    assert "Annals" in asyncio.run(check_draft(made, 3, read, replace(context([], "retrieval.k=5"), retriever=shelf)))
+    told, _ = asyncio.run(check_draft(made, 3, read, replace(context([], "retrieval.k=5"), retriever=shelf)))
+    assert "Annals" in told
 
 
 class Checking(Cast):
@@ -117,3 +123,89 @@ def test_without_checks_or_audit_the_tool_is_not_offered(off: str) -> None:
     there = context(Cast(lambda question, sample: 3), off)
     asyncio.run(sage.propose(seeded(), there))
     assert [tool.name for tool in there.llm.requests[0].tools] == ["search", "open", "propose"]  # type: ignore[attr-defined]
+
+
+class Read(Checking):
+    """With a reader that grades wordings and skips ahead."""
+
+    times, grade, ahead = 1, "4", "no such town"
+
+    def __call__(self, request: object) -> Message:
+        asked = request.output.name if request.output else ""  # type: ignore[attr-defined]
+        if asked == "grade":
+            return Message(role="assistant", content=f'{{"reason": "stacked clauses", "grade": {self.grade}}}')
+        if asked == "skip":
+            return Message(role="assistant", content=orjson.dumps({"queries": [[], [self.ahead]]}).decode())
+        return super().__call__(request)
+
+
+BOTH = 'checks.run=["naturalness", "skip_ahead"]'
+
+
+def asked(llm: ScriptedLLM, role: str) -> int:
+    return sum(request.output is not None and request.output.name == role for request in llm.requests)
+
+
+def reader(**said: str) -> Read:
+    cast = Read(lambda question, sample: 3)
+    for name, value in said.items():
+        setattr(cast, name, value)
+    return cast
+
+
+def test_what_a_reader_says_is_told_before_the_audit_asks_it_and_all_of_it_at_once() -> None:
+    told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(), BOTH)))
+    assert told.startswith("These checks let it pass")
+    assert "- naturalness: a reader graded the wording 4 of 5" in told
+    assert [(probe.check, probe.usage.calls) for probe in probes] == [("naturalness", 1), ("skip_ahead", 1)]
+    told, _ = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(grade="2", ahead="founded by monks"), BOTH)))
+    assert told.startswith("It would be sent back as unsound, cause unnatural.")
+    assert "- naturalness: a reader graded the wording 2 of 5: stacked clauses" in told
+    assert "- skip_ahead (hops[0], hops[1]): the search 'founded by monks' finds" in told
+
+
+def test_a_reader_is_not_asked_of_what_the_free_checks_send_back_nor_where_it_is_not_to_be() -> None:
+    short = draft().model_copy(update={"hops": draft().hops[:1]})
+    for made, sets in ((short, (BOTH,)), (draft(), ('checks.run=["closed_book"]',))):
+        there = context(reader(), *sets)
+        assert asyncio.run(check_draft(made, 3, SHOWN, there))[1] == ()
+        assert asked(there.llm, "grade") == asked(there.llm, "skip") == 0  # type: ignore[arg-type]
+
+
+def test_a_reader_that_says_nothing_readable_is_no_error_of_the_author() -> None:
+    told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(grade='"?"'), BOTH)))
+    assert told.startswith("These checks let it pass")
+    assert [probe.check for probe in probes] == ["skip_ahead"]
+
+
+@pytest.mark.parametrize(("cached", "paid"), [(True, 1), (False, 2)])
+@pytest.mark.parametrize("ahead", ["no such town", "founded by monks"])
+def test_the_audit_says_what_the_check_said_and_its_reader_is_paid_once(
+    cached: bool, paid: int, ahead: str, tmp_path: Path
+) -> None:
+    there = context(reader(ahead=ahead), BOTH, "loop.rounds=0", "loop.control_share=0")
+    model = there.llm
+    counted = Counted(model)
+    there = replace(there, llm=Cached(counted, Cache(tmp_path / "c")) if cached else counted)
+    with counting() as ledger:
+        record = asyncio.run(run_seed(seeded(), there))
+    first = record.rounds[0]
+    (told,) = [m.content for m in first.agent.messages if m.name == "check"]
+    assert told.startswith("These checks let it pass" if not first.unsound else "It would be sent back as too_easy")
+    assert first.unsound is (ahead == "founded by monks")
+    assert all(finding.check in told and finding.detail in told for finding in first.findings)
+    assert [probe.check for probe in first.checked] == ["naturalness", "skip_ahead"]
+    assert first.checked == first.probes
+    for role in ("grade", "skip"):
+        assert asked(model, role) == paid  # type: ignore[arg-type]
+        spent = ledger.spending.by_stage["round 0"][role]
+        assert (spent.paid.calls, spent.cached.calls) == (paid, 2 - paid)
+    assert record.usage["reader"].calls == 4
+
+
+def test_a_draft_whose_last_passage_one_search_with_the_question_finds_is_told_what_that_means() -> None:
+    near = draft(f"{QUESTION[:-1]}, in Vessby on the Tarn?")
+    told = asyncio.run(check_draft(near, 1, SHOWN, context([], "retrieval.k=1")))[0]
+    assert "finds, of 1 passages: hops[2] at rank 1. The last hop's is among them" in told
+    far = asyncio.run(check_draft(draft(), 3, SHOWN, context([], "retrieval.k=1")))[0]
+    assert "The last hop's is among them" not in far

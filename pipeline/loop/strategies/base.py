@@ -11,7 +11,7 @@ from pipeline.agents.parse import parse
 from pipeline.agents.tools import ProposeArguments
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.types import Data, Draft, Feedback, Hop, Passage, Round, Seed, Trajectory, Tree
+from pipeline.types import Data, Draft, Hop, Passage, Probe, Round, Seed, Trajectory, Tree
 
 
 class Proposal(Data):
@@ -20,6 +20,8 @@ class Proposal(Data):
     trajectory: Trajectory
     draft: Draft | None
     tree: Tree | None = None
+    checked: tuple[Probe, ...] = ()
+    """What readers said of the drafts that the agent had checked."""
 
 
 class Strategy(Protocol):
@@ -27,8 +29,8 @@ class Strategy(Protocol):
         """Round 0: a draft from the seed passage, by searching."""
         ...
 
-    async def revise(self, seed: Seed, context: RunContext, rounds: Sequence[Round], feedback: Feedback) -> Proposal:
-        """A new draft from all that has been found out; the only edge back in the product."""
+    async def revise(self, seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
+        """A new draft from all that has been found out, `rounds[-1].feedback` first: the only edge back."""
         ...
 
 

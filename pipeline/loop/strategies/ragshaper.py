@@ -16,7 +16,7 @@ from pipeline.llm.deadline import deadline
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import Proposal, to_draft
 from pipeline.text import contains, sentences
-from pipeline.types import Draft, Feedback, Round, Seed, Tree, Usage
+from pipeline.types import Draft, Probe, Round, Seed, Tree, Usage
 
 MOST_SENTENCES, MOST_WORDS, MOST_ANSWER_WORDS = 2, 85, 12
 """Of a question, as the paper and its authors' code have it; of an answer, where one entity turns into a list."""
@@ -25,22 +25,23 @@ MOST_SENTENCES, MOST_WORDS, MOST_ANSWER_WORDS = 2, 85, 12
 async def propose(seed: Seed, context: RunContext) -> Proposal:
     """Grow the tree, then compose from its paths, the best first, until a draft has as many hops as its target."""
     tree = await grow(seed, context)
-    spent, best = Usage(), 0
+    spent, checked, best = Usage(), tuple[Probe, ...](), 0
     for leaf in tree.paths:
         made = await _composed(seed, context, tree, leaf)
         spent += made.trajectory.usage
+        checked += made.checked
         hops = len(made.draft.hops) if made.draft else 0
         if leaf == tree.paths[0] or hops > best:
             proposal, best = made, hops
         if hops >= seed.target_steps:
             break
     trajectory = proposal.trajectory.model_copy(update={"usage": spent})
-    return proposal.model_copy(update={"trajectory": trajectory})
+    return proposal.model_copy(update={"trajectory": trajectory, "checked": checked})
 
 
-async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round], feedback: Feedback) -> Proposal:
+async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
     """SAGE's refiner over all that the tree holds."""
-    return await sage.revise(seed, context, rounds, feedback)
+    return await sage.revise(seed, context, rounds)
 
 
 async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> Proposal:
@@ -74,7 +75,10 @@ async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> P
         trajectory = await converse(composer, messages, sample=seed.draw, state=state)
     draft = to_draft(trajectory.final, state, ComposeArguments) if trajectory.final else None
     return Proposal(
-        trajectory=trajectory, draft=draft, tree=tree.model_copy(update={"composed": leaf if draft else None})
+        trajectory=trajectory,
+        draft=draft,
+        tree=tree.model_copy(update={"composed": leaf if draft else None}),
+        checked=tuple(state.probes),
     )
 
 

@@ -15,7 +15,7 @@ from pipeline.loop import history
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.strategies.base import Proposal, to_draft
 from pipeline.text import normalise
-from pipeline.types import Draft, Feedback, GradedRollout, Message, Round, Seed
+from pipeline.types import Draft, GradedRollout, Message, Round, Seed
 
 Accept = Callable[[str, AgentState], Draft | None]
 
@@ -35,7 +35,7 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     return await _run(proposer, messages, AgentState(passages=given, given=frozenset(given)), seed.draw)
 
 
-async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round], feedback: Feedback) -> Proposal:
+async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
     last = rounds[-1]
     if last.draft is None:
         raise ValueError("a round without a draft ends the episode")
@@ -57,7 +57,6 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round], feedb
         "refiner/revise",
         drafts=history.drafts(rounds, pairs, known),
         seen=[shown(passage) for passage in whole],
-        titles=history.titles(known, whole) if opens else [],
         answer_types=answer_types(seed, context),
         target_steps=seed.target_steps,
         search_budget=reviser.limits.searches,
@@ -87,7 +86,9 @@ def agent(seed: Seed, context: RunContext, tools: Sequence[Tool], searches: int,
         draft = accepted(arguments, state)
         if draft is None:
             raise FormatError("There is nothing to check: question or hops are empty.")
-        return await check_draft(draft, seed.target_steps, state.passages, context)
+        said, probes = await check_draft(draft, seed.target_steps, state.passages, context)
+        state.probes += probes
+        return said
 
     return Agent(
         llm=context.llm,
@@ -109,7 +110,8 @@ def answer_types(seed: Seed, context: RunContext) -> list[str]:
 
 async def _run(author: Agent, messages: tuple[Message, ...], state: AgentState, sample: int) -> Proposal:
     trajectory = await converse(author, messages, sample=sample, state=state)
-    return Proposal(trajectory=trajectory, draft=to_draft(trajectory.final, state) if trajectory.final else None)
+    draft = to_draft(trajectory.final, state) if trajectory.final else None
+    return Proposal(trajectory=trajectory, draft=draft, checked=tuple(state.probes))
 
 
 def _traces(last: Round, which: str) -> list[GradedRollout]:

@@ -106,10 +106,10 @@ def test_the_refiner_is_given_the_passages_of_the_path() -> None:
     first = proposed(cast)
     past = Round(
         index=0, agent=first.trajectory, draft=first.draft, tree=first.tree,
-        feedback=(sent := Feedback(label=Label.TOO_EASY, cause="superficial", message="")),  # type: ignore[arg-type]
+        feedback=Feedback(label=Label.TOO_EASY, cause="superficial", message=""),  # type: ignore[arg-type]
     )  # fmt: skip
     there = context(cast)
-    asyncio.run(ragshaper.revise(seeded(), there, [past], sent))
+    asyncio.run(ragshaper.revise(seeded(), there, [past]))
     told = prompts.unfence(there.llm.requests[0].messages[1].content)  # type: ignore[attr-defined]
     assert told is not None
     assert [passage["title"] for passage in told["seen"]] == ["Lantern Bay", "Ada Holm", "Vessby"]

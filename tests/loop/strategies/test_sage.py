@@ -14,7 +14,7 @@ from pipeline.errors import FormatError
 from pipeline.llm.base import Request
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import Proposal, to_draft
-from pipeline.types import Feedback, Label, Round
+from pipeline.types import Label, Round
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, TOWN, Cast, call, proposal, run, seeded
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -40,8 +40,7 @@ def revision(sets: list[str]) -> tuple[Request, Proposal]:
     settings = config.build(sets=["retrieval.k=2", *sets])
     context = RunContext(config=settings, llm=llm, retriever=Shelf(FILM, HOLM, TOWN, OTHER), lineage=LINEAGE)
     past: Round = record.rounds[0]
-    assert past.feedback is not None
-    proposed = asyncio.run(sage.revise(seeded(), context, [past], past.feedback))
+    proposed = asyncio.run(sage.revise(seeded(), context, [past]))
     return llm.requests[0], proposed
 
 
@@ -104,10 +103,9 @@ def test_revising_a_round_without_a_draft_is_a_mistake_of_the_caller() -> None:
     context = RunContext(
         config=config.build(), llm=ScriptedLLM([call("propose")]), retriever=Shelf(FILM), lineage=LINEAGE
     )
-    feedback = Feedback(label=Label.UNSOUND, cause="generator_error", message="")  # type: ignore[arg-type]
     empty = Round(index=0, agent=run(Cast(lambda question, sample: 3)).rounds[0].agent, draft=None)
     with pytest.raises(ValueError, match="without a draft"):
-        asyncio.run(sage.revise(seeded(), context, [empty], feedback))
+        asyncio.run(sage.revise(seeded(), context, [empty]))
 
 
 def test_the_refiner_is_told_what_failed_before_and_may_not_say_it_again() -> None:
