@@ -49,13 +49,18 @@ def feedback_from_audit(draft: Draft, findings: Sequence[Finding]) -> Feedback:
     """The first fatal finding, soundness before shortcuts, as the checks are listed."""
     finding = next(f for f in findings if f.fatal)
     unsound = finding.cause in (Cause.GENERATOR_ERROR, Cause.AMBIGUOUS, Cause.UNNATURAL)
-    faulty = ahead.found_hops(draft, finding.searches) if finding.check == "skip_ahead" else finding.hops
     return Feedback(
         label=Label.UNSOUND if unsound else Label.TOO_EASY,
         cause=finding.cause,
-        message=f"{finding.check}: {finding.detail}. {advice(draft, finding.check, finding.cause, faulty)}",
+        message=f"{finding.check}: {finding.detail}. {what_to_change(draft, finding)}",
         hops=finding.hops,
     )
+
+
+def what_to_change(draft: Draft, finding: Finding) -> str:
+    """What to change because of a finding."""
+    faulty = ahead.found_hops(draft, finding.searches) if finding.check == "skip_ahead" else finding.hops
+    return advice(draft, finding.check, finding.cause, faulty)
 
 
 def feedback(

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from pipeline.agents.evidence import searched
+from pipeline.agents.evidence import gather, searched
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.loop.assess import advice, feedback_from_audit
+from pipeline.loop.assess import feedback_from_audit, what_to_change
 from pipeline.loop.audit import audit
+from pipeline.loop.audit.ahead import linked_back
 from pipeline.loop.audit.readings import CheckResult, readings
 from pipeline.loop.audit.shortcuts import TOP
 from pipeline.types import Draft, Finding, Passage, Probe, Searched, naturalness
@@ -35,6 +36,10 @@ async def check_draft(
     lines = [_verdict(draft, findings), *(line for finding in findings for line in _lines(finding, draft))]
     if (grade := naturalness(read.probes)) and not any(f.check == "naturalness" for f in findings):
         lines.append(f"- naturalness: a reader graded the wording {grade} of 5")
+    for hop in linked_back(draft, await gather(draft, retriever)):
+        lines.append(
+            f"Note: the passage of hops[{hop}] names what hops[{hop - 1}] is about too, which may be needless."
+        )
     queries = [draft.question, *(hop.sub_question for hop in draft.hops)]
     asked, *parts = [searched("", hits) for hits in await retriever.search_many(queries, k)]
     held = draft.hops[-1].passage_id in asked.passage_ids
@@ -68,8 +73,7 @@ def _verdict(draft: Draft, findings: tuple[Finding, ...]) -> str:
     if first is None:
         return "These checks let it pass. Other readers, with and without its passages, and search agents try it next."
     back = feedback_from_audit(draft, findings)
-    change = advice(draft, first.check, first.cause, first.hops)
-    return f"It would be sent back as {back.label.value}, cause {back.cause.value}. {change}"
+    return f"It would be sent back as {back.label.value}, cause {back.cause.value}. {what_to_change(draft, first)}"
 
 
 def _lines(finding: Finding, draft: Draft) -> list[str]:

@@ -130,7 +130,7 @@ def _row(
 
 
 def _said(probe: Probe) -> str:
-    """What a check that found nothing was answered. Who is right without the evidence knows it by heart."""
+    """What a check that found nothing was answered, and whether by what it was shown."""
     answers = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
     match probe.check:
         case "naturalness":
@@ -141,8 +141,11 @@ def _said(probe: Probe) -> str:
             misread = ", ".join(f"hops[{n}]" for n in probe.hops)
             return f"each hop read alone: {answers}; not understood: {misread or 'none'}"
     without = " without " + ", ".join(f"hops[{n}]" for n in probe.hops) if probe.hops else ""
-    right = "wrong" if not probe.right else "right" if probe.evidence else "right, by heart"
-    return f"answered {answers}{without}: {right}"
+    if not probe.right:
+        return f"answered {answers}{without}: wrong"
+    if probe.uncited:
+        return f"answered {answers}{without}: right, but no passage states: {', '.join(probe.uncited)}"
+    return f"answered {answers}{without}: {'right' if probe.evidence else 'right, by heart'}"
 
 
 def _rollout(pair: GradedRollout, draft: Draft, known: Read, *, searches: bool) -> dict[str, Any]:

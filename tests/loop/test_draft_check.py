@@ -135,7 +135,9 @@ class Read(Checking):
         if asked == "grade":
             return Message(role="assistant", content=f'{{"reason": "stacked clauses", "grade": {self.grade}}}')
         if asked == "skip":
-            return Message(role="assistant", content=orjson.dumps({"queries": [[], [self.ahead]]}).decode())
+            return Message(
+                role="assistant", content=orjson.dumps({"queries": [[], [self.ahead, f"{self.ahead} Tarn"]]}).decode()
+            )
         return super().__call__(request)
 
 
@@ -161,7 +163,7 @@ def test_what_a_reader_says_is_told_before_the_audit_asks_it_and_all_of_it_at_on
     told, _ = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(grade="2", ahead="founded by monks"), BOTH)))
     assert told.startswith("It would be sent back as unsound, cause unnatural.")
     assert "- naturalness: a reader graded the wording 2 of 5: stacked clauses" in told
-    assert "- skip_ahead (hops[0], hops[1]): the search 'founded by monks' finds" in told
+    assert "- skip_ahead (hops[0], hops[1]): the searches 'founded by monks' and" in told
 
 
 def test_a_reader_is_not_asked_of_what_the_free_checks_send_back_nor_where_it_is_not_to_be() -> None:
@@ -209,3 +211,13 @@ def test_a_draft_whose_last_passage_one_search_with_the_question_finds_is_told_w
     assert "finds, of 1 passages: hops[2] at rank 1. The last hop's is among them" in told
     far = asyncio.run(check_draft(draft(), 3, SHOWN, context([], "retrieval.k=1")))[0]
     assert "The last hop's is among them" not in far
+
+
+def test_a_passage_that_links_back_to_the_hop_before_is_pointed_at() -> None:
+    told = asyncio.run(check_draft(draft(), 3, SHOWN, context([])))[0]
+    assert "Note: " not in told
+    back = passage("holm", "Ada Holm", f"{HOLM.text} She directed Lantern Bay.")
+    shelf = Shelf(FILM, back, TOWN)
+    made = draft(shown={p.shown_id: p for p in (FILM, back, TOWN)})
+    told = said(made, shelf=shelf)
+    assert "Note: the passage of hops[1] names what hops[0] is about too, which may be needless." in told

@@ -96,9 +96,15 @@ def test_who_is_right_without_the_evidence_is_told_from_who_read_it() -> None:
         Probe(check=check, model="m", answers=("1641",), right=1, evidence=evidence)
         for check, evidence in (("closed_book", False), ("oracle", True))
     ]
+    guess = {"right": 1, "evidence": True, "uncited": ("Ada Holm came from Vessby",)}
+    probes.append(Probe(check="naive_rag", model="m", answers=("1641",), **guess))  # type: ignore[arg-type]
     inputs, _ = told(round_(0, probes=tuple(probes)))
     said = {row["check"]: row["said"] for row in inputs["drafts"][-1]["checks"]}
-    assert said == {"closed_book": "answered '1641': right, by heart", "oracle": "answered '1641': right"}
+    assert said == {
+        "closed_book": "answered '1641': right, by heart",
+        "oracle": "answered '1641': right",
+        "naive_rag": "answered '1641': right, but no passage states: Ada Holm came from Vessby",
+    }
 
 
 def test_nothing_of_the_other_split_is_shown_not_even_a_title() -> None:
