@@ -43,10 +43,11 @@ async def check_draft(
     queries = [draft.question, *(hop.sub_question for hop in draft.hops)]
     asked, *parts = [searched("", hits) for hits in await retriever.search_many(queries, k)]
     held = draft.hops[-1].passage_id in asked.passage_ids
+    means = " The last hop's passage is among them: it is too easy if the passages found state all other facts as well."
     lines += [
-        f"One search with the question finds, of {k} passages: {places(asked, draft) or 'none that is cited'}. "
-        + ("The last hop's is among them: the draft is too easy if these passages state all other facts too." * held),
-        f"One search with a sub-question finds (a later hop among the first {TOP} makes that one needless):",
+        f"Of {k} passages, one search with the question finds {places(asked, draft) or 'none that is cited'}."
+        + means * held,
+        f"One search with each sub-question finds (a later hop's passage among the first {TOP} makes it needless):",
         *(f"- hops[{n}]: {places(part, draft) or 'none that is cited'}" for n, part in enumerate(parts)),
     ]
     return without_titles("\n".join(lines), found, shown.values()), read.probes

@@ -45,7 +45,7 @@ def test_a_good_draft_passes_and_is_told_where_its_passages_are_found() -> None:
     told = said(draft())
     assert asyncio.run(audit(draft(), 3, SHELF, 1)) == ()
     assert told.startswith("These checks let it pass")
-    assert "One search with the question finds, of 1 passages: " in told
+    assert "Of 1 passages, one search with the question finds hops[0] at rank 1.\n" in told
     assert "- hops[0]: hops[0] at rank 1" in told
 
 
@@ -208,9 +208,9 @@ def test_the_audit_says_what_the_check_said_and_its_reader_is_paid_once(
 def test_a_draft_whose_last_passage_one_search_with_the_question_finds_is_told_what_that_means() -> None:
     near = draft(f"{QUESTION[:-1]}, in Vessby on the Tarn?")
     told = asyncio.run(check_draft(near, 1, SHOWN, context([], "retrieval.k=1")))[0]
-    assert "finds, of 1 passages: hops[2] at rank 1. The last hop's is among them" in told
+    assert "one search with the question finds hops[2] at rank 1. The last hop's passage is among them" in told
     far = asyncio.run(check_draft(draft(), 3, SHOWN, context([], "retrieval.k=1")))[0]
-    assert "The last hop's is among them" not in far
+    assert "The last hop's passage is among them" not in far
 
 
 def test_a_passage_that_links_back_to_the_hop_before_is_pointed_at() -> None:
