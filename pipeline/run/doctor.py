@@ -15,6 +15,7 @@ from pipeline.agents.probe import ProbeFinding, probe
 from pipeline.config import RunConfig
 from pipeline.config.models import LEAST_CONTEXT, ROLES, ModelConfig
 from pipeline.corpus import manifest
+from pipeline.corpus.language import english
 from pipeline.corpus.loading import checksum
 from pipeline.errors import DigsiteError, ProviderError
 from pipeline.llm.base import LLM
@@ -60,6 +61,8 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
     if judge and all(check.ok for check in found):
         asked = {name: prepare.client(model, config.seed) for name, model in hasty.items()}
         found.append(_judging(config.models.judges(), Routed({"embedded": EmbeddedModel(), **asked})))
+    if config.models.of("generator").embedded:
+        found.append(_check(f"texts of {config.corpus.name}", partial(_language, config)))
     return found
 
 
@@ -194,4 +197,10 @@ def _indexes(out: Path) -> str:
 
 
 def _endpoint() -> str:
-    return "none configured: the demo model runs in this process and needs no key"
+    return "none configured: the demo model runs in this process, needs no key and reads English only"
+
+
+def _language(config: RunConfig) -> str:
+    if not english(prepare.corpus(config).passages):
+        raise _Missing("most are not in English, which is all that the demo model reads", "choose a --model")
+    return "most are in English"

@@ -11,6 +11,7 @@ from pathlib import Path
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
+from pipeline.corpus.language import english
 from pipeline.corpus.readers.base import skipped_in_words
 from pipeline.errors import BudgetExceeded
 from pipeline.loop.episode import run_seed
@@ -30,8 +31,8 @@ def read(config: RunConfig, watch: Watch) -> Corpus:
     if missing := corpus.counts.left_out:
         kept, whole = corpus.counts.kept, corpus.counts.read
         logger.warning("%s: %s of %s documents read; left out: %s", name, f"{kept:,}", f"{whole:,}", missing)
-    if config.models.of("generator").embedded and corpus.manifest.language.partition("-")[0] != "en":
-        logger.warning("%s: the demo model reads English prose only; for other texts choose a --model", name)
+    if config.models.of("generator").embedded and not english(corpus.passages):
+        logger.warning("%s: the demo model reads English only, and most of these texts are not: choose a --model", name)
     if files := skipped_in_words(corpus.counts.skipped):
         logger.warning("%s: files left out: %s", name, files)
     return corpus

@@ -69,6 +69,18 @@ def test_the_embedded_judge_is_asked_about_the_near_misses_and_lets_few_pass() -
     assert "judging by embedded" not in {check.name for check in doctor.endpoint(build(), judge=False)}
 
 
+def test_the_demo_model_is_told_from_texts_that_it_cannot_read(tmp_path: Path) -> None:
+    texts = {"en": "The bridge was built by the monks of the town.", "zh": "这座古镇由僧人建于明朝，以石桥闻名。"}
+    found = {}
+    for language, text in texts.items():
+        path = tmp_path / f"{language}.jsonl"
+        path.write_bytes(orjson.dumps({"id": "a", "text": text}))
+        checks = doctor.endpoint(build(values={"corpus": {"name": str(path)}}), judge=False)
+        found[language] = next(check for check in checks if check.name == f"texts of {path}")
+    assert found["en"].ok
+    assert (found["zh"].ok, found["zh"].remedy) == (False, "choose a --model")
+
+
 def listed(*models: dict[str, Any]) -> Reply:
     return Reply(body=orjson.dumps({"object": "list", "data": models}))
 
