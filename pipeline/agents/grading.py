@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from pipeline.agents.judge import Grade
-from pipeline.text import contains, folded, normalise
+from pipeline.text import contains, folded, normalise, untagged
 from pipeline.types import Call, Draft, Rollout, Verdict
 
 # As `normalise` takes them out before it looks for words.
@@ -48,7 +48,7 @@ def supported(draft: Draft, rollout: Rollout) -> bool:
     last = draft.hops[-1]
     if any(last.passage_id in call.passage_ids for call in rollout.trajectory.calls):
         return True
-    subject = draft.hops[-2].answer if len(draft.hops) > 1 else last.title
+    subject = draft.hops[-2].answer if len(draft.hops) > 1 else untagged(last.title)
     blocks = [block for _, text in observations(rollout) for block in text.split("\n\n")]
     return any(contains(block, draft.answer) and contains(block, subject) for block in blocks)
 
@@ -103,7 +103,7 @@ def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> b
     hop = draft.hops[number]
     if hop.passage_id in passage_ids:
         return True
-    subject = draft.hops[number - 1].answer if number else hop.title
+    subject = draft.hops[number - 1].answer if number else untagged(hop.title)
     return any(holds(block, hop.answer) and holds(block, subject) for block in text.split("\n\n"))
 
 

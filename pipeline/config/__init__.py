@@ -80,8 +80,8 @@ class ChecksConfig(Data):
     """Left out: all of them with a real reader; with all embedded, which know nothing by heart, the oracle alone."""
     tries: int = Field(3, ge=1, le=32)
     """Of the closed book, where most must fail."""
-    oracle_tries: int = Field(1, ge=1, le=32)
-    """With the evidence in hand, where one must succeed."""
+    oracle_tries: int = Field(2, ge=1, le=32)
+    """With the evidence in hand, where one must succeed. The second is asked only where the first did not."""
 
 
 class TreeConfig(Data):
