@@ -46,7 +46,8 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
     """What each model of the configuration can do at each of its addresses: some short calls, which are paid and not
     kept. Raises UsageError.
 
-    With `judge` and where all is well so far, the judges are asked about the near misses: 200 to 400 calls more.
+    With `judge` and where all is well so far, the judges are asked about the near misses: 200 to 400 calls more. For
+    the demo model the corpus is read too.
     """
     from pipeline.embedded.model import EmbeddedModel
 

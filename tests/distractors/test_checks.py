@@ -101,7 +101,7 @@ def checked(distractor: Distractor, shelf: Shelf = SHELF, model: Callable[[Reque
 @pytest.mark.parametrize("kind", Kind)
 def test_a_sound_one_passes_every_check(kind: Kind) -> None:
     made = checked(sound(kind))
-    assert [check.name for check in made.checks] == list(CHECKS)
+    assert [check.name for check in made.checks] == [name for name in CHECKS if name != "blind"]
     assert made.used, made.checks[-1]
 
 
