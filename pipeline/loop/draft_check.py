@@ -17,6 +17,8 @@ ASKED = ("naturalness", "skip_ahead")
 """The checks of a reader that are made here already: one call each, and what most drafts failed that a model wrote and
 the free checks let pass."""
 
+PASSED = "These checks let it pass."
+
 
 async def check_draft(
     draft: Draft, target: int, shown: Mapping[str, Passage], context: RunContext
@@ -72,7 +74,7 @@ async def _read(draft: Draft, target: int, free: tuple[Finding, ...], context: R
 def _verdict(draft: Draft, findings: tuple[Finding, ...]) -> str:
     first = next((finding for finding in findings if finding.fatal), None)
     if first is None:
-        return "These checks let it pass. Other readers, with and without its passages, and search agents try it next."
+        return f"{PASSED} Other readers, with and without its passages, and search agents try it next."
     back = feedback_from_audit(draft, findings)
     return f"It would be sent back as {back.label.value}, cause {back.cause.value}. {what_to_change(draft, first)}"
 
