@@ -93,7 +93,7 @@ PROPOSE = _tool("propose", "Propose the question with its answer and the evidenc
 REVISE = _tool("revise", "Replace the draft by a better one, with its answer and evidence.", ProposeArguments)
 CHECK = Tool(
     name="check",
-    description="Find out what the audit will say of a draft. It takes what the last tool takes, and ends nothing.",
+    description="Have a draft checked as the audit will check it. It takes what the last tool takes, and ends nothing.",
     parameters=_bare(schema_of(ProposeArguments)),
 )
 EXPLORE = _tool("explore", "Take the next action of this path, and say what for.", ExploreArguments)
