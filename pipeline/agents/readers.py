@@ -113,6 +113,17 @@ async def skip_ahead(
     return [*output.queries, *[()] * len(parts)][: len(parts)], model.model, usage
 
 
+async def about_the_living(passages: Sequence[Passage], claim: str, context: RunContext) -> tuple[bool, str, Usage]:
+    """Is the last passage, or its claim, about someone who may be alive? With the reader's reason.
+
+    Raises FormatError where the reader says nothing readable.
+    """
+    model = context.config.models.of("reader")
+    messages = context.prompt("living/weigh", passages=list(map(shown, passages)), claim=claim)
+    output, usage = await structured(context.llm, model, messages, CHECK, CheckOutput)
+    return output.fits, " ".join(output.reason.split()), usage
+
+
 async def naive_rag(question: str, passages: Sequence[Passage], context: RunContext, sample: int = 0) -> Reading:
     """Answer from what one search found, guessing where that is not enough: naive retrieval-augmented generation."""
     messages = context.prompt("naive/skim", question=question, passages=list(map(shown, passages)))

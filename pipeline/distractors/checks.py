@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from pipeline.agents import evidence
 from pipeline.agents.judge import grade
-from pipeline.agents.readers import oracle
+from pipeline.agents.readers import about_the_living, oracle
 from pipeline.context import RunContext
+from pipeline.corpus.language import is_english
 from pipeline.distractors.blind import readings
 from pipeline.distractors.entities import is_person, may_live
 from pipeline.distractors.writing_task import is_name, living, opening, query, subject
@@ -103,7 +104,27 @@ def differs(claim: str, answer: str) -> bool:
 
 
 async def no_living_person(d: Distractor, case: DistractorChecks) -> str:
-    """Neither what it is about nor what it claims may be someone alive; what is not known to be dead may be."""
+    """Neither what it is about nor what it claims may be someone alive; what is not known to be dead may be.
+
+    The rules read English. Where the passage that it stands against is in another language the reader is asked too,
+    but for the demo reader, which knows no other: there nothing more is refused.
+    """
+    if wrong := await _by_rules(d, case):
+        return wrong
+    source = await case.context.retriever.get(d.source_id)
+    if source is None or is_english(source.text) or case.context.config.models.of("reader").embedded:
+        return ""
+    known = await opening(d.claim, case.context.retriever) if is_name(d.claim) else None
+    shown = [*filter(None, (known, source)), d.passage]
+    try:
+        alive, reason, usage = await about_the_living(shown, d.claim, case.context)
+    except FormatError as error:
+        return f"the reader gave nothing readable ({error})"
+    case.reader += usage
+    return f"it may be about a living person: {reason[:_TOLD] or 'no reason given'}" if alive else ""
+
+
+async def _by_rules(d: Distractor, case: DistractorChecks) -> str:
     retriever = case.context.retriever
     if may_live(d.text) or await living((d.source_id, case.draft.hops[d.target].passage_id), retriever):
         return f"'{untagged(d.title)}' may be a living person"

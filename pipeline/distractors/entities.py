@@ -2,6 +2,10 @@
 
 A false statement about a work or a town misleads a reader; one about a living person defames someone. So whoever is not
 known to be dead is taken to be alive.
+
+All of it rests on English words: the marks of English biographies ("(born 1941)", "who died") and the nouns of
+callings. In a text of another language hardly anything is taken for a person, so that `no_living_person` asks a reader
+there.
 """
 
 import re
