@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text import contains, dates, normalise, numbers, sentences, tagged, terms
-from pipeline.writing import asks, length
+from pipeline.text import contains, dates, normalise, numbers, sentences, tagged, terms, words
+from pipeline.writing import asks, cased, length, runs
 
 
 def cut(text: str) -> list[str]:
@@ -219,6 +219,20 @@ def test_length_counts_what_would_be_words() -> None:
     assert length("Four words of English") == 4
     assert 6 <= length("这座古镇由僧人建于明朝") <= 8
     assert 3 <= length("ใครเป็นผู้กำกับภาพยนตร์") <= 6
+
+
+def test_runs_are_as_long_as_so_many_words_in_any_script() -> None:
+    assert ["".join(run) for run in runs(words("Ab cd ef gh"), 3)] == ["abcdef", "cdefgh"]
+    assert ["".join(run) for run in runs(words("苏州园林始建"), 2)] == ["苏州园林", "州园林始", "园林始建"]
+    assert ["".join(run) for run in runs(words("苏州 in China"), 3)] == ["苏州inchina"]
+    assert list(runs(words("Ab cd"), 3)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "has"), [("In 1990", True), ("Москва в 1990", True), ("苏州园林1530", False), ("عام", False)]
+)
+def test_names_are_told_by_capitals_where_a_script_has_them(text: str, has: bool) -> None:
+    assert cased(text) is has
 
 
 def test_terms_are_words_and_pairs_of_what_has_no_blanks() -> None:
