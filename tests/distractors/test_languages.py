@@ -17,7 +17,7 @@ from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf
 
-_, PAINTER, TOWN, *_ = CHINESE.passages
+PAINTER, TOWN = CHINESE.passages[1:3]
 ABOUT_THE_TOWN = Distractor(
     kind=Kind.DOPPELGANGER,
     title="青石镇（旧志）",

@@ -1,7 +1,7 @@
 """Every cause on drafts made by hand after those of strong models, with the neighbours that it was once taken for."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -69,7 +69,7 @@ def tried(*results: Sequence[Passage], answers: Sequence[str] = ("RC4",), querie
     return [feedback.cause] if feedback else []
 
 
-def read(check: str, answers: dict[str, object], k: int = 4, **models: object) -> list[Cause]:
+def read(check: str, answers: Mapping[str, object], k: int = 4, **models: object) -> list[Cause]:
     """What the check says with a reader that gives these answers, by the name of what it is asked for."""
 
     def say(request: Request) -> str:
