@@ -18,7 +18,7 @@ from pipeline.text import SINGLE
 from pipeline.types import Draft, Record
 
 # Where a word begins and ends, also between the characters of a script without blanks.
-_B, _E = rf"(?:\b|(?<=[{SINGLE}]))", rf"(?:\b|(?=[{SINGLE}]))"
+_B, _E = rf"(?<![^\W{SINGLE}])", rf"(?![^\W{SINGLE}])"
 _MARKS = {
     "an e-mail address": ("@",),
     "a key": "sk- AKIA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ hf_ xox AIza eyJ".split(),
@@ -26,15 +26,16 @@ _MARKS = {
 }
 """What such a text must hold: observations are long, and to look for a word costs a hundredth of a pattern."""
 _ANYWHERE = {
-    "an e-mail address": _B + rf"(?:(?![{SINGLE}])[\w.+-])" + r"{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})*\.[a-z]{2,18}" + _E,
+    "an e-mail address": _B + rf"[^\W{SINGLE}](?:[.+-]|[^\W{SINGLE}])"
+    r"{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63})*\.[a-z]{2,18}" + _E,
     "a key": _B + r"(?:sk-[\w-]{20,}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|hf_[A-Za-z0-9]{30,}"
     r"|xox[abprs]-[\w-]{10,}|AIza[\w-]{35}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,})",
     "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*-----)?",
 }
 _IN_SHORT_TEXTS = {
-    "a phone number": rf"(?<![^\W{SINGLE}])(?<![.,])"
+    "a phone number": _B + r"(?<![.,])"
     r"(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?(?:\d{2,4}[ .-]?){2,4}\d{2,4}"
-    rf"|\(\d{{3}}\) ?\d{{3}}-\d{{4}}|\d{{3}}-\d{{3}}-\d{{4}})(?![^\W{SINGLE}])",
+    r"|\(\d{3}\) ?\d{3}-\d{4}|\d{3}-\d{3}-\d{4})" + _E,
     "an account number": _B + r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?" + _E,
     "a social security number": _B + r"\d{3}-\d{2}-\d{4}" + _E,
 }
