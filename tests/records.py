@@ -173,7 +173,7 @@ def seed(w: World, n: int, target: int = 3, side: Literal["train", "eval"] = "tr
 
 def lineage(model: str = "embedded") -> Lineage:
     return Lineage(
-        run=sha256("run")[:12], preset="default", strategy="sage", model=model,
+        run=sha256("run")[:12], preset="default", strategy="sage", model=model, trainable="embedded" not in model,
         solver_digest=SOLVER_DIGEST if model == "embedded" else "", corpus="fells", corpus_fingerprint=sha256("fells"),
         licence="CC-BY-SA-4.0", attribution="The chroniclers of the northern fells", retriever="lucene",
     )  # fmt: skip

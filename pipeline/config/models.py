@@ -26,6 +26,7 @@ LOCAL_CONTEXT = 16_384
 """On a CPU; the memory for the contexts of all calls is allocated at the start."""
 LEAST_CONTEXT = 4096
 OPENAI_KEY = "OPENAI_API_KEY"
+_OF_ONE_MODEL = {"prices", "context", "trainable"}
 _OPENAI = ".api.openai.com"
 _MILLION = 1_000_000
 
@@ -82,6 +83,8 @@ class ModelConfig(Data):
     limits: Limits = Limits()
     prices: Prices | None = None
     """Unknown prices make unknown costs, never a guess."""
+    trainable: bool = True
+    """May other models be trained on what it writes? The terms of some providers forbid it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -177,8 +180,9 @@ class ModelConfig(Data):
 
     def what(self) -> dict[str, Any]:
         """The digested part. A name is one model wherever it is asked, so the provider is no part of it."""
-        digested = {"model", "sampling"} if self.embedded else {"model", "sampling", "context"}
-        return self.model_dump(mode="json", include=digested)
+        digested = {"model", "sampling"} | (set() if self.embedded else {"context"})
+        # What is so of most models is no part of it.
+        return self.model_dump(mode="json", include=digested | (set() if self.trainable else {"trainable"}))
 
     def cost(self, usage: Usage) -> float | None:
         """Money for the usage; None where no price is known. What runs on this machine is free."""
@@ -188,15 +192,15 @@ class ModelConfig(Data):
 
 
 def inherited(base: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a model: what `role` leaves out is the base's, but for what is another model's alone: its prices
-    and context, at another server its key, and at another provider its name and its weights too."""
+    """The settings of a model: what `role` leaves out is the base's, but for what is another model's alone: its prices,
+    context and terms, at another server its key, and at another provider its name and its weights too."""
     kept, role = address.listed(base), address.listed(role)
     if role.get("model", base.get("model")) != base.get("model"):
-        kept = {key: value for key, value in kept.items() if key not in {"prices", "context"}}
+        kept = {key: value for key, value in kept.items() if key not in _OF_ONE_MODEL}
     if not address.servers(role.get("base_urls", kept.get("base_urls"))) <= address.servers(kept.get("base_urls")):
         kept.pop("api_key_env", None)
     if role.get("provider", base.get("provider", "embedded")) != base.get("provider", "embedded"):
-        kept = {key: value for key, value in kept.items() if key not in {"model", "file", "prices", "context"}}
+        kept = {key: value for key, value in kept.items() if key not in {"model", "file", *_OF_ONE_MODEL}}
     return {**kept, **role}
 
 

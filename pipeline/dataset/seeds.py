@@ -47,7 +47,8 @@ _ROLLOUT = pa.struct(
 SCHEMA = pa.schema(
     [
         *_columns(TEXT, "key", "status", "reason", "gate", "gate_detail", "cause", "stage"),
-        *_columns(TEXT, *Lineage.__slots__, "split", "passage_id"),
+        *((name, pa.bool_() if name == "trainable" else TEXT) for name in Lineage.__slots__),
+        *_columns(TEXT, "split", "passage_id"),
         *_columns(NUMBER, "draw", "target_steps"),
         *_columns(TEXT, "answer_type", "question", "answer", "family"),
         *_columns(NUMBER, "hops"),

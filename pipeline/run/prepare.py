@@ -161,6 +161,7 @@ def context(config: RunConfig, corpus: Corpus) -> RunContext:
         attribution=corpus.manifest.attribution,
         language=corpus.manifest.language,
         retriever=engine,
+        trainable=all(one.trainable and not one.embedded for one in map(config.models.of, ROLES)),
     )
     # What was opened stays; else every full collection would walk it, and hold up all calls for a sixth of a second.
     gc.collect()

@@ -129,6 +129,8 @@ class Lineage(Slotted):
     retriever: str
     language: str = "unknown"
     """Of the corpus: a code such as `en`, as its manifest or the user says."""
+    trainable: bool = True
+    """False where the demo model is among them, whose rows teach nothing, or one that forbids to be trained on."""
 
     @property
     def embedded(self) -> bool:

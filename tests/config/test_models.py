@@ -125,6 +125,13 @@ def test_where_a_model_is_asked_is_no_part_of_a_run_but_its_context_is(mixed: co
     assert config.build(values=values, sets=urls).seeds_at_work() > mixed.seeds_at_work()
 
 
+def test_what_must_not_be_trained_on_is_of_one_model_alone_and_digested() -> None:
+    models = {"default": {"provider": "openai", "model": "m", "trainable": False}, "judge": {"model": "j"}}
+    made = config.build(values={"models": models})
+    assert (made.models.of("solver").trainable, made.models.of("judge").trainable) == (False, True)
+    assert made.digest() != config.build(values={"models": models}, sets=["models.default.trainable=true"]).digest()
+
+
 def test_a_context_is_of_one_model_alone() -> None:
     values = {"default": {"provider": "openai", "model": "m", "context": 131_072}, "judge": {"model": "j"}}
     values["teacher"] = {"sampling": {"max_tokens": 100_000}}

@@ -95,9 +95,10 @@ def test_datasets_can_represent_the_schema(view):
     assert set(features) == set(view.SCHEMA.names)
 
 
-def test_embedded_rows_are_not_trainable(view):
-    def flags(model):
-        made = (branched(1, model=model), taught(1, model=model))
+def test_rows_are_trainable_where_every_model_is(view):
+    def flags(model, forbidden=False):
+        made = [branched(1, model=model), taught(1, model=model)]
+        made = [untrainable(record) for record in made] if forbidden else made
         rows = [row for record in made for row in view.rows(record, ENVIRONMENT)]
         assert rows
         # In a column of its own, or in that of the consumer that takes no further ones.
@@ -106,6 +107,11 @@ def test_embedded_rows_are_not_trainable(view):
     assert flags("embedded") == {False}
     assert flags("embedded + qwen") == {False}
     assert flags("qwen") == {True}
+    assert flags("qwen", forbidden=True) == {False}
+
+
+def untrainable(record):
+    return record.model_copy(update={"lineage": record.lineage.model_copy(update={"trainable": False})})
 
 
 @pytest.mark.parametrize("name", [name for name in base.names() if name.startswith("rl_")])

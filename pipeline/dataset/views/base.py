@@ -122,11 +122,6 @@ def teaches(record: Record, include: tuple[str, ...] = ()) -> bool:
     return rate > 0 and (rate < 1 or "always_solved" in include)
 
 
-def trainable(record: Record) -> bool:
-    """False where the demo model took part: such rows show that the pipeline works and teach nothing."""
-    return not record.lineage.embedded
-
-
 def provenance(record: Record, texts: Iterable[str]) -> dict[str, Any]:
     """The columns of PROVENANCE; `texts` are what a trainer tokenises."""
     (difficulty, solve_rate), lineage = record.hardness, record.lineage
@@ -138,7 +133,7 @@ def provenance(record: Record, texts: Iterable[str]) -> dict[str, Any]:
         "corpus": lineage.corpus,
         "licence": lineage.licence,
         "model": lineage.model,
-        "trainable": trainable(record),
+        "trainable": lineage.trainable,
         "run": lineage.run,
     }
 

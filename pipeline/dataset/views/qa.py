@@ -6,7 +6,7 @@ solver that tried the question, the run's own first.
 """
 
 from pipeline.agents.environment import Environment
-from pipeline.dataset.views.base import Rows, projection, trainable
+from pipeline.dataset.views.base import Rows, projection
 from pipeline.types import Assessment, Record, correct
 
 HOLDS = "spans"
@@ -34,7 +34,7 @@ SCHEMA, row = projection(
     corpus_fingerprint=(str, lambda record, draft: record.lineage.corpus_fingerprint),
     licence=(str, lambda record, draft: record.lineage.licence),
     language=(str, lambda record, draft: record.lineage.language),
-    trainable=(bool, lambda record, draft: trainable(record)),
+    trainable=(bool, lambda record, draft: record.lineage.trainable),
     run=(str, lambda record, draft: record.lineage.run),
 )
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pipeline.agents.environment import Environment
 from pipeline.dataset.gates.personal import masked, private
 from pipeline.dataset.process import Process, measured, process
-from pipeline.dataset.views.base import Rows, arrow, trainable
+from pipeline.dataset.views.base import Rows, arrow
 from pipeline.types import Record
 
 WHOLE = pa.int64()
@@ -23,7 +23,7 @@ SCHEMA = pa.schema([*arrow(Record, WHOLE), ("process", pa.list_(arrow(Process, W
 
 def rows(record: Record, environment: Environment) -> Rows:
     went = [process(*one).model_dump(mode="json") for one in measured(record)]
-    yield {**_masked(record), "process": went, "trainable": trainable(record)}
+    yield {**_masked(record), "process": went, "trainable": record.lineage.trainable}
 
 
 def _masked(record: Record) -> dict[str, Any]:

@@ -6,7 +6,7 @@ the observations of the trajectories show; nothing there tells them from real pa
 """
 
 from pipeline.agents.environment import Environment
-from pipeline.dataset.views.base import Rows, projection, trainable
+from pipeline.dataset.views.base import Rows, projection
 from pipeline.types import Record
 
 SCHEMA, row = projection(
@@ -24,7 +24,7 @@ SCHEMA, row = projection(
     blind_named=(int, lambda record, distractor: sum(distractor.blind)),
     competes_with=(str, lambda record, distractor: distractor.source_id),
     licence=(str, lambda record, distractor: record.lineage.licence),
-    trainable=(bool, lambda record, distractor: trainable(record)),
+    trainable=(bool, lambda record, distractor: record.lineage.trainable),
     run=(str, lambda record, distractor: record.lineage.run),
 )
 
