@@ -4,13 +4,16 @@ It governs solver, teacher, every view of trajectories and the retrieval server,
 """
 
 from functools import cached_property
+from typing import Literal
 
 import orjson
+from pydantic import Field
 
 from pipeline import prompts
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config import RunConfig
 from pipeline.config.limits import AgentLimits
+from pipeline.config.sft import SftConfig
 from pipeline.llm.base import Tool
 from pipeline.types import Data
 
@@ -33,6 +36,15 @@ class Environment(Data):
     limits: AgentLimits
     final_answer: str
     """Where the answer is to be read."""
+    reasoning: Literal["keep", "strip"] = "strip"
+    """Whether the solver was sent its thoughts of earlier turns again."""
+    teacher_reasoning: Literal["keep", "strip"] = Field("strip", exclude=True)
+    sft: SftConfig = Field(SftConfig(), exclude=True)
+    """What the views are made by: no part of the environment that is published."""
+
+    def keeps_thoughts(self, agent: str) -> bool:
+        """Was `solver` or `teacher` sent its thoughts of earlier turns again?"""
+        return (self.teacher_reasoning if agent == "teacher" else self.reasoning) == "keep"
 
     @cached_property
     def opening(self) -> str:
@@ -55,4 +67,7 @@ def environment(config: RunConfig) -> Environment:
         observation=OBSERVATION,
         limits=config.solver,
         final_answer="the argument `answer` of the call of the tool `answer`",
+        reasoning=config.models.of("solver").reasoning,
+        teacher_reasoning=config.models.of("teacher").reasoning,
+        sft=config.sft,
     )

@@ -17,6 +17,8 @@ from pipeline.types import Message, Stop, ToolCall, Trajectory
 
 MOST_CALLS = 4
 """Times the calls that a turn may hold: those beyond are not even answered."""
+MOST_THOUGHT = 500_000
+"""Characters of one turn's reasoning; 32k tokens are about 130,000 in English."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +32,10 @@ class Agent(Toolbox):
     def room(self) -> int | None:
         """Tokens that one request may have; None where the model has no limit."""
         room = self.model.room
-        return min(room, self.author.request_tokens) if room is not None and self.author else room
+        if room is None or self.author is None:
+            return room
+        thought = self.model.sampling.max_tokens if self.model.keeps_thoughts else 0
+        return min(room, self.author.request_tokens + thought)
 
 
 async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, state: AgentState) -> Trajectory:
@@ -64,12 +69,12 @@ async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, 
 def _fits(agent: Agent, state: AgentState) -> bool:
     """Does the next request fit? The oldest results of an author's searches are cut for it, down to half of the room,
     so that the turns after share a prefix again."""
-    room = agent.room
-    if room is None or size(state.messages, agent.tools) <= room:
+    room, thoughts = agent.room, agent.model.keeps_thoughts
+    if room is None or size(state.messages, agent.tools, thoughts=thoughts) <= room:
         return True
     if agent.author:
-        cut(state, agent.tools, room)
-    return size(state.messages, agent.tools) <= room
+        cut(state, agent.tools, room, thoughts=thoughts)
+    return size(state.messages, agent.tools, thoughts=thoughts) <= room
 
 
 async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -> bool:
@@ -81,6 +86,8 @@ async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -
         tool_choice=agent.tools[-1].name if forced else "auto",
         parallel_calls=agent.limits.calls_per_turn > 1,
         sampling=agent.model.sampling,
+        # Only where there is one: a request that says the same has the same key.
+        thoughts=agent.model.keeps_thoughts and any(message.reasoning for message in state.messages),
         sample=sample,
     )
     completion = await agent.llm.complete(request)
@@ -112,7 +119,7 @@ def _kept(message: Message, calls: tuple[ToolCall, ...]) -> Message:
     """The message as it enters the conversation: it is sent again in every turn and stands in the journal, so that a
     model that says megabytes is cut short. Arguments as long as that are refused before they are read."""
     short = tuple(call.model_copy(update={"arguments": call.arguments[:MOST_BYTES]}) for call in calls)
-    said = {"content": message.content[:MOST_BYTES], "reasoning": message.reasoning[:MOST_BYTES]}
+    said = {"content": message.content[:MOST_BYTES], "reasoning": message.reasoning[:MOST_THOUGHT]}
     return message.model_copy(update={**said, "tool_calls": short})
 
 

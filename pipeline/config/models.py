@@ -25,6 +25,8 @@ LOCAL_LIMITS = {"concurrency": 2, "timeout_seconds": 3600.0}
 LOCAL_CONTEXT = 16_384
 """On a CPU; the memory for the contexts of all calls is allocated at the start."""
 LEAST_CONTEXT = 4096
+SLOWEST = 30
+"""Tokens a second: a server that writes one answer slower than this runs into time limits that nobody has set."""
 OPENAI_KEY = "OPENAI_API_KEY"
 _OF_ONE_MODEL = {"prices", "context", "trainable"}
 _OPENAI = ".api.openai.com"
@@ -71,6 +73,9 @@ class ModelConfig(Data):
     """Of the weights, for `gguf`; they run here, on the CPU."""
     model: str = Field("embedded", min_length=1)
     sampling: Sampling = Sampling()
+    reasoning: Literal["keep", "strip"] = Field("strip", exclude_if=lambda value: value == "strip")
+    """Within a tool loop, whether a model is sent its thoughts of earlier turns again (`keep`), as most models that
+    think are trained to be, or its words and calls alone."""
     context: int = Field(32_768, ge=LEAST_CONTEXT)
     """Tokens that the server takes, prompt and completion together. No request is larger than three quarters of it."""
     base_urls: tuple[Annotated[str, AfterValidator(address.checked)], ...] = Field(
@@ -97,7 +102,7 @@ class ModelConfig(Data):
         if "base_url" in tree:
             raise ValueError("takes base_url or base_urls, not both")
         if tree.get("provider") != "gguf" or not (file := tree.get("file")):
-            return tree
+            return _patient(tree)
         named = tree if "model" in tree else {**tree, "model": weights_name(Path(file).resolve())}
         limits = {**LOCAL_LIMITS, **given} if isinstance(given := tree.get("limits", {}), dict) else given
         return {"context": LOCAL_CONTEXT, **named, "file": str(Path(file).resolve()), "limits": limits}
@@ -131,6 +136,10 @@ class ModelConfig(Data):
     def embedded(self) -> bool:
         """Is it the demo model, in this process or through `digsite serve-model`?"""
         return self.model == "embedded"
+
+    @property
+    def keeps_thoughts(self) -> bool:
+        return self.reasoning == "keep"
 
     @property
     def room(self) -> int | None:
@@ -180,7 +189,7 @@ class ModelConfig(Data):
 
     def what(self) -> dict[str, Any]:
         """The digested part. A name is one model wherever it is asked, so the provider is no part of it."""
-        digested = {"model", "sampling"} | (set() if self.embedded else {"context"})
+        digested = {"model", "sampling"} | (set() if self.embedded else {"context", "reasoning"})
         # What is so of most models is no part of it.
         return self.model_dump(mode="json", include=digested | (set() if self.trainable else {"trainable"}))
 
@@ -189,6 +198,16 @@ class ModelConfig(Data):
         if self.provider != "openai":
             return 0.0
         return self.prices.of(usage) if self.prices else None
+
+
+def _patient(tree: dict[str, Any]) -> dict[str, Any]:
+    """With time enough for the longest answer, where the tree names no time."""
+    sampling, limits = tree.get("sampling"), tree.get("limits", {})
+    longest = sampling.get("max_tokens") if isinstance(sampling, dict) else getattr(sampling, "max_tokens", None)
+    if not isinstance(longest, int) or not isinstance(limits, dict) or "timeout_seconds" in limits:
+        return tree
+    seconds = max(Limits().timeout_seconds, float(longest // SLOWEST))
+    return {**tree, "limits": {**limits, "timeout_seconds": seconds}}
 
 
 def inherited(base: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:

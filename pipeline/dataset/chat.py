@@ -76,7 +76,11 @@ def _message(message: Message) -> dict[str, Any]:
 def _items(message: Message) -> list[dict[str, Any]]:
     if message.role == "tool":
         return [{"type": "function_call_output", "call_id": message.tool_call_id, "output": message.content}]
-    said = [{"role": message.role, "content": message.content}] if message.content or not message.tool_calls else []
+    said: list[dict[str, Any]] = []
+    if message.reasoning:
+        said.append({"type": "reasoning", "summary": [{"type": "summary_text", "text": message.reasoning}]})
+    if message.content or not message.tool_calls:
+        said.append({"role": message.role, "content": message.content})
     return said + [
         {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
         for call in message.tool_calls

@@ -24,6 +24,7 @@ class Contrast(NamedTuple):
     prompt: tuple[Message, ...]
     resisting: Message
     misled: Message
+    agent: str
 
 
 def encounters(
@@ -36,14 +37,14 @@ def encounters(
 
 def contrasts(record: Record) -> Iterator[Contrast]:
     """Among the teacher's rollouts, and among the solver's over the overlay, which begin with another prompt."""
-    yield from _contrasts([(made.rollout, made.encounters) for made in record.lessons])
+    yield from _contrasts("teacher", [(made.rollout, made.encounters) for made in record.lessons])
     draft, tried = record.draft, record.opposition
     if draft and tried:
         pairs = zip(tried.opposed, tried.opposed_verdicts, strict=True)
-        yield from _contrasts([(r, encounters(draft, tried.used, r, correct=v.correct)) for r, v in pairs])
+        yield from _contrasts("solver", [(r, encounters(draft, tried.used, r, correct=v.correct)) for r, v in pairs])
 
 
-def _contrasts(group: Sequence[Met]) -> Iterator[Contrast]:
+def _contrasts(agent: str, group: Sequence[Met]) -> Iterator[Contrast]:
     for rollout, found in group:
         messages = rollout.trajectory.messages
         for met in found:
@@ -51,7 +52,7 @@ def _contrasts(group: Sequence[Met]) -> Iterator[Contrast]:
                 prompt = messages[: met.cited_at]
                 turns = (_resisting(other, met, prompt) for other in group)
                 if turn := next(filter(None, turns), None):
-                    yield Contrast(met, prompt, turn, messages[met.cited_at])
+                    yield Contrast(met, prompt, turn, messages[met.cited_at], agent)
 
 
 def _resisting(other: Met, met: Encounter, prompt: tuple[Message, ...]) -> Message | None:

@@ -5,7 +5,9 @@ any of them. A request holds all that the answer may depend on and nothing else,
 """
 
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
+
+from pydantic import Field, field_validator
 
 from pipeline.types import Data, Message, Usage
 
@@ -39,10 +41,35 @@ class Schema(Data):
     body: dict[str, Any]
 
 
+Unset = Field(default=None, exclude_if=lambda value: value is None)
+"""Of a setting that is newer than the first runs: left out, it changes neither their digests nor the keys of their
+answers."""
+OURS = (
+    "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "response_format", "stream", "n",
+    "temperature", "top_p", "top_k", "min_p", "seed", "max_tokens", "max_completion_tokens",
+)  # fmt: skip
+"""Fields of the wire that are set elsewhere, or that an answer is read by."""
+
+
 class Sampling(Data):
     temperature: float = 1.0
     top_p: float = 0.95
     max_tokens: int = 4096
+    """Of one answer, its thoughts included."""
+    top_k: Annotated[int, Field(ge=-1)] | None = Unset
+    min_p: Annotated[float, Field(ge=0, le=1)] | None = Unset
+    seed: Annotated[int, Field(ge=0)] | None = Unset
+    """In place of the run's: the seed on the wire is drawn from it and the index of the rollout."""
+    extra_body: dict[str, Any] | None = Unset
+    """More fields of every request, such as `{chat_template_kwargs = {enable_thinking = true}}`. They are published
+    with the settings: no place for a secret."""
+
+    @field_validator("extra_body")
+    @classmethod
+    def _extra(cls, given: dict[str, Any] | None) -> dict[str, Any] | None:
+        if taken := sorted(set(given or ()) & set(OURS)):
+            raise ValueError(f"must not set '{taken[0]}', which other settings decide")
+        return given or None
 
 
 class Request(Data):
@@ -55,6 +82,8 @@ class Request(Data):
     """Whether a turn may hold several calls."""
     output: Schema | None = None
     sampling: Sampling = Sampling()
+    thoughts: bool = Field(default=False, exclude_if=lambda value: not value)
+    """Send the reasoning of earlier turns back."""
     sample: int = 0
     """The index of the rollout or try: constant over the turns and retries of one agent."""
 

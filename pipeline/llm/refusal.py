@@ -26,6 +26,8 @@ REFUSABLE = {
     "response_format": r"response_format|json_schema|structured output",
     "temperature": r"\btemperature\b",
     "top_p": r"\btop_p\b",
+    "top_k": r"\btop_k\b",
+    "min_p": r"\bmin_p\b",
     "seed": r"\bseed\b",
     "strict": r"\bstrict\b",
     "tool_choice": r"tool_choice",

@@ -41,7 +41,8 @@ def _plain(message: Message) -> Message:
     calls = [
         f'<tool_call>{{"name": "{c.name}", "arguments": {c.arguments or "{}"}}}</tool_call>' for c in message.tool_calls
     ]
-    return Message(role="assistant", content="\n".join(filter(None, [message.content, *calls])))
+    content = "\n".join(filter(None, [message.content, *calls]))
+    return Message(role="assistant", content=content, reasoning=message.reasoning)
 
 
 def parse_calls(content: str) -> tuple[str, tuple[ToolCall, ...]]:

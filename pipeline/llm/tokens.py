@@ -24,8 +24,11 @@ def tokens(text: str) -> int:
     return ceil(letters / _LETTERS) + len(text) - letters
 
 
-def size(messages: Iterable[Message], tools: Sequence[Tool] = ()) -> int:
-    """About the tokens of a request. What a model thought is not sent back, and so not counted."""
-    texts = (m.content + "".join(call.name + call.arguments for call in m.tool_calls) for m in messages)
+def size(messages: Iterable[Message], tools: Sequence[Tool] = (), *, thoughts: bool = False) -> int:
+    """About the tokens of a request. What a model thought counts only if its `thoughts` are sent back."""
+    texts = (
+        "".join((m.content, *(call.name + call.arguments for call in m.tool_calls), m.reasoning if thoughts else ""))
+        for m in messages
+    )
     offered = sum(tokens(orjson.dumps(tool.model_dump()).decode()) for tool in tools)
     return offered + sum(tokens(text) + _EACH for text in texts)

@@ -23,14 +23,16 @@ def wire_seed(run_seed: int, sample: int) -> int:
 
 def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dict[str, Any]:
     """The JSON of the call. Parameters in `without` are left out, or put into the prompt where needed."""
+    sampling = request.sampling
     tree: dict[str, Any] = {
         "model": request.model,
         "messages": _messages(request, without),
-        "temperature": request.sampling.temperature,
-        "top_p": request.sampling.top_p,
-        "max_completion_tokens": request.sampling.max_tokens,
-        "seed": wire_seed(run_seed, request.sample),
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "max_completion_tokens": sampling.max_tokens,
+        "seed": wire_seed(run_seed if sampling.seed is None else sampling.seed, request.sample),
     }
+    tree |= sampling.model_dump(include={"top_k", "min_p"})
     if request.tools and "tools" not in without:
         tree["tools"] = [_tool(tool, strict="strict" not in without) for tool in request.tools]
         tree["tool_choice"] = _choice(request.tool_choice)
@@ -40,8 +42,8 @@ def body(request: Request, run_seed: int, without: Dialect = frozenset()) -> dic
     if request.output:
         tree["response_format"] = _format(request.output)
     if "max_completion_tokens" in without:
-        tree["max_tokens"] = request.sampling.max_tokens
-    return {key: value for key, value in tree.items() if key not in without}
+        tree["max_tokens"] = sampling.max_tokens
+    return (sampling.extra_body or {}) | {key: value for key, value in tree.items() if key not in without}
 
 
 def _messages(request: Request, without: Dialect) -> list[dict[str, Any]]:
@@ -53,14 +55,16 @@ def _messages(request: Request, without: Dialect) -> list[dict[str, Any]]:
         last = messages[-1]
         asked = f"{last.content}\n\nAnswer with one JSON object of this schema and nothing else:\n{schema}"
         messages[-1] = last.model_copy(update={"content": asked})
-    return [_message(message) for message in messages]
+    return [_message(message, thoughts=request.thoughts) for message in messages]
 
 
-def _message(message: Message) -> dict[str, Any]:
-    """Reasoning is not sent back: servers treat it differently, and chat templates drop it."""
+def _message(message: Message, *, thoughts: bool) -> dict[str, Any]:
     tree: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         tree["tool_calls"] = [_call(call) for call in message.tool_calls]
+    if thoughts and message.reasoning:
+        # vLLM reads `reasoning`, DeepSeek, SGLang and llama.cpp `reasoning_content`; each ignores the other's.
+        tree |= {"reasoning": message.reasoning, "reasoning_content": message.reasoning}
     if message.role == "tool":
         tree["tool_call_id"] = message.tool_call_id
     return tree

@@ -3,7 +3,8 @@
 Rules: neulab/agent-data-protocol (arXiv 2510.24702), `schema/`: the columns are exactly a `Trajectory`'s, so that a
 row as `datasets` gives it is one. Calls and their results carry the same id, each once; the call of `answer`, which
 nothing answers, is a message with a reward. The system prompt may not stand in `details` and is in
-`environment.json`.
+`environment.json`. Thoughts that were not sent back were in the context of no later turn, and a row has no mask: only
+the last turn's stands in it.
 """
 
 from collections.abc import Iterator
@@ -13,8 +14,8 @@ import orjson
 
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
-from pipeline.dataset.cleaning import imitable
-from pipeline.dataset.views.base import Rows, columns, provenance
+from pipeline.dataset.selection import examples, said
+from pipeline.dataset.views.base import Rows, columns, provenance, shown
 from pipeline.types import Message, Record
 
 VERSION = "1.5.0"
@@ -22,20 +23,21 @@ SCHEMA = columns(schema_version=str, id=str, content=chat.MESSAGES, available_cu
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    for rollout, _ in imitable(record):
-        messages = rollout.trajectory.messages[1:]
-        if record.draft and chat.dumped(messages):
+    number = 0
+    for (agent, rollout, _, _), _ in examples(record, environment, said):
+        if record.draft and agent == "solver":
+            messages = shown(rollout.trajectory.messages, 1, environment, agent)[1:]
             content = [orjson.dumps(item).decode() for message in messages for item in items(message, rollout.answer)]
             gold = {"answer": record.draft.answer, "answer_aliases": record.draft.answer_aliases}
             details = {**gold, **provenance(record, content), "source_id": record.key}
             yield {
                 "schema_version": VERSION,
-                "id": record.key,
+                "id": f"{record.key}-{number}" if number else record.key,
                 "content": content,
                 "available_custom_tools": [tool.name for tool in environment.tools if tool.name != "answer"],
                 "details": orjson.dumps({k: v for k, v in details.items() if k != "id"}).decode(),
             }
-            return
+            number += 1
 
 
 def items(message: Message, answer: str) -> Iterator[dict[str, Any]]:

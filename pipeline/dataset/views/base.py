@@ -2,22 +2,20 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, Protocol, TypeVar, cast, get_args, get_origin
+from typing import Any, NamedTuple, Protocol, cast, get_args, get_origin
 
 import pyarrow as pa
 
 from pipeline import registry
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
-from pipeline.dataset.cleaning import fit, imitable
 from pipeline.dataset.shipped import standalone
-from pipeline.types import Message, Record, Rollout, Status, Verdict
+from pipeline.types import Message, Record, Status
 
 INCLUDES = ("below_target", "beyond_solver", "always_solved")
 """What `include` may add: confirmed pairs below their target, those that only a solver of `digsite remeasure` solved,
 and to `rl_*` questions that every rollout solved."""
 Rows = Iterator[dict[str, Any]]
-T = TypeVar("T")
 
 PROVENANCE: dict[str, Any] = {
     "id": str,
@@ -149,33 +147,40 @@ def preference(record: Record, texts: list[str], tools: str) -> dict[str, Any]:
     return {**turns, "tools": tools, **provenance(record, [*texts, tools])}
 
 
-class TrainingExample(NamedTuple):
-    """A rollout to imitate."""
+class Conversation(NamedTuple):
+    """What one row holds of a trajectory, and which of its messages are learnt."""
 
-    agent: str
-    rollout: Rollout
-    verdict: Verdict
-    resisted: bool | None = None
-    """Did a teacher resist every distractor that it met? None where it met none, and for the solver."""
+    messages: tuple[Message, ...]
+    learnt: tuple[bool, ...]
 
 
-def examples(record: Record, render: Callable[[Rollout], T | None]) -> Iterator[tuple[TrainingExample, T]]:
-    """The solver's shortest rollout, then the teacher's that the run keeps, with what `render` makes of each.
+def conversations(messages: Sequence[Message], environment: Environment, agent: str) -> list[Conversation]:
+    """The rows that a trajectory is for a trainer that learns assistant turns within one conversation.
 
-    Left out are those that cannot be rendered, and those rendered before: a teacher at temperature 0 repeats itself.
+    It is one row, but for thoughts that are all to be learnt and were not sent back: none of them was in the context of
+    a later turn, so that every turn is a row of its own.
     """
-    seen: list[T] = []
-    for rollout, verdict in imitable(record):
-        if text := render(rollout):
-            seen.append(text)
-            yield TrainingExample("solver", rollout, verdict), text
-            break
-    for made in record.lessons:
-        text = render(made.rollout) if made.kept and fit(made.rollout.trajectory) else None
-        if text and text not in seen:
-            seen.append(text)
-            resisted = made.resisted if made.encounters else None
-            yield TrainingExample("teacher", made.rollout, made.verdict, resisted), text
+    turns = [place for place, message in enumerate(messages) if message.role == "assistant"]
+    apart = environment.sft.thinking == "all" and not environment.keeps_thoughts(agent)
+    if apart and any(messages[place].reasoning for place in turns[:-1]):
+        return [
+            Conversation(shown(messages[: place + 1], 1, environment, agent), (*[False] * place, True))
+            for place in turns
+        ]
+    return [Conversation(shown(messages, 1, environment, agent), tuple(m.role == "assistant" for m in messages))]
+
+
+def shown(messages: Sequence[Message], targets: int, environment: Environment, agent: str) -> tuple[Message, ...]:
+    """The messages, of which the last `targets` are learnt, as the model was shown what stands before them: without
+    thoughts that were not sent back, or that `sft.thinking` leaves out."""
+    thinking, last = environment.sft.thinking, len(messages) - targets
+    kept = thinking == "all" and environment.keeps_thoughts(agent)
+    context = messages[:last] if kept else [_unthought(message) for message in messages[:last]]
+    return (*context, *(map(_unthought, messages[last:]) if thinking == "none" else messages[last:]))
+
+
+def _unthought(message: Message) -> Message:
+    return message.model_copy(update={"reasoning": ""}) if message.reasoning else message
 
 
 def under(environment: Environment, messages: Sequence[Message]) -> list[str] | None:

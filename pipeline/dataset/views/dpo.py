@@ -9,21 +9,26 @@ nor does a right answer without its evidence.
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
 from pipeline.dataset.cleaning import imitable
-from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, Rows, columns, preference
+from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, Rows, columns, preference, shown
 from pipeline.types import Message, Record
 
 SCHEMA = columns(**PREFERENCE, **PROVENANCE)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
+    def alike(one: tuple[Message, ...], other: tuple[Message, ...]) -> int:
+        return shared(*(shown(messages, 0, environment, "solver") for messages in (one, other)))
+
     right = [rollout.trajectory.messages for rollout, _ in imitable(record)]
     wrong = [rollout.trajectory.messages for rollout, verdict in record.graded if not verdict.right]
     seen = set()
     for bad in wrong if right else ():
-        good = max(right, key=lambda messages: shared(messages, bad))
-        place = shared(good, bad)
-        texts = chat.dumped((*good[: place + 1], *bad[place : place + 1]))
-        if texts and differ(good[place:], bad[place:]) and (place, texts[-1]) not in seen:
+        good = max(right, key=lambda messages: alike(messages, bad))
+        place = alike(good, bad)
+        if not differ(good[place:], bad[place:]):
+            continue
+        texts = chat.dumped(shown((*good[: place + 1], bad[place]), 2, environment, "solver"))
+        if texts and (place, texts[-1]) not in seen:
             seen.add((place, texts[-1]))
             yield preference(record, texts, environment.offered)
 

@@ -11,7 +11,7 @@ from pipeline.dataset import chat
 from pipeline.dataset.branching.base import by_sample
 from pipeline.dataset.branching.cso import pairs
 from pipeline.dataset.process import failure
-from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, Rows, columns, preference
+from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, Rows, columns, preference, shown
 from pipeline.types import Record
 
 COUNTS = ("chosen_solved", "chosen_tried", "rejected_solved", "rejected_tried")
@@ -21,7 +21,7 @@ SCHEMA = columns(**PREFERENCE, source=int, failure=str, **dict.fromkeys(COUNTS, 
 def rows(record: Record, environment: Environment) -> Rows:
     draft = record.draft
     for pair in pairs(record):
-        texts = chat.dumped((*pair.prompt, pair.chosen, pair.rejected))
+        texts = chat.dumped(shown((*pair.prompt, pair.chosen, pair.rejected), 2, environment, "solver"))
         if texts and draft:
             rollout, verdict = by_sample(record)[pair.fork.source]
             yield {

@@ -7,7 +7,7 @@ without its evidence is neither and makes no row.
 
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
-from pipeline.dataset.views.base import COMPLETION, PROVENANCE, Rows, columns, completion
+from pipeline.dataset.views.base import COMPLETION, PROVENANCE, Rows, columns, completion, shown
 from pipeline.types import Record
 
 SCHEMA = columns(**COMPLETION, label=bool, **PROVENANCE)
@@ -17,7 +17,7 @@ def rows(record: Record, environment: Environment) -> Rows:
     seen = set()
     for rollout, verdict in record.graded:
         answers = [call.name for call in rollout.trajectory.messages[-1].tool_calls] == ["answer"]
-        texts = chat.dumped(rollout.trajectory.messages)
+        texts = chat.dumped(shown(rollout.trajectory.messages, 1, environment, "solver"))
         if answers and texts and verdict.right == verdict.correct and tuple(texts) not in seen:
             seen.add(tuple(texts))
             yield {**completion(record, texts, environment.offered), "label": verdict.correct}

@@ -8,7 +8,7 @@ The teacher's rollouts are taken, and the solver's over the overlay.
 """
 
 from pipeline.agents.environment import Environment
-from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, Rows, columns, preference, under
+from pipeline.dataset.views.base import PREFERENCE, PROVENANCE, Rows, columns, preference, shown, under
 from pipeline.distractors.encounters import contrasts
 from pipeline.types import Record
 
@@ -17,8 +17,8 @@ SCHEMA = columns(**PREFERENCE, distractor=str, step=int, **PROVENANCE)
 
 def rows(record: Record, environment: Environment) -> Rows:
     seen = set()
-    for met, prompt, resisting, misled in contrasts(record):
-        texts = under(environment, (*prompt, resisting, misled))
+    for met, prompt, resisting, misled, agent in contrasts(record):
+        texts = under(environment, shown((*prompt, resisting, misled), 2, environment, agent))
         if texts and (*texts[-2:], len(texts)) not in seen:
             seen.add((*texts[-2:], len(texts)))
             learnt = preference(record, texts, environment.offered)

@@ -2,19 +2,22 @@
 
 Rules: TRL 1.16 "Dataset formats" (`messages` and `tools`; it takes the columns as `datasets` gives them) and verl's
 MultiTurnSFTDataset, which reads through pandas and needs the class in `code/verl_sft.py`.
-The solver's is the shortest correct one whose answer was supported, ended on its own, repeated no call and broke no
-format. It ends on the call of `answer`. The teacher's (`agent`) are those that the run keeps, from among distractors,
-each once; their system prompt is the environment's, as their pupil will have it. `loss` says of each message whether to
-learn it: the assistant's, no prompt and no observation. `weight` is DR-Venus's turn-aware resampling: how often to show
-the row.
+The solver's are correct ones whose answer was supported, ended on their own, repeated no call and broke no format; of
+these `[sft]` selects, by default the shortest. They end on the call of `answer`. The teacher's (`agent`) are those that
+the run keeps, from among distractors, each once; their system prompt is the environment's, as their pupil will have it.
+`loss` says of each message whether to learn it: the assistant's, no prompt and no observation. Where a model was not
+sent its thoughts again, a trajectory is a row for each turn, of which the last alone is learnt: a trainer that learns
+every assistant turn wants `sft_masked` then, or `sft.thinking` as `last` or `none`. `weight` is DR-Venus's turn-aware
+resampling: how often to show the row.
 """
 
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
 from pipeline.dataset.cleaning import weight
 from pipeline.dataset.process import efficiency, hit_rate, useful_steps
+from pipeline.dataset.selection import examples, said
 from pipeline.dataset.shipped import standalone
-from pipeline.dataset.views.base import PROVENANCE, Rows, columns, examples, provenance, under
+from pipeline.dataset.views.base import PROVENANCE, Rows, columns, conversations, provenance, under
 from pipeline.types import Record
 
 SCHEMA = columns(
@@ -35,20 +38,22 @@ BESIDE = {"verl_sft.py": standalone("verl_sft.py")}
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    found = examples(record, lambda rollout: under(environment, rollout.trajectory.messages))
-    for (agent, rollout, verdict, resisted), texts in found:
-        learnt = [message.role == "assistant" for message in rollout.trajectory.messages]
-        yield {
-            "messages": texts,
-            "tools": environment.offered,
-            "loss": learnt,
-            "agent": agent,
-            "resisted": resisted,
-            "weight": weight(sum(learnt)),
-            "steps": verdict.steps,
-            "hit_step": verdict.hit_step,
-            "useful_steps": useful_steps(rollout),
-            "hit_rate": hit_rate(verdict.found_at),
-            "efficiency": efficiency(verdict),
-            **provenance(record, [*texts, environment.offered]),
-        }
+    for (agent, rollout, verdict, resisted), _ in examples(record, environment, said):
+        messages = rollout.trajectory.messages
+        turns = sum(message.role == "assistant" for message in messages)
+        for row in conversations(messages, environment, agent):
+            texts = under(environment, row.messages) or []
+            yield {
+                "messages": texts,
+                "tools": environment.offered,
+                "loss": list(row.learnt),
+                "agent": agent,
+                "resisted": resisted,
+                "weight": weight(turns),
+                "steps": verdict.steps,
+                "hit_step": verdict.hit_step,
+                "useful_steps": useful_steps(rollout),
+                "hit_rate": hit_rate(verdict.found_at),
+                "efficiency": efficiency(verdict),
+                **provenance(record, [*texts, environment.offered]),
+            }

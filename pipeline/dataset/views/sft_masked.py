@@ -3,34 +3,33 @@ that trains on a completion alone.
 
 Rules: TRL 1.16 "Dataset formats" (`prompt`, `completion` as messages, and `tools`): the loss falls on the completion,
 which is one assistant turn, and so on no observation, no prompt and no turn that is masked. Turns are those of the
-rollout of `sft`, and after `digsite branch --method eef` those that Exploring Expert Failures (arXiv 2504.13145) keeps
-of a failed one and of the branch that solved it: `label` says why, `solved` of `tried` samples reached the answer from
-the state that the turn leads to.
+rollouts of `sft`, the teacher's too, and after `digsite branch --method eef` those that Exploring Expert Failures
+(arXiv 2504.13145) keeps of a failed one and of the branch that solved it: `label` says why, `solved` of `tried` samples
+reached the answer from the state that the turn leads to. The prompt is what the model was shown, and the completion has
+its thought.
 """
 
-from itertools import islice
 from typing import Any
 
 from pipeline.agents.environment import Environment
-from pipeline.dataset import chat
 from pipeline.dataset.branching.base import turns
 from pipeline.dataset.branching.eef import spliced
-from pipeline.dataset.cleaning import imitable
-from pipeline.dataset.views.base import COMPLETION, PROVENANCE, Rows, columns, completion
+from pipeline.dataset.selection import examples, said
+from pipeline.dataset.views.base import COMPLETION, PROVENANCE, Rows, columns, completion, shown, under
 from pipeline.types import Message, Record
 
-SCHEMA = columns(**COMPLETION, label=str, solved=int, tried=int, source=int, **PROVENANCE)
+SCHEMA = columns(**COMPLETION, agent=str, label=str, solved=int, tried=int, source=int, **PROVENANCE)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    def row(messages: tuple[Message, ...], prefix: int, why: dict[str, Any]) -> Rows:
-        if texts := chat.dumped(messages[: prefix + 1]):
-            yield {**why, **completion(record, texts, environment.offered)}
+    def row(messages: tuple[Message, ...], prefix: int, why: dict[str, Any], agent: str = "solver") -> Rows:
+        if texts := under(environment, shown(messages[: prefix + 1], 1, environment, agent)):
+            yield {"agent": agent, **why, **completion(record, texts, environment.offered)}
 
-    for rollout, _ in islice(imitable(record), 1):
-        why = {"label": "solved", "solved": None, "tried": None, "source": rollout.sample}
-        for turn in turns(rollout.trajectory):
-            yield from row(rollout.trajectory.messages, turn.prefix, why)
+    for example, _ in examples(record, environment, said):
+        why = {"label": "solved", "solved": None, "tried": None, "source": example.rollout.sample}
+        for turn in turns(example.rollout.trajectory):
+            yield from row(example.rollout.trajectory.messages, turn.prefix, why, example.agent)
     learnt = set()
     for found in spliced(record):
         for labelled in found.turns:

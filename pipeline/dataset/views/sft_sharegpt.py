@@ -3,9 +3,11 @@
 Rules: LLaMA-Factory 0.9.5, `data/converter.py` (odd turns human or observation, even turns function_call, or the row
 is skipped) and `data/formatter.py` (a function call is JSON, thoughts in think tags before it, other words around
 tool_call tags; parallel calls are a list, their observations are joined as its own OpenAI converter joins them).
+Where a trajectory is a row for each turn (see `sft`), train with `mask_history: true`: the last turn alone is learnt.
 `dataset_dir` is `code/` of the data set and `dataset` `digsite` or `digsite_eval`, as `dataset_info.json` has them.
 """
 
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -13,8 +15,9 @@ import orjson
 
 from pipeline.agents.environment import Environment
 from pipeline.dataset import chat
-from pipeline.dataset.views.base import PROVENANCE, Rows, columns, examples, provenance
-from pipeline.types import Message, Record, Rollout
+from pipeline.dataset.selection import TrainingExample, examples, said
+from pipeline.dataset.views.base import PROVENANCE, Rows, columns, conversations, provenance
+from pipeline.types import Message, Record
 
 TURN = {"from": str, "value": str}
 SCHEMA = columns(conversations=[TURN], system=str, tools=str, agent=str, resisted=bool, **PROVENANCE)
@@ -34,22 +37,28 @@ BESIDE = {"dataset_info.json": orjson.dumps({"digsite": _entry("train"), "digsit
 
 def rows(record: Record, environment: Environment) -> Rows:
     system, tools = environment.system, environment.offered
-    for example, turns in examples(record, _turns):
-        yield {
-            "conversations": turns,
-            "system": system,
-            "tools": tools,
-            "agent": example.agent,
-            "resisted": example.resisted,
-            **provenance(record, [system, tools, *(turn["value"] for turn in turns)]),
-        }
+    for example, written in examples(record, environment, partial(_conversations, environment)):
+        for turns in written:
+            yield {
+                "conversations": turns,
+                "system": system,
+                "tools": tools,
+                "agent": example.agent,
+                "resisted": example.resisted,
+                **provenance(record, [system, tools, *(turn["value"] for turn in turns)]),
+            }
 
 
-def _turns(rollout: Rollout) -> list[dict[str, str]] | None:
-    """What follows the system prompt, neighbours of one role as one turn; none where it cannot be read."""
-    messages = rollout.trajectory.messages[1:]
-    if not chat.dumped(messages) or any(map(_tagged, messages)):
+def _conversations(environment: Environment, example: TrainingExample) -> list[list[dict[str, str]]] | None:
+    """What follows the system prompt, of each row; none where it cannot be read."""
+    messages = example.rollout.trajectory.messages
+    if not said(example) or any(map(_tagged, messages)):
         return None
+    return [_turns(row.messages[1:]) for row in conversations(messages, environment, example.agent)]
+
+
+def _turns(messages: tuple[Message, ...]) -> list[dict[str, str]]:
+    """Neighbours of one role as one turn."""
     return [_turn(role, list(group)) for role, group in groupby(messages, key=lambda message: message.role)]
 
 

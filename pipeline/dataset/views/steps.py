@@ -14,7 +14,7 @@ from pipeline.dataset import chat
 from pipeline.dataset.branching.base import progress, turns, written
 from pipeline.dataset.branching.pivot import best, brought, profiles
 from pipeline.dataset.cleaning import imitable
-from pipeline.dataset.views.base import PROVENANCE, Rows, columns, provenance
+from pipeline.dataset.views.base import PROVENANCE, Rows, columns, provenance, shown
 from pipeline.types import Record
 
 SCHEMA = columns(
@@ -36,7 +36,8 @@ def rows(record: Record, environment: Environment) -> Rows:
         target, profile = written(message), asked.get(prefix)
         found = [written(m) for r, at in others for p, m in turns(r.trajectory) if at[p] == known[prefix]]
         alternatives = [text for text in dict.fromkeys(found) if text != target]
-        if texts := chat.dumped(trajectory.messages[: prefix + 1]):
+        state = shown(trajectory.messages[: prefix + 1], 1, environment, "solver")
+        if texts := chat.dumped(state):
             yield {
                 "prompt": texts[:-1],
                 "target_action": target,
@@ -51,6 +52,6 @@ def rows(record: Record, environment: Environment) -> Rows:
                 "outcome_pass": profile and profile.solved / profile.tried,
                 "outcome_variance": profile and profile.outcome_variance,
                 "tools": environment.offered,
-                "nemo_gym": chat.nemo_gym(trajectory.messages[:prefix], message, environment.tools),
+                "nemo_gym": chat.nemo_gym(state[:-1], message, environment.tools),
                 **provenance(record, [*texts, environment.offered]),
             }
