@@ -11,6 +11,7 @@ import typer
 from pipeline.cli import console, options
 from pipeline.config import build
 from pipeline.config.gates import GateConfig
+from pipeline.config.sft import SftConfig
 from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder, spelled
 from pipeline.types import Status
@@ -140,8 +141,10 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     from pipeline.run import api
 
     folder = run_folder(run, out)
-    gates = _gates(folder, against or [], sets or [])
-    manifest = api.export(folder, views=_parts(view), include=_parts(include), gates=gates, allow_damaged=damaged)
+    gates, sft = _chosen(folder, against or [], sets or [])
+    manifest = api.export(
+        folder, views=_parts(view), include=_parts(include), gates=gates, sft=sft, allow_damaged=damaged
+    )
     if json:
         console.json(manifest.model_dump(mode="json"))
         return
@@ -156,19 +159,21 @@ def _parts(given: list[str] | None) -> tuple[str, ...]:
     return tuple(part.strip() for text in given or () for part in text.split(",") if part.strip())
 
 
-def _gates(folder: Path, against: list[Path], sets: list[str]) -> GateConfig | None:
-    """The run's gates with what is asked for; none where they stay. From now on they are the run's, or the next
-    `review` would write what was just dropped back into the data set."""
+def _chosen(folder: Path, against: list[Path], sets: list[str]) -> tuple[GateConfig | None, SftConfig | None]:
+    """The run's gates and its selection of rollouts with what is asked for; none where they stay. From now on they are
+    the run's, or the next `review` would write what was just dropped back into the data set."""
     from pipeline.run import read
 
     if not against and not sets:
-        return None
-    if wrong := next((one for one in sets if not one.strip().startswith("gates.")), None):
-        raise UsageError(f"export can set gates alone, such as gates.solve_rate=[0.2,0.8], not '{wrong}'")
-    before = read(folder).config.gates
-    gates = build(values={"gates": before.model_dump(mode="json")}, sets=sets).gates
-    lists = dict.fromkeys((*gates.against, *map(Path, options.against(against))))
-    return gates.model_copy(update={"against": tuple(lists)})
+        return None, None
+    if wrong := next((one for one in sets if not one.strip().startswith(("gates.", "sft."))), None):
+        raise UsageError(
+            f"export can set gates and sft alone, such as gates.solve_rate=[0.2,0.8] or sft.per_pair=4, not '{wrong}'"
+        )
+    before = read(folder).config.model_dump(mode="json", include={"gates", "sft"})
+    found = build(values=before, sets=sets)
+    lists = dict.fromkeys((*found.gates.against, *map(Path, options.against(against))))
+    return found.gates.model_copy(update={"against": tuple(lists)}), found.sft
 
 
 def report(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:

@@ -14,14 +14,14 @@ from pydantic import Field, ValidationError, field_validator
 
 from pipeline import prompts
 from pipeline.config import address, toml
+from pipeline.config.fitting import fitted
 from pipeline.config.gates import GateConfig
 from pipeline.config.limits import AgentLimits, AuthorLimits
-from pipeline.config.models import SLOWEST, Models
+from pipeline.config.models import Models
 from pipeline.config.presets import PRESETS, unhurried
 from pipeline.config.retrieval import RetrievalConfig
 from pipeline.config.sft import SftConfig
 from pipeline.errors import UsageError
-from pipeline.llm.base import Sampling
 from pipeline.types import AnswerType, Data, sha256
 from pipeline.types.distractor import Kind
 
@@ -272,30 +272,13 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
     limits = RunConfig().model_dump(mode="json", include={"generator", "solver"})
     tree = toml.merged(toml.merged({**limits, **unhurried(tree)}, PRESETS[preset]), {**tree, "preset": preset})
     try:
-        return _fitted(RunConfig.model_validate(tree), given)
+        return fitted(RunConfig.model_validate(tree), given)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         known = f"; known: {', '.join(_known(first['loc'][:-1]))}" if first["type"] == "extra_forbidden" else ""
         why = "no such setting" if known else first["msg"].removeprefix("Value error, ")
         raise UsageError(f"{key or 'configuration'}: {why}{known}") from error
-
-
-def _fitted(config: RunConfig, given: dict[str, Any]) -> RunConfig:
-    """With limits of tokens and seconds, where none are `given`, under which an agent may think in every turn for as
-    long as its model may."""
-    changed: dict[str, Any] = {}
-    for agent, roles in (("solver", ("solver", "teacher")), ("generator", ("generator", "refiner", "curator"))):
-        limits, models = getattr(config, agent), [one for one in map(config.models.of, roles) if not one.embedded]
-        longest = limits.turns * max((one.sampling.max_tokens for one in models), default=0)
-        if longest > limits.tokens and "tokens" not in given.get(agent, {}):
-            most = limits.turns * max(one.context for one in models)
-            changed[agent] = limits.model_copy(update={"tokens": most})
-    thinking = [m.sampling.max_tokens for m in config.models.all() if m.sampling.max_tokens > Sampling().max_tokens]
-    if thinking and "rollout_seconds" not in given.get("how", {}):
-        seconds = max(config.how.rollout_seconds, float(max(thinking) * config.solver.turns // SLOWEST))
-        changed["how"] = config.how.model_copy(update={"rollout_seconds": seconds})
-    return config.model_copy(update=changed)
 
 
 def _known(path: tuple[str | int, ...]) -> list[str]:

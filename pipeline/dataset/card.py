@@ -21,6 +21,7 @@ from pipeline.dataset.estimates import percent, short
 from pipeline.dataset.figures import Figures
 from pipeline.dataset.gates.licence import share_alike
 from pipeline.dataset.glossary import gloss
+from pipeline.dataset.selection import SelectionCounts
 from pipeline.redact import clean
 from pipeline.types import Data, Draft
 
@@ -51,6 +52,8 @@ class Contents(Data):
     redistribute: str = "unknown"
     """How much of the corpus may be passed on, as its manifest says."""
     example: Draft | None = None
+    selected: dict[str, SelectionCounts] = Field(default_factory=dict)
+    """By agent, what became of its rollouts on their way into `sft`."""
 
     @property
     def unvalidated(self) -> list[str]:
@@ -69,6 +72,7 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         config=config,
         what=json.dumps(config.shown(), indent=2),
         gates=gates.described(config.gates),
+        sft_settings=json.dumps(config.sft.model_dump(mode="json"), indent=2),
         gate_settings=json.dumps(config.gates.shown(), indent=2),
         prompts={name: prompts.load(name).digest for name in prompts.names()},
         lineage=figures.lineage,

@@ -19,6 +19,7 @@ from pipeline.config import RunConfig
 from pipeline.dataset import seed_table, seeds
 from pipeline.dataset.card import Contents, card
 from pipeline.dataset.figures import Figures, Outside, figures
+from pipeline.dataset.selection import SelectionCounts, counts
 from pipeline.dataset.shards import SHARD_BYTES, File, Shard, ShardWriter, described
 from pipeline.dataset.views import base
 from pipeline.errors import UsageError
@@ -115,7 +116,7 @@ def export(
         raise UsageError(f"cannot include '{min(unknown)}'; known: {', '.join(base.INCLUDES)}")
     views = _views(chosen)
     context, example = environment(chosen.config), None
-    seen = 0
+    seen, selected = 0, dict[str, SelectionCounts]()
     with (
         _uncollected(),
         atomic_folder(folder) as building,
@@ -131,12 +132,14 @@ def export(
             if not base.taken(record, chosen.include):
                 continue
             example, side = example or record.draft, record.seed.side
+            for agent, count in counts(record, context).items():
+                selected[agent] = selected.get(agent, SelectionCounts()) + count
             for name, view in views.items():
                 if not name.startswith("rl_") or base.teaches(record, chosen.include):
                     shards.add(name, side, view.SCHEMA, view.rows(record, context))
         for shard in kept.shards:
             take_over(before / shard.path, building / shard.path)
-        how = Exported(include=chosen.include, missing=chosen.missing, source=sha256(str(seen)))
+        how = Exported(include=chosen.include, missing=chosen.missing, source=_state(seen, chosen.config))
         made = figures(table.close(), chosen.outside)
         manifest = DatasetManifest(
             run=made.lineage.run if made.lineage else "",
@@ -144,7 +147,13 @@ def export(
             views=dict(sorted({**kept.views, **dict.fromkeys(views, how)}.items())),
             shards=tuple(sorted((*kept.shards, *shards.close()), key=lambda shard: shard.path)),
         )
-        return _describe(building, manifest, how.source, made, example, chosen)
+        return _describe(building, manifest, how.source, made, example, selected, chosen)
+
+
+def _state(seen: int, config: RunConfig) -> str:
+    """Digest of what decides the rows of the views: the records and, where it says anything, `[sft]`."""
+    said = config.sft.model_dump_json(exclude_defaults=True)
+    return sha256(str(seen) if said == "{}" else f"{seen} {said}")
 
 
 def _kept(folder: Path, views: Iterable[str], chosen: Selection) -> DatasetManifest:
@@ -190,8 +199,14 @@ def _views(chosen: Selection) -> dict[str, base.View]:
     return {name: view for name, view in views.items() if name not in withheld}
 
 
-def _describe(
-    building: Path, manifest: DatasetManifest, source: str, made: Figures, example: Draft | None, chosen: Selection
+def _describe(  # noqa: PLR0913, PLR0917 - all that a card tells
+    building: Path,
+    manifest: DatasetManifest,
+    source: str,
+    made: Figures,
+    example: Draft | None,
+    selected: dict[str, SelectionCounts],
+    chosen: Selection,
 ) -> DatasetManifest:
     """Code, environment and card, then the manifest with all of them."""
     rows = manifest.rows()
@@ -207,6 +222,7 @@ def _describe(
         missing=max((how.missing for how in manifest.views.values()), default=0),
         older=[name for name in rows if manifest.views[name].source != source],
         example=example,
+        selected=selected,
         redistribute=chosen.redistribute,
     )
     text = card(made, contents, chosen.config)

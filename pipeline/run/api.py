@@ -16,6 +16,7 @@ from pipeline import registry
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
+from pipeline.config.sft import SftConfig
 from pipeline.run import LogWatch, RunResult, Watch, prepare, read, regate
 from pipeline.run.job import Job, straight
 from pipeline.run.locate import reopened, run_folder
@@ -90,24 +91,25 @@ def records(run: str | Path, *, include: Sequence[str] = (), out: Path | None = 
     return publish.records(folder, read(folder).config, tuple(include))
 
 
-def export(
+def export(  # noqa: PLR0913 - options of the user
     run: str | Path,
     *,
     views: Sequence[str] = (),
     include: Sequence[str] = (),
     gates: GateConfig | None = None,
+    sft: SftConfig | None = None,
     allow_damaged: bool = False,
     out: Path | None = None,
 ) -> "DatasetManifest":
     """Write the data set of a run: all views, or those named, beside the others that are there.
 
-    `include` takes rejected records with these reasons too (`below_target`, `beyond_solver`). `gates` replaces the
-    run's own from now on. Raises UsageError where the journal is damaged, unless `allow_damaged`.
+    `include` takes rejected records with these reasons too (`below_target`, `beyond_solver`). `gates` and `sft`
+    replace the run's own from now on. Raises UsageError where the journal is damaged, unless `allow_damaged`.
     """
     from pipeline.run import publish
 
     folder = run_folder(run, out)
-    config = read(folder).config if gates is None else regate(folder, gates)
+    config = read(folder).config if gates is None and sft is None else regate(folder, gates, sft)
     return publish.dataset(folder, config, views=tuple(views), include=tuple(include), damaged=allow_damaged)
 
 

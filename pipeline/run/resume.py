@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
+from pipeline.config.sft import SftConfig
 from pipeline.dataset.gates import Gates
 from pipeline.errors import StoreError, UsageError
 from pipeline.store.files import write_json
@@ -81,15 +82,18 @@ def unchanged(folder: Path, config: RunConfig, fingerprint: str) -> None:
         _refuse_another(folder, read(folder), config, fingerprint)
 
 
-def regate(folder: Path, gates: GateConfig) -> RunConfig:
-    """Keep other gates in the run's file: what reads it from now on, the report too, sees the pairs they let through.
+def regate(folder: Path, gates: GateConfig | None, sft: SftConfig | None = None) -> RunConfig:
+    """Keep other gates, or another selection of rollouts, in the run's file: what reads it from now on, the report too,
+    sees the pairs that they let through.
 
     Raises UsageError where one cannot work with them, StoreError where another process works on the run.
     """
-    Gates(gates)
+    if gates:
+        Gates(gates)
     with locked(folder):
         kept = read(folder)
-        config = kept.config.model_copy(update={"gates": gates})
+        given = {"gates": gates, "sft": sft}
+        config = kept.config.model_copy(update={name: value for name, value in given.items() if value is not None})
         write_json(folder / NAME, kept.model_copy(update={"config": config}).model_dump(mode="json"))
     return config
 

@@ -48,10 +48,33 @@ def test_limits_of_gates_can_be_set_for_a_run_that_is_there(digsite: Digsite, ru
     assert digsite("export", *where, "--set", "gates.quotas.strategy={sage=0.0}").code == 0
     assert "gate:quota" in (run / "tiny/latest/dataset/README.md").read_text()
     assert digsite("export", *where, "--set", "gates.quotas.strategy={sage=1.0}", "--json").json["shards"] == before
-    for wrong, told in (("loop.rounds=1", "can set gates alone"), ("gates.answer=1", "known: against, answers")):
+    for wrong, told in (
+        ("loop.rounds=1", "can set gates and sft alone"),
+        ("gates.answer=1", "known: against, answers"),
+    ):
         said = digsite("export", *where, "--set", wrong)
         assert (said.code, said.err.count("\n")) == (2, 1)
         assert told in said.err
+
+
+def test_another_selection_of_rollouts_can_be_made_of_a_run_that_is_there(digsite: Digsite, run: Path) -> None:
+    def rows(*sets: str) -> dict[str, int]:
+        shards = digsite("export", *where, *(part for one in sets for part in ("--set", one)), "--json").json["shards"]
+        counts: dict[str, int] = {}
+        for shard in shards:
+            counts[shard["view"]] = counts.get(shard["view"], 0) + shard["rows"]
+        return counts
+
+    where = ("tiny", "--out", run)
+    one = rows()
+    more = rows("sft.per_pair=64")
+    assert more["sft"] == more["sft_sharegpt"] >= one["sft"]
+    assert more["qa"] == one["qa"]
+    card = (run / "tiny/latest/dataset/README.md").read_text()
+    assert f"| {more['sft']} |" in next(line for line in card.splitlines() if line.startswith("| solver | "))
+    assert rows("sft.max_tokens=1").get("sft", 0) == 0
+    said = digsite("export", *where, "--set", "sft.select=best")
+    assert (said.code, said.err.count("\n")) == (2, 1)
 
 
 def _harmed(journal: Path, harm: str) -> None:
