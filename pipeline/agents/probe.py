@@ -16,6 +16,7 @@ _SYSTEM = "You answer questions by searching a small corpus. Call `search` first
 _QUESTION = "In which year was the lighthouse of Ostrava Point first lit?"
 _FOUND = "Doc 1 [p0123456789ab] Ostrava Point\nThe lighthouse of Ostrava Point was first lit in 1874 by Ada Brannick."
 _CASE = NearMiss(question=_QUESTION, answer="1874", answer_type=AnswerType.NUMBER, response="in 1874")
+_LONG_THOUGHT = " ".join(["The question names a lighthouse, so that I look for its page."] * 20)
 _BOUNDARY = "0123456789abcdef"
 _SHAPES: dict[str, type[Data]] = {"search": SearchArguments, "open": OpenArguments, "answer": AnswerArguments}
 _TURNS = 3
@@ -32,7 +33,7 @@ class ProbeFinding(Data):
 
 
 async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
-    """At most five calls. What the endpoint refuses for good ends it; nothing is raised but for bugs."""
+    """At most seven calls. What the endpoint refuses for good ends it; nothing is raised but for bugs."""
     findings: list[ProbeFinding] = []
     thought = False
     for name, tried in (("tool calls", _tools), ("structured output", _structured)):
@@ -42,8 +43,40 @@ async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
             return [*findings, ProbeFinding(name=name, ok=False, detail=str(error), remedy="fix the error above")]
         findings.append(finding)
         thought = thought or any(completion.message.reasoning for completion in completions)
-    where = "separate from the answer, and not sent back" if thought else "none, or within the answer"
-    return [*findings, ProbeFinding(name="reasoning", ok=True, detail=where)]
+    if not thought:
+        return [*findings, ProbeFinding(name="reasoning", ok=True, detail="none, or within the answer")]
+    try:
+        return [*findings, await _reasoning(model, llm)]
+    except ProviderError as error:
+        return [*findings, ProbeFinding(name="reasoning", ok=False, detail=str(error), remedy="fix the error above")]
+
+
+async def _reasoning(model: ModelConfig, llm: LLM) -> ProbeFinding:
+    """Where thoughts are sent back, whether the server's chat template shows them to the model: by the prompt tokens
+    of one conversation without and with a long one."""
+    where = "separate from the answer, and"
+    if not model.keeps_thoughts:
+        return ProbeFinding(name="reasoning", ok=True, detail=f"{where} not sent back")
+    call = ToolCall(id="call00000", name="search", arguments='{"query":"Ostrava Point lighthouse"}')
+    said = Message(role="assistant", reasoning=_LONG_THOUGHT, tool_calls=(call,))
+    messages = [Message(role="system", content=_SYSTEM), Message(role="user", content=_QUESTION)]
+    messages += [said, Message(role="tool", content=_FOUND, tool_call_id=call.id, name=call.name)]
+    request = Request(
+        model=model.model,
+        messages=tuple(messages),
+        tools=SOLVER_TOOLS,
+        sampling=model.sampling.model_copy(update={"max_tokens": 16}),
+    )
+    without = await llm.complete(request)
+    shown = await llm.complete(request.model_copy(update={"thoughts": True}))
+    if shown.usage.prompt_tokens - without.usage.prompt_tokens >= len(_LONG_THOUGHT.split()):
+        return ProbeFinding(name="reasoning", ok=True, detail=f"{where} shown to the model again when it is sent back")
+    return ProbeFinding(
+        name="reasoning",
+        ok=False,
+        detail=f"{where} sent back, but the server's chat template leaves it out",
+        remedy="set reasoning = 'strip' for the model, or serve it with a template that shows `reasoning_content`",
+    )
 
 
 async def _tools(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, list[Completion]]:
@@ -58,6 +91,7 @@ async def _tools(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, list[Compl
             tools=SOLVER_TOOLS,
             tool_choice="answer" if turn == _TURNS - 1 else "auto",
             sampling=model.sampling,
+            thoughts=model.keeps_thoughts and turn > 0,
         )
         made.append(completion := await llm.complete(request))
         problem = _problem(completion)

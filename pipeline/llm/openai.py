@@ -31,7 +31,7 @@ class OpenAIModel:
         try:
             return await self.pool.ask(
                 once,
-                tokens=size(request.messages, request.tools),
+                tokens=size(request.messages, request.tools, thoughts=request.thoughts),
                 digest=lambda: request_digest(request),
                 conversation=lambda: _conversation(request),
             )

@@ -1,7 +1,7 @@
 """The tool loop: whatever a model does goes back to it as text or ends it with a stop; nothing is an exception."""
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 import pytest
@@ -32,11 +32,13 @@ def say(*calls: tuple[str, dict[str, Any] | str]) -> Message:
     return Message(role="assistant", tool_calls=tuple(made))
 
 
-def run(outputs: Any, limits: AgentLimits | None = None) -> tuple[Trajectory, ScriptedLLM]:
+def run(
+    outputs: Any, limits: AgentLimits | None = None, model: ModelConfig | None = None
+) -> tuple[Trajectory, ScriptedLLM]:
     llm = ScriptedLLM(outputs)
     agent = Agent(
         llm=llm,
-        model=ModelConfig(),
+        model=model or ModelConfig(),
         tools=SOLVER_TOOLS,
         limits=limits or AgentLimits(searches=4, turns=6),
         retriever=SHELF,
@@ -47,6 +49,15 @@ def run(outputs: Any, limits: AgentLimits | None = None) -> tuple[Trajectory, Sc
 
 
 ANSWER = say(("answer", {"answer": "Vessby"}))
+
+
+@pytest.mark.parametrize("reasoning", ["keep", "strip"])
+def test_thoughts_are_sent_back_only_where_the_model_is_to_keep_them(reasoning: Literal["keep", "strip"]) -> None:
+    thought = say(("search", {"query": "Lantern Bay"})).model_copy(update={"reasoning": "A film."})
+    model = ModelConfig(provider="openai", model="m", reasoning=reasoning)
+    done, llm = run([thought, ANSWER], model=model)
+    assert [request.thoughts for request in llm.requests] == [False, reasoning == "keep"]
+    assert done.messages[1].reasoning == "A film.", "it is part of what the model said in either case"
 
 
 def test_searches_are_answered_until_the_model_answers() -> None:

@@ -70,6 +70,21 @@ async def test_a_model_that_never_answers_and_one_that_ignores_the_schema() -> N
     assert "[models.judge]" in found["structured output"].remedy
 
 
+@pytest.mark.parametrize("shows", [True, False])
+async def test_of_thoughts_that_are_sent_back_it_says_whether_the_template_shows_them(shows: bool) -> None:
+    def model(request: Request) -> Output:
+        message = Message(role="assistant", content=YES) if request.output else ANSWER if request.thoughts else SEARCH
+        thought = sum(len(m.reasoning) for m in request.messages) if request.thoughts and shows else 0
+        usage = Usage(calls=1, prompt_tokens=100 + thought // 4)
+        return Completion(message=message, finish=Finish.STOP, usage=usage)
+
+    keeping = ModelConfig(provider="openai", model="m", reasoning="keep")
+    found = {finding.name: finding for finding in await probe(keeping, ScriptedLLM(model))}
+    assert found["tool calls"].ok
+    assert found["reasoning"].ok is shows
+    assert shows or "strip" in found["reasoning"].remedy
+
+
 async def test_an_endpoint_that_is_not_there_ends_it() -> None:
     found = await findings(ProviderError("nobody there"))
     assert [finding.detail for finding in found.values()] == ["nobody there"]

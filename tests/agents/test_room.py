@@ -13,7 +13,7 @@ from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config.limits import AuthorLimits
 from pipeline.config.models import ModelConfig
-from pipeline.llm.base import Request
+from pipeline.llm.base import Request, Sampling
 from pipeline.llm.tokens import size
 from pipeline.types import Message, Stop, Trajectory
 from tests.agents.test_loop import ANSWER, say
@@ -110,3 +110,20 @@ def test_one_turn_that_brings_more_than_fits_is_cut_as_far_as_it_must() -> None:
     assert done.stop is Stop.ANSWERED
     assert size(llm.requests[1].messages, SOLVER_TOOLS) > LIMITS.request_tokens * 0.5
     assert max(size(request.messages, SOLVER_TOOLS) for request in llm.requests) <= LIMITS.request_tokens
+
+
+def test_an_author_s_older_thoughts_are_cut_with_its_older_results() -> None:
+    keeping = REAL.model_copy(update={"reasoning": "keep", "sampling": Sampling(max_tokens=2000)})
+
+    def model(request: Request) -> Message:
+        made = sum(message.role == "assistant" for message in request.messages)
+        said = say(("search", {"query": f"Place{made}"})) if made < 40 else ANSWER
+        return said.model_copy(update={"reasoning": f"Thought {made}. " * 250})
+
+    done, llm = run(model, keeping)
+    assert done.stop is Stop.ANSWERED
+    most = LIMITS.request_tokens + 2000
+    assert max(size(request.messages, request.tools, thoughts=True) for request in llm.requests) <= most
+    thoughts = [bool(message.reasoning) for message in llm.requests[-1].messages if message.role == "assistant"]
+    assert not all(thoughts)
+    assert thoughts[-1]

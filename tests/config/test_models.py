@@ -1,6 +1,7 @@
 """Which role is played by which model, and what of that makes another data set."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -164,3 +165,51 @@ def test_the_public_endpoint_needs_a_key_and_a_money_budget_needs_prices(monkeyp
     models = {"default": {**local, "prices": {"prompt": 1, "completion": 1}}, "judge": {"model": "large"}}
     with pytest.raises(UsageError, match=r"prices of 'large': set models\.judge\.prices"):
         prepare.check(config.build(values={"models": models, "how": {"budget_money": 1}}))
+
+
+def thinking(tokens: int, **more: Any) -> config.RunConfig:
+    model = {"provider": "openai", "model": "m", "context": 131_072, "sampling": {"max_tokens": tokens}}
+    return config.build(values={"models": {"default": model}, **more})
+
+
+def test_limits_leave_room_for_32k_tokens_of_thought_in_every_turn() -> None:
+    built, usual = thinking(32_768), thinking(4096)
+    model = built.models.of("solver")
+    assert built.solver.turns == usual.solver.turns == 16
+    assert built.solver.tokens >= built.solver.turns * (32_768 + 65_536)
+    assert built.generator.tokens >= built.generator.turns * (32_768 + 65_536)
+    assert model.room == 131_072 - 32_768
+    slowest = 32_768 / model.limits.timeout_seconds
+    assert slowest < 31
+    assert built.how.rollout_seconds >= built.solver.turns * model.limits.timeout_seconds * 0.99
+    assert (usual.solver, usual.generator) == (config.RunConfig().solver, config.RunConfig().generator)
+    assert usual.how.rollout_seconds == config.RunConfig().how.rollout_seconds
+    assert usual.models.of("solver").limits.timeout_seconds == 300
+
+
+def test_limits_that_are_given_stay() -> None:
+    built = thinking(32_768, solver={"tokens": 1000}, how={"rollout_seconds": 5})
+    assert (built.solver.tokens, built.how.rollout_seconds) == (1000, 5)
+    assert built.generator.tokens > 400_000
+    limited = config.build(values=built.model_dump(), sets=["models.default.limits.timeout_seconds=9"])
+    assert limited.models.of("solver").limits.timeout_seconds == 9
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "reasoning=keep", "sampling.top_k=20", "sampling.min_p=0.1", "sampling.seed=0",
+        "sampling.extra_body={chat_template_kwargs={enable_thinking=false}}",
+    ],
+)  # fmt: skip
+def test_how_a_model_thinks_and_samples_is_digested_only_where_it_is_set(setting: str) -> None:
+    plain = thinking(4096)
+    assert "reasoning" not in plain.models.default.what()
+    assert set(plain.models.default.what()["sampling"]) == {"temperature", "top_p", "max_tokens"}
+    assert config.build(values=plain.model_dump(), sets=[f"models.default.{setting}"]).digest() != plain.digest()
+
+
+@pytest.mark.parametrize("field", ["messages", "seed", "stream", "max_tokens"])
+def test_extra_fields_of_a_request_are_none_of_its_own(field: str) -> None:
+    with pytest.raises(UsageError, match=f"must not set '{field}'"):
+        config.build(sets=[f"models.default.sampling.extra_body={{{field}=1}}"])

@@ -55,6 +55,10 @@ CHANGES: list[dict[str, Any]] = [
     {"parallel_calls": False},
     {"output": Schema(name="verdict", body={})},
     {"sampling": Sampling(temperature=0.5)},
+    {"sampling": Sampling(top_k=20)},
+    {"sampling": Sampling(seed=0)},
+    {"sampling": Sampling(extra_body={"chat_template_kwargs": {"enable_thinking": False}})},
+    {"thoughts": True},
     {"sample": 1},
 ]
 
@@ -63,9 +67,11 @@ def test_every_field_of_a_request_is_tried_here() -> None:
     assert {name for change in CHANGES for name in change} == set(Request.model_fields)
 
 
-def test_the_key_of_an_answer_is_what_it_was_before_requests_said_how_many_calls_a_turn_holds() -> None:
+def test_the_key_of_an_answer_is_what_it_was_before_requests_had_their_newer_fields() -> None:
     tree = ASK.model_dump(mode="json")
     del tree["parallel_calls"]
+    assert set(tree) == {"model", "messages", "tools", "tool_choice", "output", "sampling", "sample"}
+    assert set(tree["sampling"]) == {"temperature", "top_p", "max_tokens"}
     assert request_digest(ASK) == hashlib.sha256(orjson.dumps(tree, option=orjson.OPT_SORT_KEYS)).digest()
 
 

@@ -12,6 +12,7 @@ def test_tokens_are_estimated_from_the_text_alone_and_rather_too_high() -> None:
     assert tokens("") == 0
     message = Message(role="assistant", reasoning="x" * 9000)
     assert size([message]) < 20, "what a model thought is not sent back"
+    assert size([message], thoughts=True) > 2000
 
 
 def test_tools_count() -> None:

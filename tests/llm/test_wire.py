@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.agents.judge import VERDICT
 from pipeline.agents.tools import GENERATOR_TOOLS, SOLVER_TOOLS
-from pipeline.llm.base import Request
+from pipeline.llm.base import Request, Sampling
 from pipeline.llm.refusal import REFUSABLE
 from pipeline.llm.wire import body, strictly, wire_seed
 from pipeline.types import Message, ToolCall
@@ -36,6 +36,22 @@ def test_the_whole_of_a_request() -> None:
     }
     assert "hm" not in str(tree)
     assert tree["messages"][3]["tool_call_id"] == "call00000"
+
+
+def test_thoughts_go_back_under_both_names_where_they_are_asked_for() -> None:
+    tree = body(REQUEST.model_copy(update={"thoughts": True}), 0)
+    assert (tree["messages"][2]["reasoning_content"], tree["messages"][2]["reasoning"]) == ("hm", "hm")
+    assert not any("reasoning" in str(message) for message in (*tree["messages"][:2], tree["messages"][3]))
+    as_text = body(REQUEST.model_copy(update={"thoughts": True}), 0, frozenset({"tools"}))
+    assert as_text["messages"][2]["reasoning_content"] == "hm"
+
+
+def test_more_sampling_is_sent_only_where_it_is_set() -> None:
+    extra = {"chat_template_kwargs": {"enable_thinking": True}}
+    set_ = body(REQUEST.model_copy(update={"sampling": Sampling(top_k=20, min_p=0.05, seed=7, extra_body=extra)}), 0)
+    assert (set_["top_k"], set_["min_p"], set_["chat_template_kwargs"]) == (20, 0.05, {"enable_thinking": True})
+    assert set_["seed"] == wire_seed(7, 0) != body(REQUEST, 0)["seed"]
+    assert set_["messages"] == body(REQUEST, 0)["messages"]
 
 
 def test_tools_are_strict_and_close_every_object() -> None:
@@ -107,7 +123,8 @@ def test_where_structured_output_is_refused_the_schema_is_told() -> None:
 
 @pytest.mark.parametrize("name", REFUSABLE)
 def test_what_is_refused_is_given_up(name: str) -> None:
-    request = REQUEST.model_copy(update={"output": VERDICT, "parallel_calls": False})
+    sampling = Sampling(top_k=20, min_p=0.1)
+    request = REQUEST.model_copy(update={"output": VERDICT, "parallel_calls": False, "sampling": sampling})
     assert name in (*body(request, 0), "strict")
     tree = body(request, 0, frozenset({name}))
     assert name not in tree
