@@ -122,12 +122,12 @@ def _lesson(w: records.World, d: Any, made: Rollout, *, misled: bool) -> Teacher
     return TeacherRollout(rollout=made, verdict=records.verdict(w, made, d), f1=1, encounters=(met,), kept=not misled)
 
 
-def thinking(reasoning: str, **sft: str) -> RunConfig:
+def thinking(reasoning: str, **sft: object) -> RunConfig:
     models = {"default": {"provider": "openai", "model": "m", "reasoning": reasoning, "context": 131_072}}
     return build(values={"models": models, "sft": sft})
 
 
-def each(reasoning: str, *, parallel: bool, words: bool, records_: int, **sft: str) -> Iterator[Sampled]:
+def each(reasoning: str, *, parallel: bool, words: bool, records_: int, **sft: object) -> Iterator[Sampled]:
     config = thinking(reasoning, **sft)
     for number in range(records_):
         yield sampled(number, config, parallel=parallel, words=words)
