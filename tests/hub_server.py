@@ -3,13 +3,17 @@
 import base64
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qs, unquote
 
 LARGE = ".parquet"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+"""The one state that can be read of any repository."""
 
 
 class Hub(ThreadingHTTPServer):
@@ -21,6 +25,7 @@ class Hub(ThreadingHTTPServer):
         self.private: dict[str, bool] = {}
         self.commits: list[dict[str, Any]] = []
         self.tokens: set[str] = set()
+        self.gets: list[str] = []
         self.refuse = 0
         self.objects: dict[str, bytes] = {}
 
@@ -55,6 +60,11 @@ class _Call(BaseHTTPRequestHandler):
             self._say({"error": "refused"}, self.server.refuse)
         elif path == "/api/repos/create":
             self._create(json.loads(body))
+        elif "/paths-info/" in path:
+            repo = path.removeprefix("/api/datasets/").partition("/paths-info/")[0]
+            asked = parse_qs(body.decode())["paths"] if not body.startswith(b"{") else json.loads(body)["paths"]
+            files = self.server.files.get(repo, {})
+            self._say(_listed({name: files[name] for name in asked if name in files}))
         elif path == "/api/validate-yaml":
             self._say({"errors": [], "warnings": []})
         elif path.endswith("/preupload/main"):
@@ -80,16 +90,45 @@ class _Call(BaseHTTPRequestHandler):
         self.server.objects[oid] = data
         self._say({})
 
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
     def do_GET(self) -> None:
-        repo, tree, _ = self.path.split("/api/datasets/")[1].partition("/tree/")
+        self.server.gets.append(self.path)
+        path = unquote(self.path).partition("?")[0]
         if self.server.refuse:
             self._say({"error": "refused"}, self.server.refuse)
+        elif "/resolve/" in path:
+            repo, _, place = path.removeprefix("/datasets/").partition("/resolve/")
+            self._send(self.server.files.get(repo), place.partition("/")[2])
+        elif "/tree/" in path:
+            repo, _, place = path.removeprefix("/api/datasets/").partition("/tree/")
+            folder = place.partition("/")[2]
+            deep = "recursive=false" not in self.path.lower()
+            self._say(_listed(self.server.files.get(repo, {}), f"{folder}/" if folder else "", deep=deep))
+        else:
+            repo = re.sub("/revision/.*", "", path.removeprefix("/api/datasets/"))
+            files = self.server.files.get(repo)
+            if files is None and "/revision/" in path:
+                self._say({"error": "Repository not found"}, 404, {"X-Error-Code": "RepoNotFound"})
+                return
+            siblings = [{"rfilename": name} for name in files or ()]
+            facts = {"id": repo, "private": self.server.private.get(repo, True)}
+            self._say(facts | ({"sha": COMMIT, "siblings": siblings} if files is not None else {}))
+
+    def _send(self, files: dict[str, bytes] | None, path: str) -> None:
+        if files is None or path not in files:
+            code = "RepoNotFound" if files is None else "EntryNotFound"
+            self._say({"error": code}, 404, {"X-Error-Code": code})
             return
-        if not tree:
-            self._say({"id": repo, "private": self.server.private.get(repo, True)})
-            return
-        files = self.server.files.get(repo, {})
-        self._say([{"type": "file", "path": path, "size": len(data), "oid": "0"} for path, data in files.items()])
+        data = files[path]
+        self.send_response(200)
+        self.send_header("ETag", f'"{hashlib.sha1(data).hexdigest()}"')
+        self.send_header("X-Repo-Commit", COMMIT)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(data)
 
     def _create(self, asked: dict[str, Any]) -> None:
         repo = f"{asked['organization']}/{asked['name']}"
@@ -120,10 +159,25 @@ class _Call(BaseHTTPRequestHandler):
         oid = hashlib.sha1(body).hexdigest()
         self._say({"commitUrl": f"{self.server.url}/datasets/{repo}/commit/{oid}", "commitOid": oid})
 
-    def _say(self, tree: Any, status: int = 200) -> None:
+    def _say(self, tree: Any, status: int = 200, headers: dict[str, str] | None = None) -> None:
         data = json.dumps(tree).encode()
         self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(data)
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+
+def _listed(files: dict[str, bytes], folder: str = "", *, deep: bool = True) -> list[dict[str, Any]]:
+    """The files below a folder, or what lies in it itself."""
+    found: dict[str, dict[str, Any]] = {}
+    for path, data in files.items():
+        first, rest = path.removeprefix(folder).split("/")[0], "/" in path.removeprefix(folder)
+        if path.startswith(folder) and rest and not deep:
+            found[first] = {"type": "directory", "path": folder + first, "size": 0, "oid": "0"}
+        elif path.startswith(folder):
+            found[path] = {"type": "file", "path": path, "size": len(data), "oid": "0"}
+    return list(found.values())

@@ -36,13 +36,13 @@ class CorpusStats(options.ProvenanceOptions):
     json: options.Json = False
 
     def __call__(self) -> None:
-        from pipeline.corpus.readers.base import skipped_in_words
+        from pipeline.corpus.unread import in_words
         from pipeline.run import prepare
 
         loaded = prepare.corpus(self.settings())
         manifest = loaded.manifest.model_dump(include={"licence", "attribution", "language"})
         facts = {"fingerprint": loaded.fingerprint, **manifest, **loaded.counts.model_dump()}
-        shown = facts | {"skipped": skipped_in_words(loaded.counts.skipped) or "no file"}
+        shown = facts | {"skipped": in_words(loaded.counts.skipped) or "no file"}
         console.result(
             {"name": loaded.manifest.name, **facts},
             console.table(loaded.manifest.name, "", rows=(shown | {"fingerprint": loaded.fingerprint[:12]}).items()),

@@ -27,9 +27,9 @@ class Pilot(options.RunOptions):
     json: options.Json = False
 
     def __call__(self) -> int:
-        from pipeline.run import api
+        from pipeline.run import api, prepare
 
-        config = self.settings()
+        config = prepare.rooted(self.settings())
         with Progress(pairs=config.how.pairs) as progress:
             try:
                 result = api.generate(config, watch=progress)

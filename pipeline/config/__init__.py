@@ -30,11 +30,16 @@ LOCAL_SEEDS = 8
 """Seeds at work at once where no endpoint is asked."""
 
 
+ADDRESSED = re.compile(r"(hf):(.*)", re.DOTALL)
+"""A corpus whose reader is asked for by name, and the address that this reader takes."""
+_FORMAT = re.compile(r"\.(?:jsonl|ndjson|csv|tsv|parquet)(?:\.(?:gz|zst|xz))?$", re.IGNORECASE)
+
+
 class CorpusConfig(Data):
     """Which corpus, and how its fields are called where no manifest says so."""
 
     name: str = "wiki"
-    """A manifest's name, or the path of a file or folder."""
+    """A manifest's name, the path of a file or folder, or a reader and its source: `hf:ORG/NAME`."""
     text_field: str = "text"
     title_field: str = "title"
     id_field: str = "id"
@@ -45,8 +50,9 @@ class CorpusConfig(Data):
 
     @property
     def identity(self) -> str:
-        """What is digested: of a path its last part, wherever it stands. Its texts have a fingerprint of their own."""
-        return Path(self.name).name
+        """What is digested: of a path its last part, wherever it stands and in whatever format. Its texts have a
+        fingerprint of their own."""
+        return _FORMAT.sub("", _last(self.name))
 
 
 class LoopConfig(Data):
@@ -243,15 +249,20 @@ class RunConfig(Data):
 
     def corpus_slug(self) -> str:
         """A folder name for the corpus: its name, or one made of the path."""
-        return slug(Path(self.corpus.name))
+        return slug(self.corpus.name)
 
     def folder(self) -> Path:
         return self.how.out / self.corpus_slug() / self.digest()[:12]
 
 
-def slug(path: Path) -> str:
-    """A name for the corpus at `path`: its last part, up to the first dot, in the letters that names may have."""
-    return re.sub(r"[^a-z0-9_-]+", "-", path.name.split(".")[0].lower()).strip("-_")[:64] or "corpus"
+def slug(name_or_path: str) -> str:
+    """A name for the corpus: of a path its last part, up to the first dot or `@`, in the letters of names."""
+    last = re.split(r"[.@]", _last(name_or_path))[0]
+    return re.sub(r"[^a-z0-9_-]+", "-", last.lower()).strip("-_")[:64] or "corpus"
+
+
+def _last(name_or_path: str) -> str:
+    return Path(ADDRESSED.sub(r"\2", name_or_path)).name
 
 
 def build(*, file: Path | None = None, values: dict[str, Any] | None = None, sets: Sequence[str] = ()) -> RunConfig:

@@ -121,7 +121,7 @@ class _Tally:
 def load(manifest: Manifest) -> Corpus:
     """Read the whole corpus. Raises CorpusError, one line that says what to do, where it cannot be used."""
     path = manifest.path
-    if not path.exists():
+    if manifest.reader != "hf" and not path.exists():
         raise CorpusError(f"{path}: no such file; the manifest of '{manifest.name}' names it")
     if manifest.sha256 and checksum(path) != manifest.sha256:
         raise CorpusError(f"{path}: its sha256 differs from the manifest's; download it again, or correct the manifest")

@@ -1,20 +1,25 @@
-"""What a corpus is and where it comes from: a TOML file in `corpora/`, or a bare path and what the user says of it."""
+"""What a corpus is and where it comes from: a TOML file in `corpora/`, or a bare path, the `corpus.toml` that lies
+beside it and what the user says of it.
+"""
 
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
-from pipeline.config import CorpusConfig, slug, toml
+from pipeline.config import ADDRESSED, CorpusConfig, slug, toml
 from pipeline.corpus import readers
+from pipeline.corpus.readers import hf
 from pipeline.corpus.readers.base import ReadLimits
+from pipeline.corpus.unread import BESIDE
 from pipeline.errors import CorpusError, UsageError
 from pipeline.folders import folder
 from pipeline.types import Data
 
 ROOT = folder("corpora")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_T = TypeVar("_T", bound=Data)
 
 
 class Fields(Data):
@@ -27,13 +32,9 @@ class Fields(Data):
     url: str = "url"
 
 
-class Manifest(Data):
-    name: str = Field(pattern=rf"^{_NAME.pattern}$")
-    reader: str
-    source: Path
-    """A relative path is relative to the folder of the manifests."""
-    sha256: str = Field("", pattern=r"^([0-9a-f]{64})?$")
-    """Empty: not checked. A folder has none."""
+class Description(Data):
+    """What can be said of a corpus wherever it lies; `corpus.toml` holds these keys."""
+
     licence: str = "unknown"
     """An SPDX expression."""
     attribution: str = "unknown"
@@ -44,9 +45,28 @@ class Manifest(Data):
     fields: Fields = Fields()
     limits: ReadLimits = ReadLimits()
 
+
+class Manifest(Description):
+    name: str = Field(pattern=rf"^{_NAME.pattern}$")
+    reader: str
+    source: Path
+    """A relative path is relative to the folder of the manifests. The source of `hf` may be a name on the Hub."""
+    sha256: str = Field("", pattern=r"^([0-9a-f]{64})?$")
+    """Empty: not checked. A folder has none."""
+
     @property
     def path(self) -> Path:
-        return self.source if self.source.is_absolute() else ROOT / self.source
+        return self.source if self.source.is_absolute() or self.remote else ROOT / self.source
+
+    @property
+    def remote(self) -> bool:
+        """Is the source a name that only its reader can look up?"""
+        return self.reader == "hf" and not self.source.is_absolute()
+
+    @property
+    def address(self) -> str:
+        """What `resolve` takes for a corpus without a manifest."""
+        return f"{self.reader}:{self.path}" if ADDRESSED.match(f"{self.reader}:") else str(self.path)
 
 
 def names() -> list[str]:
@@ -57,20 +77,25 @@ def names() -> list[str]:
 def read(name: str) -> Manifest:
     """The manifest of a known corpus. Raises CorpusError, naming the key, where it is not as it should be."""
     path = ROOT / f"{name}.toml"
-    try:
-        manifest = Manifest.model_validate(toml.read(path))
-    except UsageError as error:
-        raise CorpusError(str(error).replace("cannot read", "cannot read the manifest", 1)) from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise CorpusError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    manifest = _parsed(Manifest, path)
     if manifest.name != name:
         raise CorpusError(f"{path}: its name must be '{name}', not '{manifest.name}'")
     return manifest
 
 
+def _parsed(kind: type[_T], path: Path) -> _T:
+    try:
+        return kind.model_validate(toml.read(path))
+    except UsageError as error:
+        raise CorpusError(str(error).replace("cannot read", "cannot read the manifest", 1)) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise CorpusError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
 def resolve(name_or_path: str, **said_of_it: str | None) -> Manifest:
-    """The manifest of a known name, or one made for a file or folder by what is said of it; the rest is unknown.
+    """The manifest of a known name, or one made for any other source by its `corpus.toml` and by what is said of it,
+    which wins; the rest is unknown.
 
     What can be said are the fields of `CorpusConfig`.
     Raises UsageError where something is said of a known corpus, whose manifest says it all.
@@ -84,6 +109,36 @@ def resolve(name_or_path: str, **said_of_it: str | None) -> Manifest:
         if said:
             raise UsageError(f"the manifest of '{name_or_path}' says its {', '.join(said)}: leave out these options")
         return read(name_or_path)
+    reader, source = _source(name_or_path)
+    description = _described(reader, source)
+    if reader in readers.TEXTS:
+        fields = Fields()
+    elif fields == Fields():
+        fields = description.fields
+    values = description.model_dump() | said | {"fields": fields}
+    try:
+        return Manifest(name=slug(str(source)), reader=reader, source=source, **values)
+    except ValidationError as error:
+        # Nothing else of it can be wrong.
+        raise UsageError(f"--language takes a code such as en, de or pt-BR, not '{given.language}'") from error
+
+
+def _described(reader: str, source: Path) -> Description:
+    """What the `corpus.toml` in a folder, or beside a file, says. Raises CorpusError, naming the key that is wrong."""
+    if reader == "hf":
+        source = Path(hf.parsed(str(source)).name)
+    path = (source if source.is_dir() else source.parent) / BESIDE
+    # The name of a data set on the Hub is no path of this machine.
+    return _parsed(Description, path) if source.is_absolute() and path.is_file() else Description()
+
+
+def _source(name_or_path: str) -> tuple[str, Path]:
+    """The reader and, where it is on this machine, the absolute path."""
+    if addressed := ADDRESSED.fullmatch(name_or_path):
+        try:
+            return "hf", hf.located(addressed[2])
+        except (OSError, ValueError, RuntimeError) as error:  # as in `_existing`
+            raise UsageError(f"{name_or_path[:80]!r}: {error}") from error
     path = _existing(name_or_path)
     if path is None and re.search(r"[/.~]", name_or_path):
         raise CorpusError(f"{name_or_path!r}: no such file or folder; known corpora: {', '.join(names())}")
@@ -91,14 +146,7 @@ def resolve(name_or_path: str, **said_of_it: str | None) -> Manifest:
         raise UsageError(
             f"no corpus '{name_or_path}'; known: {', '.join(names())}; or give the path of {readers.TAKEN}"
         )
-    reader = readers.for_path(path)
-    if reader == "folder":
-        fields = Fields()
-    try:
-        return Manifest(name=slug(path), reader=reader, source=path, fields=fields, **said)
-    except ValidationError as error:
-        # Nothing else of it can be wrong.
-        raise UsageError(f"--language takes a code such as en, de or pt-BR, not '{given.language}'") from error
+    return readers.for_path(path), path
 
 
 def _existing(text: str) -> Path | None:

@@ -66,6 +66,8 @@ class Outside(Data):
     spent: Spending = Spending()
     dropped: dict[str, int] = Field(default_factory=dict)
     """Passages that the seed filter passed over, by reason, while it drew the seeds of the plan."""
+    unread: dict[str, int] = Field(default_factory=dict)
+    """Files of the corpus that no reader took, by their ending."""
     review: Review | None = None
 
 

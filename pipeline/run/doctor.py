@@ -14,9 +14,10 @@ from pipeline.agents.judge_accuracy import score
 from pipeline.agents.probe import ProbeFinding, probe
 from pipeline.config import RunConfig
 from pipeline.config.models import LEAST_CONTEXT, ROLES, ModelConfig
-from pipeline.corpus import manifest
+from pipeline.corpus import manifest, readers
 from pipeline.corpus.language import english
 from pipeline.corpus.loading import checksum
+from pipeline.corpus.unread import in_words
 from pipeline.errors import DigsiteError, ProviderError
 from pipeline.llm.base import LLM
 from pipeline.llm.routed import Routed
@@ -183,13 +184,16 @@ def _disk(out: Path) -> str:
 
 def _corpus(name: str) -> str:
     found = manifest.read(name)
+    if found.remote:
+        return f"{found.address}, {found.licence}; looked up when it is read"
     if not found.path.exists():
         raise _Missing(f"{found.path} is missing", "restore it: git checkout corpora")
     if found.sha256 and checksum(found.path) != found.sha256:
         raise _Missing(
             f"{found.path} differs from the sha256 in its manifest", "git checkout corpora, or mend the manifest"
         )
-    return f"{found.path.name}, {found.licence}"
+    unread = in_words(readers.skipped(found.reader, found.path))
+    return "; ".join([f"{found.path.name}, {found.licence}", *([unread] if unread else [])])
 
 
 def _indexes(out: Path) -> str:

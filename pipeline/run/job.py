@@ -12,10 +12,10 @@ from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.language import english
-from pipeline.corpus.readers.base import skipped_in_words
+from pipeline.corpus.unread import in_words
 from pipeline.errors import BudgetExceeded
 from pipeline.loop.episode import run_seed
-from pipeline.run import Run, RunResult, Watch, askable, prepare, unchanged
+from pipeline.run import Run, RunResult, Watch, askable, facts, prepare, unchanged
 from pipeline.store.lock import locked
 
 logger = logging.getLogger(__name__)
@@ -33,8 +33,8 @@ def read(config: RunConfig, watch: Watch) -> Corpus:
         logger.warning("%s: %s of %s documents read; left out: %s", name, f"{kept:,}", f"{whole:,}", missing)
     if config.models.of("generator").embedded and not english(corpus.passages):
         logger.warning("%s: the demo model reads English only, and most of these texts are not: choose a --model", name)
-    if files := skipped_in_words(corpus.counts.skipped):
-        logger.warning("%s: files left out: %s", name, files)
+    if files := in_words(corpus.counts.skipped):
+        logger.warning("%s: %s", name, files)
     return corpus
 
 
@@ -83,6 +83,7 @@ class Job:
             self.folder = self._given or self.config.folder()
             with self._claimed():
                 pass
+        facts.keep(self.folder, self.corpus)
 
     def open(self) -> Run:
         """The run, to be entered around all that follows."""

@@ -40,11 +40,16 @@ def check(config: RunConfig) -> Manifest:
 
 
 def rooted(config: RunConfig) -> RunConfig:
-    """The same, with a corpus that is a path as it is found from any working folder. Raises as `check` does."""
-    path = check(config).path
+    """The same, with a corpus that is a path as it is found from any working folder, and with what its `corpus.toml`
+    says as if the user had said it. Raises as `check` does.
+    """
+    manifest = check(config)
     if config.corpus.name in names():
         return config
-    return config.model_copy(update={"corpus": config.corpus.model_copy(update={"name": str(path)})})
+    said = manifest.model_dump(include={"language", "licence", "attribution"})
+    known = {key: value for key, value in said.items() if value != "unknown"}
+    corpus = config.corpus.model_copy(update={"name": manifest.address, **known})
+    return config.model_copy(update={"corpus": corpus})
 
 
 def gates(config: RunConfig, manifest: Manifest) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from pipeline import prompts
-from pipeline.config import RunConfig
+from pipeline.config import ADDRESSED, RunConfig
 from pipeline.corpus import manifest
 from pipeline.dataset import seed_table, seeds
 from pipeline.dataset.export import DatasetManifest, Selection, export
@@ -18,7 +18,7 @@ from pipeline.dataset.export import read as manifest_of
 from pipeline.dataset.figures import ACCEPTED, Outside, Review
 from pipeline.dataset.gates import Drop
 from pipeline.errors import UsageError
-from pipeline.run import RunResult, judged, read
+from pipeline.run import RunResult, facts, judged, read
 from pipeline.run.attempts import spent
 from pipeline.run.plan import bounds
 from pipeline.store.additions import Completions, Forks, Remeasurements
@@ -102,9 +102,10 @@ def dataset(
     if read(folder).what["prompts"].get("solver/answer") != asked:
         raise UsageError(f"{folder} was made with another prompt solver/answer; restore that to export it")
     name = config.corpus.name
-    if name not in manifest.names() and not Path(name).is_absolute():
+    known = name in manifest.names()
+    if not known and not Path(name).is_absolute() and not ADDRESSED.fullmatch(name):
         raise UsageError(f"corpora/{name}.toml, which says what of '{name}' may be passed on, is missing; restore it")
-    said = manifest.read(name).model_dump(include={"redistribute"}) if name in manifest.names() else {}
+    redistribute = manifest.read(name).redistribute if known else facts.kept(folder).redistribute
     found = RunRecords(folder, config, include)
     chosen = Selection(
         config=config,
@@ -113,7 +114,7 @@ def dataset(
         include=include,
         missing=whole(folder, damaged=damaged),
         outside=outside(folder),
-        **said,
+        redistribute=redistribute,
     )
     return export(found, folder / "dataset", chosen, found.row)
 
@@ -174,7 +175,7 @@ def report(folder: Path, config: RunConfig) -> Path:
 
 
 def outside(folder: Path) -> Outside:
-    """What all attempts took, interrupted ones too, what the seed filter passed over, and what people said."""
+    """What all attempts took, interrupted ones too, what readers and seed filter passed over, and what people said."""
     result, review, said = _result(folder), folder / REVIEW, None
     if result is None and (folder / "result.json").exists():
         logger.warning("%s/result.json cannot be read; the next 'digsite resume' writes it anew", folder)
@@ -182,7 +183,8 @@ def outside(folder: Path) -> Outside:
         said = Review.model_validate_json(review.read_bytes()) if review.exists() else None
     except (OSError, ValidationError):
         logger.warning("%s cannot be read and is left out; take the sheet in again: digsite review --read", review)
-    return Outside(spent=spent(folder), dropped=result.dropped if result else {}, review=said)
+    dropped, unread = result.dropped if result else {}, facts.kept(folder).unread
+    return Outside(spent=spent(folder), dropped=dropped, unread=unread, review=said)
 
 
 def _result(folder: Path) -> RunResult | None:

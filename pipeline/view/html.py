@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 
 from pipeline import prompts
 from pipeline.config import RunConfig
+from pipeline.corpus.unread import in_words
 from pipeline.dataset import money
 from pipeline.dataset.estimates import percent, short
 from pipeline.dataset.figures import ACCEPTED, Outside, figures
@@ -61,6 +62,7 @@ def page(
         accepted=accepted,
         grown=next((tree for one in accepted if (tree := grown(one.record))), None),
         rejected=others,
+        unread=in_words(outside.unread),
     )
 
 

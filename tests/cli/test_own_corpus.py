@@ -1,8 +1,10 @@
 """A user's first day with texts of their own: what is known of them, what is passed over, what the demo cannot read."""
 
+import csv
 from pathlib import Path
 
 import orjson
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -69,9 +71,68 @@ def test_files_that_are_not_read_are_named(digsite: Digsite, tmp_path: Path) -> 
     for name in ("a.pdf", "b.pdf", "c.csv"):
         (notes / name).touch()
     said = digsite("generate", notes, *SMALL, "--seeds", "1", "--out", tmp_path / "out")
-    assert "notes: files left out: 3 skipped: 2 .pdf, 1 .csv\n" in said.err
-    assert "3 skipped: 2 .pdf, 1 .csv" in digsite("corpus", "stats", notes).out
+    skipped = "2 .pdf skipped: convert them with docling or pdftotext; 1 .csv skipped: a table is a corpus of its own"
+    assert f"notes: {skipped}" in said.err
+    assert skipped in " ".join(digsite("corpus", "stats", notes).out.split())
     assert digsite("corpus", "stats", notes, "--json").json["skipped"] == {".pdf": 2, ".csv": 1}
+    assert skipped in (tmp_path / "out/notes/latest/report.html").read_text()
+
+
+def test_a_file_beside_the_texts_says_who_made_them(digsite: Digsite, tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").write_bytes(TINY.read_bytes())
+    lines = [f'{name.removeprefix("--")} = "{value}"\n' for name, value in zip(SAID[::2], SAID[1::2], strict=True)]
+    (tmp_path / "corpus.toml").write_text("".join([*lines, 'redistribute = "ids"\n']))
+    command = ("generate", tmp_path / "mine.jsonl", *SMALL, "--seeds", "8", "--json", "--out")
+    run = Path(digsite(*command, tmp_path / "out").json["run"])
+    card = (run / "dataset/README.md").read_text()
+    assert f"rest on a corpus under `{SAID[3]}`" in card
+    assert "by reference only" in card
+    assert not (run / "dataset/records").exists()
+    assert str(run).endswith(digsite(*command, tmp_path / "o2", *SAID).json["run"].removeprefix(str(tmp_path / "o2")))
+    # What may be passed on is known when the texts are gone.
+    for file in ("mine.jsonl", "corpus.toml"):
+        (tmp_path / file).unlink()
+    assert "(redistribute = ids)" in digsite("export", run, "--view", "records").err
+
+
+@pytest.fixture(scope="module")
+def formats(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The tiny corpus in every format of rows, under one name."""
+    folder = tmp_path_factory.mktemp("formats")
+    rows = [orjson.loads(line) for line in TINY.read_bytes().splitlines()]
+    (folder / "mills.jsonl").write_bytes(TINY.read_bytes())
+    pq.write_table(pa.Table.from_pylist(rows), folder / "mills.parquet")
+    with (folder / "mills.csv").open("w", newline="") as sheet:
+        writer = csv.DictWriter(sheet, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    (folder / "mills/data").mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows[:20]), folder / "mills/data/train-00000-of-00001.parquet")
+    pq.write_table(pa.Table.from_pylist(rows[20:]), folder / "mills/data/test-00000-of-00001.parquet")
+    (folder / "mills/README.md").write_text("# Mills of Arden\n")
+    return [*(str(folder / f"mills.{kind}") for kind in ("jsonl", "parquet", "csv")), f"hf:{folder / 'mills'}"]
+
+
+def test_one_corpus_in_four_formats_is_one_data_set(formats: list[str], digsite: Digsite, tmp_path: Path) -> None:
+    assert len({digsite("corpus", "stats", name, "--json").json["fingerprint"] for name in formats}) == 1
+    found = []
+    for number, name in enumerate(formats):
+        made = digsite("generate", name, *SMALL, "--seeds", "8", "--out", tmp_path / str(number), "--json", *SAID).json
+        run = Path(made["run"])
+        files = [run / "report.html", *(path for path in sorted((run / "dataset").rglob("*")) if path.is_file())]
+        found.append({path.relative_to(tmp_path / str(number)): path.read_bytes() for path in files})
+    assert found[0].keys() == found[1].keys() == found[2].keys() == found[3].keys()
+    differing = {str(path) for other in found[1:] for path, data in other.items() if data != found[0][path]}
+    assert differing == set()
+
+
+def test_a_licence_beside_the_texts_that_forbids_pairs_stops_the_run(digsite: Digsite, tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").write_bytes(TINY.read_bytes())
+    (tmp_path / "corpus.toml").write_text('licence = "CC-BY-ND-4.0"\n')
+    said = digsite("generate", tmp_path / "mine.jsonl", *SMALL, "--out", tmp_path / "out")
+    assert (said.code, "the licence CC-BY-ND-4.0 forbids adaptations" in said.err) == (2, True)
+    # An option wins over the file.
+    assert digsite("preview", tmp_path / "mine.jsonl", *SMALL, "--licence", "CC-BY-4.0").code == 0
 
 
 def test_texts_that_the_seed_filter_refuses_are_explained(digsite: Digsite, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 import zstandard
 
 from pipeline import corpus, registry
-from pipeline.corpus import readers
 from pipeline.corpus.readers.base import ReadLimits
 from pipeline.errors import CorpusError, UsageError
 
@@ -38,7 +37,48 @@ def as_folder(folder: Path) -> Path:
     return path
 
 
-SAMPLES: dict[str, Callable[[Path], Path]] = {"jsonl": as_jsonl, "parquet": as_parquet, "folder": as_folder}
+def as_csv(folder: Path) -> Path:
+    path = folder / "some.csv"
+    rows = (f'{key},{key},"{text}"\n' for key, text in TEXTS.items())
+    path.write_text("".join(["id,title,text\n", *rows]))
+    return path
+
+
+def as_hub_folder(folder: Path) -> Path:
+    (folder / "some/data").mkdir(parents=True)
+    (folder / "some/data/train.jsonl").write_text(LINES)
+    return Path(f"hf:{folder / 'some'}")
+
+
+def as_text(folder: Path) -> Path:
+    return as_folder(folder) / "a.txt"
+
+
+def as_markdown(folder: Path) -> Path:
+    path = folder / "some.md"
+    path.write_text(f"# a\n\n{TEXTS['a']}\n")
+    return path
+
+
+def as_html(folder: Path) -> Path:
+    pytest.importorskip("trafilatura")
+    path = folder / "some.html"
+    path.write_text(f"<html><head><title>a</title></head><body><article><p>{TEXTS['a']}</p></article></body></html>")
+    return path
+
+
+SAMPLES: dict[str, Callable[[Path], Path]] = {
+    "csv": as_csv,
+    "folder": as_folder,
+    "hf": as_hub_folder,
+    "html": as_html,
+    "jsonl": as_jsonl,
+    "markdown": as_markdown,
+    "parquet": as_parquet,
+    "text": as_text,
+}
+ONE = ("html", "markdown", "text")
+"""Readers of files that are one document."""
 
 
 @pytest.fixture(params=registry.names("readers"))
@@ -55,20 +95,22 @@ def test_a_reader_has_the_contract_s_shape(name: str) -> None:
 
 
 def test_a_reader_gives_the_documents_of_its_file(name: str, tmp_path: Path) -> None:
-    path = SAMPLES[name](tmp_path)
-    assert readers.for_path(path) == name
-    loaded = corpus.load(corpus.resolve(str(path)))
-    assert {document.title: document.text for document in loaded.documents} == TEXTS
-    keys = [row.key for row in registry.load("readers", name).read(path, ReadLimits())]
-    assert keys == [row.key for row in registry.load("readers", name).read(path, ReadLimits())]
-    assert len(set(keys)) == 3
+    manifest = corpus.resolve(str(SAMPLES[name](tmp_path)))
+    assert manifest.reader == name
+    expected = {"a": TEXTS["a"]} if name in ONE else TEXTS
+    loaded = corpus.load(manifest)
+    assert {document.title: document.text for document in loaded.documents} == expected
+    keys = [row.key for row in registry.load("readers", name).read(manifest.path, ReadLimits())]
+    assert keys == [row.key for row in registry.load("readers", name).read(manifest.path, ReadLimits())]
+    assert len(set(keys)) == len(expected)
 
 
 def test_a_reader_keeps_to_its_limit_of_bytes(name: str, tmp_path: Path) -> None:
+    path = corpus.resolve(str(SAMPLES[name](tmp_path))).path
     with pytest.raises(CorpusError, match="more than 10 bytes"):
-        list(registry.load("readers", name).read(SAMPLES[name](tmp_path), ReadLimits(bytes=10)))
+        list(registry.load("readers", name).read(path, ReadLimits(bytes=10)))
 
 
 def test_a_reader_that_is_not_there_is_answered_with_those_that_are() -> None:
-    with pytest.raises(UsageError, match="no .warc. among the readers; known: folder, jsonl, parquet"):
+    with pytest.raises(UsageError, match="no .warc. among the readers; known: csv, folder, hf, html, jsonl"):
         registry.load("readers", "warc")

@@ -37,9 +37,9 @@ def test_a_missing_file_is_named(path: str) -> None:
 
 
 def test_a_file_of_another_kind_is_answered_with_the_kinds_that_can_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
+    path = tmp_path / "a.pdf"
     path.touch()
-    with pytest.raises(CorpusError, match=r"give a \.jsonl .*\.parquet file, a folder"):
+    with pytest.raises(CorpusError, match=r"give a \.jsonl, .*\.parquet file, a folder"):
         manifest.resolve(str(path))
 
 
@@ -126,6 +126,29 @@ def test_of_a_path_nothing_is_known_but_what_the_user_says(tmp_path: Path) -> No
         manifest.resolve(str(path), language="Dutch")
     with pytest.raises(UsageError, match="the manifest of 'tiny' says its language, licence: leave"):
         manifest.resolve("tiny", language="en", licence="MIT")
+
+
+def test_a_file_beside_the_data_says_what_the_user_does_not(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").touch()
+    (tmp_path / "corpus.toml").write_text('language = "de"\nlicence = "CC-BY-4.0"\nfields = {text = "body"}\n')
+    for path in (tmp_path, tmp_path / "a.jsonl"):
+        found = manifest.resolve(str(path), licence="MIT")
+        assert (found.language, found.licence, found.attribution) == ("de", "MIT", "unknown")
+        assert found.fields.text == "body"
+    assert manifest.resolve(str(tmp_path), text_field="other").fields.text == "other"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("licence", "cannot read the manifest"), ("licens = 'MIT'", "licens"), ("language = 'Dutch'", "language")],
+)
+def test_a_mistake_in_it_is_one_line(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").touch()
+    (tmp_path / "corpus.toml").write_text(text)
+    with pytest.raises(CorpusError, match=says) as caught:
+        manifest.resolve(str(tmp_path))
+    assert "corpus.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_the_shipped_corpora_say_their_language() -> None:

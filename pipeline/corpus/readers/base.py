@@ -3,12 +3,15 @@
 A row that cannot be read is still a row, with its error: the corpus counts it and decides when there are too many.
 """
 
+import gzip
+import lzma
 import os
-from collections import Counter
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
+import pyarrow as pa
 from pydantic import Field
 
 from pipeline.errors import CorpusError
@@ -50,6 +53,78 @@ class Unpacked:
             raise CorpusError(f"{self._path}: unpacks to more than {_MAX_RATIO} times its size; refused as a bomb")
 
 
+PACKED = ("", ".gz", ".zst", ".xz")
+"""What may follow the ending of a file of lines."""
+_CHUNK = 1 << 20
+
+
+def lines(path: Path, limits: ReadLimits) -> Iterator[bytes | None]:
+    """Of a file that may be packed, its lines without their ends, while it streams; None is one beyond `LONGEST`.
+
+    Raises CorpusError where it cannot be read or unpacks beyond the limits.
+    """
+    rest, too_long = b"", False
+    for chunk in _chunks(path, limits):
+        *whole, tail = chunk.split(b"\n")
+        if whole:
+            yield None if too_long else rest + whole[0]
+            yield from whole[1:]
+            rest, too_long = tail, False
+        elif not too_long:
+            rest += tail
+        if len(rest) > LONGEST:
+            rest, too_long = b"", True
+    if rest or too_long:
+        yield None if too_long else rest
+
+
+def _chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
+    first = True
+    try:
+        unpacked = Unpacked(path, limits)
+        with _opened(path) as stream:
+            while chunk := stream.read(_CHUNK):
+                unpacked.add(len(chunk))
+                yield chunk.removeprefix(b"\xef\xbb\xbf") if first else chunk
+                first = False
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise CorpusError(f"{path}: cannot be read ({error}); is it complete, with the right suffix?") from error
+
+
+def _opened(path: Path) -> IO[bytes]:
+    match path.suffix.lower():
+        case ".gz":
+            return gzip.open(path)  # type: ignore[return-value]
+        case ".xz":
+            return lzma.open(path)
+        case ".zst":  # zstandard's own stream takes a file that was cut off for a whole one
+            return pa.input_stream(str(path), compression="zstd")  # type: ignore[no-any-return]
+    return path.open("rb")
+
+
+def text_of(path: Path, limits: ReadLimits) -> str:
+    """The text of a file that is one document. Raises CorpusError beyond `limits.bytes`, and ValueError with the reason
+    where it is too long or not UTF-8.
+    """
+    try:
+        Unpacked(path, limits).add(path.stat().st_size)
+        with path.open("rb") as stream:
+            data = stream.read(LONGEST + 1)
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error}") from error
+    if len(data) > LONGEST:
+        raise ValueError(f"longer than {LONGEST >> 20} MiB")
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not a readable UTF-8 text: {error}") from error
+
+
+def stem(path: Path) -> str:
+    """The file's name as a title."""
+    return path.stem.replace("_", " ")
+
+
 class Row(NamedTuple):
     place: str
     """Where it stands, for messages: `line 17` or a file name."""
@@ -61,35 +136,39 @@ class Row(NamedTuple):
 
 class Reader(Protocol):
     SUFFIXES: tuple[str, ...]
+    """Of the files that it reads. A reader without any is asked for by its name: `hf:ORG/NAME`."""
 
     def read(self, path: Path, limits: ReadLimits) -> Iterator[Row]:
-        """All rows of `path`, in order. Raises CorpusError where nothing more can be read."""
+        """All rows of `path`, in order, none of which it keeps. Raises CorpusError where nothing more can be read."""
         ...
 
 
 def walked(folder: Path) -> Iterator[Path]:
-    """All files of a folder, at any depth, in no order."""
-
-    def fail(error: OSError) -> None:
+    """All files of a folder, at any depth, in the order of their paths; hidden ones are no part of it."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted((entry for entry in found if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    except OSError as error:
         raise CorpusError(f"{folder}: cannot be listed ({error})") from error
-
-    for place, _, names in os.walk(folder, onerror=fail):
-        yield from (Path(place) / name for name in names)
-
-
-def files(folder: Path, endings: tuple[str, ...]) -> list[Path]:
-    """Those with one of the endings, in the order of their names."""
-    return sorted(path for path in walked(folder) if path.name.lower().endswith(endings))
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from walked(Path(entry))
+        elif not Path(entry).is_dir():  # a link to a folder may lead anywhere, in a circle too
+            yield Path(entry)
 
 
-def skipped(folder: Path, endings: tuple[str, ...]) -> dict[str, int]:
-    """How many files have another ending, by that ending, the most frequent first."""
-    others = (path for path in walked(folder) if not path.name.lower().endswith(endings))
-    counts = Counter(path.suffix.lower() or "without an ending" for path in others)
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+def files(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
+    """Those with one of the endings, in the order of their paths."""
+    return (path for path in walked(folder) if path.name.lower().endswith(endings))
 
 
-def skipped_in_words(counts: Mapping[str, int]) -> str:
-    """`7 skipped: 6 .pdf, 1 .csv`; empty where nothing was."""
-    kinds = ", ".join(f"{count:,} {ending}" for ending, count in counts.items())
-    return f"{sum(counts.values()):,} skipped: {kinds}" if kinds else ""
+def of_shards(whole: Path, shards: Iterable[tuple[str, Iterable[Row]]], limits: ReadLimits) -> Iterator[Row]:
+    """The rows of several files, each given with its name, as those of one source."""
+    characters = 0
+    for name, rows in shards:
+        for row in rows:
+            # A reader minds its own file alone.
+            characters += sum(len(value) for value in row.values.values() if isinstance(value, str))
+            if characters > limits.bytes:
+                raise CorpusError(f"{whole}: more than {limits.bytes} bytes; raise limits.bytes in its manifest")
+            yield row._replace(place=f"{name}, {row.place}", key=f"{name}:{row.key}")

@@ -1,27 +1,26 @@
-"""A folder of `.txt` and `.md` files, at any depth: one document each; its id is the path inside the folder.
+"""A folder of texts, at any depth: each file is a document, whose id is its path inside the folder.
 
-The title is the first Markdown heading, else the file's stem. Symbolic links are not followed out of the folder.
+Symbolic links are not followed out of the folder.
 """
 
-import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
-from pipeline.corpus.readers.base import ReadLimits, Row, files, skipped, skipped_in_words
+from pipeline.corpus.readers import html, markdown, text
+from pipeline.corpus.readers.base import Reader, ReadLimits, Row, files
+from pipeline.corpus.unread import in_words, unread
 from pipeline.errors import CorpusError
 
 SUFFIXES: tuple[str, ...] = ()
-ENDINGS = (".txt", ".md")
-_HEADING = re.compile(r"\A\s*#{1,6}[ \t]+(\S.*)\n")
+_READERS: tuple[Reader, ...] = (text, markdown, *([html] if find_spec("trafilatura") else []))
+_BY_ENDING = {ending: reader for reader in _READERS for ending in reader.SUFFIXES}
+ENDINGS = tuple(_BY_ENDING)
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    root, total = path.resolve(), 0
-    if not (texts := files(path, ENDINGS)):
-        others = skipped_in_words(skipped(path, ENDINGS))
-        there = f" ({others})" if others else ""
-        raise CorpusError(f"{path}: contains no .txt, .md, .jsonl or .parquet files{there}")
-    for file in texts:
+    root, total, file = path.resolve(), 0, None
+    for file in files(path, ENDINGS):
         name = file.relative_to(path).as_posix()
         if not file.is_file():
             yield Row(name, name, {}, "no file that can be read: a broken link, a loop of links, a pipe or a device")
@@ -29,14 +28,11 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
         if not file.resolve().is_relative_to(root):
             yield Row(name, name, {}, "a link that leads out of the folder")
             continue
-        try:
-            total += file.stat().st_size
-            if total > limits.bytes:
-                raise CorpusError(f"{path}: more than {limits.bytes} bytes; raise limits.bytes in its manifest")
-            text = file.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            yield Row(name, name, {}, f"not a readable UTF-8 text: {error}")
-            continue
-        heading = _HEADING.match(text) if file.suffix.lower() == ".md" else None
-        title = heading.group(1).rstrip("# ") if heading else file.stem.replace("_", " ")
-        yield Row(name, name, {"id": name, "title": title, "text": text[heading.end() :] if heading else text})
+        total += file.stat().st_size
+        if total > limits.bytes:
+            raise CorpusError(f"{path}: more than {limits.bytes} bytes; raise limits.bytes in its manifest")
+        for row in _BY_ENDING[file.suffix.lower()].read(file, limits):
+            yield Row(name, name, {"id": name, **row.values} if row.values else {}, row.error)
+    if file is None:
+        others = in_words(unread(path, ENDINGS))
+        raise CorpusError(f"{path}: nothing in it that can be read{f' ({others})' if others else ''}")

@@ -9,7 +9,7 @@ type stands in for their values.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pipeline.corpus.readers.base import LONGEST, ReadLimits, Row, Unpacked
 from pipeline.errors import CorpusError
 
-SUFFIXES = (".parquet",)
+SUFFIXES: tuple[str, ...] = (".parquet",)
 _BATCH, _BATCH_BYTES = 1024, 128 << 20
 
 
@@ -29,7 +29,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
             # The footer is judged before anything is unpacked.
             Unpacked(path, limits).add(sum(group.total_byte_size for group in groups))
-            odd = {field.name: field.type for field in file.schema_arrow if not _plain(field.type)}
+            odd = _odd(file.schema_arrow)
             plain = [name for name in file.schema_arrow.names if name not in odd]
             for index, group in enumerate(groups):
                 rows = _batch_rows(group, stream)
@@ -42,6 +42,18 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
                         yield Row(f"row {number}", str(number), values | odd, error)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise CorpusError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from error
+
+
+def plain_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """The rows of a table, as those of a file."""
+    odd = _odd(table.schema)
+    for values in table.drop_columns(list(odd)).to_pylist():
+        yield values | odd
+
+
+def _odd(schema: pa.Schema) -> dict[str, Any]:
+    """The columns that can be no part of a document, with their types."""
+    return {field.name: field.type for field in schema if not _plain(field.type)}
 
 
 def _batch_rows(group: pq.RowGroupMetaData, stream: IO[bytes]) -> int:

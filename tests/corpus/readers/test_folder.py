@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus.readers import folder
-from pipeline.corpus.readers.base import ReadLimits, skipped_in_words
+from pipeline.corpus.readers import base, folder
+from pipeline.corpus.readers.base import ReadLimits
+from pipeline.corpus.unread import in_words
 from pipeline.errors import CorpusError
 
 
@@ -25,7 +26,7 @@ def path(tmp_path: Path) -> Path:
 def test_text_and_markdown_files_at_any_depth_are_documents(path: Path) -> None:
     rows = {row.key: row.values for row in folder.read(path, ReadLimits())}
     assert {key: (row["title"], row["text"][:14].strip()) for key, row in rows.items()} == {
-        "deep/er/river.MD": ("The River", "It is long.\n#"),
+        "deep/er/river.MD": ("The River", "It is long.\n\nC"),
         "deep/plain.md": ("plain", "No heading her"),
         "old_mill.txt": ("old mill", "The mill was b"),
     }
@@ -59,13 +60,13 @@ def test_a_folder_beyond_the_limit_or_without_texts_is_refused(path: Path, tmp_p
         list(folder.read(path, ReadLimits(bytes=20)))
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(CorpusError, match="contains no .txt"):
+    with pytest.raises(CorpusError, match="empty: nothing in it that can be read$"):
         corpus.load(corpus.resolve(str(empty)))
 
 
 def test_a_folder_of_other_files_is_not_called_empty_without_saying_of_what(tmp_path: Path) -> None:
     (tmp_path / "0.csv").touch()
-    with pytest.raises(CorpusError, match=r"contains no \.txt, .* or \.parquet files \(1 skipped: 1 \.csv\)"):
+    with pytest.raises(CorpusError, match=r"nothing in it that can be read \(1 \.csv skipped: a table is"):
         list(folder.read(tmp_path, ReadLimits()))
 
 
@@ -80,9 +81,28 @@ def test_a_loop_of_links_and_a_pipe_are_bad_rows(path: Path) -> None:
         corpus.load(corpus.resolve(str(path)))
 
 
-def test_files_that_are_not_read_are_counted_and_named(path: Path) -> None:
-    for name in ("a.pdf", "deep/b.PDF", "c.csv", "Makefile"):
+def test_files_that_are_not_read_are_counted_and_named_with_what_would_convert_them(path: Path) -> None:
+    for name in ("a.pdf", "deep/b.PDF", "c.csv", "Makefile", "d.docx", "e.mp3", "f.mp3"):
         (path / name).touch()
+    assert in_words(corpus.load(corpus.resolve(str(path))).counts.skipped) == (
+        "2 .pdf skipped: convert them with docling or pdftotext; 1 .csv skipped: a table is a corpus of its own; name "
+        "the file; 1 .docx skipped: convert them with docling or pandoc; 2 .mp3, 1 .png, 1 without an ending skipped"
+    )
+    assert in_words({}) == ""
+
+
+def test_hidden_files_are_no_part_of_a_folder(path: Path) -> None:
+    for name in (".git/config", ".obsidian/notes.md", "deep/.hidden.txt", ".DS_Store"):
+        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).write_text("It is hidden here.")
     counts = corpus.load(corpus.resolve(str(path))).counts
-    assert skipped_in_words(counts.skipped) == "5 skipped: 2 .pdf, 1 .csv, 1 .png, 1 without an ending"
-    assert skipped_in_words({}) == ""
+    assert (counts.kept, counts.skipped) == (3, {".png": 1})
+
+
+def test_a_text_that_is_too_long_is_a_bad_row_and_is_not_read_whole(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "LONGEST", 100)
+    (path / "z.txt").write_text("word " * 100)
+    *_, last = folder.read(path, ReadLimits())
+    assert (last.place, last.error) == ("z.txt", "longer than 0 MiB")

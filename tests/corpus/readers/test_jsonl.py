@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from pipeline.corpus.readers import jsonl
+from pipeline.corpus.readers import base, jsonl
 from pipeline.corpus.readers.base import ReadLimits, Row
 from pipeline.errors import CorpusError
 from tests.conftest import Figures
@@ -59,8 +59,8 @@ def test_a_hostile_line_is_one_bad_row(line: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [False, True])
 def test_lines_are_whole_wherever_the_chunks_end(cut: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonl, "_CHUNK", 7)
-    monkeypatch.setattr(jsonl, "LONGEST", 40)
+    monkeypatch.setattr(base, "_CHUNK", 7)
+    monkeypatch.setattr(base, "LONGEST", 40)
     data = LINES + (b'"' + b"x" * 100 + b'"\n{"id": 4}' if cut else b"")
     rows = read(tmp_path / "a.jsonl", data)
     assert [row.values.get("id") for row in rows] == ([1, 2, None, 4] if cut else [1, 2, None])

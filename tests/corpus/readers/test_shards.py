@@ -70,7 +70,7 @@ def test_a_bad_row_is_told_with_its_file(path: Path) -> None:
 def test_a_folder_of_several_kinds_is_one_line(path: Path, other: str) -> None:
     for name in ("a.jsonl", "readme.md", other):
         (path / name).touch()
-    with pytest.raises(CorpusError, match=r"data: holds files of several kinds; give a \.jsonl or \.ndjson file"):
+    with pytest.raises(CorpusError, match=r"data: holds files of several kinds; give a \.jsonl, \.ndjson, "):
         corpus.resolve(str(path))
 
 

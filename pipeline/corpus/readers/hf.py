@@ -1,0 +1,98 @@
+"""`hf:ORG/NAME[:config][@revision]`: a data set of the Hugging Face Hub, or a folder laid out as one, all splits.
+
+`datasets` says which files the configuration has and fetches each when it is reached, into the Hub's own cache. Files
+of a format that has a reader here are read by that, so that they give the same documents as without the Hub; all others
+are streamed by `datasets`.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipeline.corpus.readers import csv, jsonl, parquet
+from pipeline.corpus.readers.base import Reader, ReadLimits, Row, of_shards
+from pipeline.errors import CorpusError, UsageError
+
+SUFFIXES: tuple[str, ...] = ()
+_READERS: dict[str, Reader] = {"csv": csv, "json": jsonl, "parquet": parquet}
+"""By the name of the builder of `datasets`."""
+_ADDRESS = re.compile(r"(?P<name>[^:@]+)(?::(?P<config>[^:@/]+))?(?:@(?P<revision>[^:@]+))?")
+_REPOSITORY = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
+_BATCH = 256
+
+
+class Address(NamedTuple):
+    name: str
+    config: str | None
+    revision: str | None
+
+
+def located(address: str) -> Path:
+    """The address as a path: absolute where it names a folder. Raises UsageError for what is no address."""
+    if address and (whole := Path(address).expanduser()).is_dir():
+        return whole.resolve()
+    name, *_ = parsed(address)
+    if (folder := Path(name).expanduser()).is_dir():
+        return Path(f"{folder.resolve()}{address.removeprefix(name)}")
+    if not _REPOSITORY.fullmatch(name) or name.startswith("."):
+        raise CorpusError(f"hf:{address}: no such folder")
+    return Path(address)
+
+
+def parsed(address: str) -> Address:
+    if address and Path(address).is_dir():
+        return Address(address, None, None)
+    if not (match := _ADDRESS.fullmatch(address)):
+        raise UsageError(f"no data set 'hf:{address}'; give hf:ORG/NAME, hf:ORG/NAME:CONFIG or hf:ORG/NAME@REVISION")
+    return Address(**match.groupdict())
+
+
+def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
+    import httpx2
+    from datasets.exceptions import DatasetsError
+
+    try:
+        yield from _rows(path, limits)
+    except (OSError, ValueError, DatasetsError, httpx2.HTTPError) as error:
+        raise CorpusError(f"hf:{path}: {_line(error)}") from error
+
+
+def _rows(path: Path, limits: ReadLimits) -> Iterator[Row]:
+    import datasets
+
+    name, config, revision = parsed(str(path))
+    builder = datasets.load_dataset_builder(name, config, revision=revision)
+    named = [str(file) for files in builder.config.data_files.values() for file in files]
+    reader = _READERS.get(builder.name)
+    if reader and all(file.lower().endswith(reader.SUFFIXES) and _fetched(file) for file in named):
+        fetch = datasets.DownloadManager().download
+        shards = ((_inside(file, name), reader.read(Path(fetch(file)), limits)) for file in named)
+    else:
+        streams = builder.as_streaming_dataset()
+        shards = ((split, _streamed(stream)) for split, stream in streams.items())
+    yield from of_shards(path, shards, limits)
+
+
+def _fetched(file: str) -> bool:
+    """Does it keep its name when it is fetched?"""
+    return "://" not in file or file.startswith("hf://")
+
+
+def _inside(file: str, name: str) -> str:
+    """`data/a.parquet` of `hf://datasets/ORG/NAME@COMMIT/data/a.parquet`, and of a file in a folder."""
+    if file.startswith("hf://"):
+        return file.partition("@")[2].partition("/")[2]
+    return Path(file).relative_to(name).as_posix()
+
+
+def _streamed(stream: Any) -> Iterator[Row]:
+    number = 0
+    for table in stream.with_format("arrow").iter(_BATCH):
+        for values in parquet.plain_rows(table):
+            number += 1
+            yield Row(f"row {number}", str(number), values)
+
+
+def _line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:300]

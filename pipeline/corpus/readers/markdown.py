@@ -1,0 +1,104 @@
+"""A Markdown file: one document, block by block, without its marks.
+
+The title is the front matter's, else the first heading's where that is of the first level or opens the text, else the
+file's name. Of front matter nothing enters the text. A paragraph is one line however it was wrapped, since lines that
+end in mid-sentence read as a list; a row of a table is a sentence (`Built: 1702; Owner: the abbey.`); of links and
+pictures their words stay. Code stays as it is.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml  # noqa: TID251 - a user's front matter, no settings
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from pipeline.corpus.readers.base import ReadLimits, Row, stem, text_of
+from pipeline.text import HAN
+
+SUFFIXES: tuple[str, ...] = (".md", ".markdown")
+_FRONT = re.compile(r"\A---[ \t]*\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_TAG = re.compile(r"<!--.*?(?:-->|\Z)|</?[A-Za-z][^<>]*>", re.DOTALL)
+_WRAPPED_HAN = re.compile(rf"(?<=[{HAN}、。，])\n(?=[{HAN}])")
+_STOPS = (".", "!", "?", ":", "。", "！", "？")
+
+
+def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
+    try:
+        source = text_of(path, limits)
+    except ValueError as error:
+        yield Row(path.name, path.name, {}, str(error))
+        return
+    if len(source) > limits.doc_chars:  # left out as it is: nothing is spent on parsing it
+        yield Row(path.name, path.name, {"title": stem(path), "text": source})
+        return
+    front = _FRONT.match(source)
+    title = _title(front[1]) if front else ""
+    heading, text = parsed(source[front.end() :] if front else source)
+    if title and heading and title != heading:
+        text = f"{heading}\n\n{text}"
+    yield Row(path.name, path.name, {"title": title or heading or stem(path), "text": text})
+
+
+def _title(front: str) -> str:
+    """The front matter's; what is no YAML has none."""
+    try:
+        values: Any = yaml.safe_load(front)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return ""
+    title = values.get("title") if isinstance(values, dict) else None
+    return str(title).strip() if isinstance(title, str | int | float) else ""
+
+
+def parsed(source: str) -> tuple[str, str]:
+    """The heading that names the document, or nothing, and all else."""
+    heading, blocks = "", list[str]()
+    for kind, text in _blocks(MarkdownIt("commonmark").enable("table").parse(source)):
+        if not heading and (kind == "h1" or (kind.startswith("h") and not blocks)):
+            heading = text
+        elif text:
+            blocks.append(text)
+    return heading, "\n\n".join(blocks)
+
+
+def _blocks(tokens: list[Token]) -> Iterator[tuple[str, str]]:
+    """Each block with its tag."""
+    table, head = list[list[str]](), list[str]()
+    for before, token in zip([None, *tokens], tokens):  # noqa: B905
+        match token.type:
+            case "inline" if table:
+                table[-1].append(_inline(token))
+            case "inline":
+                yield before.tag if before else "p", _inline(token)
+            case "fence" | "code_block":
+                yield "code", token.content.rstrip()
+            case "html_block":
+                yield "html", html.unescape(" ".join(_TAG.sub(" ", token.content).split()))
+            case "tr_open":
+                table.append([])
+            case "thead_close":
+                head, table = table[0], []
+            case "table_close":
+                yield "table", "\n".join(_row(head, cells) for cells in table)
+                head, table = [], []
+
+
+def _row(head: list[str], cells: list[str]) -> str:
+    named = [f"{name}: {cell}" if name else cell for name, cell in zip(head, cells, strict=True) if cell]
+    row = "; ".join(named)
+    return row if row.endswith(_STOPS) else f"{row}."
+
+
+def _inline(block: Token) -> str:
+    parts = []
+    for token in block.children or ():
+        if token.type in ("softbreak", "hardbreak"):
+            parts.append("\n")
+        elif token.type != "html_inline":
+            parts.append(token.content)
+        elif token.content.lower().startswith("<br"):
+            parts.append("\n")
+    return " ".join(_WRAPPED_HAN.sub("", "".join(parts)).split())

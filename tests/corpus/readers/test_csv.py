@@ -1,0 +1,96 @@
+"""CSV and TSV: dialects, damage and what must not fill the memory."""
+
+import csv as standard
+import io
+import resource
+from pathlib import Path
+
+import pytest
+
+from pipeline import corpus
+from pipeline.corpus.readers import base, csv
+from pipeline.corpus.readers.base import ReadLimits, Row
+from pipeline.errors import CorpusError
+
+TEXT = 'The mill, called "Old",\nwas built in 1702.'
+
+
+def read(path: Path, data: str | bytes) -> list[Row]:
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return list(csv.read(path, ReadLimits()))
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("a.csv", ","), ("a.csv", ";"), ("a.csv", "\t"), ("a.TSV", "\t")])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_quoted_cells_hold_line_breaks_and_delimiters(name: str, delimiter: str, end: str, tmp_path: Path) -> None:
+    sheet = io.StringIO()
+    writer = standard.writer(sheet, delimiter=delimiter, lineterminator=end)
+    writer.writerows([["id", "title", "text"], ["1", "Mill, old", TEXT], [], ["2", "", "Another; text."]])
+    one, two = read(tmp_path / name, "\ufeff" + sheet.getvalue())
+    assert (one.place, one.key, one.values) == ("line 2", "1", {"id": "1", "title": "Mill, old", "text": TEXT})
+    assert (two.place, two.key, two.values["text"]) == ("line 5", "2", "Another; text.")
+
+
+def test_broken_rows_are_counted_and_the_next_row_is_read(tmp_path: Path) -> None:
+    rows = read(
+        tmp_path / "a.csv",
+        b'id,text\n1,one,more\n2\n3,"three" and more\n4,caf\xe9\n5,five\n6,"' + b"six\n" * 3,
+    )
+    assert [(row.place, row.error) for row in rows] == [
+        ("line 2", "3 cells, where the heading has 2"),
+        ("line 3", "1 cells, where the heading has 2"),
+        ("line 4", "',' expected after '\"'"),
+        ("line 5", "not UTF-8; save the file as UTF-8"),
+        ("line 6", ""),
+        ("line 7", "unexpected end of data"),
+    ]
+    assert rows[4].values == {"id": "5", "text": "five"}
+
+
+def test_a_quote_that_nothing_closes_takes_in_no_more_than_a_row_may_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv, "LONGEST", 2000)
+    rows = read(tmp_path / "a.csv", 'id,text\n1,"open\n' + "2,row of nine\n" * 400)
+    assert rows[0].error.startswith("longer than")
+    assert [row.values["text"] for row in rows[1:]] == ["row of nine"] * (400 - 143)
+
+
+def test_a_line_of_a_million_characters_is_a_cell_and_a_longer_one_a_bad_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "x" * 1_000_000
+    (row,) = read(tmp_path / "a.csv", f"id,text\n1,{long}\n")
+    assert row.values["text"] == long
+    monkeypatch.setattr(base, "_CHUNK", 100)
+    monkeypatch.setattr(base, "LONGEST", 1000)
+    bad, good = read(tmp_path / "a.csv", f"id,text\n1,{long}\n2,two\n")
+    assert bad.error.startswith("longer than")
+    assert good.values == {"id": "2", "text": "two"}
+
+
+def test_rows_stream(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    with path.open("w") as sheet:
+        sheet.write("id,text\n")
+        sheet.writelines(f"{n},{'A text of the mill. ' * 50}\n" for n in range(100_000))  # 100 MB
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert sum(1 for _ in csv.read(path, ReadLimits())) == 100_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30 << 10
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [("", "it is empty"), ("id,text\n", "it is empty"), ("id,body\n1,x\n", "no field 'text' \\(it has: id, body\\)")],
+)
+def test_a_table_without_texts_is_one_line(data: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(data)
+    with pytest.raises(CorpusError, match=says):
+        corpus.load(corpus.resolve(str(tmp_path / "a.csv")))
+
+
+def test_shards_of_tables_are_one_corpus(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("title,text\nA,The mill of Arden.\n")
+    (tmp_path / "b.tsv").write_text("title\ttext\nB\tThe weir, of Arden.\n")
+    found = corpus.load(corpus.resolve(str(tmp_path))).documents
+    assert {d.id: d.text for d in found} == {"a.csv:1": "The mill of Arden.", "b.tsv:1": "The weir, of Arden."}

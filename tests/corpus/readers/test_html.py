@@ -1,0 +1,68 @@
+"""Pages as documents, where trafilatura is installed, and the line that says what to install where it is not."""
+
+import builtins
+from pathlib import Path
+
+import pytest
+
+from pipeline import corpus
+from pipeline.corpus.readers import html
+from pipeline.corpus.readers.base import ReadLimits
+from pipeline.errors import CorpusError
+
+PAGE = """<!DOCTYPE html><html lang="en"><head><title>The mill of Arden</title><script>alert(1)</script></head><body>
+<nav><a href="/">Home</a> <a href="/about">About this site</a></nav>
+<article><h1>The mill of Arden</h1>
+<p>The mill of Arden was built in 1702 by
+Heinrich Otto, and it ground the
+corn of nine villages.</p>
+<p>It stands by the river, &amp; its wheel is of oak, as the visitors of 1810 wrote in their letters home.</p>
+<table><tr><th>Year</th><th>Owner</th></tr><tr><td>1702</td><td>Heinrich Otto</td></tr></table>
+</article><footer>Copyright of nobody. Cookies.</footer></body></html>"""
+
+
+def test_of_a_page_the_main_text_stays(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
+    (tmp_path / "a").mkdir()
+    for name in ("a/mill.html", "other.HTM"):
+        (tmp_path / name).write_text(PAGE.replace("1810", "1811" if "other" in name else "1810"))
+    (tmp_path / "note.txt").write_text("A note.")
+    loaded = corpus.load(corpus.resolve(str(tmp_path)))
+    mill = loaded.documents[0]
+    assert [document.id for document in loaded.documents] == ["a/mill.html", "note.txt", "other.HTM"]
+    assert mill.title == "The mill of Arden"
+    assert "built in 1702 by Heinrich Otto, and it ground the corn of nine villages." in mill.text
+    assert "the river, & its wheel" in mill.text
+    assert "Owner: Heinrich Otto" in mill.text
+    for gone in ("alert", "Home", "Cookies", "<"):
+        assert gone not in mill.text
+
+
+@pytest.mark.parametrize("text", ["", "<div>" * 50_000, "no markup", "\0" * 1000, "<a <b <c" * 10_000])
+def test_junk_is_a_row_without_text(text: str, tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
+    (tmp_path / "a.html").write_text(text)
+    (row,) = html.read(tmp_path / "a.html", ReadLimits())
+    assert (row.error, row.values["title"]) == ("", "a")
+
+
+def test_a_page_of_megabytes_is_counted_as_oversized_and_not_parsed(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
+    (tmp_path / "a.html").write_text("<p>The mill of Arden.</p>" * 100)
+    manifest = corpus.resolve(str(tmp_path / "a.html")).model_copy(update={"limits": ReadLimits(doc_chars=200)})
+    with pytest.raises(CorpusError, match="1 of more than 200 characters"):
+        corpus.load(manifest)
+
+
+def test_without_trafilatura_the_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: object) -> object:
+        if name == "trafilatura":
+            raise ImportError(name)
+        return real(name, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    (tmp_path / "a.html").write_text(PAGE)
+    with pytest.raises(CorpusError, match=r"a\.html: to read HTML, pip install 'digsite\[html\]'"):
+        corpus.load(corpus.resolve(str(tmp_path / "a.html")))
