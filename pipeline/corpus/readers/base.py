@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
-import pyarrow as pa
 from pydantic import Field
 
 from pipeline.errors import CorpusError
@@ -97,7 +96,10 @@ def _opened(path: Path) -> IO[bytes]:
             return gzip.open(path)  # type: ignore[return-value]
         case ".xz":
             return lzma.open(path)
-        case ".zst":  # zstandard's own stream takes a file that was cut off for a whole one
+        case ".zst":
+            import pyarrow as pa
+
+            # zstandard's own stream takes a file that was cut off for a whole one
             return pa.input_stream(str(path), compression="zstd")  # type: ignore[no-any-return]
     return path.open("rb")
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.corpus.readers import csv, jsonl, parquet
-from pipeline.corpus.readers.base import Reader, ReadLimits, Row, of_shards
+from pipeline import registry
+from pipeline.corpus.readers.base import ReadLimits, Row, of_shards
 from pipeline.errors import CorpusError, UsageError
 
 SUFFIXES: tuple[str, ...] = ()
-_READERS: dict[str, Reader] = {"csv": csv, "json": jsonl, "parquet": parquet}
+_READERS = {"csv": "csv", "json": "jsonl", "parquet": "parquet"}
 """By the name of the builder of `datasets`."""
 _ADDRESS = re.compile(r"(?P<name>[^:@]+)(?::(?P<config>[^:@/]+))?(?:@(?P<revision>[^:@]+))?")
 _REPOSITORY = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
@@ -64,7 +64,7 @@ def _rows(path: Path, limits: ReadLimits) -> Iterator[Row]:
     name, config, revision = parsed(str(path))
     builder = datasets.load_dataset_builder(name, config, revision=revision)
     named = [str(file) for files in builder.config.data_files.values() for file in files]
-    reader = _READERS.get(builder.name)
+    reader = registry.load("readers", _READERS[builder.name]) if builder.name in _READERS else None
     if reader and all(file.lower().endswith(reader.SUFFIXES) and _fetched(file) for file in named):
         fetch = datasets.DownloadManager().download
         shards = ((_inside(file, name), reader.read(Path(fetch(file)), limits)) for file in named)
@@ -87,6 +87,8 @@ def _inside(file: str, name: str) -> str:
 
 
 def _streamed(stream: Any) -> Iterator[Row]:
+    from pipeline.corpus.readers import parquet
+
     number = 0
     for table in stream.with_format("arrow").iter(_BATCH):
         for values in parquet.plain_rows(table):

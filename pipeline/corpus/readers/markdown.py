@@ -10,14 +10,13 @@ import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import yaml  # noqa: TID251 - a user's front matter, no settings
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Any
 
 from pipeline.corpus.readers.base import ReadLimits, Row, stem, text_of
 from pipeline.text import HAN
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 SUFFIXES: tuple[str, ...] = (".md", ".markdown")
 _FRONT = re.compile(r"\A---[ \t]*\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -45,6 +44,8 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 
 def _title(front: str) -> str:
     """The front matter's; what is no YAML has none."""
+    import yaml  # noqa: TID251 - a user's front matter, no settings
+
     try:
         values: Any = yaml.safe_load(front)
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -55,6 +56,8 @@ def _title(front: str) -> str:
 
 def parsed(source: str) -> tuple[str, str]:
     """The heading that names the document, or nothing, and all else."""
+    from markdown_it import MarkdownIt
+
     heading, blocks = "", list[str]()
     for kind, text in _blocks(MarkdownIt("commonmark").enable("table").parse(source)):
         if not heading and (kind == "h1" or (kind.startswith("h") and not blocks)):
@@ -64,7 +67,7 @@ def parsed(source: str) -> tuple[str, str]:
     return heading, "\n\n".join(blocks)
 
 
-def _blocks(tokens: list[Token]) -> Iterator[tuple[str, str]]:
+def _blocks(tokens: "list[Token]") -> Iterator[tuple[str, str]]:
     """Each block with its tag."""
     table, head = list[list[str]](), list[str]()
     for before, token in zip([None, *tokens], tokens):  # noqa: B905
@@ -92,7 +95,7 @@ def _row(head: list[str], cells: list[str]) -> str:
     return row if row.endswith(_STOPS) else f"{row}."
 
 
-def _inline(block: Token) -> str:
+def _inline(block: "Token") -> str:
     parts = []
     for token in block.children or ():
         if token.type in ("softbreak", "hardbreak"):
