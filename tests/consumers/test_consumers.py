@@ -16,6 +16,7 @@ from pipeline.dataset.export import Selection, export
 from pipeline.dataset.views import base
 from tests.consumers import environments
 from tests.consumers.told import told
+from tests.dataset.sampled import each, thinking
 from tests.forks import branched
 from tests.records import hostile
 from tests.teacher_rollouts import taught
@@ -38,6 +39,9 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *(taught(n, "qwen", "eval" if n % 6 == 5 else "train") for n in range(24, 36)),
     ]
     export(records, folder, Selection(config=RunConfig()))
+    # Beside it, of a model that thinks and was not sent its thoughts again.
+    thoughtful = [made.record for made in each("strip", parallel=True, words=True, records_=4)]
+    export(thoughtful, folder.parent / "thinking", Selection(config=thinking("strip"), views=("sft",)))
     return folder
 
 

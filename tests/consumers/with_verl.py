@@ -42,8 +42,8 @@ def tokenizer():
     return fast
 
 
-def shards(view):
-    return [str(path) for path in sorted((FOLDER / view).glob("train-*.parquet"))]
+def shards(view, folder=FOLDER):
+    return [str(path) for path in sorted((folder / view).glob("train-*.parquet"))]
 
 
 def told(view, check):
@@ -64,6 +64,19 @@ def sft(view="sft"):
         assert "null" not in whole
         assert all(text in whole and text not in learned for text in observed)
     told(view, "MultiTurnSFTDataset through verl_sft.py: its sanity check holds, what is learnt holds no observation")
+
+
+def thinking(view="sft"):
+    """Of a trajectory whose thoughts were not sent back every turn is a row, and learnt in it alone."""
+    words, folder = tokenizer(), FOLDER.parent / "thinking"
+    kind = load_extern_object(str(folder / "code" / "verl_sft.py"), "JsonSFTDataset")
+    data = kind(shards(view, folder), words, OmegaConf.create({"max_length": 65536, "pad_mode": "no_padding"}))
+    for place in range(len(data)):
+        row, (*_, turn) = data[place], data.messages[place]
+        learned = words.decode(row["input_ids"][row["loss_mask"] == 1])
+        assert learned.count("<|im_end|>") == 1
+        assert all(json.dumps(call["function"]["arguments"])[1:-1] in learned for call in turn["tool_calls"])
+    told(view, "verl_sft.py: of rows for single turns that one is learnt")
 
 
 def rl(view):
@@ -88,5 +101,6 @@ def rl(view):
 
 
 sft()
+thinking()
 rl("rl_verl_tool")
 rl("rl_search_r1")

@@ -10,7 +10,7 @@ from verl.utils.dataset.multiturn_sft_dataset import MultiTurnSFTDataset
 
 
 class JsonSFTDataset(MultiTurnSFTDataset):
-    """Messages and tools are parsed once, as the shards are read."""
+    """Messages and tools are parsed once, as the shards are read. Of each row what its column `loss` says is learnt."""
 
     def _read_files_and_process(self) -> None:
         super()._read_files_and_process()
@@ -18,4 +18,9 @@ class JsonSFTDataset(MultiTurnSFTDataset):
         self.tools = [json.loads(tools) for tools in self.tools]
 
     def _build_messages(self, example: dict[str, Any]) -> list[dict[str, Any]]:
+        self._learnt = example["loss"]
         return [json.loads(message) for message in example[self.messages_key]]
+
+    def _process_single_message(self, index: int, *message: Any, **more: Any) -> tuple[Any, ...]:
+        ids, loss, *rest = super()._process_single_message(index, *message, **more)
+        return ids, loss if self._learnt[index] else loss * 0, *rest
