@@ -6,6 +6,7 @@ import resource
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from pipeline import corpus
 from pipeline.corpus.readers import base, csv
@@ -77,6 +78,25 @@ def test_rows_stream(tmp_path: Path) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert sum(1 for _ in csv.read(path, ReadLimits())) == 100_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30 << 10
+
+
+def test_a_packed_bomb_is_refused_in_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.csv.zst"
+    with zstandard.open(path, "wb") as stream:
+        stream.write(b'id,text\n1,"')
+        for _ in range(200):
+            stream.write(bytes(1 << 20))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(CorpusError, match="refused as a bomb"):
+        corpus.load(corpus.resolve(str(path)))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
+
+
+def test_ids_that_come_twice_are_counted(tmp_path: Path) -> None:
+    rows = "".join(f"d{n},The mill of Arden was number {n}.\n" for n in range(300))
+    (tmp_path / "a.csv").write_text(f"id,text\n{rows}d7,Another text of the mill.\n")
+    loaded = corpus.load(corpus.resolve(str(tmp_path / "a.csv")))
+    assert loaded.offenders == ("line 302: id 'd7' was used before, for another text",)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Folders of text files as rows."""
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,14 @@ def test_a_text_that_is_too_long_is_a_bad_row_and_is_not_read_whole(
     (path / "z.txt").write_text("word " * 100)
     *_, last = folder.read(path, ReadLimits())
     assert (last.place, last.error) == ("z.txt", "longer than 0 MiB")
+
+
+def test_a_document_of_50_megabytes_is_counted_in_bounded_memory(tmp_path: Path) -> None:
+    for n in range(120):
+        (tmp_path / f"{n}.md").write_text(f"# Mill {n}\n\nThe mill of Arden was number {n}.\n")
+    (tmp_path / "z.md").write_text("The mill of Arden was built. " * 1_800_000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    loaded = corpus.load(corpus.resolve(str(tmp_path)))
+    assert loaded.offenders == ("z.md: longer than 32 MiB",)
+    assert (loaded.counts.kept, loaded.counts.bad) == (120, 1)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10
