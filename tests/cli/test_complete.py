@@ -13,9 +13,9 @@ from pipeline.run import prepare
 from tests.cli.conftest import SMALL, Digsite
 
 ASKED = (
-    *SMALL, "--no-flow", "--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--pairs", "2",
+    *SMALL, "--no-flow", "--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--pairs", "4",
     "--set", 'distractors.kinds=["doppelganger", "false_shortcut", "subjective_fallacy"]', "--set", "checks.run=[]",
-    "--set", "distractors.rollouts=1", "--set", "teacher.rollouts=2", "--max-seeds", "12",
+    "--set", "distractors.rollouts=1", "--set", "teacher.rollouts=2", "--max-seeds", "24",
 )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def lessons(folder: Path) -> int:
 def test_what_a_run_lacks_is_told_and_made_up(digsite: Digsite, tmp_path: Path) -> None:
     made = digsite("generate", "tiny", *ASKED, "--out", tmp_path, "--json").json
     folder = Path(made["run"])
-    assert made["accepted"] == 2
+    assert made["accepted"] == 4
     assert (made["failed"], made["missing"].keys()) == (0, {"teacher"})
     lacking = made["missing"]["teacher"]
     there, journal = lessons(folder), (folder / "journal/main.jsonl").read_bytes()
