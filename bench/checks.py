@@ -32,8 +32,10 @@ def fate(past: Round) -> str:
 
 
 def _passed(agent: Trajectory) -> bool:
-    asked = {call.id: call.arguments for m in agent.messages for call in m.tool_calls if call.name == CHECK.name}
+    asked = {call.id: call.arguments for m in agent.messages for call in m.tool_calls if call.name == CHECK}
     told = [m for m in agent.messages if m.role == "tool" and m.tool_call_id in asked]
+    if agent.final and agent.final in {asked[i] for i in asked.keys() - {m.tool_call_id for m in told}}:
+        return True  # taken as it was
     given = _draft(agent.final)
     same = [m.content for m in told if given is not None and _draft(asked[m.tool_call_id]) == given]
     return bool(same) and same[-1].startswith(PASSED)
@@ -49,7 +51,7 @@ def _draft(arguments: str) -> object:
 
 
 def calls(past: Round) -> int:
-    return sum(call.name == CHECK.name for message in past.agent.messages for call in message.tool_calls)
+    return sum(call.name == CHECK for message in past.agent.messages for call in message.tool_calls)
 
 
 def counted(records: Iterable[Record]) -> dict[str, Counter[str]]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.common import Ground, Interval, Remembered, interval, opened, table
-from pipeline.config import LoopConfig
+from pipeline.config.loop import LoopConfig
 from pipeline.config.presets import PRESETS
 from pipeline.context import RunContext
 from pipeline.loop import assess, episode

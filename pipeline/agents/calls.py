@@ -27,7 +27,8 @@ class Toolbox:
     """Of generator, refiner and composer. What their conversation shows already is named and not shown again, and its
     oldest results are cut where it grows too large. Never of solver and teacher: what they read is the data."""
     check: Callable[[str, "AgentState"], Awaitable[str]] | None = None
-    """What the checks say of a draft, given as the last tool takes it; raises FormatError on bad arguments."""
+    """What the checks say of a draft, given as the last tool takes it, and nothing where they hold nothing against it;
+    raises FormatError on bad arguments."""
 
     @property
     def checks(self) -> int:
@@ -72,10 +73,10 @@ async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, place: int)
             box.accept(call.arguments, state)
             state.final = call.arguments
             return "", True
-        if call.name == CHECK.name and box.check:
+        if call.name == CHECK and box.check:
             return await _checked(box, state, call.arguments), True
         if len(state.calls) >= box.limits.searches:
-            left = f"`{CHECK.name}` or `{last}`" if state.checks < box.checks else f"`{last}`"
+            left = f"`{CHECK}` or `{last}`" if state.checks < box.checks else f"`{last}`"
             return f"The search budget is used up. Call {left} now.", True
         return await _look(box, state, call), True
     except FormatError as error:
@@ -83,11 +84,15 @@ async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, place: int)
 
 
 async def _checked(box: Toolbox, state: AgentState, arguments: str) -> str:
-    """What the checks say of a draft."""
+    """What the checks say of a draft. One that they hold nothing against is what the agent gives: another turn only to
+    say so would cost as much as all before it together."""
     if box.check is None or state.checks >= box.checks:
         return f"All {box.checks} checks are used up. Call `{box.tools[-1].name}`."
     found = await box.check(arguments, state)
     state.checks += 1
+    if not found:
+        state.final = arguments
+        return ""
     return f"{found}\nChecks left: {box.checks - state.checks}."
 
 

@@ -91,19 +91,25 @@ OPEN = _tool(
 ANSWER = _tool("answer", "Give the final answer: a short span, without a sentence around it.", AnswerArguments)
 PROPOSE = _tool("propose", "Propose the question with its answer and the evidence of every hop.", ProposeArguments)
 REVISE = _tool("revise", "Replace the draft by a better one, with its answer and evidence.", ProposeArguments)
-CHECK = Tool(
-    name="check",
-    description="Have a draft checked as the audit will check it. It takes what the last tool takes, and ends nothing.",
-    parameters=_bare(schema_of(ProposeArguments)),
-)
 EXPLORE = _tool("explore", "Take the next action of this path, and say what for.", ExploreArguments)
 COMPOSE = _tool("compose", "Give the question with its answer and the evidence of every hop.", ComposeArguments)
+CHECK = "check"
+
+
+def _check(last: Tool) -> Tool:
+    """`check` for an agent that ends with this tool."""
+    said = (
+        f"Have a draft checked as the audit will check it. It takes what `{last.name}` takes, and does the same with a "
+    )
+    said += "draft that nothing is held against."
+    return Tool(name=CHECK, description=said, parameters=_bare(last.parameters))
+
 
 SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
 TEACHER_TOOLS = (SEARCH, ANSWER)
-GENERATOR_TOOLS = (SEARCH, OPEN, CHECK, PROPOSE)
-REFINER_TOOLS = (SEARCH, OPEN, CHECK, REVISE)
-COMPOSER_TOOLS = (SEARCH, OPEN, CHECK, COMPOSE)
+GENERATOR_TOOLS = (SEARCH, OPEN, _check(PROPOSE), PROPOSE)
+REFINER_TOOLS = (SEARCH, OPEN, _check(REVISE), REVISE)
+COMPOSER_TOOLS = (SEARCH, OPEN, _check(COMPOSE), COMPOSE)
 
 
 def shown(passage: Passage) -> dict[str, str]:

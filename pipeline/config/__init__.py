@@ -17,6 +17,7 @@ from pipeline.config import address, toml
 from pipeline.config.fitting import fitted
 from pipeline.config.gates import GateConfig
 from pipeline.config.limits import AgentLimits, AuthorLimits
+from pipeline.config.loop import Check, ChecksConfig, LoopConfig
 from pipeline.config.models import Models
 from pipeline.config.presets import PRESETS, unhurried
 from pipeline.config.retrieval import RetrievalConfig
@@ -53,43 +54,6 @@ class CorpusConfig(Data):
         """What is digested: of a path its last part, wherever it stands and in whatever format. Its texts have a
         fingerprint of their own."""
         return _FORMAT.sub("", _last(self.name))
-
-
-class LoopConfig(Data):
-    """SAGE's loop (arXiv 2601.18202, Alg. 1 and 2) and the stages that this product adds to it."""
-
-    rollouts: int = Field(4, ge=1, le=64)
-    """K, for the verdict and again for the confirmation."""
-    screen: int = Field(2, ge=1, le=64)
-    """Rollouts of which the first correct one sends a draft on to the confirmation, which runs all K afresh. Without a
-    confirmation all K decide, as in SAGE."""
-    rounds: int = Field(4, ge=0, le=8)
-    """R, revisions after round 0, most of which end without a rollout. SAGE's is 2: its third made the data harder and
-    the training worse (Table 5), by drafts that few rollouts solve; the confirmation measures those afresh."""
-    audit: bool = True
-    early_stop: bool = True
-    confirm: bool = True
-    refiner_searches: bool = True
-    feedback_rollouts: Literal["all", "one"] = "all"
-    """`one`: the correct rollout with the fewest searches, else any with an answer, as in SAGE."""
-    last_round_relaxed: bool = False
-    """Accept on the last round whatever is solved, below the target too, as SAGE's post-filter does."""
-    control_share: float = Field(0.05, ge=0, le=1)
-    """Share of the drafts cut by audit or early stop that run to full K all the same, to measure both."""
-
-
-Check = Literal["closed_book", "naturalness", "naive_rag", "oracle", "leave_one_out", "skip_ahead", "alternatives"]
-
-
-class ChecksConfig(Data):
-    """Checks of a draft that only a model can make."""
-
-    run: tuple[Check, ...] | None = None
-    """Left out: all of them with a real reader; with all embedded, which know nothing by heart, the oracle alone."""
-    tries: int = Field(3, ge=1, le=32)
-    """Of the closed book, where most must fail."""
-    oracle_tries: int = Field(2, ge=1, le=32)
-    """With the evidence in hand, where one must succeed. The second is asked only where the first did not."""
 
 
 class TreeConfig(Data):

@@ -58,7 +58,7 @@ CHECKS = {
     "query_collapse": "The search for one hop also finds the passage of a later hop.",
     "skip_ahead": "A search for a later hop finds its passage without the hops before it.",
     "closed_book": "The answer is given from memory, without any passage.",
-    "naturalness": "A reader grades the wording from 1 to 5; below 3 it is sent back.",
+    "naturalness": "A reader grades the wording from 1 to 5; below `checks.naturalness` it is sent back.",
     "naive_rag": "The answer is given from the passages of one search with the question.",
     "oracle": "The answer is not given with the passages of all hops, or needs a fact that none of them states.",
     "trace": "Each hop is read alone, to find the one that is misread.",

@@ -24,7 +24,7 @@ async def check_draft(
     draft: Draft, target: int, shown: Mapping[str, Passage], context: RunContext
 ) -> tuple[str, tuple[Probe, ...]]:
     """The findings of the audit, over the whole index as in a round, and where single searches find what is cited; and
-    what a reader was asked for it.
+    what a reader was asked for it. Nothing is said of a draft of which an author could only learn that it passes.
 
     `shown` holds the passages that the agent has been shown: the title of no other one is named.
     """
@@ -38,13 +38,16 @@ async def check_draft(
     lines = [_verdict(draft, findings), *(line for finding in findings for line in _lines(finding, draft))]
     if (grade := naturalness(read.probes)) and not any(f.check == "naturalness" for f in findings):
         lines.append(f"- naturalness: a reader graded the wording {grade} of 5")
-    for hop in linked_back(draft, await gather(draft, retriever)):
-        lines.append(
-            f"Note: the passage of hops[{hop}] names what hops[{hop - 1}] is about too, which may be needless."
-        )
+    linked = linked_back(draft, await gather(draft, retriever))
     queries = [draft.question, *(hop.sub_question for hop in draft.hops)]
     asked, *parts = [searched("", hits) for hits in await retriever.search_many(queries, k)]
     held = draft.hops[-1].passage_id in asked.passage_ids
+    if not (findings or linked or held):
+        return "", read.probes
+    lines += [
+        f"Note: the passage of hops[{hop}] names what hops[{hop - 1}] is about too, which may be needless."
+        for hop in linked
+    ]
     means = " The last hop's passage is among them: it is too easy if the passages found state all other facts as well."
     lines += [
         f"Of {k} passages, one search with the question finds {places(asked, draft) or 'none that is cited'}."

@@ -10,12 +10,13 @@ from bench import checks
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
 from pipeline.types import Message, Record
-from tests.loop.test_draft_check import BOTH, Read, context
-from tests.loop.test_episode import QUESTION, call, proposal, seeded
+from tests.loop.test_draft_check import BOTH, LINKED, Read, context
+from tests.loop.test_episode import QUESTION, SHELF, call, proposal, seeded
+from tests.shelf import Shelf
 
 
-def record(model: Callable[[Request], Message], *sets: str) -> Record:
-    return asyncio.run(run_seed(seeded(), context(model, "loop.rounds=0", "loop.control_share=0", BOTH, *sets)))
+def record(model: Callable[[Request], Message], shelf: Shelf = SHELF) -> Record:
+    return asyncio.run(run_seed(seeded(), context(model, "loop.rounds=0", "loop.control_share=0", BOTH, shelf=shelf)))
 
 
 def cast(steps: int = 3) -> Read:
@@ -49,6 +50,6 @@ def test_a_draft_that_was_changed_after_its_check_is_no_promise() -> None:
         other = proposal(f"{QUESTION[:-1]}, roughly?")
         return call("propose", **other) if made.tool_calls and made.tool_calls[0].name == "propose" else made
 
-    (first,) = record(model).rounds
+    (first,) = record(model, shelf=LINKED).rounds
     assert orjson.loads(first.agent.final)["question"] != QUESTION
     assert (checks.calls(first), checks.fate(first)) == (1, "")

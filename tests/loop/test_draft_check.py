@@ -18,11 +18,14 @@ from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import to_draft
 from pipeline.store.cache import Cache
-from pipeline.types import Draft, Message, Passage
+from pipeline.types import Draft, Message, Passage, Stop
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, proposal, seeded
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
+BACK = passage("holm", "Ada Holm", f"{HOLM.text} She directed Lantern Bay.")
+LINKED = Shelf(FILM, BACK, TOWN)
+"""Where the second passage links back to the first: a check has something to say of a good draft."""
 SHOWN = {p.shown_id: p for p in (FILM, HOLM, TOWN)}
 
 
@@ -41,10 +44,15 @@ def said(made: Draft, shelf: Shelf = SHELF, target: int = 3) -> str:
     return asyncio.run(check_draft(made, target, SHOWN, context([], shelf=shelf)))[0]
 
 
-def test_a_good_draft_passes_and_is_told_where_its_passages_are_found() -> None:
-    told = said(draft())
+def test_nothing_is_said_of_a_draft_that_nothing_is_held_against() -> None:
     assert asyncio.run(audit(draft(), 3, SHELF, 1)) == ()
+    assert said(draft()) == ""
+
+
+def test_one_that_passes_in_spite_of_a_hint_is_told_where_its_passages_are_found() -> None:
+    told = said(draft(shown={p.shown_id: p for p in (FILM, BACK, TOWN)}), LINKED)
     assert told.startswith("These checks let it pass")
+    assert "Note: the passage of hops[1] names what hops[0] is about too, which may be needless." in told
     assert "Of 1 passages, one search with the question finds hops[0] at rank 1.\n" in told
     assert "- hops[0]: hops[0] at rank 1" in told
 
@@ -93,7 +101,7 @@ class Checking(Cast):
 def test_checks_are_counted_and_are_no_searches(times: int, answered: int) -> None:
     cast = Checking(lambda question, sample: 3)
     cast.times = times
-    done = asyncio.run(sage.propose(seeded(), context(cast, "generator.checks=4")))
+    done = asyncio.run(sage.propose(seeded(), context(cast, "generator.checks=4", shelf=LINKED)))
     told = [m.content for m in done.trajectory.messages if m.name == "check"]
     assert len(told) == times
     assert sum("let it pass" in content for content in told) == answered
@@ -101,6 +109,19 @@ def test_checks_are_counted_and_are_no_searches(times: int, answered: int) -> No
     assert len(done.trajectory.calls) == 2
     assert done.draft is not None
     assert done.trajectory.format_errors == 0
+
+
+def test_a_draft_that_nothing_is_held_against_is_taken_without_a_further_turn() -> None:
+    there = context(Checking(lambda question, sample: 3))
+    done = asyncio.run(sage.propose(seeded(), there))
+    assert done.draft is not None
+    assert done.draft.question == QUESTION
+    assert [message.tool_calls[0].name for message in done.trajectory.messages if message.tool_calls] == [
+        "search",
+        "search",
+        "check",
+    ]
+    assert done.trajectory.stop is Stop.ANSWERED
 
 
 def test_a_check_of_what_was_not_read_is_a_format_error() -> None:
@@ -157,9 +178,11 @@ def reader(**said: str) -> Read:
 
 def test_what_a_reader_says_is_told_before_the_audit_asks_it_and_all_of_it_at_once() -> None:
     told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(), BOTH)))
-    assert told.startswith("These checks let it pass")
-    assert "- naturalness: a reader graded the wording 4 of 5" in told
+    assert told == ""
     assert [(probe.check, probe.usage.calls) for probe in probes] == [("naturalness", 1), ("skip_ahead", 1)]
+    linked = draft(shown={p.shown_id: p for p in (FILM, BACK, TOWN)})
+    told, _ = asyncio.run(check_draft(linked, 3, SHOWN, context(reader(), BOTH, shelf=LINKED)))
+    assert "- naturalness: a reader graded the wording 4 of 5" in told
     told, _ = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(grade="2", ahead="founded by monks"), BOTH)))
     assert told.startswith("It would be sent back as unsound, cause unnatural.")
     assert "- naturalness: a reader graded the wording 2 of 5: stacked clauses" in told
@@ -176,7 +199,7 @@ def test_a_reader_is_not_asked_of_what_the_free_checks_send_back_nor_where_it_is
 
 def test_a_reader_that_says_nothing_readable_is_no_error_of_the_author() -> None:
     told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(grade='"?"'), BOTH)))
-    assert told.startswith("These checks let it pass")
+    assert told == ""
     assert [probe.check for probe in probes] == ["skip_ahead"]
 
 
@@ -192,10 +215,11 @@ def test_the_audit_says_what_the_check_said_and_its_reader_is_paid_once(
     with counting() as ledger:
         record = asyncio.run(run_seed(seeded(), there))
     first = record.rounds[0]
-    (told,) = [m.content for m in first.agent.messages if m.name == "check"]
-    assert told.startswith("These checks let it pass" if not first.unsound else "It would be sent back as too_easy")
+    told = [m.content for m in first.agent.messages if m.name == "check"]
     assert first.unsound is (ahead == "founded by monks")
-    assert all(finding.check in told and finding.detail in told for finding in first.findings)
+    assert len(told) == first.unsound
+    assert all(said.startswith("It would be sent back as too_easy") for said in told)
+    assert all(finding.check in said and finding.detail in said for finding in first.findings for said in told)
     assert [probe.check for probe in first.checked] == ["naturalness", "skip_ahead"]
     assert first.checked == first.probes
     for role in ("grade", "skip"):
@@ -211,13 +235,3 @@ def test_a_draft_whose_last_passage_one_search_with_the_question_finds_is_told_w
     assert "one search with the question finds hops[2] at rank 1. The last hop's passage is among them" in told
     far = asyncio.run(check_draft(draft(), 3, SHOWN, context([], "retrieval.k=1")))[0]
     assert "The last hop's passage is among them" not in far
-
-
-def test_a_passage_that_links_back_to_the_hop_before_is_pointed_at() -> None:
-    told = asyncio.run(check_draft(draft(), 3, SHOWN, context([])))[0]
-    assert "Note: " not in told
-    back = passage("holm", "Ada Holm", f"{HOLM.text} She directed Lantern Bay.")
-    shelf = Shelf(FILM, back, TOWN)
-    made = draft(shown={p.shown_id: p for p in (FILM, back, TOWN)})
-    told = said(made, shelf=shelf)
-    assert "Note: the passage of hops[1] names what hops[0] is about too, which may be needless." in told

@@ -19,9 +19,6 @@ from pipeline.loop.audit import ahead, shortcuts
 from pipeline.text import contains, words
 from pipeline.types import AnswerType, Cause, Data, Draft, Finding, Passage, Probe, Usage
 
-NATURAL = 3
-"""The least grade, of 5, of a wording that is not sent back."""
-
 
 class CheckResult(Data):
     """What was asked, and what is wrong with the draft by it."""
@@ -71,7 +68,7 @@ async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckRe
 async def naturalness(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """Worded so that nobody would ask it."""
     output, model, usage = await readers.naturalness(draft.question, context)
-    good = output.grade >= NATURAL
+    good = output.grade >= context.config.checks.naturalness
     probe = Probe(check="naturalness", model=model, answers=(str(output.grade),), right=int(good), usage=usage)
     detail = f"a reader graded the wording {output.grade} of 5: {' '.join(output.reason.split())}"
     return CheckResult(
@@ -202,13 +199,14 @@ async def skip_ahead(draft: Draft, target: int, context: RunContext) -> CheckRes
 
 
 CHECKS: dict[str, Check] = {
-    "closed_book": closed_book,
     "naturalness": naturalness,
+    "skip_ahead": skip_ahead,
+    "closed_book": closed_book,
     "naive_rag": naive_rag,
     "oracle": with_evidence,
     "leave_one_out": leave_one_out,
-    "skip_ahead": skip_ahead,
 }
+"""The first two are what an author's `check` has asked already."""
 
 
 async def _probe(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pipeline.agents.calls import AgentState
 from pipeline.agents.curator import grow, steps
 from pipeline.agents.loop import converse
-from pipeline.agents.tools import CHECK, COMPOSE, COMPOSER_TOOLS, ComposeArguments, shown
+from pipeline.agents.tools import COMPOSER_TOOLS, ComposeArguments, shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline
@@ -55,7 +55,7 @@ async def _composed(seed: Seed, context: RunContext, tree: Tree, leaf: int) -> P
             keeps_to_the_rules(draft, settings.hops)
         return draft
 
-    tools = COMPOSER_TOOLS if settings.composer_searches else (CHECK, COMPOSE)
+    tools = COMPOSER_TOOLS if settings.composer_searches else COMPOSER_TOOLS[2:]
     composer = sage.agent(seed, context, tools, settings.composer_searches, accept)
     path = steps(tree.path(leaf), passages, limited=composer.room is not None)
     messages = context.prompt(

@@ -74,7 +74,7 @@ def agent(seed: Seed, context: RunContext, tools: Sequence[Tool], searches: int,
     """Who proposes, revises or composes: it searches the side of its seed alone. A check covers the whole index, as the
     audit does."""
     limits = context.config.generator
-    checks = CHECK in tools and limits.checks > 0 and context.config.loop.audit
+    checks = limits.checks > 0 and context.config.loop.audit and any(tool.name == CHECK for tool in tools)
 
     def accepted(arguments: str, state: AgentState) -> Draft | None:
         draft = accept(arguments, state)
@@ -93,7 +93,7 @@ def agent(seed: Seed, context: RunContext, tools: Sequence[Tool], searches: int,
     return Agent(
         llm=context.llm,
         model=context.config.models.of("refiner" if tools[-1] is REVISE else "generator"),
-        tools=tuple(tool for tool in tools if checks or tool is not CHECK),
+        tools=tuple(tool for tool in tools if checks or tool.name != CHECK),
         limits=limits.model_copy(update={"searches": searches}),
         retriever=context.side(seed.side),
         k=context.config.retrieval.k,

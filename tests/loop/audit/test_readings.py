@@ -76,14 +76,14 @@ async def test_a_draft_that_takes_all_its_evidence_passes_and_keeps_what_was_ask
     answer = await read(lambda titles, _: len(titles) == 3, retrieval={"k": 1})
     assert answer.findings == ()
     assert [(p.check, p.tries, p.right, p.hops) for p in answer.probes] == [
-        ("closed_book", 3, 0, ()),
         ("naturalness", 1, 1, ()),
+        ("skip_ahead", 2, 0, ()),
+        ("closed_book", 3, 0, ()),
         ("naive_rag", 1, 0, ()),
         ("oracle", 1, 1, ()),
         ("leave_one_out", 1, 0, (0,)),
         ("leave_one_out", 1, 0, (1,)),
         ("leave_one_out", 1, 0, (2,)),
-        ("skip_ahead", 2, 0, ()),
     ]
     assert sum(p.usage.calls for p in answer.probes) == 10
     assert all(p.judged.calls == 0 for p in answer.probes), "what shares no word with the answer needs no judge"
@@ -237,7 +237,7 @@ async def test_queries_that_name_what_the_hops_give_are_memory_and_no_attack(que
     assert [probe.right for probe in answer.probes] == [0]
 
 
-@pytest.mark.parametrize(("grade", "sent_back"), [(1, True), (2, True), (3, False), (5, False)])
+@pytest.mark.parametrize(("grade", "sent_back"), [(1, True), (3, True), (4, False), (5, False)])
 async def test_a_wording_that_nobody_would_use_is_sent_back_with_its_reason(grade: int, sent_back: bool) -> None:
     said = orjson.dumps({"reason": "three stacked clauses", "grade": grade}).decode()
     answer = await readings(DRAFT, 3, (), context(ScriptedLLM(lambda request: said), ("naturalness",)))
@@ -250,7 +250,7 @@ async def test_a_wording_that_nobody_would_use_is_sent_back_with_its_reason(grad
 
 async def test_the_first_fatal_finding_ends_it_and_nothing_is_asked_after_one_of_the_static_audit() -> None:
     answer = await read(lambda titles, _: True)
-    assert [probe.check for probe in answer.probes] == ["closed_book", "naturalness", "naive_rag"]
+    assert [probe.check for probe in answer.probes] == ["naturalness", "skip_ahead", "closed_book", "naive_rag"]
     assert [finding.check for finding in answer.findings] == ["naive_rag"]
     fatal = Finding(check="broken_chain", cause=Cause.GENERATOR_ERROR, fatal=True)
     assert await read(lambda titles, _: True, 3, fatal) == CheckResult()
