@@ -13,7 +13,6 @@ from pipeline.agents import evidence
 from pipeline.agents.judge import grade
 from pipeline.agents.readers import about_the_living, oracle
 from pipeline.context import RunContext
-from pipeline.corpus.language import is_english
 from pipeline.distractors.blind import readings
 from pipeline.distractors.entities import is_person, may_live
 from pipeline.distractors.writing_task import is_name, living, opening, query, subject
@@ -106,14 +105,12 @@ def differs(claim: str, answer: str) -> bool:
 async def no_living_person(d: Distractor, case: DistractorChecks) -> str:
     """Neither what it is about nor what it claims may be someone alive; what is not known to be dead may be.
 
-    The rules read English. Where the passage that it stands against is in another language the reader is asked too,
-    but for the demo reader, which knows no other: there nothing more is refused.
+    A reader says it, of any language. In place of the demo reader rules do, which read English and take some things for
+    persons: a backdoor ends as an actor does.
     """
-    if wrong := await _by_rules(d, case):
-        return wrong
     source = await case.context.retriever.get(d.source_id)
-    if source is None or is_english(source.text) or case.context.config.models.of("reader").embedded:
-        return ""
+    if source is None or case.context.config.models.of("reader").embedded:
+        return await _by_rules(d, case)
     known = await opening(d.claim, case.context.retriever) if is_name(d.claim) else None
     shown = [*filter(None, (known, source)), d.passage]
     try:

@@ -34,12 +34,14 @@ def is_name(answer: str) -> bool:
 async def writing_task(draft: Draft, kind: str, target: int, context: RunContext) -> WritingTask | None:
     """The task for a distractor of that kind that gets the answer of hop `target` wrong.
 
-    None where the hop's passage is not in the corpus, or may be about someone who is alive.
+    None where the hop's passage is not in the corpus, or may be about someone who is alive, as far as rules can tell; a
+    real reader is asked of what was written instead (`no_living_person`).
     """
     hop = target - base.load(kind).SKIPPED_HOPS
     source = await context.retriever.get(draft.hops[hop].passage_id)
     cited = (draft.hops[hop].passage_id, draft.hops[target].passage_id)
-    if source is None or await living(cited, context.retriever):
+    ruled = context.config.models.of("reader").embedded
+    if source is None or (ruled and await living(cited, context.retriever)):
         return None
     answer = draft.hops[target].answer
     return WritingTask(

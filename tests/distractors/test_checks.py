@@ -86,6 +86,8 @@ def reader(request: Request) -> Message:
     """Answers right unless a passage says the claim beyond doubt."""
     if request.output and request.output.name == "verdict":
         return Message(role="assistant", content='{"correct": false}')
+    if request.output and request.output.name == "weigh":
+        return Message(role="assistant", content='{"reason": "a town", "fits": false}')
     given = (prompts.unfence(request.messages[-1].content) or {})["passages"]
     fooled = any("beyond doubt" in passage["text"] for passage in given)
     return Message(role="assistant", content=orjson.dumps({"answer": "1598" if fooled else "1641"}).decode())

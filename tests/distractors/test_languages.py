@@ -83,6 +83,13 @@ def test_a_reader_that_cannot_be_read_lets_nothing_pass() -> None:
     assert made.reason == "no_living_person"
 
 
+@pytest.mark.parametrize(("sets", "refused"), [([], True), (REAL, False)])
+def test_what_rules_take_for_a_person_is_left_to_a_reader_where_there_is_one(sets: list[str], refused: bool) -> None:
+    shooter = ABOUT_THE_TOWN.model_copy(update={"title": "Night Mill", "text": "Night Mill is a first-person shooter."})
+    made, _ = checked(shooter.model_copy(update={"claim": "first-person", "mark": "Night"}), sets=sets)
+    assert (made.reason == "no_living_person") is refused
+
+
 @pytest.mark.parametrize("distractor", [ABOUT_THE_PAINTER, ABOUT_THE_TOWN])
 def test_the_demo_reader_is_not_asked(distractor: Distractor) -> None:
     made, model = checked(distractor, sets=[])
