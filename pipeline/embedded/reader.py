@@ -34,8 +34,13 @@ def trace(request: Request) -> Message:
 
 
 def weigh(request: Request) -> Message:
-    """A `weigh`: does its own reading of the passages give the very answer that it is asked about?"""
+    """A `weigh`: does its own reading of the passages give the very answer that it is asked about?
+
+    Whether a text may be about someone alive it cannot tell, and says that it may not.
+    """
     inputs = prompts.unfence(request.messages[-1].content) or {}
+    if "question" not in inputs:
+        return Message(role="assistant", content='{"reason": "", "fits": false}')
     own = _answer(inputs, request)
     fits = bool(own) and normalise(own) == normalise(inputs["answer"])
     return Message(role="assistant", content=orjson.dumps({"reason": f"read: {own}", "fits": fits}).decode())

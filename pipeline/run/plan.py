@@ -76,27 +76,29 @@ class Order:
                 if key not in self._known and (reason := quality(passage)):
                     self._drops.append((len(self._made), reason))
                 else:
-                    yield Planned(self._seed(key, passage, draw), order)
+                    yield Planned(self._seed(key, passage, draw, order), order)
             draw += 1
 
     def _place(self, passage: Passage, draw: int) -> str:
         shuffled = sha256(f"{self._config.seed}\n{passage.id}\n{draw}")
         return f"{draw:06}-{shuffled[:24]}"
 
-    def _seed(self, key: str, passage: Passage, draw: int) -> Seed:
+    def _seed(self, key: str, passage: Passage, draw: int, order: str) -> Seed:
+        """Its target and type rest on its place alone, so that runs that differ in another setting, or in a prompt, can
+        be compared seed by seed."""
         types, (low, high) = self._config.answer_types, self._config.steps
         return Seed(
             key=key,
             passage=passage,
             draw=draw,
             side=side(passage.document_id),
-            answer_type=types[_chance(key, "answer type") % len(types)],
-            target_steps=low + _chance(key, "target") % (high - low + 1),
+            answer_type=types[_chance(order, "answer type") % len(types)],
+            target_steps=low + _chance(order, "target") % (high - low + 1),
         )
 
 
-def _chance(key: str, name: str) -> int:
-    return int(sha256(f"{key}\n{name}")[:16], 16)
+def _chance(order: str, name: str) -> int:
+    return int(sha256(f"{order}\n{name}")[:16], 16)
 
 
 def askable(corpus: PassageSource) -> None:
