@@ -1,7 +1,8 @@
 """The blind reader: can a distractor be told from the passages of the corpus that its hop's search brings with it?
 
-The reader has the search and its hits alone, neither the question nor the evidence, and must name the passage that was
-written for a test. A distractor that is named every time announces itself, and trains nobody.
+The reader has the hits alone and must name the one that was written by somebody else, by how it is written. It is not
+told what was searched, nor that one of them misleads: whoever knows that picks the passage that gives a rival answer,
+as any good distractor must. One that is named every time announces itself, and trains nobody.
 """
 
 import asyncio
@@ -32,15 +33,13 @@ async def readings(d: Distractor, query: str, context: RunContext) -> tuple[list
     others = [hit.passage for hit in await context.retriever.search(query, OTHERS)]
     if not others:
         return [], Usage()
-    made = await asyncio.gather(*(_reading(d, others, query, sample, context) for sample in range(READINGS)))
+    made = await asyncio.gather(*(_reading(d, others, sample, context) for sample in range(READINGS)))
     return [(named, reason) for named, reason, _ in made], Usage.total(usage for *_, usage in made)
 
 
-async def _reading(
-    d: Distractor, others: list[Passage], query: str, sample: int, context: RunContext
-) -> tuple[bool, str, Usage]:
+async def _reading(d: Distractor, others: list[Passage], sample: int, context: RunContext) -> tuple[bool, str, Usage]:
     passages = sorted([d.passage, *others], key=lambda passage: sha256(f"{sample}\n{d.id}\n{passage.id}"))
-    messages = context.prompt("blind/detect", query=query, passages=list(map(shown, passages)))
+    messages = context.prompt("blind/detect", passages=list(map(shown, passages)))
     reader = context.config.models.of("reader")
     output, usage = await structured(context.llm, reader, messages, DETECT, DetectOutput, sample=sample)
     return output.passage_id.strip().strip("[]") == d.passage.shown_id, " ".join(output.reason.split()), usage

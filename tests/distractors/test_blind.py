@@ -1,4 +1,4 @@
-"""A reader that has a search and its hits alone says which passage was written for a test."""
+"""A reader that has the hits of a search alone says which passage was written by somebody else."""
 
 import asyncio
 from collections.abc import Callable
@@ -53,13 +53,12 @@ def test_one_that_it_misses_once_is_used_and_the_readings_are_kept() -> None:
     assert [check.name for check in made.checks] == list(CHECKS)
 
 
-def test_the_blind_reader_has_the_search_and_its_hits_alone_in_another_order_each_time() -> None:
+def test_the_blind_reader_has_the_hits_alone_in_another_order_each_time() -> None:
     own = sound(Kind.DOPPELGANGER)
     made, model = blindly(lambda reading, ids: ids[0])
     asked = [r for r in model.requests if r.output and r.output.name == "detect"]
     inputs = [prompts.unfence(request.messages[-1].content) or {} for request in asked]
-    assert [set(one) for one in inputs] == 3 * [{"query", "passages"}]
-    assert {one["query"] for one in inputs} == {DRAFT.hops[2].sub_question}
+    assert [set(one) for one in inputs] == 3 * [{"passages"}]
     orders = [tuple(passage["id"] for passage in one["passages"]) for one in inputs]
     assert len(set(orders)) > 1
     assert {frozenset(order) for order in orders} == {
