@@ -22,7 +22,7 @@ class AuthorLimits(AgentLimits):
     """Of generator, refiner and composer."""
 
     checks: int = Field(6, ge=0)
-    """Drafts that one of them may have checked before it ends; they are no searches. Of one that passes the free checks
-    a reader is asked two things, as far as `checks.run` holds them, which the audit then has from the cache."""
+    """Drafts that one of them may have checked before it ends; they are no searches. A reader is asked two things
+    of each, as far as `checks.run` holds them, which the audit then has from the cache."""
     request_tokens: int = Field(24_000, ge=4096)
     """Largest request, where its model's context would allow more: before it, the oldest search results are cut."""

@@ -59,15 +59,16 @@ async def check_draft(
 
 
 async def _read(draft: Draft, target: int, free: tuple[Finding, ...], context: RunContext) -> CheckResult:
-    """What a reader says: the audit asks the same again, and the cache answers it. Unlike there the first fatal finding
-    does not end it, since both can be mended at once; and no answer is no reason to stop an author."""
+    """What a reader says: the audit asks the same again, and the cache answers it. Unlike there no fatal finding ends
+    it, the free ones included, since all can be mended at once; and no answer is no reason to stop an author."""
+    passed = [finding for finding in free if not finding.fatal]
     probes: tuple[Probe, ...] = ()
     findings: tuple[Finding, ...] = ()
     for name in (name for name in ASKED if name in context.config.checks_run()):
         checks = context.config.checks.model_copy(update={"run": (name,)})
         alone = replace(context, config=context.config.model_copy(update={"checks": checks}))
         try:
-            result = await readings(draft, target, free, alone)
+            result = await readings(draft, target, passed, alone)
         except FormatError:
             continue
         probes, findings = probes + result.probes, findings + result.findings

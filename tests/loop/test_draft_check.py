@@ -189,12 +189,15 @@ def test_what_a_reader_says_is_told_before_the_audit_asks_it_and_all_of_it_at_on
     assert "- skip_ahead (hops[0], hops[1]): the searches 'founded by monks' and" in told
 
 
-def test_a_reader_is_not_asked_of_what_the_free_checks_send_back_nor_where_it_is_not_to_be() -> None:
-    short = draft().model_copy(update={"hops": draft().hops[:1]})
-    for made, sets in ((short, (BOTH,)), (draft(), ('checks.run=["closed_book"]',))):
-        there = context(reader(), *sets)
-        assert asyncio.run(check_draft(made, 3, SHOWN, there))[1] == ()
-        assert asked(there.llm, "grade") == asked(there.llm, "skip") == 0  # type: ignore[arg-type]
+def test_a_reader_is_asked_of_what_the_free_checks_send_back_too_but_not_where_it_is_not_to_be() -> None:
+    leading = draft(f"{QUESTION[:-1]}, in Vessby on the Tarn, settled by monks?")
+    for sets, times in ((BOTH, 1), ('checks.run=["closed_book"]', 0)):
+        there = context(reader(grade="2"), sets)
+        told, probes = asyncio.run(check_draft(leading, 3, SHOWN, there))
+        assert told.startswith("It would be sent back as too_easy")
+        assert ("naturalness: a reader graded the wording 2 of 5" in told) is bool(times)
+        assert len(probes) == 2 * times
+        assert asked(there.llm, "grade") == asked(there.llm, "skip") == times  # type: ignore[arg-type]
 
 
 def test_a_reader_that_says_nothing_readable_is_no_error_of_the_author() -> None:
