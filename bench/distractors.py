@@ -71,7 +71,7 @@ async def again(record: Record, context: RunContext) -> list[str]:
     assert record.draft
     assert record.opposition
     case = DistractorChecks(record.draft, context)
-    checked = [await case.check(d.model_copy(update={"checks": ()})) for d in record.opposition.used]
+    checked = [await case.check(d.model_copy(update={"checks": ()}), last=True) for d in record.opposition.used]
     return [f"{d.id}: {d.reason}: {d.checks[-1].detail}" for d in checked if not d.used]
 
 

@@ -133,7 +133,7 @@ Written by `python -m pipeline.dataset.glossary`. Report, card and `digsite insp
 | view | the projection of records that one consumer reads |
 | distractor | a synthetic passage that suggests a wrong answer to one question |
 | overlay | the index of a question together with its distractors |
-| blind reader | a reader that sees a search and six passages, and must name the distractor among them |
+| blind reader | a reader that sees six passages, and must name the one among them that somebody else has written |
 | teacher | a solver that answers among distractors, for trajectories to train on |
 | journal | one line per seed, append-only; everything else in a run's folder is derived from it |
 """

@@ -116,14 +116,15 @@ class _Writing:
         if task is None:
             return
         tries, refused = context.config.distractors.tries, list[Distractor]()
-        for sample in range(tries if target == len(draft.hops) - 1 else ceil(tries / EARLIER_HOPS)):
-            made = await self._try(kind, task, sample, refused)
+        tries = tries if target == len(draft.hops) - 1 else ceil(tries / EARLIER_HOPS)
+        for sample in range(tries):
+            made = await self._try(kind, task, sample, refused, last=sample == tries - 1)
             if made is None or (made and all(distractor.used for distractor in made)):
                 return
             refused += made
 
     async def _try(
-        self, kind: str, task: base.WritingTask, sample: int, refused: Sequence[Distractor]
+        self, kind: str, task: base.WritingTask, sample: int, refused: Sequence[Distractor], *, last: bool
     ) -> Sequence[Distractor] | None:
         """What one try gave, as it was checked; None where the writer holds that the kind does not fit the hop.
 
@@ -139,7 +140,7 @@ class _Writing:
         if not distractors:
             self.unwritten.append(kind)
             return None
-        checked = [await self.checks.check(distractor) for distractor in distractors[:wanted]]
+        checked = [await self.checks.check(distractor, last=last) for distractor in distractors[:wanted]]
         if len(checked) < wanted:
             self.unwritten.append(kind)
         complete = len(checked) == wanted and all(distractor.used for distractor in checked)

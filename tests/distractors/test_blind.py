@@ -18,7 +18,7 @@ REAL = ["models.reader.provider=openai", "models.reader.model=large", "models.re
 
 
 def blindly(
-    name: Callable[[int, list[str]], str], *sets: str, kind: Kind = Kind.DOPPELGANGER
+    name: Callable[[int, list[str]], str], *sets: str, kind: Kind = Kind.DOPPELGANGER, last: bool = False
 ) -> tuple[Distractor, ScriptedLLM]:
     """The checks with a reader whose n-th blind reading names `name(n, shown ids)`."""
 
@@ -35,13 +35,21 @@ def blindly(
     model = ScriptedLLM(play)
     settings = config.build(sets=["retrieval.k=2", *REAL, *sets])
     context = RunContext(config=settings, llm=model, retriever=SHELF, lineage=LINEAGE)
-    return asyncio.run(DistractorChecks(DRAFT, context).check(sound(kind))), model
+    return asyncio.run(DistractorChecks(DRAFT, context).check(sound(kind), last=last)), model
 
 
 def test_one_that_a_blind_reader_names_every_time_is_refused_with_the_readers_reason() -> None:
     own = sound(Kind.DOPPELGANGER).passage.shown_id
     made, _ = blindly(lambda reading, ids: own)
     assert (made.reason, made.blind) == ("blind", (True, True, True))
+    assert "It repeats the query." in made.checks[-1].detail
+
+
+def test_of_the_last_try_it_refuses_nothing_and_what_it_said_is_kept() -> None:
+    own = sound(Kind.DOPPELGANGER).passage.shown_id
+    made, _ = blindly(lambda reading, ids: own, last=True)
+    assert made.used
+    assert made.blind == (True, True, True)
     assert "It repeats the query." in made.checks[-1].detail
 
 
