@@ -49,7 +49,7 @@ class DistractorChecks:
         """The distractor with its checks, up to the first that failed.
 
         The blind reader sends back what can be written again, and refuses nothing of the `last` try: a strong model
-        told all of 13 by style alone, and what misleads a solver is no worse for that.
+        told all of the ten that it saw for the first time, and what misleads a solver is no worse for that.
         """
         made: list[Check] = []
         for name, test in CHECKS.items():
