@@ -4,8 +4,8 @@ A false statement about a work or a town misleads a reader; one about a living p
 known to be dead is taken to be alive.
 
 All of it rests on English words: the marks of English biographies ("(born 1941)", "who died") and the nouns of
-callings. In a text of another language hardly anything is taken for a person, so that `no_living_person` asks a reader
-there.
+callings. A thing whose noun ends as a calling does is taken for a person, so that `no_living_person` asks a reader
+wherever there is a real one.
 """
 
 import re

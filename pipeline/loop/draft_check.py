@@ -78,7 +78,7 @@ async def _read(draft: Draft, target: int, free: tuple[Finding, ...], context: R
 def _verdict(draft: Draft, findings: tuple[Finding, ...]) -> str:
     first = next((finding for finding in findings if finding.fatal), None)
     if first is None:
-        return f"{PASSED} Other readers, with and without its passages, and search agents try it next."
+        return f"{PASSED} It is not taken yet, because of what follows: mend that, or give the draft as it is."
     back = feedback_from_audit(draft, findings)
     return f"It would be sent back as {back.label.value}, cause {back.cause.value}. {what_to_change(draft, first)}"
 
