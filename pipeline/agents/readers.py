@@ -29,7 +29,7 @@ class ReadOutput(Data):
     answer: str
 
 
-class Fact(Data):
+class CitedFact(Data):
     fact: str
     passage: Annotated[str, BeforeValidator(lambda value: "" if value is None else value)] = Field(
         "", description="The id of the passage that states it; empty if none does."
@@ -39,7 +39,7 @@ class Fact(Data):
 class CitedOutput(Data):
     """`facts` stand first, so that a model thinks before it answers."""
 
-    facts: tuple[Fact, ...] = Field((), max_length=64)
+    facts: tuple[CitedFact, ...] = Field((), max_length=64)
     answer: str
     reason: SkipJsonSchema[str] = ""
     """Not asked for and not used: the demo model, which lists no facts, gives one."""
