@@ -14,7 +14,7 @@ SERVE := .serve
 CPU_WHEELS ?= $(wildcard /opt/wheels)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate preview report doctor test slow chaos test-consumers serve-llm test-vllm lint format clean
+.PHONY: help setup generate preview report doctor test slow chaos test-consumers serve-llm test-vllm lint docs format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,10 @@ test-vllm: $(READY) .serve-cpu/.ready ## vLLM's own server on the CPU over tiny 
 
 lint: $(READY) ## ruff, mypy and the layers of imports
 	@.venv/bin/ruff check --quiet . && .venv/bin/ruff format --quiet --check . && .venv/bin/mypy && .venv/bin/lint-imports --no-cache
+
+docs: $(READY) ## write the reference from the code and build the site into .site/
+	.venv/bin/python -m docs.write
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet && echo "digsite: open .site/index.html"
 
 format: $(READY) ## put the sources into ruff's form
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .

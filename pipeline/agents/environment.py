@@ -34,6 +34,7 @@ class Environment(Data):
     observation: str
     """How a tool message is laid out."""
     limits: AgentLimits
+    """What ends a conversation: searches, turns, tokens, calls in one turn, unreadable answers in a row."""
     final_answer: str
     """Where the answer is to be read."""
     reasoning: Literal["keep", "strip"] = "strip"

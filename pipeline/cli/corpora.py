@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli import console, options
-from pipeline.config import How, RunConfig
+from pipeline.config import RunConfig
+from pipeline.config.how import How
 
 if TYPE_CHECKING:
     from pipeline.run.measuring import GoldQuestion

@@ -10,7 +10,8 @@ import typer
 
 from pipeline.cli import console, options, pages
 from pipeline.cli.progress import Progress
-from pipeline.config import How, RunConfig
+from pipeline.config import RunConfig
+from pipeline.config.how import How
 from pipeline.run.locate import reopened, spelled
 from pipeline.types import Status
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli import console, options
-from pipeline.config import How
+from pipeline.config.how import How
 from pipeline.config.retrieval import TOKEN_ENV
 from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder

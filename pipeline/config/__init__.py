@@ -16,6 +16,7 @@ from pipeline import prompts
 from pipeline.config import address, toml
 from pipeline.config.fitting import fitted
 from pipeline.config.gates import GateConfig
+from pipeline.config.how import MOST_SEEDS, How
 from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.config.loop import MOST_TRIES, Check, ChecksConfig, LoopConfig
 from pipeline.config.models import ModelConfig
@@ -29,7 +30,6 @@ from pipeline.errors import UsageError
 from pipeline.types import PLAIN, AnswerType, AsOf, Band, Data, sha256
 from pipeline.types.distractor import Kind
 
-MOST_SEEDS = 4096
 LOCAL_SEEDS = 8
 """Seeds at work at once where no endpoint is asked."""
 ADDRESSED = re.compile(r"(hf|lucene):(.*)", re.DOTALL)
@@ -44,13 +44,20 @@ class CorpusConfig(Data):
     """A manifest's name, the path of a file or folder, or a reader and its source: `hf:ORG/NAME`,
     `lucene:PATH`."""
     text_field: str = "text"
+    """The field of a row that holds its text."""
     title_field: str = "title"
+    """The field of a row that holds its title."""
     id_field: str = "id"
+    """The field of a row that holds its id; a row without one is known by its place."""
     language: str | None = None
-    """What is said of a path, as a manifest says it of a known corpus. Every record states it, so it is digested."""
+    """The language of the texts, such as `en`. It and the three below are for a corpus that is a path, and digested,
+    since every record states them."""
     licence: str | None = None
+    """The SPDX expression of the licence of the texts."""
     attribution: str | None = None
+    """Whom to credit for the texts."""
     as_of: AsOf | None = None
+    """The year, month or day whose state of the world the texts describe."""
 
     @property
     def identity(self) -> str:
@@ -59,39 +66,18 @@ class CorpusConfig(Data):
         return _FORMAT.sub("", _last(self.name))
 
 
-class How(Data):
-    """Not digested: none of this may change a byte of a record."""
-
-    pairs: int = Field(30, ge=1)
-    seeds: int | None = Field(None, ge=1)
-    """Run exactly so many seeds instead."""
-    max_seeds: int | None = Field(None, ge=1)
-    """Default: ten per pair."""
-    concurrency: int | None = Field(None, ge=1, le=MOST_SEEDS)
-    """Seeds at work at once; left out: enough that no endpoint stands idle."""
-    out: Path = Path("outputs")
-    verify: bool = False
-    """Read the corpus and hash its index again, even where the sizes and times of all files are as they were."""
-    rollout_seconds: float = Field(300.0, gt=0)
-    """Of one agent; waiting for an endpoint that is busy or down does not count."""
-    budget_tokens: int | None = Field(None, ge=1)
-    """Prompt and completion tokens that were paid for, over all commands that went on with the run."""
-    budget_money: float | None = Field(None, gt=0)
-    budget_seconds: float | None = Field(None, gt=0)
-    """Of one command."""
-    wait_seconds: float = Field(0.0, ge=0)
-    """How long an endpoint that does not answer at the start is waited for."""
-
-
 class RunConfig(Data):
     """The whole configuration of a run."""
 
     preset: str = "default"
+    """Settings to begin with: `default`, `sage` or `ragshaper`; see the guide."""
     corpus: CorpusConfig = CorpusConfig()
     retrieval: RetrievalConfig = RetrievalConfig()
     models: Models = Models()
     strategy: str = "sage"
+    """How a draft is made: `sage` searches from a passage, `ragshaper` walks an information tree."""
     seed: int = Field(0, ge=0)
+    """Random seed: the same one gives the same seeds, targets and samples."""
     steps: tuple[int, int] = (2, 4)
     """Least and greatest target; each seed draws its own."""
     solve_rate: tuple[float, float] | None = None

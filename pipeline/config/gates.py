@@ -28,6 +28,7 @@ class GateConfig(Data):
     """So many pairs may have an opening, a relation or a quota in common whatever their share is: a small run
     must not starve."""
     pairs_per_passage: int = Field(5, ge=1)
+    """Pairs whose evidence may rest on one passage."""
     solve_rate: tuple[Ratio, Ratio] = (0.0, 1.0)
     """Least and greatest, both included, for `policy` or the run's own solver."""
     known_to: Ratio = 0.5

@@ -11,11 +11,13 @@ class AgentLimits(Data):
     searches: int = Field(ge=0)
     """Searches and opens, repeats included; then one forced last call."""
     turns: int = Field(ge=1)
+    """Answers of the model in one conversation."""
     tokens: int = Field(200_000, ge=1)
     """Prompt and completion tokens over all turns."""
     calls_per_turn: int = Field(8, ge=1)
+    """Tool calls of one turn that are carried out; the others are answered with an error."""
     format_errors: int = Field(3, ge=1)
-    """In a row."""
+    """Answers in a row that cannot be read, after which the agent ends."""
 
 
 class AuthorLimits(AgentLimits):

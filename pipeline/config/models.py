@@ -39,22 +39,26 @@ class Limits(Data):
     concurrency: int = Field(64, ge=1, le=4096)
     """Calls in flight. The endpoint may lower it by answering 429, never raise it."""
     requests_per_minute: int | None = Field(None, ge=1)
+    """Requests sent to one address in a minute, at most; left out, no limit."""
     tokens_per_minute: int | None = Field(None, ge=1)
+    """Prompt and completion tokens at one address in a minute, at most; left out, no limit."""
     timeout_seconds: float = Field(300.0, gt=0)
-    """Of one try, from the request to the end of the answer."""
+    """Seconds that one try may take, from the request to the end of the answer."""
     attempts: int = Field(10, ge=1)
     """Tries of one call at each address before its seed goes back to the queue."""
     patience_seconds: float = Field(600.0, gt=0)
-    """Without one answer from any address for so long, the run stops; it can be resumed."""
+    """Seconds without one answer from any address after which the run stops; it can be resumed."""
 
 
 class Prices(Data):
     """Money for a million tokens, in whatever currency the budget is meant in."""
 
     prompt: float = Field(ge=0)
+    """Price of a million prompt tokens."""
     completion: float = Field(ge=0)
+    """Price of a million completion tokens."""
     cached: float | None = Field(None, ge=0)
-    """Of prompt tokens that the server had cached; left out: the price of all others."""
+    """Price of a million prompt tokens that the server had cached; left out, the price of all others."""
 
     def of(self, usage: Usage) -> float:
         cached = self.prompt if self.cached is None else self.cached
@@ -70,8 +74,9 @@ class ModelConfig(Data):
     provider: Literal["embedded", "openai", "gguf"] = "embedded"
     """`openai` is every server that speaks Chat Completions: OpenAI, vLLM, SGLang, llama.cpp, ..."""
     file: Path | None = None
-    """Of the weights, for `gguf`; they run here, on the CPU."""
+    """The file of weights, for `gguf`; they run here, on the CPU."""
     model: str = Field("embedded", min_length=1)
+    """The model's name, as its server knows it; `embedded` and `embedded-weak` are the demo model."""
     sampling: Sampling = Sampling()
     reasoning: Literal["keep", "strip"] = Field("strip", exclude_if=lambda value: value == "strip")
     """Within a tool loop, whether a model is sent its thoughts of earlier turns again (`keep`), as most models that

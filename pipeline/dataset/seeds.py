@@ -86,7 +86,7 @@ SCHEMA = pa.schema(
         *_columns(TEXT, "plan_order", "journal_file"),
     ]
 )
-"""`docs/columns.md` explains each of them."""
+"""`docs/reference/columns.md` explains each of them."""
 Row = dict[str, Any]
 
 

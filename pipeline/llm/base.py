@@ -53,11 +53,15 @@ OURS = (
 
 class Sampling(Data):
     temperature: float = 1.0
+    """Sampling temperature; the judge is first asked at 0."""
     top_p: float = 0.95
+    """Nucleus sampling: the share of the probability that is kept."""
     max_tokens: int = 4096
-    """Of one answer, its thoughts included."""
+    """Tokens of one answer at most, its thoughts included."""
     top_k: Annotated[int, Field(ge=-1)] | None = Unset
+    """Sample among so many tokens; left out, it is not sent."""
     min_p: Annotated[float, Field(ge=0, le=1)] | None = Unset
+    """Least probability of a token, as a share of the likeliest one's; left out, it is not sent."""
     seed: Annotated[int, Field(ge=0)] | None = Unset
     """In place of the run's: the seed on the wire is drawn from it and the index of the rollout."""
     extra_body: dict[str, Any] | None = Unset

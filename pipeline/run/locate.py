@@ -3,7 +3,8 @@
 import shlex
 from pathlib import Path
 
-from pipeline.config import How, RunConfig
+from pipeline.config import RunConfig
+from pipeline.config.how import How
 from pipeline.errors import UsageError
 
 

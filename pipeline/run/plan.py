@@ -13,7 +13,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import count
 from typing import NamedTuple, Protocol
 
-from pipeline.config import How, RunConfig
+from pipeline.config import RunConfig
+from pipeline.config.how import How
 from pipeline.corpus.seeds import explained, quality
 from pipeline.corpus.split import side
 from pipeline.dataset.gates import Drop, Gates, dropped

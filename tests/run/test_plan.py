@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.config import How, RunConfig, build
+from pipeline.config import RunConfig, build
+from pipeline.config.how import How
 from pipeline.dataset.gates import Drop
 from pipeline.errors import UsageError
 from pipeline.run.permutation import permuted

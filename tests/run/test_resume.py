@@ -9,7 +9,8 @@ import orjson
 import pytest
 
 from pipeline import embedded, prompts
-from pipeline.config import How, RunConfig, build
+from pipeline.config import RunConfig, build
+from pipeline.config.how import How
 from pipeline.config.models import Limits, ModelConfig, Prices
 from pipeline.config.roles import Models
 from pipeline.errors import StoreError, UsageError

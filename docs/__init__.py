@@ -1,0 +1,1 @@
+"""The documents: pages for people, and what writes the reference from the code."""

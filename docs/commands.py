@@ -1,0 +1,57 @@
+"""The page of all commands, from what `--help` says of them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from docs.tables import code, made, table
+from pipeline.cli.app import app
+
+INTRODUCTION = (
+    "Every command has `--help`. `--debug` may stand anywhere on the line and shows tracebacks. What a person reads goes "
+    "to standard error; what a program reads (`--json`) to standard output.\n\n"
+    "A RUN is a run's folder, or `wiki/latest`, `wiki`, `latest`, or the beginning of its digest."
+)
+EXITS = (
+    ("0", "Done."),
+    ("1", "Something broke; `--debug` shows where."),
+    ("2", "A mistake in the command or the settings; one line says what to do."),
+    ("3", "Fewer pairs than wanted: seeds or budget used up. What there is was exported."),
+    ("130, 143", "Interrupted. What had finished is kept, and `digsite resume` continues."),
+    ("141", "Its output was closed early, as by `… | head -1`."),
+)
+
+
+def page() -> str:
+    sections = [section(name, command) for name, command in commands()]
+    exits = "## Exit codes\n\n" + table(["code", "meaning"], EXITS)
+    return made("Commands", "\n\n".join([INTRODUCTION, exits, *sections]).rstrip())
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Each command with its whole name, in the order of `digsite --help`."""
+    return _below(typer.main.get_command(app), "digsite")
+
+
+def _below(group: Any, name: str) -> Iterator[tuple[str, Any]]:
+    for word, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _below(command, f"{name} {word}")
+        else:
+            yield f"{name} {word}", command
+
+
+def section(name: str, command: Any) -> str:
+    context = typer.Context(command, info_name=name)
+    usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
+    records = filter(None, (given.get_help_record(context) for given in command.get_params(context)))
+    rows = [(code(option), _words(name, option, words)) for option, words in records]
+    about = " ".join(command.help.split())
+    return f"## {code(name)}\n\n{about}\n\n```\n{usage}\n```\n\n{table(['argument or option', 'meaning'], rows)}"
+
+
+def _words(command: str, option: str, words: str) -> str:
+    if not words.strip():
+        raise KeyError(f"{command} {option} has no help")
+    return words

@@ -1,0 +1,71 @@
+"""The reference is what the code is: `python -m docs.write` gives the pages that are here, and leaves nothing out."""
+
+import re
+import tomllib
+from typing import Annotated
+
+import pyarrow as pa
+import pytest
+import typer
+from pydantic import Field
+
+from docs import columns, commands, settings, write
+from pipeline.config.how import How
+from pipeline.dataset import seeds
+from pipeline.dataset.views import base
+from pipeline.types import Data
+
+WORDS = tomllib.loads(columns.WORDS.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", write.PAGES)
+def test_a_page_is_what_the_code_gives(name: str) -> None:
+    kept = (write.FOLDER / name).read_text(encoding="utf-8")
+    assert kept == write.PAGES[name](), "make docs"
+
+
+def test_a_setting_without_words_is_missed() -> None:
+    class Fewer(Data):
+        """A table of settings."""
+
+        told: int = 1
+        """It has words."""
+        untold: int = Field(2, ge=1)
+
+    assert settings.words(Fewer, "told") == "It has words."
+    with pytest.raises(KeyError, match="Fewer.untold has no docstring"):
+        settings.words(Fewer, "untold")
+
+
+def test_a_command_s_option_without_words_is_missed() -> None:
+    app = typer.Typer()
+
+    @app.command()
+    def wordless(loud: Annotated[bool, typer.Option("--loud")] = False) -> None:
+        """A command."""
+
+    with pytest.raises(KeyError, match="--loud has no help"):
+        commands.section("digsite wordless", typer.main.get_command(app))
+
+
+def test_a_column_without_words_or_example_is_missed() -> None:
+    schema = pa.schema([("untold", pa.string())])
+    with pytest.raises(KeyError, match="no words for qa.untold"):
+        columns.section(schema, WORDS, "qa", {"qa": {}})
+    with pytest.raises(KeyError, match="no example of qa.untold"):
+        columns.section(schema, {"common": {"untold": "A word."}}, "qa", {"qa": {}})
+
+
+def test_columns_toml_has_no_column_that_is_gone() -> None:
+    schemas = {**{view: base.load(view).SCHEMA for view in base.names()}, "seeds": seeds.SCHEMA}
+    anywhere = {name for schema in schemas.values() for name in schema.names}
+    assert WORDS.keys() - {"common", "examples"} <= schemas.keys()
+    gone = {view: set(WORDS.get(view, {})) - set(schema.names) for view, schema in schemas.items()}
+    assert not {view: names for view, names in gone.items() if names}
+    assert {*WORDS["common"], *WORDS["examples"]} <= anywhere
+
+
+def test_every_setting_of_the_file_is_on_the_page() -> None:
+    page = (write.FOLDER / "settings.md").read_text(encoding="utf-8")
+    section = page.partition("## `[how]`")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(How.model_fields)

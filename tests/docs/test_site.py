@@ -1,0 +1,33 @@
+"""The site builds without a warning: every page is in its place, and every link and anchor leads somewhere."""
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from mkdocs.exceptions import PluginError
+
+from docs import links
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_site_builds_strictly(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = list((tmp_path / "site").rglob("*.html"))
+    assert len(pages) > 10
+    assert all("//fonts.g" not in page.read_text(encoding="utf-8") for page in pages)
+
+
+def test_a_link_out_of_the_documents_becomes_a_path_that_is_there() -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="guide.md"))
+    shown = links.on_page_markdown(
+        "see [the gates](../pipeline/dataset/gates/base.py), [Makefile](../Makefile)", page=page
+    )
+    assert shown == "see the gates (`pipeline/dataset/gates/base.py`), `Makefile`"
+    assert links.on_page_markdown("[a](../docs/guide.md#models)", page=page) == "[a](../docs/guide.md#models)"
+    with pytest.raises(PluginError, match=r"guide.md links to ../nowhere.md"):
+        links.on_page_markdown("[a](../nowhere.md)", page=page)
