@@ -30,6 +30,7 @@ from pipeline.cli import (
     review,
     runs,
     serve,
+    view,
 )
 from pipeline.errors import DigsiteError
 
@@ -59,6 +60,7 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
     runs.inspect,
     runs.export,
     runs.report,
+    view.view,
     mix.mix,
     branches.branch,
     complete.complete,

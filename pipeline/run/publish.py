@@ -2,7 +2,7 @@
 
 import logging
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import orjson
@@ -64,10 +64,8 @@ class RunRecords:
     @property
     def source(self) -> str:
         """Digest of all that the rows are made from, whichever seed ended first."""
-        lines = sorted((entry.head.key, entry.path.name) for entry in self.journal.entries.values())
-        beside = sorted((path.parent.name, path.name, path.stat().st_size) for path in self.folder.glob("*/*.jsonl"))
-        settings = [self.config.gates.model_dump_json(), bounds(self.config.how), self._include]
-        return sha256(orjson.dumps([lines, beside, settings]).decode())
+        lines = ((entry.head.key, entry.path.name) for entry in self.journal.entries.values())
+        return source(self.folder, self.config, lines, self._include)
 
     def seeds(self) -> pl.LazyFrame:
         """The table of the data set, or one made now where that holds another state of the run."""
@@ -77,6 +75,13 @@ class RunRecords:
     def accepted(self) -> list[str]:
         """The keys of the pairs, in the order of the plan."""
         return self.seeds().filter(ACCEPTED).select("key").collect()["key"].to_list()
+
+
+def source(folder: Path, config: RunConfig, lines: Iterable[tuple[str, str]], include: tuple[str, ...] = ()) -> str:
+    """See `RunRecords.source`; `lines` are the key of every record, and the name of its file."""
+    beside = sorted((path.parent.name, path.name, path.stat().st_size) for path in folder.glob("*/*.jsonl"))
+    settings = [config.gates.model_dump_json(), bounds(config.how), include]
+    return sha256(orjson.dumps([sorted(lines), beside, settings]).decode())
 
 
 def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> Iterator[Record]:

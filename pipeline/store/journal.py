@@ -87,9 +87,7 @@ class Journal:
     def read(self, key: str) -> Record:
         """One record. Raises KeyError for an unknown key."""
         entry = self.entries[key]
-        with entry.path.open("rb") as file:
-            file.seek(entry.offset)
-            return _record(file.readline(), entry.path)
+        return record_at(entry.path, entry.offset)
 
     def close(self) -> None:
         if self._appender is not None:
@@ -142,8 +140,11 @@ def _head(line: bytes) -> Head | None:
         return None
 
 
-def _record(line: bytes, path: Path) -> Record:
-    match = _whole(line)
+def record_at(path: Path, offset: int) -> Record:
+    """The record whose line begins there. Raises StoreError where it is damaged, or of another version."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        match = _whole(file.readline())
     if match is None:
         raise StoreError(f"{path} was damaged while it was read; repeat the command")
     try:

@@ -64,6 +64,7 @@ def test_what_is_fine_is_not_found(text: str) -> None:
 
 def test_a_file_has_300_lines_at_most() -> None:
     sizes = {
-        source.path: len(source.text.splitlines()) for source in tree("pipeline", "flows", "serving", "tests", "bench", "docs")
+        source.path: len(source.text.splitlines())
+        for source in tree("pipeline", "flows", "serving", "tests", "bench", "docs")
     }
     assert {path: lines for path, lines in sizes.items() if lines > LINES} == {}

@@ -6,7 +6,8 @@ import pytest
 
 from pipeline.config import RunConfig
 from pipeline.dataset.figures import Outside
-from pipeline.view.html import SHOWN, changed, marked
+from pipeline.view.html import SHOWN
+from pipeline.view.rendering import changed, marked
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile, no_draft, rejected, world
 from tests.tables import page

@@ -1,0 +1,34 @@
+"""The command `view`: pages in a browser that show every item of a run."""
+
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from pipeline.cli import console, options
+from pipeline.cli.serve import LOOPBACK, Port
+
+Named = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[RUN]...", help="As for 'inspect', a data set's folder, or a journal.  [all in --out]"),
+]
+Browser = Annotated[bool, typer.Option("--open", help="Open the page in the browser of this machine.")]
+
+
+def view(runs: Named = None, out: options.Out = None, port: Port = 8002, browser: Browser = False) -> None:
+    """Show every item of runs in a browser, until Ctrl-C: questions, evidence, rollouts, figures."""
+    from pipeline.config.how import How
+    from pipeline.run.browsing import Runs
+    from pipeline.serve.browser import create
+    from pipeline.serve.server import ServerConfig, serve, url
+
+    library = Runs(runs or [], out or How().out)
+    try:
+        listening = ServerConfig(host=LOOPBACK, port=port, token_env="").bind()
+        console.message("for a browser on this machine; Ctrl-C stops it")
+        console.show(console.text(url(listening)))
+        if browser:
+            webbrowser.open(url(listening))
+        serve(create(library), listening)
+    finally:
+        library.close()

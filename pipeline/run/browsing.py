@@ -1,0 +1,178 @@
+"""Opens what `digsite view` shows: a run, a data set without its run, or a journal alone. Nothing is written there, and
+no lock is taken, so that a run under way can be looked at.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.config import RunConfig
+from pipeline.dataset import seed_table
+from pipeline.dataset.figures import Outside
+from pipeline.dataset.seeds import SCHEMA
+from pipeline.errors import DigsiteError, UsageError
+from pipeline.run import publish, read
+from pipeline.run.locate import run_folder, runs
+from pipeline.run.tabling import Tabling
+from pipeline.store.offsets import Offsets
+from pipeline.store.scratch import Scratch
+from pipeline.types import Record
+from pipeline.view.browse.source import Listing, Source, Table
+
+_SHOWN_ROWS = 8
+"""Of one pair, of each view."""
+
+
+class RunSource:
+    """A run's folder."""
+
+    def __init__(self, slug: str, folder: Path, scratch: Scratch) -> None:
+        self.slug, self.name, self.folder = slug, f"{folder.parent.name}/{folder.name}", folder
+        self.config: RunConfig | None = read(folder).config
+        self._offsets = Offsets(folder / "journal")
+        self._tabling = Tabling(folder, self.config, self._offsets, scratch)
+
+    def seeds(self) -> Table:
+        return self._tabling.table()
+
+    def read(self, key: str) -> Record | None:
+        return self._tabling.joined(self._offsets.read(key))
+
+    def rows(self, key: str) -> dict[str, list[dict[str, Any]]]:
+        return {}
+
+    def outside(self) -> Outside:
+        return publish.outside(self.folder)
+
+
+class JournalSource(RunSource):
+    """Lines of a journal without the file of its run: no gate has looked at them."""
+
+    def __init__(self, slug: str, journal: Path, path: Path, scratch: Scratch) -> None:
+        self.slug, self.name, self.folder, self.config = slug, "/".join(path.parts[-2:]), path, None
+        self._offsets = Offsets(journal)
+        self._offsets.advance()
+        if not len(self._offsets):
+            raise UsageError(f"{path} holds no line that this version reads; it was written by another one")
+        self._tabling = Tabling(journal, None, self._offsets, scratch)
+
+    def outside(self) -> Outside:
+        return Outside()
+
+
+class DatasetSource:
+    """A data set that came without its run: rows, and no traces beyond those of its views."""
+
+    config: RunConfig | None = None
+
+    def __init__(self, slug: str, folder: Path) -> None:
+        self.slug, self.name, self.folder = slug, f"{folder.parent.name}/{folder.name}", folder
+        self._path = folder / seed_table.NAME
+        readable(self._path)
+
+    def seeds(self) -> Table:
+        return Table(pl.scan_parquet(self._path), str(self._path.stat().st_mtime_ns))
+
+    def read(self, key: str) -> Record | None:
+        return None
+
+    def rows(self, key: str) -> dict[str, list[dict[str, Any]]]:
+        found = {}
+        for view in sorted(path for path in self.folder.iterdir() if any(path.glob("*.parquet"))):
+            rows = pl.scan_parquet(view / "*.parquet")
+            if "id" in rows.collect_schema():
+                found[view.name] = rows.filter(pl.col("id") == key).head(_SHOWN_ROWS).collect().to_dicts()
+        return found
+
+    def outside(self) -> Outside:
+        return Outside()
+
+
+class Runs:
+    """The runs that were named, or else all in `out`, each opened when it is first asked for."""
+
+    def __init__(self, named: Sequence[str], out: Path) -> None:
+        """Raises UsageError where a name is that of nothing, and where what it names cannot be opened."""
+        self._out, self._scratch = out, Scratch()
+        self._paths: dict[str, Path] = {}
+        self._open: dict[str, Source] = {}
+        self._named = bool(named)
+        for name in named:
+            self._add(_found(name, out))
+        for slug in self._paths:
+            self.open(slug)
+
+    def listed(self) -> list[Listing]:
+        if not self._named:
+            for folder in runs(self._out):
+                self._add(folder)
+        return sorted((self._listing(slug, path) for slug, path in self._paths.items()), key=lambda one: -one.age)
+
+    def open(self, slug: str) -> Source:
+        if slug not in self._paths:
+            self.listed()
+        if slug not in self._open:
+            self._open[slug] = self._opened(slug, self._paths[slug])
+        return self._open[slug]
+
+    def close(self) -> None:
+        self._scratch.close()
+
+    def _add(self, path: Path) -> None:
+        if path not in self._paths.values():
+            slug = re.sub(r"[^A-Za-z0-9_.]+", "-", "-".join(path.parts[-2:])).strip("-.") or "run"
+            taken = sum(re.fullmatch(rf"{re.escape(slug)}(-\d+)?", one) is not None for one in self._paths)
+            self._paths[f"{slug}-{taken + 1}" if taken else slug] = path
+
+    def _listing(self, slug: str, path: Path) -> Listing:
+        file, problem = path / "run.json", ""
+        try:
+            age = (file if file.exists() else path).stat().st_mtime
+            if file.exists() and slug not in self._open:
+                read(path)
+        except (DigsiteError, OSError) as error:
+            age, problem = 0.0, str(error)
+        return Listing(slug, "/".join(path.parts[-2:]), path, age, problem)
+
+    def _opened(self, slug: str, path: Path) -> Source:
+        if (path / "run.json").is_file():
+            return RunSource(slug, path, self._scratch)
+        if (path / seed_table.NAME).is_file():
+            return DatasetSource(slug, path)
+        journal = self._scratch.unpacked(path) if path.is_file() else path
+        return JournalSource(slug, journal, path, self._scratch)
+
+
+def readable(path: Path) -> None:
+    """Raises UsageError where the file is no table of seeds, or one of another version."""
+    try:
+        found = pq.read_schema(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise UsageError(f"{path} is no table of seeds; 'digsite export' writes one") from error
+    if lacking := set(SCHEMA.names) - set(found.names):
+        raise UsageError(
+            f"{path} was written by another version of Digsite: it has no {', '.join(sorted(lacking)[:3])}"
+        )
+
+
+def _found(name: str, out: Path) -> Path:
+    """A run's folder, the folder of a data set, or a file or folder of journal lines."""
+    try:
+        return run_folder(name, out)
+    except UsageError as no_run:
+        path = Path(name).resolve()
+        for folder in (path, path / "dataset"):
+            if (folder / seed_table.NAME).is_file():
+                return folder
+        if path.is_file() and path.name.endswith((".jsonl", ".jsonl.zst")):
+            return path
+        if path.is_dir() and any(path.glob("*.jsonl")):
+            return path
+        if path.is_dir() and len(packed := list(path.glob("*.jsonl.zst"))) == 1:
+            return packed[0].resolve()
+        raise UsageError(f"{no_run}; or name a data set's folder, or a journal (.jsonl, .jsonl.zst)") from no_run

@@ -1,0 +1,148 @@
+"""The table of a run's seeds for who looks at it: that of the data set where it is current, or one that is made from
+the journal meanwhile, so much of it as has been read.
+"""
+
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock, Thread
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from pipeline.config import RunConfig
+from pipeline.dataset import seed_table
+from pipeline.dataset.seeds import SCHEMA, Row
+from pipeline.dataset.seeds import row as row_of
+from pipeline.dataset.shards import parquet_writer, table
+from pipeline.errors import DigsiteError
+from pipeline.run import publish
+from pipeline.store.additions import Completions, Forks, Remeasurements
+from pipeline.store.offsets import Offsets
+from pipeline.store.scratch import Scratch
+from pipeline.types import Record
+from pipeline.view.browse.source import Table
+
+logger = logging.getLogger(__name__)
+_FIRST = 1.5
+"""Seconds that the first question waits, so that a small run is there whole at once."""
+_PART_ROWS, _PART_SECONDS = 1000, 1.0
+_REST = 3.0
+"""Between two makings of a table, at least, and as often as long as the last one took."""
+
+
+class Tabling:
+    """Makes the table in a thread of its own; every question gets what is there by then."""
+
+    def __init__(self, folder: Path, config: RunConfig | None, offsets: Offsets, scratch: Scratch) -> None:
+        """`folder` is that of a run; without a configuration, that of a journal's files."""
+        self._folder, self._config, self._offsets = folder, config, offsets
+        self._scratch, self._lock = scratch, Lock()
+        self._thread: Thread | None = None
+        self._state: tuple[object, ...] | None = None
+        self._rest_until = 0.0
+        self._made = 0
+        self._table = Table(seed_table.frame([]), "empty")
+        self._later: tuple[Completions | Remeasurements | Forks, ...] = ()
+        self._later_state: tuple[object, ...] | None = None
+
+    def table(self) -> Table:
+        """What is there now; where the run has grown, a new one begins to be made."""
+        with self._lock:
+            state = self._files()
+            first = self._state is None
+            idle = self._thread is None or not self._thread.is_alive()
+            if state != self._state and idle and time.monotonic() >= self._rest_until:
+                self._state = state
+                if first and (path := self._exported()):
+                    self._table = Table(pl.scan_parquet(path), f"exported {path.stat().st_mtime_ns}")
+                self._thread = Thread(target=self._make, name="tabling", daemon=True)
+                self._thread.start()
+            thread = self._thread
+        if first and thread and not self._table.version.startswith("exported"):
+            thread.join(_FIRST)
+        return self._table
+
+    def joined(self, record: Record) -> Record:
+        """With what was found out later."""
+        if self._config is None:
+            return record
+        with self._lock:
+            state = self._beside()
+            if state != self._later_state:
+                folder = self._folder
+                self._later, self._later_state = (Completions(folder), Remeasurements(folder), Forks(folder)), state
+        for later in self._later:
+            record = later.joined(record)
+        return record
+
+    def _exported(self) -> Path | None:
+        path = self._folder / "dataset" / seed_table.NAME
+        return path if path.exists() and pq.read_schema(path).equals(SCHEMA) else None
+
+    def _files(self) -> tuple[object, ...]:
+        """Another value where anything has changed that rows are made from."""
+        paths = [*self._folder.glob("*.jsonl"), *self._folder.glob("*/*.jsonl")]
+        paths += [path for name in ("run.json", f"dataset/{seed_table.NAME}") if (path := self._folder / name).exists()]
+        return tuple(sorted((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths))
+
+    def _beside(self) -> tuple[object, ...]:
+        paths = (path for name in ("completed", "remeasured", "branches") for path in (self._folder / name).glob("*"))
+        return tuple(sorted((str(path), path.stat().st_size) for path in paths))
+
+    def _make(self) -> None:
+        began = time.monotonic()
+        try:
+            while self._offsets.advance():
+                pass
+            self._tabulate()
+        except (DigsiteError, OSError) as error:
+            logger.warning("%s: %s", self._folder, error)
+            self._table = self._table._replace(pending=str(error))
+        finally:
+            took = time.monotonic() - began
+            self._rest_until = time.monotonic() + max(_REST, 2 * took)
+
+    def _tabulate(self) -> None:
+        if self._config and (path := self._exported()):
+            source = publish.source(self._folder, self._config, self._offsets.lines())
+            if seed_table.current(path, source) is not None:
+                self._table = Table(pl.scan_parquet(path), f"exported {path.stat().st_mtime_ns}")
+                return
+        self._made += 1
+        parts = self._scratch.folder()
+        whole, done = len(self._offsets), 0
+        nothing = self._table.version == "empty"
+        for number, rows in enumerate(_grouped(self._rows())):
+            with parquet_writer(parts / f"{number:06}.parquet", SCHEMA) as writer:
+                writer.write(table(rows, SCHEMA))
+            done += len(rows)
+            pending = f"{done:,} of {whole:,} seeds read so far"
+            if nothing:
+                self._table = Table(pl.scan_parquet(parts / "*.parquet"), f"{self._made} {number}", pending)
+            else:
+                self._table = self._table._replace(pending=f"the run has more to show: {pending}")
+        if done:
+            self._table = Table(pl.scan_parquet(parts / "*.parquet"), f"{self._made} whole")
+
+    def _rows(self) -> Iterator[Row]:
+        if self._config:
+            found = publish.RunRecords(self._folder, self._config)
+            yield from map(found.row, found)
+        else:
+            for key, _ in self._offsets.lines():
+                yield row_of(self._offsets.read(key))
+
+
+def _grouped(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """Many at once, or fewer where they take long."""
+    group: list[Row] = []
+    until = time.monotonic() + _PART_SECONDS
+    for row in rows:
+        group.append(row)
+        if len(group) == _PART_ROWS or time.monotonic() > until:
+            yield group
+            group, until = [], time.monotonic() + _PART_SECONDS
+    if group:
+        yield group

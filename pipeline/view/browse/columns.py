@@ -1,0 +1,69 @@
+"""What the table of items can be filtered and sorted by."""
+
+from typing import NamedTuple
+
+import polars as pl
+
+from pipeline.dataset.seeds import ROLES
+
+
+class Choice(NamedTuple):
+    """A filter by values: the row has one of those that are chosen."""
+
+    name: str
+    title: str
+    value: pl.Expr
+    """Text, never null; a list of texts where a row has several."""
+
+
+class Span(NamedTuple):
+    """A filter by a least and a greatest number; a row without a number passes neither."""
+
+    name: str
+    title: str
+    value: pl.Expr
+
+
+def _sum(*counts: str) -> pl.Expr:
+    return pl.sum_horizontal(f"{role}_{count}" for role in ROLES for count in counts)
+
+
+def _text(column: str) -> pl.Expr:
+    return pl.col(column).cast(pl.String).fill_null("")
+
+
+def _distinct(column: str, field: str) -> pl.Expr:
+    return pl.col(column).list.eval(pl.element().struct.field(field).drop_nulls().unique()).fill_null([])
+
+
+CHOICES = (
+    Choice("status", "Status", _text("status")),
+    Choice("reason", "Reason", _text("reason")),
+    Choice("target", "Target", _text("target_steps")),
+    Choice("strategy", "Strategy", _text("strategy")),
+    Choice("answer_type", "Answer type", _text("answer_type")),
+    Choice("stage", "Stage reached", _text("stage")),
+    Choice("split", "Split", _text("split")),
+    Choice("twin", "Twin", _text("twin")),
+    Choice("kind", "Distractor", _distinct("distractors", "kind")),
+    Choice("outcome", "Met a distractor and", _distinct("distractor_rollouts", "outcome")),
+)
+SPANS = (
+    Span("steps", "Measured steps", pl.col("difficulty")),
+    Span("rate", "Solve rate", pl.col("solve_rate")),
+    Span("naturalness", "Naturalness", pl.col("naturalness")),
+    Span("rounds", "Rounds", pl.col("rounds")),
+    Span("hops", "Hops", pl.col("hops")),
+    Span("calls", "Calls", _sum("calls")),
+    Span("tokens", "Tokens", _sum("prompt_tokens", "completion_tokens")),
+)
+SEARCHED = ("question", "answer", "key", "passage_id")
+"""Columns whose text a search looks through, beside the titles of the evidence."""
+SORTS = {
+    "order": pl.col("plan_order"),
+    "question": pl.col("question").str.to_lowercase(),
+    "answer": pl.col("answer").str.to_lowercase(),
+    **{choice.name: choice.value for choice in CHOICES if choice.name not in ("kind", "outcome")},
+    "target": pl.col("target_steps"),
+    **{span.name: span.value for span in SPANS},
+}

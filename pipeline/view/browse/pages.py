@@ -1,0 +1,64 @@
+"""What every page shares: its address, its templates, its navigation."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, Response
+
+from pipeline.types import DEMO_MODELS
+from pipeline.view.browse.columns import CHOICES, SPANS
+from pipeline.view.browse.source import Library, Source
+from pipeline.view.rendering import templates
+
+_HERE = Path(__file__).parent
+STATIC = _HERE / "static"
+PAGES = (("items", "Items"), ("overview", "Overview"))
+"""Of one run, in the order of the navigation: the last part of the address, and the name."""
+_JINJA = templates(_HERE / "templates", _HERE.parent)
+
+
+def compact(amount: float | None) -> str:
+    """A number in at most four places: 950, 12.3k, 4.56M."""
+    if amount is None:
+        return "–"
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(amount) >= size * 0.9995:
+            scaled = amount / size
+            return f"{scaled:.{max(0, 3 - len(str(int(abs(scaled)))))}f}{unit}"
+    return f"{amount:,.0f}" if float(amount).is_integer() else f"{amount:.3g}"
+
+
+def shortened(text: str, length: int) -> str:
+    """The first so many letters; a text may have a million."""
+    return text if len(text) <= length else text[:length].rstrip() + " …"
+
+
+_JINJA.globals |= {"pages": PAGES, "choices": CHOICES, "spans": SPANS, "min": min, "max": max}
+_JINJA.filters |= {"compact": compact, "shortened": shortened}
+
+
+def shown(template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any) -> Response:
+    """A page from its template."""
+    return HTMLResponse(_JINJA.get_template(template).render(**values), status, headers)
+
+
+def of_run(request: Request, template: str, source: Source, page: str, **values: Any) -> Response:
+    """A page of one run; `page` is its name in `PAGES`."""
+    library: Library = request.app.state.library
+    table = source.seeds()
+    return shown(
+        template,
+        source=source,
+        page=page,
+        pending=table.pending,
+        demo=_demo(source),
+        others=[one for one in library.listed() if not one.problem],
+        **values,
+    )
+
+
+def _demo(source: Source) -> bool:
+    """Did the demo model make it?"""
+    return bool(source.config and set(DEMO_MODELS) & set(source.config.models.names().split(" + ")))

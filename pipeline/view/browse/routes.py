@@ -1,0 +1,77 @@
+"""The addresses of the pages. `request.app.state` has the runs as `library`, and the latest orders as `orders`."""
+
+import polars as pl
+from fastapi import APIRouter, Request
+from fastapi.responses import FileResponse, RedirectResponse, Response
+
+from pipeline.view.browse import pages
+from pipeline.view.browse.query import PAGE, Query, facets, ordered, parsed, rows
+from pipeline.view.browse.source import Library, Source, Table
+
+router = APIRouter()
+_FILES = {path.name: path for path in pages.STATIC.iterdir()}
+_ORDERS = 8
+_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".txt": "text/plain"}
+
+
+@router.get("/static/{name}")
+def static(name: str) -> Response:
+    if name not in _FILES:
+        raise KeyError(name)
+    path = _FILES[name]
+    return FileResponse(path, media_type=_TYPES[path.suffix])
+
+
+@router.get("/")
+def start(request: Request) -> Response:
+    """The runs, or the only one."""
+    library: Library = request.app.state.library
+    listed = library.listed()
+    if len(listed) == 1 and not listed[0].problem:
+        return RedirectResponse(f"/{listed[0].slug}/items", 303)
+    return pages.shown("start.html.j2", listed=listed)
+
+
+@router.get("/{slug}")
+def run(slug: str) -> Response:
+    return RedirectResponse(f"/{slug}/items", 303)
+
+
+@router.get("/{slug}/items")
+def items(request: Request, slug: str) -> Response:
+    """The table, by the filters, order and page of the address."""
+    source = opened(request, slug)
+    table, query = source.seeds(), parsed(request.query_params.multi_items())
+    keys = _order(request, source, table, query)
+    last = max(1, -(-len(keys) // PAGE))
+    query = query._replace(page=min(query.page, last))
+    first = (query.page - 1) * PAGE
+    return pages.of_run(
+        request,
+        "items.html.j2",
+        source,
+        "items",
+        query=query,
+        total=len(keys),
+        first=first,
+        last=last,
+        rows=rows(table.frame, keys[first : first + PAGE].to_list()),
+        facets=facets(table.frame, query),
+    )
+
+
+def opened(request: Request, slug: str) -> Source:
+    """Raises KeyError for an unknown run, UsageError or StoreError where it cannot be read."""
+    library: Library = request.app.state.library
+    return library.open(slug)
+
+
+def _order(request: Request, source: Source, table: Table, query: Query) -> pl.Series:
+    """The keys that the filters let through, kept for the next page, and for what is next to an item."""
+    orders: dict[tuple[str, str, str], pl.Series] = request.app.state.orders
+    name = source.slug, table.version, query.url()
+    if name not in orders:
+        orders[name] = ordered(table.frame, query)
+        for old in list(orders)[:-_ORDERS]:
+            orders.pop(old, None)
+    return orders[name]

@@ -1,0 +1,71 @@
+"""What the pages are made from: runs, of which each gives a table of its seeds and single records."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import polars as pl
+
+from pipeline.config import RunConfig
+from pipeline.dataset.figures import Outside
+from pipeline.types import Record
+
+
+class Table(NamedTuple):
+    """The table of seeds as it stands now."""
+
+    frame: pl.LazyFrame
+    """With the columns of `seeds.parquet`."""
+    version: str
+    """Another one where the rows may be others."""
+    pending: str = ""
+    """What is still being read, in words; empty where all is there."""
+
+
+class Source(Protocol):
+    """One run, or what is left of one."""
+
+    slug: str
+    """Its name in addresses."""
+    name: str
+    """Its name for people."""
+    folder: Path
+    config: RunConfig | None
+    """None where no run's file is there."""
+
+    def seeds(self) -> Table: ...
+
+    def read(self, key: str) -> Record | None:
+        """One record with what was found out later; None where there is no journal. Raises KeyError for a key that is
+        not there, StoreError where its line cannot be read."""
+
+    def rows(self, key: str) -> dict[str, list[dict[str, Any]]]:
+        """What the data set holds of one pair, by view; for a source without a journal."""
+
+    def outside(self) -> Outside: ...
+
+
+class Listing(NamedTuple):
+    """A run as the start page shows it; `problem` says why it cannot be opened."""
+
+    slug: str
+    name: str
+    path: Path
+    age: float
+    """When it was begun, in seconds since 1970."""
+    problem: str = ""
+
+    @property
+    def begun(self) -> str:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.age))
+
+
+class Library(Protocol):
+    """The runs that can be looked at."""
+
+    def listed(self) -> Sequence[Listing]:
+        """The newest first; those that were begun since are among them."""
+
+    def open(self, slug: str) -> Source:
+        """Raises KeyError for an unknown name, UsageError and StoreError where the run cannot be read."""

@@ -1,0 +1,85 @@
+"""Templates of pages that show what corpus and models wrote: all of it is text, and none of it acts.
+
+`autoescape` is on by name: it goes by the file's ending otherwise, and ours ends in `.j2`. Whatever a template prints
+loses control and bidi code points on its way.
+"""
+
+import difflib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment as Jinja
+from jinja2 import FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from pipeline.dataset.estimates import percent, short
+from pipeline.dataset.glossary import gloss
+from pipeline.redact import clean
+from pipeline.view import charts
+
+
+def templates(*folders: Path) -> Jinja:
+    """The templates in these folders, with the filters that they share."""
+    jinja = Jinja(
+        loader=FileSystemLoader(folders),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    jinja.filters |= {
+        "marked": marked,
+        "changed": changed,
+        "plain": plain,
+        "explained": explained,
+        "gloss": gloss,
+        "short": short,
+        "percent": percent,
+        "entropy": charts.entropy,
+    }
+    return jinja
+
+
+def marked(text: str, phrases: Sequence[str]) -> Markup:
+    """The text with every whole occurrence of a phrase in <mark>."""
+    spellings = sorted({clean(phrase) for phrase in phrases if phrase.strip()}, key=len, reverse=True)
+    text = clean(text)
+    if not spellings:
+        return escape(text)
+    pattern = rf"(?<!\w)({'|'.join(map(re.escape, spellings))})(?!\w)"
+    pieces = re.split(pattern, text, flags=re.IGNORECASE)
+    return Markup().join(
+        Markup("<mark>{}</mark>").format(piece) if place % 2 else escape(piece) for place, piece in enumerate(pieces)
+    )
+
+
+def changed(old: str, new: str) -> Markup:
+    """The new text with the words that went in <del> and those that came in <ins>."""
+    a, b = (re.findall(r"\S+\s*", clean(text)) for text in (old, new))
+    out = Markup()
+    for kind, a0, a1, b0, b1 in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        gone, come = "".join(a[a0:a1]), "".join(b[b0:b1])
+        if kind == "equal":
+            out += escape(come)
+            continue
+        out += Markup("<del>{}</del> ").format(gone.strip()) if gone else Markup()
+        out += Markup("<ins>{}</ins> ").format(come.strip()) if come else Markup()
+    return out.rstrip()
+
+
+def plain(name: str) -> str:
+    """A code, such as `below_target`, in words."""
+    return name.replace("_", " ")
+
+
+def explained(code: str) -> Markup:
+    """A code in words, with what it means where the mouse rests on it."""
+    meaning = gloss(code)
+    return Markup('<abbr title="{}">{}</abbr>').format(meaning, plain(code)) if meaning else escape(plain(code))
+
+
+def _finalize(value: Any) -> Any:
+    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value

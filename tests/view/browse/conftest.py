@@ -1,0 +1,54 @@
+"""The application of `digsite view` over runs made of the records of `tests/records.py`, asked without a network."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from pipeline.run.browsing import Runs
+from pipeline.serve.browser import create
+from pipeline.types import Record
+from tests.dataset.test_seeds import begun, exported
+from tests.records import batch
+
+Browse = Callable[..., TestClient]
+
+
+@contextmanager
+def browsing(*names: str, out: Path) -> Iterator[TestClient]:
+    library = Runs(names, out)
+    try:
+        with TestClient(create(library), base_url="http://127.0.0.1") as client:
+            yield client
+    finally:
+        library.close()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An exported run of 120 records of every kind."""
+    folder, config = begun(tmp_path_factory.mktemp("run"), batch(120))
+    exported(folder, config)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client(run: Path) -> Iterator[TestClient]:
+    with browsing(str(run), out=run.parents[1]) as found:
+        yield found
+
+
+Made = Callable[[Sequence[Record]], AbstractContextManager[TestClient]]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    """`with made(records) as client`: a run that nobody has exported."""
+
+    def over(records: Sequence[Record]) -> AbstractContextManager[TestClient]:
+        folder, _ = begun(tmp_path, list(records))
+        return browsing(str(folder), out=tmp_path)
+
+    return over
