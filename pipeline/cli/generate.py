@@ -32,6 +32,10 @@ class Generate(options.RunOptions):
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Run exactly this many seeds, however many are accepted.")
     ] = None
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="The I-th of N parts of the run alone, in a folder of its own; see 'merge'."),
+    ] = None
     against: options.Against = None
     no_flow: options.NoFlow = False
     json: options.Json = False
@@ -115,12 +119,13 @@ def _run(
 ) -> int:
     """Call the command with progress on stderr, in this process unless there is a runner, and print its result."""
     say_target(config)
-    with Progress(pairs=config.how.pairs, seeds=config.how.seeds) as progress:
+    share = config.how.share()
+    with Progress(pairs=share.pairs, seeds=share.seeds) as progress:
         result = command(watch=progress, runner=runner) if runner else command(watch=progress)
     if as_json:
         console.json({"model": config.models.names(), **summary(result)})
     else:
-        _close(result, config)
+        close(result, config)
     return SHORT if result.exhausted else 0
 
 
@@ -141,7 +146,8 @@ def summary(result: "RunResult") -> dict[str, Any]:
     return {**{name: str(path) for name, path in paths.items()}, **result.model_dump(mode="json", exclude={"folder"})}
 
 
-def _close(result: "RunResult", config: RunConfig) -> None:
+def close(result: "RunResult", config: RunConfig) -> None:
+    """Show a run that has ended to a person."""
     from pipeline.corpus.seeds import explained
     from pipeline.run import publish
 
@@ -158,7 +164,7 @@ def _close(result: "RunResult", config: RunConfig) -> None:
     if result.damaged:
         console.message(f"digsite: damaged lines in the journal: {result.damaged}; their seeds were run again")
     if result.exhausted:
-        gave = f"digsite: {result.planned} seeds gave {result.accepted} of {config.how.pairs} pairs"
+        gave = f"digsite: {result.planned} seeds gave {result.accepted} of {config.how.share().pairs} pairs"
         console.message(f"{gave}; {_for_more(result, config)}")
     if sum(result.dropped.values()) > result.planned:
         console.message(f"digsite: most passages cannot start a question. {explained(result.dropped)}")

@@ -169,6 +169,7 @@ _SECTIONS = {
         "budget_tokens",
         "budget_money",
         "budget_seconds",
+        "shard",
         "out",
         "verify",
     ),

@@ -227,7 +227,9 @@ class RunConfig(Data):
         return slug(self.corpus.name)
 
     def folder(self) -> Path:
-        return self.how.out / self.corpus_slug() / self.digest()[:12]
+        """That of the run, or of the shard of it."""
+        shard = f"-{self.how.shard}" if self.how.shard else ""
+        return self.how.out / self.corpus_slug() / f"{self.digest()[:12]}{shard}"
 
 
 def slug(name_or_path: str) -> str:

@@ -62,7 +62,8 @@ async def generate(config: str) -> RunResult | State[RunResult]:
     except UsageError as error:
         # Raised, it would be a page of Prefect's own code in the log of a night.
         return Failed(message=str(error))
-    with Progress(pairs=settings.how.pairs, seeds=settings.how.seeds) as progress:
+    share = settings.how.share()
+    with Progress(pairs=share.pairs, seeds=share.seeds) as progress:
         job = Job(settings, progress)
         try:
             return await _stages(job)
@@ -152,9 +153,9 @@ async def _update(job: Job, artifact: object) -> None:
 
 
 def _percent(result: RunResult, config: RunConfig) -> float:
-    how = config.how
+    how = config.how.share()
     done, wanted = (result.planned, how.seeds) if how.seeds is not None else (result.accepted, how.pairs)
-    return 100.0 * min(done / wanted, 1.0)
+    return 100.0 * min(done / wanted, 1.0) if wanted else 100.0
 
 
 async def _funnel(result: RunResult) -> None:

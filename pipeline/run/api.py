@@ -20,7 +20,7 @@ from pipeline.config.sft import SftConfig
 from pipeline.errors import BudgetExceeded
 from pipeline.run import LogWatch, RunResult, Watch, prepare, read, regate
 from pipeline.run.job import Job, straight
-from pipeline.run.locate import reopened, run_folder
+from pipeline.run.locate import reopened, run_folder, shard_folders
 from pipeline.types import Record
 
 # What one function alone needs is imported there: a second process on a run is to be refused at once.
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pipeline.run.comparing import RetrieverRecall
     from pipeline.run.complete import Completing
     from pipeline.run.measuring import GoldQuestion, Measurement
+    from pipeline.run.merging import Merged
     from pipeline.run.remeasure import Budgets, Remeasuring
 
 T = TypeVar("T")
@@ -67,6 +68,21 @@ def resume(
     if wait_seconds is not None:
         config = config.model_copy(update={"how": config.how.model_copy(update={"wait_seconds": wait_seconds})})
     return _generate(config, folder, watch, runner)
+
+
+def merge(
+    shards: str | Path | Sequence[str | Path], *, out: Path | None = None, watch: Watch | None = None
+) -> "Merged":
+    """Join the shards of a run into the run's own folder in `out` (left out, where they are), judge the gates once over
+    all, export and write the report. One name stands for all shards that carry it.
+
+    It may be repeated while shards go on. Raises UsageError, naming what differs, where they are not of one run.
+    """
+    from pipeline.run import merging
+
+    names = [shards] if isinstance(shards, str | Path) else shards
+    folders = dict.fromkeys(folder for name in names for folder in shard_folders(name, out))
+    return merging.merge(list(folders), out, watch or LogWatch())
 
 
 def _generate(config: RunConfig, folder: Path | None, watch: Watch | None, runner: Runner) -> RunResult:

@@ -73,10 +73,15 @@ def spent(folder: Path, reason: str | None = None) -> Spending:
     return ledger.spending
 
 
+def of_shard(folder: Path, shard: str) -> Path:
+    """Where the run in `folder` keeps the rows of a shard that was merged into it."""
+    return (folder / NAME).with_stem(f"{Path(NAME).stem}-{shard}")
+
+
 def read(folder: Path) -> Iterator[Attempt]:
-    """The rows, without those that a kill has torn: no figure that anything rests on is made from them."""
-    path = folder / NAME
-    if path.exists():
+    """The rows, those of merged shards too, without what a kill has torn: no figure that anything rests on is made
+    from them."""
+    for path in sorted(folder.glob(f"{Path(NAME).stem}*.jsonl")):
         with path.open("rb") as file:
             for line in file:
                 with suppress(ValidationError):

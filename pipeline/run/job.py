@@ -76,13 +76,19 @@ class Job:
                 # The run would refuse other texts too, but only once they are indexed.
                 unchanged(self.folder, self.config, self.corpus.fingerprint)
 
-    def index(self) -> None:
-        self.watch.stage("opening the index")
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Between `read` and `open`: the folder stays locked, unless the body fails."""
         try:
-            self.context = prepare.context(self.config, self.corpus)
+            yield
         except BaseException:
             self._lock.close()
             raise
+
+    def index(self) -> None:
+        self.watch.stage("opening the index")
+        with self.held():
+            self.context = prepare.context(self.config, self.corpus)
         if self.context.config != self.config:
             # Without Java another engine stands in, and what it finds is another run. A run that is resumed refuses it.
             self.config = self.context.config

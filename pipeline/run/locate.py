@@ -1,11 +1,14 @@
 """Which run a person means: a folder, `wiki/latest`, `wiki`, `latest`, or the first digits of its digest."""
 
+import re
 import shlex
 from pathlib import Path
 
 from pipeline.config import RunConfig
 from pipeline.config.how import How
 from pipeline.errors import UsageError
+
+_SHARD = re.compile(r"-\d+-of-\d+$")
 
 
 def run_folder(name: str | Path, out: Path | None = None) -> Path:
@@ -17,7 +20,9 @@ def run_folder(name: str | Path, out: Path | None = None) -> Path:
     if short == "latest":
         candidates[1:1] = sorted(out.glob("*/latest"), key=_age)[-1:]
     elif "/" not in short and len(short) >= 4:
-        candidates += [path for path in runs(out) if path.name.startswith(short)]
+        # A run before its shards.
+        found = [path for path in runs(out) if path.name.startswith(short)]
+        candidates += sorted(found, key=lambda path: len(path.name))
     # Only then what lies within a run: its report, its data set, a shard.
     for place in (Path(name), out / name):
         candidates += place.resolve().parents if place.exists() else ()
@@ -27,6 +32,24 @@ def run_folder(name: str | Path, out: Path | None = None) -> Path:
     known = [f"{path.parent.name}/{path.name}" for path in runs(out)]
     there = f"there are: {', '.join(known[-5:])}" if known else "there is none yet; start one: digsite generate wiki"
     raise UsageError(f"no run '{name}' in {out}; {there}")
+
+
+def shard_folders(name: str | Path, out: Path | None = None) -> list[Path]:
+    """The folders of the shards called `name`: one of them, or all of the run or corpus of that name. Raises
+    UsageError where there are none."""
+    given, out = Path(str(name).rstrip("/")), out or How().out
+    for one in (given, out / given):
+        if _SHARD.search(one.name) and (one / "run.json").is_file():
+            return [one.resolve()]
+    patterns = [f"{given.name}*", f"{given.name}/*"]
+    places = [given.parent, *(path for path in (out / given.parent, *out.glob("*")) if path.is_dir())]
+    found = {
+        path.resolve().parent for place in places for pattern in patterns for path in place.glob(f"{pattern}/run.json")
+    }
+    shards = sorted((path for path in found if _SHARD.search(path.name)), key=lambda path: path.name)
+    if not shards:
+        raise UsageError(f"no shards of a run '{name}' in {out}; they are made by: digsite generate CORPUS --shard 1/4")
+    return shards
 
 
 def spelled(name: str, out: Path | None) -> str:

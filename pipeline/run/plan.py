@@ -14,7 +14,7 @@ from itertools import count
 from typing import NamedTuple, Protocol
 
 from pipeline.config import RunConfig
-from pipeline.config.how import How
+from pipeline.config.how import How, Shard
 from pipeline.corpus.seeds import explained, quality
 from pipeline.corpus.split import side
 from pipeline.dataset.gates import Drop, Gates, dropped
@@ -51,7 +51,7 @@ class Planned(NamedTuple):
 
 
 class Order:
-    """All seeds of a run, made as they are asked for. Keys in `known` have passed the filter before.
+    """All seeds of a run or of its shard, made as they are asked for. Keys in `known` have passed the filter before.
 
     The corpus must be `askable`.
     """
@@ -59,18 +59,20 @@ class Order:
     def __init__(self, config: RunConfig, corpus: PassageSource, known: Container[str] = ()) -> None:
         self._config, self._digest = config, config.digest()
         self._corpus, self._known = corpus, known
+        self._shard = config.how.shard or Shard(1, 1)
         self._made: list[Planned] = []
         self._drops: list[tuple[int, str]] = []
         self._rest = self._generate()
 
     def __getitem__(self, index: int) -> Planned:
+        index = index * self._shard.of + self._shard.number - 1
         while len(self._made) <= index:
             self._made.append(next(self._rest))
         return self._made[index]
 
     def dropped(self, before: int) -> Counter[str]:
         """Passages that the filter dropped ahead of the seed of that index, by reason."""
-        return Counter(reason for index, reason in self._drops if index < before)
+        return Counter(reason for index, reason in self._drops if index < before * self._shard.of)
 
     def _generate(self) -> Iterator[Planned]:
         fingerprint, size = self._corpus.fingerprint, len(self._corpus.passages)
@@ -116,7 +118,8 @@ def askable(corpus: PassageSource) -> None:
 
 
 def bounds(how: How) -> tuple[int | None, int]:
-    """Pairs wanted, if a number of them is, and the most seeds that may be tried."""
+    """Pairs wanted, if a number of them is, and the most seeds that may be tried; of a shard its share."""
+    how = how.share()
     if how.seeds is not None:
         return None, how.seeds
     return how.pairs, how.max_seeds if how.max_seeds is not None else SEEDS_PER_PAIR * how.pairs
@@ -183,7 +186,8 @@ class Frontier:
         self._may_be_barren = config.models.of("generator").embedded and not asked
         self._judge, self._chainless = judge, 0
         self._ahead: dict[int, Head] = {}
-        self._passed = 0
+        self.passed = 0
+        """Pairs among the seeds before `length`."""
         self.length = 0
         """All seeds before this index have ended, are judged, and belong to the plan."""
 
@@ -197,14 +201,14 @@ class Frontier:
             if head.status is Status.ACCEPTED:
                 if drop := self._judge(head):
                     drops.append((head, drop))
-                self._passed += drop is None
+                self.passed += drop is None
             self._chainless += head.reason in ("no_draft", "superficial")
             self.length += 1
         return drops
 
     @property
     def complete(self) -> bool:
-        return self._passed == self._wanted or self.length >= self._most or self.barren
+        return self.passed == self._wanted or self.length >= self._most or self.barren
 
     @property
     def barren(self) -> bool:
@@ -214,7 +218,7 @@ class Frontier:
     @property
     def exhausted(self) -> bool:
         """As many seeds as are worth it were tried, and there are fewer pairs than wanted."""
-        return self.complete and self._wanted is not None and self._passed < self._wanted
+        return self.complete and self._wanted is not None and self.passed < self._wanted
 
     def max_in_flight(self) -> int:
         """Seeds worth having at work at once: what the missing pairs will take at the yield so far, since every seed
@@ -222,7 +226,7 @@ class Frontier:
         """
         if self._wanted is None:
             return self._most
-        accepted = self._passed + sum(head.status is Status.ACCEPTED for head in self._ahead.values())
+        accepted = self.passed + sum(head.status is Status.ACCEPTED for head in self._ahead.values())
         ended = self.length + len(self._ahead)
         missing = max(0, self._wanted - accepted)
         return max(FEWEST_AT_WORK, math.ceil(missing * (ended + 2) / (accepted + 1)))
@@ -231,7 +235,7 @@ class Frontier:
         """No seed from this index on is needed if the gates let through all that was accepted; they may not."""
         if self.complete or self._wanted is None:
             return self.length if self.complete else self._most
-        passed = self._passed
+        passed = self.passed
         for index in sorted(self._ahead):
             passed += self._ahead[index].status is Status.ACCEPTED
             if passed == self._wanted:

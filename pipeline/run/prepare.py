@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from pathlib import Path
 
 from pipeline import registry
 from pipeline.config import RunConfig
@@ -70,17 +71,23 @@ def corpus(config: RunConfig) -> Corpus:
     return load(check(config), config.how.out, verify=config.how.verify)
 
 
+def answers(config: RunConfig) -> Path:
+    """Where answers that were paid for are kept: one file for all runs of an output folder. A shard has its own, since
+    shards may run on several machines, and SQLite must not be written to from two of them."""
+    return (config.folder() if config.how.shard else config.how.out) / CACHE
+
+
 def model(config: RunConfig, before: Spent | None = None) -> LLM:
     """The models of all roles behind one door. The embedded one is not cached: asking it again costs less.
 
-    Answers that were paid for are kept in `cache.sqlite` of the output folder. Raises UsageError. `before` is what has
+    Answers that were paid for are kept: see `answers`. Raises UsageError. `before` is what has
     used up part of the budget; left out, all earlier commands of the run.
     """
     check_models(config)
     models = {one.model: one for one in config.models.all()}
     budget = _budget(config, before)
     paid = any(one.provider != "embedded" for one in models.values())
-    cache = Cache(config.how.out / CACHE) if paid else None
+    cache = Cache(answers(config)) if paid else None
 
     def made(one: ModelConfig) -> LLM:
         asked = client(one, config.seed)
@@ -113,7 +120,7 @@ def reach(config: RunConfig) -> None:
     """`check`, and ask each endpoint, before any work, whether it is there; where answers are kept that is left to the
     first call that they do not hold. Raises UsageError and ProviderError."""
     check(config)
-    if (config.how.out / CACHE).exists():
+    if answers(config).exists():
         return
     servers = {one.base_urls: one for one in config.models.all() if one.provider == "openai"}
     for one in servers.values():
@@ -123,7 +130,7 @@ def reach(config: RunConfig) -> None:
 
 
 def _budget(config: RunConfig, before: Spent | None) -> Budget:
-    how = config.how
+    how = config.how.share()
     limited = (how.budget_tokens, how.budget_money) != (None, None)
     if before is None:
         before = spent(config.folder()).total if limited else Spent()

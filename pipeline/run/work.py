@@ -20,7 +20,7 @@ from pipeline.run import resume
 from pipeline.run.attempts import Attempt, Notes, attempt
 from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
-from pipeline.run.plan import Frontier, Order, PassageSource, Planned, askable, planned, prefix
+from pipeline.run.plan import Frontier, Order, PassageSource, Planned, askable, bounds, planned, prefix
 from pipeline.run.watch import Watch
 from pipeline.store.additions import Completions, joined
 from pipeline.store.files import link, sweep, write_json
@@ -164,7 +164,29 @@ class Run:
             raise BudgetExceeded(f"{error}; finished seeds are kept in {self.folder}") from error
         finally:
             with suppress(StoreError):
-                write_json(self.folder / "result.json", self.result().model_dump(mode="json", exclude={"folder"}))
+                self.keep()
+
+    def keep(self) -> None:
+        """Write how the run stands to `result.json`."""
+        write_json(self.folder / "result.json", self.result().model_dump(mode="json", exclude={"folder"}))
+
+    def owed(self) -> int:
+        """Seeds that the plan needs and that have no line, as far as what has ended shows; where there are too few
+        pairs, those ahead of the last seed that has ended."""
+        wanted, most = bounds(self.config.how)
+        index, passed, lacking = self._frontier.length, self._frontier.passed, 0
+        if self._frontier.complete:
+            return 0
+        if wanted is None:
+            return most - sum(self._order[n].seed.key in self.journal.entries for n in range(most))
+        ahead = len(self.journal.entries) - index
+        while ahead and passed < wanted and index < most:
+            entry = self.journal.entries.get(self._order[index].seed.key)
+            lacking += entry is None
+            ahead -= entry is not None
+            passed += entry is not None and entry.head.status is Status.ACCEPTED
+            index += 1
+        return lacking
 
     def _owed(self) -> Iterator[tuple[int, Planned]]:
         """Seeds without a line, in order, while the plan may need them: the answer changes as seeds end."""

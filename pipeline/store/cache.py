@@ -58,6 +58,15 @@ class Cache:
             added = self._db.execute("INSERT OR IGNORE INTO answers (digest, value) VALUES (?, ?)", row).rowcount
         return value if added else self.get(digest) or value
 
+    def take(self, path: Path) -> None:
+        """Keep the answers of another such file too; of two under one digest that which is here stays."""
+        with self._errors():
+            self._db.execute("ATTACH DATABASE ? AS other", (str(path),))
+            try:
+                self._db.execute("INSERT OR IGNORE INTO answers SELECT digest, value FROM other.answers")
+            finally:
+                self._db.execute("DETACH DATABASE other")
+
     def close(self) -> None:
         """Done at the end of the process too, for whoever has not: the file alone then holds every answer."""
         with self._lock:

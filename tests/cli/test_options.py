@@ -35,6 +35,7 @@ def test_every_flag_has_a_key_of_the_configuration() -> None:
             "as_of": "2024",
             "answer_types": "date,entity",
             "verify": True,
+            "shard": "2/4",
         }
         numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts", "wait")
         value = texts.get(option) or (3 if option in numbers or option.startswith("budget") else "bm25")

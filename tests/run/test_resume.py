@@ -10,7 +10,7 @@ import pytest
 
 from pipeline import embedded, prompts
 from pipeline.config import RunConfig, build
-from pipeline.config.how import How
+from pipeline.config.how import How, Shard
 from pipeline.config.models import Limits, ModelConfig, Prices
 from pipeline.config.roles import Models
 from pipeline.errors import StoreError, UsageError
@@ -98,6 +98,7 @@ def test_how_may_change(begun: Path, tmp_path: Path) -> None:
         "budget_seconds": 2.5,
         "wait_seconds": 3.5,
         "verify": True,
+        "shard": Shard(1, 2),
     } | others
     assert set(others) == set(How.model_fields)
     for name, value in others.items():

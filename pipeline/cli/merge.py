@@ -1,0 +1,44 @@
+"""The command `merge`: the shards of a run as one run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli import console, options
+from pipeline.cli.generate import SHORT, close, summary
+from pipeline.cli.progress import Progress
+from pipeline.run.locate import shard_folders, spelled
+
+Shards = Annotated[
+    list[str], typer.Argument(metavar="RUN...", help="Folders of shards, or the name that all of them begin with.")
+]
+
+
+def merge(runs: Shards, out: options.Out = None, json: options.Json = False) -> int:
+    """Join the shards of a run (generate --shard) into the run: gates judge once over all, then export and report."""
+    from pipeline.run import api, read
+
+    shards = [folder for name in runs for folder in shard_folders(name, out)]
+    how = read(shards[0]).config.how
+    with Progress(pairs=how.pairs, seeds=how.seeds) as progress:
+        merged = api.merge(shards, out=out, watch=progress)
+    result = merged.run
+    config = read(result.folder).config
+    run = spelled(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
+    if json:
+        more = merged.model_dump(mode="json", include={"lines", "absent", "owed", "at_work"})
+        console.json({"model": config.models.names(), **summary(result), **more})
+    else:
+        rows = [(Path(folder).name, lines) for folder, lines in merged.lines.items()]
+        console.show(console.table("shard", "finished seeds", rows=rows))
+        close(result, config)
+    for folder in merged.at_work:
+        console.message(f"digsite: a process is at work on {folder}; merge again when it has ended")
+    if merged.absent:
+        console.message(f"digsite: without the shards {', '.join(merged.absent)}")
+    if result.complete:
+        return SHORT if result.exhausted else 0
+    owed = f"{merged.owed} seeds are owed" if merged.owed else "more seeds are owed"
+    console.message(f"digsite: the plan is not complete: {owed}; to run them: digsite resume {run}")
+    return SHORT
