@@ -5,6 +5,7 @@ import pty
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -205,7 +206,9 @@ def test_a_second_process_is_refused_before_it_reads_the_corpus(tmp_path: Path) 
         first.kill()
         first.communicate()
     assert said.returncode == 1
-    assert said.stderr.startswith(f"digsite: another process (pid {first.pid}) is working on ")
+    assert said.stderr.startswith(
+        f"digsite: another process (pid {first.pid} on {socket.gethostname()}) is working on "
+    )
     assert said.stderr.count("\n") == 1
 
 

@@ -1,5 +1,10 @@
 """One process per run."""
 
+import errno
+import fcntl
+import logging
+import os
+import socket
 import subprocess
 import sys
 import threading
@@ -10,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import StoreError
-from pipeline.store.lock import locked
+from pipeline.store import lock
+from pipeline.store.lock import here_alone, locked
 
 _HOLD = "import sys, time; from pathlib import Path; from pipeline.store.lock import locked\n"
 _HOLD += "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
@@ -22,7 +28,7 @@ def test_a_second_process_is_refused_at_once_and_a_dead_one_holds_nothing(tmp_pa
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         started = time.monotonic()
-        with pytest.raises(StoreError, match=f"pid {holder.pid}"), locked(tmp_path):
+        with pytest.raises(StoreError, match=rf"pid {holder.pid} on {socket.gethostname()}\)"), locked(tmp_path):
             pass
         assert time.monotonic() - started < 1
     finally:
@@ -69,3 +75,42 @@ def test_never_two_hold_it_while_others_take_and_remove_it(tmp_path: Path) -> No
         worker.join()
     assert (most, held) == (1, 0)
     assert taken > 5
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def unsupported(handle: int, how: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    said = rf"without working locks \({os.strerror(number)}\).*; mount it with flock, or name an --out"
+    with pytest.raises(StoreError, match=said), locked(tmp_path / "run"):
+        pass
+
+
+def test_locks_that_exclude_nobody_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fcntl, "flock", lambda handle, how: None)
+    with pytest.raises(StoreError, match="a lock that is held was given again"), locked(tmp_path / "run"):
+        pass
+
+
+_MOUNTS = """/dev/sda1 / ext4 rw,relatime 0 0
+nas:/a /data nfs4 rw,vers=4.2,hard 0 0
+nas:/b /data/old nfs rw,vers=3,local_lock=all,addr=10.0.0.1 0 0
+nas:/c /scratch lustre rw,localflock 0 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "option"),
+    [("/home/x", ""), ("/data/x", ""), ("/data/old/x/y", "local_lock=all"), ("/scratch", "localflock")],
+)
+def test_locks_that_other_machines_do_not_see_are_known_by_the_mount(folder: str, option: str) -> None:
+    assert here_alone(Path(folder), _MOUNTS) == option
+
+
+def test_they_are_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(lock, "_mounts", lambda: f"nas:/b {tmp_path} nfs rw,nolock 0 0\n")
+    with caplog.at_level(logging.WARNING), locked(tmp_path / "run"):
+        pass
+    assert "locks of this file system end at this machine (nolock)" in caplog.text
