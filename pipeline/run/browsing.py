@@ -57,8 +57,8 @@ class JournalSource(RunSource):
         self.slug, self.name, self.folder, self.config = slug, "/".join(path.parts[-2:]), path, None
         self._offsets = Offsets(journal)
         self._offsets.advance()
-        if not len(self._offsets):
-            raise UsageError(f"{path} holds no line that this version reads; it was written by another one")
+        if not self._offsets.readable():
+            raise UsageError(f"{path} holds no record that can be read; it is damaged, or another version wrote it")
         self._tabling = Tabling(journal, None, self._offsets, scratch)
 
     def outside(self) -> Outside:
@@ -73,10 +73,10 @@ class DatasetSource:
     def __init__(self, slug: str, folder: Path) -> None:
         self.slug, self.name, self.folder = slug, f"{folder.parent.name}/{folder.name}", folder
         self._path = folder / seed_table.NAME
-        readable(self._path)
+        self._frame = scanned(self._path)
 
     def seeds(self) -> Table:
-        return Table(pl.scan_parquet(self._path), str(self._path.stat().st_mtime_ns))
+        return Table(self._frame, str(self._path.stat().st_mtime_ns))
 
     def read(self, key: str) -> Record | None:
         return None
@@ -148,16 +148,22 @@ class Runs:
         return JournalSource(slug, journal, path, self._scratch)
 
 
-def readable(path: Path) -> None:
-    """Raises UsageError where the file is no table of seeds, or one of another version."""
+def scanned(path: Path) -> pl.LazyFrame:
+    """The table of seeds in a file; columns that the version which wrote it did not have are null.
+
+    Raises UsageError where the file is none, or one of another shape.
+    """
     try:
-        found = pq.read_schema(path)
+        pq.read_schema(path)
     except (OSError, pa.ArrowInvalid) as error:
         raise UsageError(f"{path} is no table of seeds; 'digsite export' writes one") from error
-    if lacking := set(SCHEMA.names) - set(found.names):
-        raise UsageError(
-            f"{path} was written by another version of Digsite: it has no {', '.join(sorted(lacking)[:3])}"
-        )
+    known = pl.DataFrame(SCHEMA.empty_table()).schema
+    frame = pl.scan_parquet(path)
+    has = frame.collect_schema()
+    lacking = {name: kind for name, kind in known.items() if name not in has}
+    if {"key", "status", "question"} & set(lacking) or any(has[name] != known[name] for name in has if name in known):
+        raise UsageError(f"{path} was written by another version of Digsite, and this one cannot read it")
+    return frame.with_columns(pl.lit(None, kind).alias(name) for name, kind in lacking.items())
 
 
 def _found(name: str, out: Path) -> Path:

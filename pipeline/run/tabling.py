@@ -5,6 +5,7 @@ the journal meanwhile, so much of it as has been read.
 import logging
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
 
@@ -16,7 +17,7 @@ from pipeline.dataset import seed_table
 from pipeline.dataset.seeds import SCHEMA, Row
 from pipeline.dataset.seeds import row as row_of
 from pipeline.dataset.shards import parquet_writer, table
-from pipeline.errors import DigsiteError
+from pipeline.errors import DigsiteError, StoreError
 from pipeline.run import publish
 from pipeline.store.additions import Completions, Forks, Remeasurements
 from pipeline.store.offsets import Offsets
@@ -132,7 +133,8 @@ class Tabling:
             yield from map(found.row, found)
         else:
             for key, _ in self._offsets.lines():
-                yield row_of(self._offsets.read(key))
+                with suppress(StoreError):
+                    yield row_of(self._offsets.read(key))
 
 
 def _grouped(rows: Iterator[Row]) -> Iterator[list[Row]]:

@@ -3,6 +3,7 @@ nothing, checks a line only when it is read, and goes on where it stopped when t
 """
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from pipeline.store.journal import record_at
 from pipeline.types import Record
 
 _BEGIN = re.compile(rb'\{"sha256":"[0-9a-f]{64}","head":\{"key":"([0-9a-f]{64})"')
+_TRIED = 8
 _AT_ONCE = 64 << 20
 """Bytes of a file that are passed over before others get a turn."""
 
@@ -49,6 +51,14 @@ class Offsets:
             except StoreError as damaged:
                 error = error or damaged
         raise error or KeyError(key)
+
+    def readable(self) -> bool:
+        """Can any of the first records be read?"""
+        for key, _ in self.lines()[:_TRIED]:
+            with suppress(StoreError):
+                self.read(key)
+                return True
+        return False
 
     def advance(self) -> bool:
         """Pass over some more of the files. False once all that stands in them is known."""

@@ -19,6 +19,8 @@ from pipeline.dataset.glossary import gloss
 from pipeline.redact import clean
 from pipeline.view import charts
 
+MARK, BOLD = Markup("<mark>{}</mark>"), Markup("<b>{}</b>")
+
 
 def templates(*folders: Path) -> Jinja:
     """The templates in these folders, with the filters that they share."""
@@ -43,17 +45,15 @@ def templates(*folders: Path) -> Jinja:
     return jinja
 
 
-def marked(text: str, phrases: Sequence[str]) -> Markup:
-    """The text with every whole occurrence of a phrase in <mark>."""
+def marked(text: str, phrases: Sequence[str], mark: Markup = MARK) -> Markup:
+    """The text with every whole occurrence of a phrase in <mark>, or in another mark."""
     spellings = sorted({clean(phrase) for phrase in phrases if phrase.strip()}, key=len, reverse=True)
     text = clean(text)
     if not spellings:
         return escape(text)
     pattern = rf"(?<!\w)({'|'.join(map(re.escape, spellings))})(?!\w)"
     pieces = re.split(pattern, text, flags=re.IGNORECASE)
-    return Markup().join(
-        Markup("<mark>{}</mark>").format(piece) if place % 2 else escape(piece) for place, piece in enumerate(pieces)
-    )
+    return Markup().join(mark.format(piece) if place % 2 else escape(piece) for place, piece in enumerate(pieces))
 
 
 def changed(old: str, new: str) -> Markup:

@@ -109,8 +109,8 @@ def item(record: Record) -> Item:
     return Item(
         record=record,
         parts=tuple(parts),
-        confirmation=_attempts(record.confirmation, record.confirmation_verdicts, draft),
-        passages=_passages(trajectories),
+        confirmation=attempts(record.confirmation, record.confirmation_verdicts, draft),
+        passages=passages_of(trajectories),
         answers=tuple(answer for answer in answers if answer),
     )
 
@@ -147,14 +147,13 @@ def _part(past: Round, before: Draft | None) -> Part:
         round=past,
         before=before,
         agent=steps(past.agent, past.draft),
-        attempts=_attempts(past.rollouts, past.verdicts, past.draft),
-        policy=_attempts(past.policy_rollouts, past.policy_verdicts, past.draft),
+        attempts=attempts(past.rollouts, past.verdicts, past.draft),
+        policy=attempts(past.policy_rollouts, past.policy_verdicts, past.draft),
     )
 
 
-def _attempts(
-    rollouts: Sequence[Rollout], verdicts: Sequence[Verdict], draft: Draft | None
-) -> tuple[RolloutTrace, ...]:
+def attempts(rollouts: Sequence[Rollout], verdicts: Sequence[Verdict], draft: Draft | None) -> tuple[RolloutTrace, ...]:
+    """Rollouts with their verdicts, set against the draft that they answered."""
     pairs = zip(rollouts, verdicts, strict=True)
     return tuple(
         RolloutTrace(r, v, steps(r.trajectory, draft), process(draft, r, v) if draft else None) for r, v in pairs
@@ -175,7 +174,8 @@ def _results(observation: str, draft: Draft | None) -> tuple[Result, ...]:
     )
 
 
-def _passages(trajectories: Sequence[Trajectory]) -> tuple[ShownPassage, ...]:
+def passages_of(trajectories: Sequence[Trajectory]) -> tuple[ShownPassage, ...]:
+    """All that these agents were shown, once each, by title."""
     observations = (m.content for t in trajectories for m in t.messages if m.role == "tool")
     found = {passage.id: passage for text in observations for passage in shown_passages(text)}
     return tuple(sorted(found.values(), key=lambda passage: (passage.title, passage.id)))

@@ -7,8 +7,9 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
-from pipeline.types import DEMO_MODELS
+from pipeline.types import DEMO_MODELS, shown_id
 from pipeline.view.browse.columns import CHOICES, SPANS
+from pipeline.view.browse.item import plain
 from pipeline.view.browse.source import Library, Source
 from pipeline.view.rendering import templates
 
@@ -36,7 +37,13 @@ def shortened(text: str, length: int) -> str:
 
 
 _JINJA.globals |= {"pages": PAGES, "choices": CHOICES, "spans": SPANS, "min": min, "max": max}
-_JINJA.filters |= {"compact": compact, "shortened": shortened}
+_JINJA.filters |= {
+    "compact": compact,
+    "shortened": shortened,
+    "attempted": plain,
+    "anchor": lambda id_: f"made-{shown_id(id_)}",
+    "titled": lambda id_, distractors: distractors[shown_id(id_)].title,
+}
 
 
 def shown(template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any) -> Response:

@@ -150,6 +150,22 @@ def rows(seeds: pl.LazyFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
     return wanted.lazy().join(part, on="key", how="left").sort("place").collect().to_dicts()
 
 
+def row(seeds: pl.LazyFrame, key: str) -> dict[str, Any] | None:
+    """The whole row of a key; None where the table has none."""
+    found = seeds.filter(pl.col("key") == key).head(1).collect().to_dicts()
+    return found[0] if found else None
+
+
+def neighbours(keys: pl.Series, key: str) -> tuple[int, str, str]:
+    """The place of a key among those of a filter, from 1, with the keys before and after it: 0 where it is not among
+    them, empty where there is none."""
+    found = (keys == key).arg_true()
+    if not len(found):
+        return 0, "", ""
+    place = int(found[0])
+    return place + 1, keys[place - 1] if place else "", keys[place + 1] if place + 1 < len(keys) else ""
+
+
 def facets(seeds: pl.LazyFrame, query: Query) -> dict[str, list[Count]]:
     """For each choice its values with the number of rows that it would give; those that are chosen stand there even
     where it would give none. A choice with one value and none chosen is left out."""

@@ -1,11 +1,14 @@
 """The addresses of the pages. `request.app.state` has the runs as `library`, and the latest orders as `orders`."""
 
+import orjson
 import polars as pl
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, RedirectResponse, Response
 
+from pipeline.redact import escaped
 from pipeline.view.browse import pages
-from pipeline.view.browse.query import PAGE, Query, facets, ordered, parsed, rows
+from pipeline.view.browse.item import sheet
+from pipeline.view.browse.query import PAGE, Query, facets, neighbours, ordered, parsed, row, rows
 from pipeline.view.browse.source import Library, Source, Table
 
 router = APIRouter()
@@ -58,6 +61,44 @@ def items(request: Request, slug: str) -> Response:
         rows=rows(table.frame, keys[first : first + PAGE].to_list()),
         facets=facets(table.frame, query),
     )
+
+
+@router.get("/{slug}/items/{key}")
+def item(request: Request, slug: str, key: str) -> Response:
+    """One record, and what comes before and after it by the filters and order of the address."""
+    source = opened(request, slug)
+    table, query = source.seeds(), parsed(request.query_params.multi_items())
+    keys = _order(request, source, table, query)
+    place, before, after = neighbours(keys, key)
+    record, counted = source.read(key), row(table.frame, key)
+    if record is None and counted is None:
+        raise KeyError(key)
+    return pages.of_run(
+        request,
+        "record.html.j2" if record else "row.html.j2",
+        source,
+        "items",
+        it=sheet(record) if record else None,
+        row=counted,
+        views={} if record else source.rows(key),
+        key=key,
+        query=query,
+        place=place,
+        total=len(keys),
+        before=before,
+        after=after,
+        up=query.url(page=max(1, -(-place // PAGE))),
+    )
+
+
+@router.get("/{slug}/items/{key}/json")
+def raw(request: Request, slug: str, key: str) -> Response:
+    """The record as JSON, with what was found out later."""
+    record = opened(request, slug).read(key)
+    if record is None:
+        raise KeyError(key)
+    tree = orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2)
+    return Response(escaped(tree.decode()), media_type="application/json")
 
 
 def opened(request: Request, slug: str) -> Source:

@@ -1,0 +1,211 @@
+"""One record as its page shows it: the report's traces of it, and all that the report leaves out."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from pipeline.agents.tools import ShownPassage
+from pipeline.dataset.process import FailureKind
+from pipeline.distractors.encounters import encounters
+from pipeline.redact import clean
+from pipeline.types import (
+    Branch,
+    ChangedPremise,
+    Distractor,
+    DistractorEval,
+    Draft,
+    Encounter,
+    Fork,
+    Hop,
+    PolicyMeasurement,
+    Record,
+    TeacherRollout,
+    Usage,
+    shown_id,
+    twin_draft,
+)  # fmt: skip
+from pipeline.view.rendering import BOLD, marked
+from pipeline.view.traces import Grown, Item, RolloutTrace, attempts, grown, item, passages_of
+
+WHY: Mapping[FailureKind, str] = {
+    FailureKind.OUT_OF_BUDGET: "gave no answer: turns, tokens or context ran out",
+    FailureKind.FORMAT: "gave no answer: its calls could not be read",
+    FailureKind.INVENTED: "answered although the corpus holds no answer",
+    FailureKind.GAVE_UP: "answered that the corpus does not hold it",
+    FailureKind.MISSED_EVIDENCE: "never saw all the evidence",
+    FailureKind.PREMATURE: "gave the answer of a hop on the way",
+    FailureKind.UNSUPPORTED: "right, but it had not seen what supports it",
+    FailureKind.MISREAD: "saw all the evidence and answered something else",
+}
+
+
+class Attempt(NamedTuple):
+    """A rollout with the distractors that it met, and the number of the message at which it was taken up again."""
+
+    trace: RolloutTrace
+    met: tuple[Encounter, ...] = ()
+
+    @property
+    def why(self) -> str:
+        """In words, why it counts as it does."""
+        verdict, process = self.trace.verdict, self.trace.process
+        if verdict.correct:
+            how = {"exact": "the same answer", "judge": "the judge accepts the answer"}.get(verdict.method, "")
+            return f"correct: {how}, and it saw the evidence" if how else "correct"
+        if verdict.method == "split":
+            return "wrong: the second judge did not accept the answer"
+        reason = WHY[process.failure] if process and process.failure else "wrong"
+        if process and process.failure is FailureKind.MISSED_EVIDENCE:
+            lost = [str(number) for number, step in enumerate(verdict.found_at, 1) if step is None]
+            reason += f" (hop {', '.join(lost)})"
+        return reason
+
+
+class Pair(NamedTuple):
+    """The same sample of the solver without and with the distractors."""
+
+    plain: Attempt
+    opposed: Attempt
+
+
+class TwinTry(NamedTuple):
+    tried: ChangedPremise
+    attempts: tuple[Attempt, ...]
+
+
+class Measured(NamedTuple):
+    measurement: PolicyMeasurement
+    attempts: tuple[Attempt, ...]
+
+
+class ForkTrace(NamedTuple):
+    fork: Fork
+    branches: tuple[Attempt, ...]
+    controls: tuple[Attempt, ...]
+
+
+class Evidence(NamedTuple):
+    hop: Hop
+    text: Markup
+    """Its passage with the quote and the answer marked, or the quote alone where no agent saw the passage."""
+    seen: bool
+    skippable: bool
+
+
+class Sheet(NamedTuple):
+    """All of one record."""
+
+    item: Item
+    evidence: tuple[Evidence, ...]
+    tree: Grown | None
+    distractors: Mapping[str, Distractor]
+    """By the ids that agents were shown."""
+    pairs: tuple[Pair, ...]
+    lessons: tuple[tuple[TeacherRollout, Attempt], ...]
+    measured: tuple[Measured, ...]
+    twins: tuple[TwinTry, ...]
+    twins_measured: tuple[Measured, ...]
+    forks: tuple[ForkTrace, ...]
+    passages: tuple[ShownPassage, ...]
+    """All that any agent was shown, once each, by title."""
+    usage: Mapping[str, Usage]
+    """By role, of those that were asked."""
+
+    @property
+    def total(self) -> Usage:
+        return Usage.total(self.usage.values())
+
+
+def sheet(record: Record) -> Sheet:
+    found, draft = item(record), record.draft
+    tried = record.opposition
+    distractors = {shown_id(one.id): one for one in tried.distractors} if tried else {}
+    twins = record.twin.tries if record.twin and draft else ()
+    return Sheet(
+        item=found,
+        evidence=tuple(_evidence(draft, found, record.skippable_hops)) if draft else (),
+        tree=grown(record),
+        distractors=distractors,
+        pairs=tuple(_pairs(draft, tried)) if draft and tried else (),
+        lessons=tuple(_lessons(draft, record.lessons)),
+        measured=tuple(_measured(one, draft) for one in record.measurements),
+        twins=tuple(_twin(draft, one) for one in twins) if draft else (),
+        twins_measured=tuple(
+            _measured(one, twin_draft(draft, record.twin.used))
+            for one in (record.twin.measurements if record.twin else ())
+            if draft and record.twin and record.twin.used
+        ),
+        forks=tuple(_fork(one, draft) for one in record.forks),
+        passages=_passages(record, found),
+        usage={role: used for role, used in record.usage.items() if used.calls},
+    )
+
+
+def _passages(record: Record, found: Item) -> tuple[ShownPassage, ...]:
+    """Those of the report, and what was shown over the overlay, to teacher and policies, and of the twin."""
+    rollouts = [one.rollout for one in record.lessons]
+    if tried := record.opposition:
+        rollouts += [*tried.plain, *tried.opposed]
+    if twin := record.twin:
+        rollouts += [rollout for one in twin.tries for rollout in one.rollouts]
+    measured = (*record.measurements, *(twin.measurements if twin else ()))
+    rollouts += [rollout for one in measured for rollout in one.rollouts]
+    rollouts += [branch.rollout for fork in record.forks for branch in (*fork.branches, *fork.controls)]
+    known = {passage.id: passage for passage in found.passages}
+    known |= {passage.id: passage for passage in passages_of([one.trajectory for one in rollouts])}
+    return tuple(sorted(known.values(), key=lambda passage: (passage.title, passage.id)))
+
+
+def plain(traces: Sequence[RolloutTrace]) -> tuple[Attempt, ...]:
+    """Rollouts that met no distractor."""
+    return tuple(map(Attempt, traces))
+
+
+def _evidence(draft: Draft, found: Item, skippable: Sequence[int]) -> list[Evidence]:
+    texts = {passage.id: passage.text for passage in found.passages}
+    made = []
+    for number, hop in enumerate(draft.hops):
+        text = texts.get(shown_id(hop.passage_id), "")
+        answers = [spelling for wanted in draft.wanted(number) for spelling in wanted]
+        shown = highlighted(text, hop.quote, answers) if text else highlighted(hop.quote, hop.quote, answers)
+        made.append(Evidence(hop, shown, bool(text), number in skippable))
+    return made
+
+
+def highlighted(text: str, quote: str, answers: Sequence[str]) -> Markup:
+    """The text with the quote in <mark>, and the answers within it in <b>."""
+    before, quoted, after = clean(text).partition(clean(quote)) if quote else (clean(text), "", "")
+    if not quoted:
+        return marked(text, [quote])
+    return Markup("{}<mark>{}</mark>{}").format(before, marked(quoted, answers, BOLD), after)
+
+
+def _pairs(draft: Draft, tried: DistractorEval) -> list[Pair]:
+    without = attempts(tried.plain, tried.plain_verdicts, draft)
+    among = attempts(tried.opposed, tried.opposed_verdicts, draft)
+    return [
+        Pair(Attempt(a), Attempt(b, encounters(draft, tried.used, b.rollout, correct=b.verdict.correct)))
+        for a, b in zip(without, among, strict=True)
+    ]
+
+
+def _lessons(draft: Draft | None, lessons: Sequence[TeacherRollout]) -> list[tuple[TeacherRollout, Attempt]]:
+    traces = attempts([one.rollout for one in lessons], [one.verdict for one in lessons], draft)
+    return [(one, Attempt(trace, one.encounters)) for one, trace in zip(lessons, traces, strict=True)]
+
+
+def _measured(one: PolicyMeasurement, draft: Draft | None) -> Measured:
+    return Measured(one, plain(attempts(one.rollouts, one.verdicts, draft)))
+
+
+def _twin(draft: Draft, tried: ChangedPremise) -> TwinTry:
+    return TwinTry(tried, plain(attempts(tried.rollouts, tried.verdicts, twin_draft(draft, tried))))
+
+
+def _fork(fork: Fork, draft: Draft | None) -> ForkTrace:
+    return ForkTrace(fork, _branches(fork.branches, draft), _branches(fork.controls, draft))
+
+
+def _branches(branches: Sequence[Branch], draft: Draft | None) -> tuple[Attempt, ...]:
+    return plain(attempts([one.rollout for one in branches], [one.verdict for one in branches], draft))
