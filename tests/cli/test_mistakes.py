@@ -44,6 +44,7 @@ MISTAKES = {
     "review nosuch": "digsite generate",
     "push nosuch --repo me/mine": "digsite generate",
     "mix nosuch -o mixed": "digsite generate",
+    "merge nosuch": "digsite generate",
     "pilot nosuch": "known: tiny, wiki",
     "preview nosuch": "known: tiny, wiki",
     "search nosuch x": "known: tiny, wiki",
