@@ -17,7 +17,7 @@ TAGS = set(
     " span table caption thead tbody tfoot tr th td article ol blockquote cite mark ins del details summary i pre"
     " footer abbr".split()
 )
-VOID = {"meta"}
+VOID = {"meta", "link", "input"}
 
 
 class Parsed(HTMLParser):
