@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import polars as pl
 from pydantic import ValidationError
 
 from pipeline.llm.ledger import Ledger, Spending, counting
@@ -86,3 +87,10 @@ def read(folder: Path) -> Iterator[Attempt]:
             for line in file:
                 with suppress(ValidationError):
                     yield Attempt.model_validate_json(line)
+
+
+def tried(folder: Path) -> pl.LazyFrame | None:
+    """When each try began, how many seconds it took and how it ended, as a table; None where nothing was noted."""
+    paths = [path for path in sorted(folder.glob(f"{Path(NAME).stem}*.jsonl")) if path.stat().st_size]
+    columns = {"ended": pl.String, "began": pl.String, "seconds": pl.Float64}
+    return pl.scan_ndjson(paths, schema=columns, ignore_errors=True) if paths else None

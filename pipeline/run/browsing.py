@@ -17,6 +17,7 @@ from pipeline.dataset.figures import Outside
 from pipeline.dataset.seeds import SCHEMA
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.run import publish, read
+from pipeline.run.attempts import tried
 from pipeline.run.locate import run_folder, runs
 from pipeline.run.tabling import Tabling
 from pipeline.store.offsets import Offsets
@@ -49,6 +50,9 @@ class RunSource:
     def outside(self) -> Outside:
         return publish.outside(self.folder)
 
+    def attempts(self) -> pl.LazyFrame | None:
+        return tried(self.folder)
+
 
 class JournalSource(RunSource):
     """Lines of a journal without the file of its run: no gate has looked at them."""
@@ -63,6 +67,9 @@ class JournalSource(RunSource):
 
     def outside(self) -> Outside:
         return Outside()
+
+    def attempts(self) -> pl.LazyFrame | None:
+        return None
 
 
 class DatasetSource:
@@ -91,6 +98,9 @@ class DatasetSource:
 
     def outside(self) -> Outside:
         return Outside()
+
+    def attempts(self) -> pl.LazyFrame | None:
+        return None
 
 
 class Runs:

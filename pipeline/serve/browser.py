@@ -26,7 +26,7 @@ _HEADERS = {
 
 def create(library: Library) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.library, app.state.orders = library, {}
+    app.state.library, app.state.orders, app.state.overviews = library, {}, {}
     app.include_router(routes.router)
     app.add_middleware(_Fenced)
     app.add_middleware(Guard, token="")

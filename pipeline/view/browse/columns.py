@@ -36,6 +36,9 @@ def _distinct(column: str, field: str) -> pl.Expr:
     return pl.col(column).list.eval(pl.element().struct.field(field).drop_nulls().unique()).fill_null([])
 
 
+CALLS, TOKENS = _sum("calls"), _sum("prompt_tokens", "completion_tokens")
+PLACE = pl.col("plan_order").str.extract(r"(\d+)$").cast(pl.Int64) + 1
+"""In the plan, from 1; places are left out whose seeds are not part of the run."""
 CHOICES = (
     Choice("status", "Status", _text("status")),
     Choice("reason", "Reason", _text("reason")),
@@ -54,8 +57,9 @@ SPANS = (
     Span("naturalness", "Naturalness", pl.col("naturalness")),
     Span("rounds", "Rounds", pl.col("rounds")),
     Span("hops", "Hops", pl.col("hops")),
-    Span("calls", "Calls", _sum("calls")),
-    Span("tokens", "Tokens", _sum("prompt_tokens", "completion_tokens")),
+    Span("calls", "Calls", CALLS),
+    Span("tokens", "Tokens", TOKENS),
+    Span("place", "Place in the plan", PLACE),
 )
 SEARCHED = ("question", "answer", "key", "passage_id")
 """Columns whose text a search looks through, beside the titles of the evidence."""

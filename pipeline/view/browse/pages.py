@@ -7,7 +7,8 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
-from pipeline.types import DEMO_MODELS, shown_id
+from pipeline.dataset import money
+from pipeline.types import DEMO_MODELS, Share, shown_id
 from pipeline.view.browse.columns import CHOICES, SPANS
 from pipeline.view.browse.item import plain
 from pipeline.view.browse.source import Library, Source
@@ -36,11 +37,34 @@ def shortened(text: str, length: int) -> str:
     return text if len(text) <= length else text[:length].rstrip() + " …"
 
 
-_JINJA.globals |= {"pages": PAGES, "choices": CHOICES, "spans": SPANS, "min": min, "max": max}
+def lasting(seconds: float) -> str:
+    """A time in its largest two units: 48 s, 3 min 20 s, 5 h 2 min."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60:,} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {rest} s"
+
+
+def under(links: Mapping[Any, Mapping[str, str]], items: str) -> dict[Any, dict[str, str]]:
+    """Addresses of filters, as those of the table of items."""
+    return {plot: {name: items + url for name, url in found.items()} for plot, found in links.items()}
+
+
+_JINJA.globals |= {
+    "money_heads": money.HEADS,
+    "pages": PAGES,
+    "choices": CHOICES,
+    "spans": SPANS,
+    "min": min,
+    "max": max,
+}
 _JINJA.filters |= {
     "compact": compact,
     "shortened": shortened,
     "attempted": plain,
+    "lasting": lasting,
+    "share": lambda part, whole: Share(part=part, whole=whole),
+    "under": under,
     "anchor": lambda id_: f"made-{shown_id(id_)}",
     "titled": lambda id_, distractors: distractors[shown_id(id_)].title,
 }

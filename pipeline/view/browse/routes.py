@@ -1,4 +1,6 @@
-"""The addresses of the pages. `request.app.state` has the runs as `library`, and the latest orders as `orders`."""
+"""The addresses of the pages. `request.app.state` has the runs as `library`, the latest orders as `orders`, and the
+latest overviews as `overviews`.
+"""
 
 import orjson
 import polars as pl
@@ -8,6 +10,7 @@ from fastapi.responses import FileResponse, RedirectResponse, Response
 from pipeline.redact import escaped
 from pipeline.view.browse import pages
 from pipeline.view.browse.item import sheet
+from pipeline.view.browse.overview import Overview, overview
 from pipeline.view.browse.query import PAGE, Query, facets, neighbours, ordered, parsed, row, rows
 from pipeline.view.browse.source import Library, Source, Table
 
@@ -99,6 +102,20 @@ def raw(request: Request, slug: str, key: str) -> Response:
         raise KeyError(key)
     tree = orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2)
     return Response(escaped(tree.decode()), media_type="application/json")
+
+
+@router.get("/{slug}/overview")
+def figures(request: Request, slug: str) -> Response:
+    """The figures and plots of the run."""
+    source = opened(request, slug)
+    table = source.seeds()
+    made: dict[tuple[str, str], Overview] = request.app.state.overviews
+    name = slug, table.version
+    if name not in made:
+        made[name] = overview(table.frame, source)
+        for old in list(made)[:-_ORDERS]:
+            made.pop(old, None)
+    return pages.of_run(request, "overview.html.j2", source, "overview", it=made[name], config=source.config)
 
 
 def opened(request: Request, slug: str) -> Source:

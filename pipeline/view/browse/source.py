@@ -45,6 +45,9 @@ class Source(Protocol):
 
     def outside(self) -> Outside: ...
 
+    def attempts(self) -> pl.LazyFrame | None:
+        """Every try at a seed: `ended`, `began`, `seconds`. None where nothing was noted."""
+
 
 class Listing(NamedTuple):
     """A run as the start page shows it; `problem` says why it cannot be opened."""
