@@ -26,22 +26,25 @@ def main() -> NoReturn:
 def in_prefect(job: "Job", *, debug: bool) -> "RunResult":
     """Run a job as a Prefect flow, on the user's server where PREFECT_API_URL names one, else on one of our own.
 
-    The corpus is read before a server starts: most mistakes show there, and nobody should wait to see one.
-    The settings go through a file, beside what Prefect keeps: it stores the parameters of a flow, and they may be long.
+    Our own starts while this process reads the corpus and opens the index; both take seconds, and a mistake in the
+    corpus is told at once. The settings go through a file, beside what Prefect keeps: it stores the parameters of a
+    flow, and they may be long.
     """
     home = job.config.how.out / ".prefect"
     server = Server(home)
-    if os.environ.get("PREFECT_API_URL"):
-        server.wait()
-    job.read()
     # Every error comes up to the command line, which says it once; Prefect would show its traceback twice before.
     for name in ("PREFECT_LOGGING_LEVEL", "PREFECT_LOGGING_INTERNAL_LEVEL"):
         os.environ.setdefault(name, "INFO" if debug else "CRITICAL")
+    if given := bool(os.environ.get("PREFECT_API_URL")):
+        server.wait()
+    server.start()
+    if not given:
+        job.read()
+        job.index()
     from pipeline.store.files import write_json
 
     settings = home / "configs" / f"{job.config.digest()[:12]}.json"
     write_json(settings, job.config.model_dump(mode="json"))
-    server.start()
     job.watch.stage("starting Prefect")
     from pipeline.flow.generate import run
 

@@ -69,7 +69,7 @@ class Job:
             self._lock = stack.pop_all()
 
     def read(self) -> None:
-        """Once: who starts a server for the rest reads the corpus before, and the stage has nothing left to do."""
+        """Once: who starts a server for the rest reads the corpus meanwhile, and the stage has nothing left to do."""
         if not hasattr(self, "corpus"):
             with self._claimed():
                 self.corpus = read(self.config, self.watch)
@@ -86,6 +86,9 @@ class Job:
             raise
 
     def index(self) -> None:
+        """Once, as `read`."""
+        if hasattr(self, "context"):
+            return
         self.watch.stage("opening the index")
         with self.held():
             self.context = prepare.context(self.config, self.corpus)

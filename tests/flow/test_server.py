@@ -167,27 +167,33 @@ def test_one_that_cannot_start_says_why(tmp_path: Path) -> None:
     process.communicate()
 
 
-@pytest.mark.parametrize("given", [{"field": "typo", "text": "A long text."}, {"field": "text", "text": "Short."}])
-def test_a_mistake_in_the_corpus_is_told_before_it_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], given: dict[str, str]
-) -> None:
-    def start(*_: object) -> None:
-        raise AssertionError("it was started")
+@pytest.fixture
+def starting(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The folders of the servers that were started, for a command that must not wait until one answers."""
+    started: list[Path] = []
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.setattr("pipeline.flow.server.Server.start", lambda server: started.append(server._home))
+    monkeypatch.setattr("pipeline.flow.server.Server.wait", lambda *_: pytest.fail("it was waited for"))
+    return started
 
-    monkeypatch.setattr("pipeline.flow.server.Server.start", start)
+
+@pytest.mark.parametrize("given", [{"field": "typo", "text": "A long text."}, {"field": "text", "text": "Short."}])
+def test_a_mistake_in_the_corpus_is_told_while_it_starts(
+    tmp_path: Path, starting: list[Path], capsys: pytest.CaptureFixture[str], given: dict[str, str]
+) -> None:
     corpus = tmp_path / "mine.jsonl"
     corpus.write_text(json.dumps({"text": given["text"]}))
     command = ["generate", str(corpus), "--text-field", given["field"], "--out", str(tmp_path / "outputs")]
     with pytest.raises(SystemExit) as ended:
         main(command, runner=in_prefect)
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("digsite: ")]
-    assert (ended.value.code, len(told)) == (2, 1)
+    assert (ended.value.code, len(told), starting) == (2, 1, [tmp_path / "outputs/.prefect"])
     # A corpus that could be read stays prepared.
     assert {path.name for path in (tmp_path / "outputs").glob("*")} <= {"corpora"}
 
 
-def test_changed_texts_are_refused_before_it_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_changed_texts_are_refused_while_it_starts(
+    tmp_path: Path, starting: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And before they are indexed."""
     corpus = tmp_path / "mine.jsonl"
@@ -197,8 +203,8 @@ def test_changed_texts_are_refused_before_it_starts(
         corpus.write_text(json.dumps({"title": "Kessel Bridge", "text": text * times}))
         with pytest.raises(SystemExit) as ended:
             main([*command, *(["--no-flow"] if times == 3 else [])], runner=in_prefect)
-        monkeypatch.setattr("pipeline.flow.server.Server.start", lambda *_: pytest.fail("it was started"))
         assert ended.value.code == (0 if times == 3 else 2)
+    assert len(starting) == 1
     assert "was made with another corpus (its texts)" in capsys.readouterr().err
 
 
