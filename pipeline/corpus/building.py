@@ -5,38 +5,26 @@ fingerprint is taken of all documents sorted by their ids, which are merged from
 """
 
 import hashlib
-import heapq
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from pydantic import ValidationError
 
-from pipeline.corpus import parts, readers
-from pipeline.corpus.documents import document_of
+from pipeline.corpus import lines, parts, readers
+from pipeline.corpus.cutting import Cutter
 from pipeline.corpus.manifest import Manifest
-from pipeline.corpus.passages import CHUNKER, CHUNKER_OF_OTHERS, of_others, spans
+from pipeline.corpus.passages import CHUNKER, CHUNKER_OF_OTHERS
 from pipeline.corpus.prepared import MANIFEST, Prepared, finished, stored_sha256, titles
 from pipeline.corpus.progress import LoggedProgress
-from pipeline.corpus.readers.base import Row
-from pipeline.corpus.seen import SeenHashes, hashed
+from pipeline.corpus.reading import Block, blocks
+from pipeline.corpus.seen import SeenHashes
 from pipeline.corpus.tally import Tally, TallyState
-from pipeline.errors import CorpusError
 from pipeline.store.files import emptied, write_json
-from pipeline.text import Span
-from pipeline.types import Data, Document
+from pipeline.types import Data
 
-PART_CHARACTERS, PART_ROWS = 32 << 20, 1 << 16
 _PROGRESS = "progress.json"
-_TOGETHER = 512
-"""Lines of a part that are in memory while all are merged."""
-_LINES = pa.schema(
-    [("id", pa.string()), ("sha256", pa.string()), ("row", pa.uint32()), ("passages", pa.uint32()),
-     ("id_hash", pa.uint64()), ("text_hash", pa.uint64())]
-)  # fmt: skip
 
 
 class _Progress(Data):
@@ -48,16 +36,6 @@ class _Progress(Data):
     tally: TallyState = TallyState()
 
 
-class _Read(NamedTuple):
-    """A row of the source."""
-
-    place: str
-    document: Document | str
-    """Or what is wrong with it."""
-    hash: int
-    """Of the text."""
-
-
 def build(manifest: Manifest, folder: Path, signature: str) -> Prepared:
     """Fill the folder, going on with what an earlier process left in it. Raises CorpusError where the corpus cannot be
     used."""
@@ -65,32 +43,19 @@ def build(manifest: Manifest, folder: Path, signature: str) -> Prepared:
         emptied(folder, {MANIFEST, *prepared.files})
         return prepared
     builder, progress = _Builder(manifest, folder, signature), LoggedProgress(f"{manifest.name}: documents read")
-    rows = islice(readers.rows(manifest.reader, manifest.path, manifest.limits), builder.tally.counts["read"], None)
-    for block in _blocks(rows, manifest, builder.tally):
-        builder.add(block)
-        progress.at(builder.tally.counts["read"])
+    with Cutter() as cutter, ThreadPoolExecutor(1, thread_name_prefix="parts") as thread:
+        writing = None
+        try:
+            for block in blocks(manifest, builder.tally.counts["read"], cutter):
+                # While one is written the next is read.
+                if writing:
+                    writing.result()
+                writing = thread.submit(builder.add, block)
+                progress.at(builder.tally.counts["read"])
+        finally:
+            if writing:
+                writing.result()
     return builder.finished()
-
-
-def _blocks(rows: Iterator[Row], manifest: Manifest, tally: Tally) -> Iterator[list[_Read]]:
-    """Rows by the part. Those before an error of the reader count too."""
-    block, characters = list[_Read](), 0
-    try:
-        for row in rows:
-            tally.note(row.values)
-            document = document_of(row, manifest.fields)
-            if isinstance(document, str):
-                block.append(_Read(row.place, document, 0))
-            else:
-                block.append(_Read(row.place, document, hashed(document.text)))
-                characters += len(document.text)
-            if characters > PART_CHARACTERS or len(block) >= PART_ROWS:
-                yield block
-                block, characters = [], 0
-    except CorpusError:
-        yield block
-        raise
-    yield block
 
 
 class _Builder:
@@ -104,76 +69,60 @@ class _Builder:
         self._stored = parts.Parts(folder, progress.parts)
         self._texts, self._ids = SeenHashes(folder, "texts"), SeenHashes(folder, "ids")
         for number in range(progress.parts):
-            self._remember(parts.mapped(folder / _lines(number)))
+            self._remember(parts.mapped(folder / lines.name(number)))
 
-    def _remember(self, lines: pa.Table) -> None:
-        rows = parts.column(lines, "row")
-        self._texts.add(parts.column(lines, "text_hash"), rows)
-        self._ids.add(parts.column(lines, "id_hash"), rows)
+    def _remember(self, written: pa.Table) -> None:
+        rows = parts.column(written, "row")
+        self._texts.add(parts.column(written, "text_hash"), rows)
+        self._ids.add(parts.column(written, "id_hash"), rows)
 
-    def add(self, block: list[_Read]) -> None:
+    def add(self, block: Block) -> None:
         """Judge the rows in order, and write those that are kept as a part."""
-        id_hashes = [0 if isinstance(read.document, str) else hashed(read.document.id) for read in block]
-        texts = self._texts.find(np.array([read.hash for read in block], dtype=np.uint64))
-        ids = self._ids.find(np.array(id_hashes, dtype=np.uint64))
-        part = _Part(self._stored)
-        for read, id_hash, same_text, same_id in zip(block, id_hashes, texts, ids, strict=True):
-            self._judge(part, read, id_hash, same_text, same_id)
-        if part.documents or part.aliases:
-            self._write(part)
+        self.tally.note(block.names)
+        part = _Part(self._stored, block.documents(), self._texts, self._ids)
+        document = 0
+        for row in block.rows:
+            self.tally.read(row)
+            if row.fault:
+                continue
+            if (first := part.same("text", document)) is not None:
+                self.tally.counts["duplicate"] += 1
+                part.aliases.append((first, part.value("title", document)))
+            elif part.same("id", document) is not None:
+                used = f"id {part.value('id', document)!r} was used before, for another text"
+                self.tally.leave_out(row._replace(fault="bad", why=used))
+            else:
+                part.keep(document)
+            document += 1
+        kept = part.documents()
+        sums = {name: int(parts.column(kept, name).sum(dtype=np.uint64)) for name in ("passages", "characters")}
+        self.tally.counts.update(kept=len(kept), **sums)
+        if len(kept) or part.aliases:
+            self._write(part, kept)
 
-    def _judge(self, part: "_Part", read: _Read, id_hash: int, same_text: list[int], same_id: list[int]) -> None:
-        tally, document = self.tally, read.document
-        tally.counts["read"] += 1
-        if isinstance(document, str):
-            tally.reject(read.place, document)
-        elif not document.text:
-            tally.counts["empty"] += 1
-        elif len(document.stored) > self._manifest.limits.doc_chars:
-            tally.counts["oversized"] += 1
-        elif (first := part.row("text", document.text, read.hash, same_text)) is not None:
-            tally.counts["duplicate"] += 1
-            part.aliases.append((first, document.title))
-        elif part.row("id", document.id, id_hash, same_id) is not None:
-            tally.reject(read.place, f"id {document.id!r} was used before, for another text")
-        else:
-            cut = spans(document)
-            part.keep(document, cut, id_hash, read.hash)
-            self._others = self._others or of_others(document.text)
-            tally.counts.update(kept=1, passages=len(cut), characters=len(document.text))
-        tally.check_size()
-
-    def _write(self, part: "_Part") -> None:
+    def _write(self, part: "_Part", kept: pa.Table) -> None:
         folder, number = self._folder, self._parts
-        parts.write(folder / parts.part(number), parts.documents(part.documents, part.spans))
-        parts.write(folder / _aliases(number), _record(parts.ALIASES, part.aliases))
-        lines = sorted(part.lines())
-        batches = [_record(_LINES, lines[i : i + _TOGETHER]) for i in range(0, max(1, len(lines)), _TOGETHER)]
-        parts.write(folder / _lines(number), *batches)
-        self._parts += 1
+        parts.write(folder / parts.part(number), *parts.batches(kept.select(parts.DOCUMENTS.names)))
+        parts.write(folder / _aliases(number), parts.aliases(part.aliases))
+        written = lines.write(folder / lines.name(number), kept, len(self._stored))
+        self._parts, self._others = number + 1, self._others or bool(parts.column(kept, "others").any())
         progress = _Progress(
             signature=self._signature, parts=self._parts, others=self._others, tally=self.tally.state()
         )
         write_json(folder / _PROGRESS, progress.model_dump(mode="json"))
         self._stored.extend(folder / parts.part(number))
-        self._remember(pa.Table.from_batches(batches))
+        self._remember(written)
 
     def finished(self) -> Prepared:
         self.tally.check()
         self.tally.refuse_empty()
-        folder, numbers = self._folder, range(self._parts)
-        aliased = self._aliased()
-        hashes, passages = np.empty(len(self._stored), np.uint64), np.empty(len(self._stored), np.uint32)
-        for number in numbers:
-            lines = parts.mapped(folder / _lines(number))
-            rows = parts.column(lines, "row")
-            hashes[rows], passages[rows] = parts.column(lines, "id_hash"), parts.column(lines, "passages")
-        parts.RowNumbers.write(folder / parts.ROWS, hashes, passages)
-        del hashes, passages
-        names = [*map(parts.part, numbers), parts.ROWS, parts.ALIAS]
+        folder = self._folder
+        lines.number_rows(folder, self._parts, len(self._stored))
+        names = [*map(parts.part, range(self._parts)), parts.ROWS, parts.ALIAS]
+        fingerprint = self._fingerprint(self._aliased())
         prepared = Prepared(
             signature=self._signature,
-            fingerprint=self._fingerprint(aliased),
+            fingerprint=fingerprint,
             counts=self.tally.counted(readers.skipped(self._manifest.reader, self._manifest.path)),
             offenders=tuple(self.tally.offenders),
             parts=self._parts,
@@ -188,15 +137,16 @@ class _Builder:
         table = pa.concat_tables([parts.mapped(self._folder / _aliases(number)) for number in range(self._parts)])
         order = np.argsort(parts.column(table, "document"), kind="stable")
         table = table.take(parts.numbers(order)).combine_chunks()
-        parts.write(self._folder / parts.ALIAS, *(table.to_batches() or [_record(parts.ALIASES, [])]))
+        parts.write(self._folder / parts.ALIAS, *parts.batches(table))
         return parts.mapped(self._folder / parts.ALIAS)
 
     def _fingerprint(self, aliased: pa.Table) -> str:
         digest = hashlib.sha256(f"chunker {CHUNKER_OF_OTHERS if self._others else CHUNKER}".encode())
         rows = parts.column(aliased, "document")
-        with_more = set(rows.tolist())
-        for key, sha256, row in heapq.merge(*(self._merged(number) for number in range(self._parts))):
-            if row in with_more:
+        with_more = np.zeros(len(self._stored), bool)
+        with_more[rows] = True
+        for key, sha256, row in lines.merged(self._folder, self._parts):
+            if with_more[row]:
                 document = self._stored.document(row)
                 with_aliases = document.model_copy(update={"aliases": titles(aliased, rows, row, document.title)})
                 digest.update(f"\n{key}\0{stored_sha256(with_aliases)}".encode())
@@ -204,51 +154,50 @@ class _Builder:
                 digest.update(f"\n{key}\0{sha256}".encode())
         return digest.hexdigest()
 
-    def _merged(self, number: int) -> Iterator[tuple[str, str, int]]:
-        path, batch = self._folder / _lines(number), 0
-        while True:
-            with path.open("rb") as source:
-                file = pa.ipc.open_file(source)
-                if batch >= file.num_record_batches:
-                    return
-                lines = file.get_batch(batch)
-            yield from zip(*(lines.column(name).to_pylist() for name in ("id", "sha256", "row")), strict=True)
-            batch += 1
-
 
 class _Part:
-    """What is kept of some rows."""
+    """What is kept of a block's documents, each of which is given by its place in the block."""
 
-    def __init__(self, before: parts.Parts) -> None:
-        self._before, self._first = before, len(before)
-        self.documents: list[Document] = []
-        self.spans: list[list[Span]] = []
+    def __init__(self, before: parts.Parts, found: pa.Table, texts: SeenHashes, ids: SeenHashes) -> None:
+        self._before, self._first, self._found = before, len(before), found
+        self._kept: list[int] = []
         self.aliases: list[tuple[int, str]] = []
-        self._hashes: list[tuple[int, int]] = []
+        self._suspects = {"text": self._suspected("text", texts), "id": self._suspected("id", ids)}
         self._seen: dict[tuple[str, int], list[int]] = {}
+        """The rows here that have a hash of which there are several."""
 
-    def row(self, name: str, value: str, hashed: int, earlier: list[int]) -> int | None:
-        """The document that has this text or id already."""
+    def _suspected(self, name: str, seen: SeenHashes) -> dict[int, tuple[int, list[int]]]:
+        """Of each document that is not the only one with its hash, the hash and the rows before that have it."""
+        hashes = parts.column(self._found, f"{name}_hash")
+        earlier = seen.find(hashes)
+        order = np.argsort(hashes)
+        twice = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
+        places = {*earlier, *order[twice].tolist(), *order[twice + 1].tolist()}
+        return {place: (int(hashes[place]), earlier.get(place, [])) for place in places}
+
+    def value(self, name: str, place: int) -> str:
+        return str(self._found.column(name)[place].as_py())
+
+    def same(self, name: str, place: int) -> int | None:
+        """The row of the document that has this one's text or id already."""
+        if place not in self._suspects[name]:
+            return None
+        hashed, earlier = self._suspects[name][place]
         for row in (*earlier, *self._seen.get((name, hashed), ())):
             own = row - self._first
-            known: str = getattr(self.documents[own], name) if own >= 0 else self._before.value(row, name)
-            if value == known:
+            known = self.value(name, self._kept[own]) if own >= 0 else self._before.value(row, name)
+            if known == self.value(name, place):
                 return int(row)
         return None
 
-    def keep(self, document: Document, cut: list[Span], id_hash: int, text_hash: int) -> None:
-        row = self._first + len(self.documents)
-        self._seen.setdefault(("id", id_hash), []).append(row)
-        self._seen.setdefault(("text", text_hash), []).append(row)
-        self.documents.append(document)
-        self.spans.append(cut)
-        self._hashes.append((id_hash, text_hash))
+    def keep(self, place: int) -> None:
+        for name, suspects in self._suspects.items():
+            if place in suspects:
+                self._seen.setdefault((name, suspects[place][0]), []).append(self._first + len(self._kept))
+        self._kept.append(place)
 
-    def lines(self) -> Iterator[tuple[str, str, int, int, int, int]]:
-        """Of each document id, digest, row, number of passages, and the hashes of id and text."""
-        kept = zip(self.documents, self.spans, self._hashes, strict=True)
-        for row, (document, cut, hashes) in enumerate(kept, self._first):
-            yield document.id, stored_sha256(document), row, len(cut), *hashes
+    def documents(self) -> pa.Table:
+        return self._found.take(parts.numbers(np.array(self._kept, np.int64))).combine_chunks()
 
 
 def _kept(folder: Path, signature: str) -> _Progress:
@@ -260,24 +209,9 @@ def _kept(folder: Path, signature: str) -> _Progress:
     return progress if progress.signature == signature else _Progress(signature=signature)
 
 
-def _lines(number: int) -> str:
-    return f"lines-{number:05}.arrow"
-
-
 def _aliases(number: int) -> str:
     return f"aliases-{number:05}.arrow"
 
 
 def _names(number: int) -> tuple[str, str, str]:
-    return parts.part(number), _lines(number), _aliases(number)
-
-
-def _record(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
-    arrays = [
-        parts.strings(values)
-        if field.type == pa.string()
-        else parts.numbers(np.array(values, field.type.to_pandas_dtype()))
-        for values, field in zip(columns, schema, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return parts.part(number), lines.name(number), _aliases(number)

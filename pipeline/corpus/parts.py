@@ -18,11 +18,12 @@ from pipeline.store.files import atomic_file
 from pipeline.text import Span
 from pipeline.types import Document
 
-_TEXTS = ("id", "title", "text", "url")
-_DOCUMENTS = pa.schema([*((name, pa.string()) for name in _TEXTS), ("spans", pa.list_(pa.uint32()))])
+TEXTS = pa.schema([(name, pa.string()) for name in ("id", "title", "text", "url")])
+DOCUMENTS = TEXTS.append(pa.field("spans", pa.list_(pa.uint32())))
 _TOGETHER = 1024
 """Documents read at once by who reads all."""
 ALIASES = pa.schema([("document", pa.uint32()), ("title", pa.string())])
+NUMBERS = pa.schema([("first", pa.uint64()), ("hash", pa.uint64()), ("row", pa.uint32()), ("ahead", pa.uint64())])
 ROWS, ALIAS = "rows.arrow", "aliases.arrow"
 
 
@@ -36,17 +37,34 @@ def write(path: Path, *batches: pa.RecordBatch) -> None:
             writer.write_batch(batch)
 
 
+def batches(table: pa.Table, most: int | None = None) -> list[pa.RecordBatch]:
+    """Of so many rows; one at least, for `write`."""
+    if not table.num_rows:
+        empty = [pa.nulls(0, field.type) for field in table.schema]
+        return [pa.RecordBatch.from_arrays(empty, schema=table.schema)]
+    return list(table.to_batches(most))
+
+
 def mapped(path: Path) -> pa.Table:
     """Its pages are read when they are looked at. The handle is closed: a process may have few of them."""
     with pa.memory_map(str(path)) as source:
         return pa.ipc.open_file(source).read_all()
 
 
-def documents(found: Sequence[Document], spans: Sequence[Sequence[Span]]) -> pa.RecordBatch:
-    texts = [strings([getattr(document, name) for document in found]) for name in _TEXTS]
-    ends = _ends([2 * len(of) for of in spans])
-    flat = numbers(np.array([end for of in spans for span in of for end in span], dtype=np.uint32))
-    return pa.RecordBatch.from_arrays([*texts, pa.ListArray.from_arrays(ends, flat)], schema=_DOCUMENTS)
+def texts(documents: Sequence[Document]) -> pa.RecordBatch:
+    columns = [strings([getattr(document, name) for document in documents]) for name in TEXTS.names]
+    return pa.RecordBatch.from_arrays(columns, schema=TEXTS)
+
+
+def spans(found: Sequence[Sequence[Span]]) -> pa.ListArray:
+    """Of each document the places where its passages begin and end."""
+    flat = numbers(np.array([end for of in found for span in of for end in span], dtype=np.uint32))
+    return pa.ListArray.from_arrays(_ends([2 * len(of) for of in found]), flat)
+
+
+def aliases(found: Sequence[tuple[int, str]]) -> pa.RecordBatch:
+    rows, titles = np.array([row for row, _ in found], dtype=np.uint32), [title for _, title in found]
+    return pa.RecordBatch.from_arrays([numbers(rows), strings(titles)], schema=ALIASES)
 
 
 def strings(values: Sequence[str]) -> pa.Array:
@@ -78,7 +96,7 @@ class Parts:
 
     def __init__(self, folder: Path, count: int) -> None:
         self._paths = [folder / part(number) for number in range(count)]
-        self._table = pa.Table.from_batches([], _DOCUMENTS)
+        self._table = pa.Table.from_batches([], DOCUMENTS)
         if count:
             self._table = pa.concat_tables([mapped(path) for path in self._paths])
 
@@ -93,7 +111,7 @@ class Parts:
         return str(self._table.column(name)[row].as_py())
 
     def document(self, row: int, aliases: tuple[str, ...] = ()) -> Document:
-        return _document([self.value(row, name) for name in _TEXTS], aliases)
+        return document([self.value(row, name) for name in TEXTS.names], aliases)
 
     def span(self, row: int, number: int) -> Span:
         numbers = self._table.column("spans")[row].values
@@ -101,7 +119,7 @@ class Parts:
 
     def each(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """These columns of all rows, in order. Read and not mapped, so that what was read is let go."""
-        wanted = pa.ipc.IpcReadOptions(included_fields=[_DOCUMENTS.get_field_index(name) for name in names])
+        wanted = pa.ipc.IpcReadOptions(included_fields=[DOCUMENTS.get_field_index(name) for name in names])
         for path in self._paths:
             with path.open("rb") as source:
                 table = pa.ipc.open_file(source, options=wanted).read_all()
@@ -111,12 +129,12 @@ class Parts:
 
     def all(self) -> Iterator[tuple[Document, list[Span]]]:
         """Without their aliases."""
-        for *texts, numbers in self.each(*_TEXTS, "spans"):
-            yield _document(texts), [Span(*pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)]
+        for *texts, numbers in self.each(*TEXTS.names, "spans"):
+            yield document(texts), [Span(*pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)]
 
 
-def _document(texts: Sequence[str], aliases: tuple[str, ...] = ()) -> Document:
-    return Document(**dict(zip(_TEXTS, texts, strict=True)), aliases=aliases)
+def document(texts: Sequence[str], aliases: tuple[str, ...] = ()) -> Document:
+    return Document(**dict(zip(TEXTS.names, texts, strict=True)), aliases=aliases)
 
 
 class RowNumbers:
@@ -133,21 +151,3 @@ class RowNumbers:
         self.hashes: Hashes = column(table, "hash")
         self.rows: Rows = column(table, "row")
         self.ahead: Hashes = column(table, "ahead")
-
-    @staticmethod
-    def write(path: Path, hashes: Hashes, passages: Rows) -> None:
-        """Of documents in the order of the source, the hash of each id and the number of its passages."""
-        order = np.argsort(hashes, kind="stable").astype(np.uint32)
-        columns: dict[str, npt.NDArray[Any]] = {
-            "first": _before(passages),
-            "hash": hashes[order],
-            "row": order,
-            "ahead": _before(passages[order]),
-        }
-        write(path, pa.RecordBatch.from_pydict({name: numbers(values) for name, values in columns.items()}))
-
-
-def _before(counts: Rows) -> Hashes:
-    ends = np.cumsum(counts, dtype=np.uint64)
-    ends -= counts
-    return ends

@@ -28,15 +28,17 @@ class SeenHashes:
         self._large: list[tuple[Hashes, Rows]] = []
         self._small: list[tuple[Hashes, Rows]] = []
 
-    def find(self, hashes: Hashes) -> list[list[int]]:
-        """For each hash the rows that have it: none, or one but for the rarest of chances."""
-        found: list[list[int]] = [[] for _ in hashes]
+    def find(self, hashes: Hashes) -> dict[int, list[int]]:
+        """For each place of a hash that was there before, the rows that have it: one but for the rarest of chances."""
+        found: dict[int, list[int]] = {}
+        order = np.argsort(hashes)
+        asked = hashes[order]  # sorted, since they then look at each page of a run once
         for run, rows in (*self._large, *self._small):
-            left = run.searchsorted(hashes)
-            for index in np.flatnonzero(run[np.minimum(left, len(run) - 1)] == hashes):
+            left = run.searchsorted(asked)
+            for index in np.flatnonzero(run[np.minimum(left, len(run) - 1)] == asked):
                 place = int(left[index])
-                while place < len(run) and run[place] == hashes[index]:
-                    found[index].append(int(rows[place]))
+                while place < len(run) and run[place] == asked[index]:
+                    found.setdefault(int(order[index]), []).append(int(rows[place]))
                     place += 1
         return found
 

@@ -1,7 +1,8 @@
 """What was read of a corpus, and what was left out and why."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -12,6 +13,15 @@ from pipeline.types import Data
 
 _BAD_SHARE, _BAD_MOST, _SHOWN = 0.01, 1000, 5
 _FEW = 8
+
+
+class RowRead(NamedTuple):
+    """A row of the source, without its document."""
+
+    place: str
+    fault: str = ""
+    """The count that it goes to; empty of a document."""
+    why: str = ""
 
 
 class Counts(Data):
@@ -59,24 +69,27 @@ class Tally:
     def state(self) -> TallyState:
         return TallyState(counts=dict(self.counts), offenders=tuple(self.offenders), names=tuple(self._names))
 
-    def note(self, values: Mapping[str, object]) -> None:
-        """A row has these fields."""
-        for name in values:
+    def note(self, names: Iterable[str]) -> None:
+        """Some rows have these fields."""
+        for name in names:
             if name not in self._names and (len(self._names) < _FEW or name in self._named):
                 self._names[name] = None
 
-    def reject(self, place: str, why: str) -> None:
-        self.counts["bad"] += 1
-        if len(self.offenders) < _SHOWN:
-            self.offenders.append(f"{place}: {why[:200]}")
-        if self.counts["bad"] > _BAD_MOST:
-            self.check()
-
-    def check_size(self) -> None:
-        limit = self._manifest.limits.docs
+    def read(self, row: RowRead) -> None:
+        self.counts["read"] += 1
+        if row.fault:
+            self.leave_out(row)
+        limit, path = self._manifest.limits.docs, self._manifest.path
         if self.counts["read"] > limit:
-            path = self._manifest.path
             raise CorpusError(f"{path}: more than {limit} documents; raise limits.docs in its manifest")
+
+    def leave_out(self, row: RowRead) -> None:
+        self.counts[row.fault] += 1
+        if row.fault == "bad":
+            if len(self.offenders) < _SHOWN:
+                self.offenders.append(f"{row.place}: {row.why[:200]}")
+            if self.counts["bad"] > _BAD_MOST:
+                self.check()
 
     def check(self) -> None:
         """Raise CorpusError where too many rows are bad, or none has a field that somebody named."""

@@ -1,0 +1,83 @@
+"""The rows of a source as blocks, each of which becomes a part of the corpus."""
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from itertools import islice
+
+import pyarrow as pa
+
+from pipeline.corpus import parts, readers
+from pipeline.corpus.cutting import CUTS, Cutter
+from pipeline.corpus.documents import document_of
+from pipeline.corpus.manifest import Manifest
+from pipeline.corpus.readers.base import Row
+from pipeline.corpus.tally import RowRead
+from pipeline.errors import CorpusError
+from pipeline.types import Document
+
+PART_CHARACTERS, PART_ROWS = 32 << 20, 1 << 16
+_TOGETHER = 2 << 20
+"""Characters of documents that are cut together."""
+
+
+class Block:
+    """Some rows of a source. Their documents are held as batches of Arrow while they are cut."""
+
+    def __init__(self, manifest: Manifest, cutter: Cutter) -> None:
+        self._manifest, self._cutter = manifest, cutter
+        self.rows: list[RowRead] = []
+        self.names: dict[str, None] = {}
+        """The fields that any row has."""
+        self.characters = 0
+        self._texts: list[pa.RecordBatch] = []
+        self._cuts: list[Future[pa.RecordBatch]] = []
+        self._pending: list[Document] = []
+        self._pending_characters = 0
+
+    def add(self, row: Row) -> None:
+        self.names.update(dict.fromkeys(row.values))
+        document = document_of(row, self._manifest.fields)
+        if isinstance(document, str):
+            self.rows.append(RowRead(row.place, "bad", document))
+        elif not document.text:
+            self.rows.append(RowRead(row.place, "empty"))
+        elif len(document.title) + 1 + len(document.text) > self._manifest.limits.doc_chars:
+            self.rows.append(RowRead(row.place, "oversized"))
+        else:
+            self.rows.append(RowRead(row.place))
+            self._pending.append(document)
+            self._pending_characters += len(document.text)
+            self.characters += len(document.text)
+            if self._pending_characters > _TOGETHER:
+                self.submit()
+
+    def submit(self) -> None:
+        """Have the documents cut that are not yet."""
+        if self._pending:
+            self._texts.append(parts.texts(self._pending))
+            self._cuts.append(self._cutter.submit(self._texts[-1], self._pending_characters))
+        self._pending, self._pending_characters = [], 0
+
+    def documents(self) -> pa.Table:
+        """In the order of their rows, with what was found of them, once all are cut."""
+        cuts = pa.Table.from_batches([cut.result() for cut in self._cuts], CUTS)
+        texts = pa.Table.from_batches(self._texts, parts.TEXTS)
+        return pa.Table.from_arrays([*texts.columns, *cuts.columns], names=[*parts.TEXTS.names, *CUTS.names])
+
+
+def blocks(manifest: Manifest, done: int, cutter: Cutter) -> Iterator[Block]:
+    """All rows but the first, which were read before. Those before an error of the reader count too."""
+    block = Block(manifest, cutter)
+    try:
+        for row in islice(readers.rows(manifest.reader, manifest.path, manifest.limits), done, None):
+            block.add(row)
+            if block.characters > PART_CHARACTERS or len(block.rows) >= PART_ROWS:
+                block.submit()
+                yield block
+                block = Block(manifest, cutter)
+    except CorpusError:
+        block.submit()
+        yield block
+        raise
+    block.submit()
+    yield block
