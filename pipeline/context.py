@@ -1,6 +1,7 @@
 """What an episode works with: configuration, model, index and where its records come from."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -20,6 +21,13 @@ class RunContext:
     llm: LLM
     retriever: Retriever
     lineage: Lineage
+    others: Mapping[str, Retriever] = field(default_factory=dict)
+    """What the audit searches beside `retriever`, by name."""
+
+    @property
+    def searched(self) -> dict[str, Retriever]:
+        """All that the audit searches: the run's own, without a name, and the others."""
+        return {"": self.retriever, **self.others}
 
     @cached_property
     def boundary(self) -> str:

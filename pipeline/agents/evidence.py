@@ -46,5 +46,5 @@ def subject(draft: Draft, number: int) -> str:
     return untagged(draft.hops[number].title) if start(draft, number) == number else draft.hops[number - 1].answer
 
 
-def searched(query: str, hits: Sequence[Hit]) -> Searched:
-    return Searched(query=query, passage_ids=tuple(hit.passage.id for hit in hits))
+def searched(query: str, hits: Sequence[Hit], retriever: str = "") -> Searched:
+    return Searched(query=query, passage_ids=tuple(hit.passage.id for hit in hits), retriever=retriever)

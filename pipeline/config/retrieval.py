@@ -22,6 +22,10 @@ class RetrievalConfig(Data):
     """The encoder of `dense`."""
     parts: tuple[str, ...] = Field(_PARTS, min_length=2, max_length=8, exclude_if=lambda value: value == _PARTS)
     """The retrievers, or addresses, whose ranks `hybrid` fuses."""
+    audit: tuple[str, ...] = Field((), max_length=8, exclude_if=lambda value: not value)
+    """More retrievers, or addresses, that the audit searches beside the run's own: name those that training will use.
+    A draft is sent back if any of them finds a shortcut, since what is hard for BM25 may be trivial for a dense index;
+    what every one of them finds of an accepted pair is its column `one_search`. Rollouts use the run's own alone."""
 
     @field_validator("retriever")
     @classmethod
@@ -42,6 +46,16 @@ class RetrievalConfig(Data):
             raise ValueError("must be different retrievers, none of them hybrid")
         return tuple(cls._plain_address(part) for part in parts)
 
+    @field_validator("audit")
+    @classmethod
+    def _each_once(cls, audit: tuple[str, ...]) -> tuple[str, ...]:
+        identities = [cls(retriever=cls._plain_address(one)).identity for one in audit]
+        if len(set(identities)) < len(identities):
+            raise ValueError(
+                "must be different retrievers; give each address a name of its own: http://host/retrieve#e5"
+            )
+        return audit
+
     @property
     def remote(self) -> bool:
         return "://" in self.retriever
@@ -50,6 +64,12 @@ class RetrievalConfig(Data):
     def kinds(self) -> tuple[str, ...]:
         """The retrievers that rank: the parts of `hybrid`, or the one."""
         return self.parts if self.retriever == "hybrid" else (self.retriever,)
+
+    @property
+    def others(self) -> dict[str, "RetrievalConfig"]:
+        """The settings of the retrievers that the audit searches beside the run's own, by what identifies each."""
+        asked = {self.of(one).identity: self.of(one) for one in self.audit}
+        return {identity: settings for identity, settings in asked.items() if identity != self.identity}
 
     @property
     def identity(self) -> str:
@@ -65,10 +85,12 @@ class RetrievalConfig(Data):
         return f"http#{name}" if name else "http"
 
     def of(self, retriever: str) -> "RetrievalConfig":
-        """The same settings for another retriever."""
-        return self.model_copy(update={"retriever": retriever})
+        """The same settings for another retriever, alone."""
+        return self.model_copy(update={"retriever": retriever, "audit": ()})
 
     def what(self) -> dict[str, Any]:
         """The digested part."""
         tree: dict[str, Any] = {"retriever": self.identity, "k": self.k}
-        return {**tree, "dense": self.dense.what()} if "dense" in self.kinds else tree
+        tree |= {"audit": list(self.others)} if self.others else {}
+        dense = any("dense" in settings.kinds for settings in (self, *self.others.values()))
+        return {**tree, "dense": self.dense.what()} if dense else tree

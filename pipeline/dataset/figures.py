@@ -7,6 +7,7 @@ from pydantic import Field
 
 from pipeline.dataset.estimates import Count, counted, largest_first
 from pipeline.dataset.harm import DistractorFigures, distractors
+from pipeline.dataset.one_search import OneSearchFigures, one_search
 from pipeline.dataset.policies import PolicyFigures, for_policy, policies
 from pipeline.dataset.seeds import COUNTS, ROLES, STAGES
 from pipeline.llm.ledger import Spending, Spent
@@ -133,6 +134,8 @@ class Figures(Data):
     """By name."""
     signatures: tuple[Signature, ...]
     """By side."""
+    one_search: tuple[OneSearchFigures, ...] = Field((), exclude_if=lambda found: not found)
+    """By retriever of the audit, where it searches several."""
     confirmed: Share
     """Candidates that fresh rollouts confirmed, at or above the target."""
     missing: tuple[Count, ...]
@@ -187,6 +190,7 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
         policy=policy,
         policies=tuple(policies(seeds)),
         signatures=tuple(_signatures(seeds.filter(ACCEPTED))),
+        one_search=tuple(one_search(seeds.filter(ACCEPTED))),
         confirmed=Share(part=confirmed, whole=fresh),
         missing=counted(seeds.filter(ACCEPTED).explode("missing").drop_nulls("missing"), "missing"),
         distractors=tuple(distractors(seeds)),

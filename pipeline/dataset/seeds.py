@@ -43,6 +43,9 @@ _ROLLOUT = pa.struct(
     ]
 )
 
+_ONE_SEARCH = pa.struct(
+    [*_columns(TEXT, "retriever"), *_columns(pa.list_(NUMBER), "question_hops", "sub_question_hops")]
+)
 _POLICY = pa.struct(
     [
         *_columns(TEXT, "policy", "model", "date"),
@@ -69,6 +72,7 @@ SCHEMA = pa.schema(
         *_columns(pa.list_(pa.float64()), "hops_seen"),
         *_columns(pa.bool_(), "prior_knowledge"),
         *_columns(pa.list_(NUMBER), "skippable_hops"),
+        *_columns(pa.list_(_ONE_SEARCH), "one_search"),
         *_columns(NUMBER, "naturalness"),
         *_columns(pa.list_(_POLICY), "policies"),
         *_columns(NUMBER, "rounds"),
@@ -173,6 +177,7 @@ def _measured(record: Record) -> Row:
         "hops_seen": [hit_rate(verdict.found_at) for verdict in right],
         "prior_knowledge": any(closed) if closed else None,
         "skippable_hops": list(record.skippable_hops),
+        "one_search": [one.model_dump() for one in record.one_search],
         "naturalness": record.naturalness,
         "policies": list(_policies(record)),
     }

@@ -13,6 +13,7 @@ from pipeline.loop.audit.readings import readings
 from pipeline.loop.audit.results import CheckResult
 from pipeline.loop.audit.shortcuts import TOP
 from pipeline.loop.audit.uniqueness import saying
+from pipeline.retrieval.base import Retriever
 from pipeline.text import sentences
 from pipeline.types import Draft, Finding, Passage, Probe, Searched, naturalness
 
@@ -32,7 +33,7 @@ async def check_draft(
     `shown` holds the passages that the agent has been shown: the title of no other one is named.
     """
     retriever, k = context.retriever, context.config.retrieval.k
-    free = await audit(draft, target, retriever, k)
+    free = await audit(draft, target, retriever, k, context.others)
     read = await _read(draft, target, free, context)
     findings = (*free, *read.findings)
     known = {passage.id for passage in shown.values()}
@@ -65,7 +66,16 @@ async def check_draft(
         )
         left = zip(bare, parts[len(draft.hops) :], strict=True)
         lines += [f"- hops[{n}] by '{query}': {_or_none(part, draft)}" for (n, query), part in left]
+    lines += [await _searched_by(name, other, draft, k) for name, other in context.others.items()]
     return without_hidden("\n".join(lines), found, shown.values()), read.probes
+
+
+async def _searched_by(name: str, retriever: Retriever, draft: Draft, k: int) -> str:
+    """What another retriever of the audit finds."""
+    queries = [draft.question, *(hop.sub_question for hop in draft.hops)]
+    asked, *parts = [searched("", hits) for hits in await retriever.search_many(queries, k)]
+    found = "; ".join(f"hops[{n}] {_or_none(part, draft)}" for n, part in enumerate(parts))
+    return f"Over {name} the question finds {_or_none(asked, draft)}. By sub-question: {found}."
 
 
 async def _read(draft: Draft, target: int, free: tuple[Finding, ...], context: RunContext) -> CheckResult:
@@ -95,8 +105,12 @@ def _verdict(draft: Draft, findings: tuple[Finding, ...]) -> str:
 
 def _lines(finding: Finding, draft: Draft) -> list[str]:
     about = f" ({', '.join(f'hops[{n}]' for n in finding.hops)})" if finding.hops else ""
-    searches = [f"  searched '{s.query}': {places(s, draft) or 'no cited passage'}" for s in finding.searches]
+    searches = [f"  searched '{s.query}'{_over(s)}: {places(s, draft) or 'no cited passage'}" for s in finding.searches]
     return [f"- {finding.check}{about}: {finding.detail}{'' if finding.fatal else '; enough hops remain'}", *searches]
+
+
+def _over(search: Searched) -> str:
+    return f" over {search.retriever}" if search.retriever else ""
 
 
 def _or_none(search: Searched, draft: Draft) -> str:

@@ -23,6 +23,7 @@ from pipeline.loop import assess, band
 from pipeline.loop.audit import audit
 from pipeline.loop.audit.alternatives import alternatives
 from pipeline.loop.audit.readings import readings
+from pipeline.loop.audit.retrievers import with_one_search
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured
 from pipeline.loop.strategies.base import Proposal, Strategy
 from pipeline.loop.unanswerable import missing_twin, unanswerable_twin
@@ -84,7 +85,7 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
         measurements=(measurement(seed.key, context.config.policy, measured, None, context),) if measured else (),
         lineage=context.lineage,
     )
-    return await enrich(_assessed(record, context), context)
+    return await enrich(await with_one_search(_assessed(record, context), context), context)
 
 
 async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext) -> Round:
@@ -100,7 +101,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
             checked=proposal.checked,
             feedback=NOTHING_ASKED,
         )
-    findings = await audit(draft, target, context.retriever, config.retrieval.k) if loop.audit else ()
+    findings = await audit(draft, target, context.retriever, config.retrieval.k, context.others) if loop.audit else ()
     read = await readings(draft, target, findings, context)
     findings += read.findings
     fatal = any(finding.fatal for finding in findings)

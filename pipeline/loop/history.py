@@ -127,7 +127,11 @@ def _checks(past: Round, draft: Draft, known: Read, *, searches: bool) -> list[d
 def _row(
     check: str, said: str, hops: Sequence[int], ran: Iterable[Searched], draft: Draft, known: Read
 ) -> dict[str, Any]:
-    searches = [{"query": search.query, "found": _found(search, draft, known)} for search in ran]
+    searches = [
+        {"query": search.query, "found": _found(search, draft, known)}
+        | ({"retriever": search.retriever} if search.retriever else {})
+        for search in ran
+    ]
     row = {"check": check, "said": said, "hops": hops, "searches": searches}
     return {key: value for key, value in row.items() if value not in ([], ())}
 

@@ -25,6 +25,8 @@ def check(settings: RetrievalConfig) -> None:
         from pipeline.retrieval.encoder import check as check_encoder
 
         check_encoder(settings.dense)
+    for other in settings.others.values():
+        check(other)
 
 
 def open_retriever(asked: RetrievalConfig | str, corpus: Corpus, out: Path) -> Retriever:
@@ -38,3 +40,13 @@ def open_retriever(asked: RetrievalConfig | str, corpus: Corpus, out: Path) -> R
 
         return HttpRetriever(corpus, settings.retriever)
     return cast(Retriever, registry.load("retrievers", settings.retriever).opened(corpus, out, settings))
+
+
+def open_others(settings: RetrievalConfig, corpus: Corpus, out: Path) -> dict[str, Retriever]:
+    """The retrievers that the audit searches beside the run's own, by their names. Raises UsageError if one of them
+    does not start: another in its place would be another audit."""
+    opened = {name: open_retriever(asked, corpus, out) for name, asked in settings.others.items()}
+    for name, retriever in opened.items():
+        if getattr(retriever, "name", name) != name:
+            raise UsageError(f"no {name} starts here: leave it out of retrieval.audit, or see digsite doctor")
+    return opened

@@ -23,7 +23,7 @@ from pipeline.llm.routed import Routed
 from pipeline.retrieval.analysers import ENGLISH
 from pipeline.retrieval.base import SCORING
 from pipeline.retrieval.opening import check as check_retriever
-from pipeline.retrieval.opening import open_retriever
+from pipeline.retrieval.opening import open_others, open_retriever
 from pipeline.run.attempts import spent
 from pipeline.store.cache import Cache
 from pipeline.types import DEMO_MODELS, Lineage, sha256
@@ -179,6 +179,7 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None) -> R
     engine = getattr(retriever, "name", config.retrieval.identity)
     if engine != config.retrieval.identity:
         config = config.model_copy(update={"retrieval": config.retrieval.model_copy(update={"retriever": engine})})
+    others = open_others(config.retrieval, corpus, config.how.out)
     # What was opened stays; else every full collection would walk it, and hold up all calls for a sixth of a second.
     # Before the cache of answers is opened: that of an earlier command in this process is to be closed by then.
     gc.unfreeze()
@@ -202,4 +203,4 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None) -> R
         retriever=f"{engine} ({analyser})" if analyser != ENGLISH else engine,
         trainable=all(one.trainable and not one.embedded for one in config.models.played()),
     )
-    return RunContext(config=config, llm=llm, retriever=retriever, lineage=lineage)
+    return RunContext(config=config, llm=llm, retriever=retriever, lineage=lineage, others=others)

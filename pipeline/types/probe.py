@@ -1,6 +1,9 @@
 """What a model answered in a check of a draft, and what that says of who knows the answer and how it is worded."""
 
 from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
 
 from pipeline.types.data import Data
 from pipeline.types.rollout import Usage
@@ -11,6 +14,18 @@ class Searched(Data):
 
     query: str
     passage_ids: tuple[str, ...]
+    retriever: Annotated[str, BeforeValidator(lambda name: name or "")] = Field("", exclude_if=lambda name: not name)
+    """Which of `retrieval.audit` it searched; empty: the run's own retriever."""
+
+
+class OneSearch(Data):
+    """Which of a question's passages one search finds, among as many as agents see, for one retriever of the audit."""
+
+    retriever: str
+    question_hops: tuple[int, ...]
+    """The hops, counted from 0, whose passages a search with the question finds."""
+    sub_question_hops: tuple[int, ...]
+    """The hops whose passages a search with their own sub-question finds."""
 
 
 class Probe(Data):

@@ -9,7 +9,7 @@ from pipeline.types.assessment import DEMO_MODELS, Assessment, PolicyMeasurement
 from pipeline.types.data import Data, Slotted, slotted
 from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.fork import Fork
-from pipeline.types.probe import Known, Probe, Searched
+from pipeline.types.probe import Known, OneSearch, Probe, Searched
 from pipeline.types.question import Draft, Seed
 from pipeline.types.rollout import GradedRollout, Rollout, Trajectory, Usage, Verdict, correct, least_steps
 from pipeline.types.tree import Tree
@@ -182,6 +182,9 @@ class Record(Data):
     """Indices of the hops that are needless: an attack from the end (`skip_ahead`) found a later passage without them,
     or a correct rollout did. Of an accepted pair at least as many others remain as the target asks for, unless the demo
     model solved it."""
+    one_search: Annotated[tuple[OneSearch, ...], _NONE] = Field((), exclude_if=lambda made: not made)
+    """Of an accepted pair, where `retrieval.audit` names more retrievers: what one search of each finds, the run's own
+    first."""
     naturalness: int | None = None
     """How natural the final question sounds, 1 to 5, by the reader of the check `naturalness`; None where it was not
     asked."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pipeline.agents.environment import Environment
 from pipeline.dataset.curriculum import COLUMNS, curriculum
 from pipeline.dataset.views.base import Rows, columns, projection
-from pipeline.types import AnswerType, Assessment, Record, correct
+from pipeline.types import AnswerType, Assessment, OneSearch, Record, correct
 from pipeline.types.twin_record import twin_of
 
 HOLDS = "spans"
@@ -33,6 +33,7 @@ _OWN, row = projection(
     hit_step=(int, lambda record, draft: hit_step(record)),
     rollouts=(int, lambda record, draft: len(record.measured)),
     assessments=([Assessment], lambda record, draft: [one.model_dump() for one in assessments(record)]),
+    one_search=([OneSearch], lambda record, draft: [one.model_dump() for one in record.one_search]),
     # Revisions, as the configuration counts them: 0 is the generator's own draft.
     rounds=(int, lambda record, draft: record.rounds[-1].index),
     strategy=(str, lambda record, draft: record.lineage.strategy),

@@ -32,11 +32,14 @@ def rows(record: Record, environment: Environment) -> Rows:
 def _masked(record: Record) -> dict[str, Any]:
     """The final draft, its confirmation and the teacher's rollouts stay as they are: the gate has read them."""
     tree = record.model_dump(mode="json")
+    # The journal has no room for what hardly a draft or round has; a column has.
+    tree.setdefault("one_search", [])
     for past in tree["rounds"]:
-        # The journal has no room for what hardly a draft or round has; a column has.
         past["draft"] and past["draft"].setdefault("answer_items", [])
         past.setdefault("policy_rollouts", [])
         past.setdefault("policy_verdicts", [])
+        _named(*past["findings"], *past["probes"], *past["checked"])
+    _named(*(tree["twin"]["tries"] if tree["twin"] else ()))
     # Hardly any record holds one, and to go through all of it takes as long as Arrow takes with it.
     if not any(map(private, _ungated(record))):
         return tree
@@ -45,6 +48,12 @@ def _masked(record: Record) -> dict[str, Any]:
     for past, draft in zip(tree["rounds"], kept, strict=True):
         past["draft"] = draft if past["index"] == final else past["draft"]
     return tree
+
+
+def _named(*checks: dict[str, Any]) -> None:
+    for check in checks:
+        for search in check["searches"]:
+            search.setdefault("retriever", "")
 
 
 def _ungated(record: Record) -> Iterator[str]:

@@ -4,18 +4,23 @@ A check is one function in `soundness`, `uniqueness` or `shortcuts`. A finding o
 shortcut takes away the hops that it makes needless, and is fatal when fewer hops remain than the target asks for.
 """
 
+from collections.abc import Mapping
+
 from pipeline.agents.evidence import gather
 from pipeline.loop.audit import shortcuts, soundness
+from pipeline.loop.audit.retrievers import by, too_easy
 from pipeline.loop.audit.uniqueness import another_answer
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Cause, Draft, Finding
 
 
-async def audit(draft: Draft, target: int, retriever: Retriever, k: int) -> tuple[Finding, ...]:
+async def audit(
+    draft: Draft, target: int, retriever: Retriever, k: int, others: Mapping[str, Retriever] | None = None
+) -> tuple[Finding, ...]:
     """All findings, soundness first, each with `fatal` set.
 
     Shortcut checks run only on a sound draft that is long enough: one with fewer hops than the target could meet it
-    only by a solver's detours.
+    only by a solver's detours. Those that search run over `others` too, by name.
     """
     evidence = await gather(draft, retriever)
     findings = [finding for check in soundness.CHECKS for finding in check(draft, evidence)]
@@ -25,9 +30,10 @@ async def audit(draft: Draft, target: int, retriever: Retriever, k: int) -> tupl
         return tuple(findings)
     for check in shortcuts.CHECKS:
         findings += await check(draft, evidence, retriever, k)
-    needless = {hop for finding in findings for hop in finding.hops}
-    fatal = len(draft.hops) - len(needless) < target
-    return tuple(finding.model_copy(update={"fatal": fatal}) for finding in findings)
+    for name, other in (others or {}).items():
+        for search in shortcuts.SEARCHES:
+            findings += by(name, await search(draft, evidence, other, k))
+    return tuple(f.model_copy(update={"fatal": too_easy(draft, target, findings, f)}) for f in findings)
 
 
 def _too_few_hops(draft: Draft, target: int) -> Finding:

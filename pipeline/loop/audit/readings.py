@@ -5,12 +5,11 @@ must not, or it is too easy. Cheap ones come first, and the first fatal finding 
 a `Probe`, passed or not.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from pipeline.agents import evidence, readers
 from pipeline.agents.grading import shows
-from pipeline.agents.judge import grade
 from pipeline.agents.readers import Reading, oracle, trace
 from pipeline.agents.tools import render
 from pipeline.config import RunConfig
@@ -19,10 +18,11 @@ from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.audit import ahead, shortcuts
 from pipeline.loop.audit.completeness import complete_list
+from pipeline.loop.audit.probes import ask_reader, hold_evidence, over
 from pipeline.loop.audit.results import Check, CheckResult
+from pipeline.loop.audit.retrievers import by, too_easy
 from pipeline.names import contains
-from pipeline.text import words
-from pipeline.types import KNOWN_TRIES, AnswerType, Cause, Draft, Finding, Passage, Probe, Usage, beyond_chance
+from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Searched, Usage, beyond_chance
 
 
 async def readings(draft: Draft, target: int, found: Sequence[Finding], context: RunContext) -> CheckResult:
@@ -40,8 +40,7 @@ async def readings(draft: Draft, target: int, found: Sequence[Finding], context:
         read = await check(draft, target, context)
         probes += read.probes
         for finding in read.findings:
-            needless = {hop for other in (*found, *findings, finding) for hop in other.hops}
-            fatal = finding.fatal or len(draft.hops) - len(needless) < target
+            fatal = finding.fatal or too_easy(draft, target, (*found, *findings, finding), finding)
             findings.append(finding.model_copy(update={"fatal": fatal}))
         if any(finding.fatal for finding in findings):
             break
@@ -86,7 +85,7 @@ async def recalled(draft: Draft, context: RunContext, model: ModelConfig) -> Pro
             return Reading(answer="", model=model.model, usage=Usage())
 
     tries = context.config.checks.tries
-    return await _probe("closed_book", draft, context, answer, max(KNOWN_TRIES, tries) if policy else tries)
+    return await ask_reader("closed_book", draft, context, answer, max(KNOWN_TRIES, tries) if policy else tries)
 
 
 async def naturalness(draft: Draft, target: int, context: RunContext) -> CheckResult:
@@ -116,16 +115,24 @@ async def naive_rag(draft: Draft, target: int, context: RunContext) -> CheckResu
     """
     if target < 2:
         return CheckResult()
-    hits = await context.retriever.search(draft.question, context.config.retrieval.k)
-    passages = [hit.passage for hit in hits]
-    probe = await _probe("naive_rag", draft, context, partial(readers.naive_rag, draft.question, passages, context), 1)
-    search = evidence.searched(draft.question, hits)
-    probe = _over(passages, draft, probe).model_copy(update={"searches": (search,)})
-    last = len(draft.hops) - 1
-    held = next((p.title for p in passages if shows(draft, last, (p.id,), render([p]))), "")
-    detail = f"one search with the question was enough to answer it: it found '{held}'"
-    enough = [probe] if probe.grounded and probe.evidence else []
-    return CheckResult(probes=(probe,), findings=_findings("naive_rag", Cause.OVER_SPECIFIED, enough, detail))
+    probes: list[Probe] = []
+    findings: tuple[Finding, ...] = ()
+    for name, retriever in context.searched.items():
+        hits = await retriever.search(draft.question, context.config.retrieval.k)
+        passages, search = [hit.passage for hit in hits], evidence.searched(draft.question, hits, name)
+        known = any(set(search.passage_ids) == set(one.passage_ids) for probe in probes for one in probe.searches)
+        if name and (known or not hold_evidence(passages, draft)):
+            continue  # Nobody could answer from these, or somebody has been asked.
+        read = partial(readers.naive_rag, draft.question, passages, context)
+        probe = await ask_reader("naive_rag", draft, context, read, 1)
+        probe = over(passages, draft, probe).model_copy(update={"searches": (search,)})
+        last = len(draft.hops) - 1
+        held = next((p.title for p in passages if shows(draft, last, (p.id,), render([p]))), "")
+        detail = f"one search with the question was enough to answer it: it found '{held}'"
+        enough = [probe] if probe.grounded and probe.evidence else []
+        findings += by(name, _findings("naive_rag", Cause.OVER_SPECIFIED, enough, detail))
+        probes.append(probe)
+    return CheckResult(probes=tuple(probes), findings=findings)
 
 
 async def with_evidence(draft: Draft, target: int, context: RunContext) -> CheckResult:
@@ -135,8 +142,8 @@ async def with_evidence(draft: Draft, target: int, context: RunContext) -> Check
     """
     passages = await evidence.passages(draft, context.retriever)
     answer = partial(oracle, draft.question, passages, context)
-    probe = await _probe("oracle", draft, context, answer, context.config.checks.oracle_tries, until_grounded=True)
-    probe = _over(passages, draft, probe)
+    probe = await ask_reader("oracle", draft, context, answer, context.config.checks.oracle_tries, until_grounded=True)
+    probe = over(passages, draft, probe)
     if probe.grounded:
         return CheckResult(probes=(probe,))
     parts = await _hop_by_hop(draft, context)
@@ -194,8 +201,8 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
         decoys = [p for p in others if not any(shows(draft, i, (), render([p])) for i in held_back)]
         # In an order that tells nothing of which is which.
         rest = sorted([*rest, *decoys], key=lambda passage: passage.sha256)
-        probe = await _probe("leave_one_out", draft, context, partial(oracle, draft.question, rest, context), 1)
-        probes.append(_over(rest, draft, probe).model_copy(update={"hops": held_back, "searches": (search,)}))
+        probe = await ask_reader("leave_one_out", draft, context, partial(oracle, draft.question, rest, context), 1)
+        probes.append(over(rest, draft, probe).model_copy(update={"hops": held_back, "searches": (search,)}))
     hops = tuple(sorted({hop for probe in probes if probe.grounded and probe.evidence for hop in probe.hops}))
     detail = "answered without the passages of these hops"
     searches = (search,) if probes else ()
@@ -216,17 +223,22 @@ async def skip_ahead(draft: Draft, target: int, context: RunContext) -> CheckRes
     parts = [ahead.gapped(draft, number) for number in later]
     written, model, usage = await readers.skip_ahead(draft.question, parts, context)
     asked = [(n, query) for n, own in zip(later, written, strict=True) for query in ahead.queries(draft, n, own)]
-    results = await context.retriever.search_many([query for _, query in asked], ahead.DEPTH)
-    searches = tuple(evidence.searched(q, hits[: shortcuts.TOP]) for (_, q), hits in zip(asked, results, strict=True))
-    found = [
-        (number, search)
-        for (number, _), search, hits in zip(asked, searches, results, strict=True)
-        if ahead.stands_out(hits, draft.hops[number].passage_id)
-    ]
-    findings = tuple(ahead.finding(draft, ahead.agreed(found)))
-    hops = findings[0].hops if findings else ()
+    searches: list[Searched] = []
+    findings: tuple[Finding, ...] = ()
+    right: set[tuple[int, str]] = set()
+    for name, retriever in context.searched.items():
+        results = await retriever.search_many([query for _, query in asked], ahead.DEPTH)
+        ran = [evidence.searched(q, h[: shortcuts.TOP], name) for (_, q), h in zip(asked, results, strict=True)]
+        found = [
+            (number, search)
+            for (number, _), search, hits in zip(asked, ran, results, strict=True)
+            if ahead.stands_out(hits, draft.hops[number].passage_id)
+        ]
+        findings += by(name, ahead.finding(draft, ahead.agreed(found)))
+        searches, right = searches + ran, right | {(number, search.query) for number, search in found}
+    hops = tuple(sorted({hop for finding in findings for hop in finding.hops}))
     answers = tuple(query for _, query in asked)
-    told = {"answers": answers, "right": len(found), "hops": hops, "searches": searches, "usage": usage}
+    told = {"answers": answers, "right": len(right), "hops": hops, "searches": tuple(searches), "usage": usage}
     return CheckResult(
         probes=(Probe.model_validate({"check": "skip_ahead", "model": model, **told}),), findings=findings
     )
@@ -242,48 +254,6 @@ CHECKS: dict[str, Check] = {
     "leave_one_out": leave_one_out,
 }
 """The first three are what an author's `check` has asked already."""
-
-
-async def _probe(
-    check: str,
-    draft: Draft,
-    context: RunContext,
-    answer: Callable[[int], Awaitable[Reading]],
-    tries: int,
-    *,
-    until_grounded: bool = False,
-) -> Probe:
-    """Up to so many tries, each graded as a rollout's answer would be."""
-    answers: list[str] = []
-    uncited: tuple[str, ...] = ()
-    model, right, usage, judged, second = "", 0, Usage(), Usage(), Usage()
-    for sample in range(tries):
-        reading = await answer(sample)
-        model = reading.model
-        graded = await grade(draft, reading.answer, context, ask=_alike(draft, reading.answer))
-        answers.append(reading.answer)
-        right, usage = right + graded.right, usage + reading.usage
-        judged, second = judged + graded.usage, second + graded.second
-        if graded.right or not right:
-            uncited = reading.uncited
-        if until_grounded and graded.right and not uncited:
-            break
-    took = {"usage": usage, "judged": judged, "second": second}
-    return Probe(check=check, model=model, answers=tuple(answers), right=right, uncited=uncited, **took)
-
-
-def _over(passages: Sequence[Passage], draft: Draft, probe: Probe) -> Probe:
-    """The probe with whether these passages, which its reader was shown, hold the evidence of the last hop; of every
-    chain's last, where several decide the answer."""
-    ids, text = [passage.id for passage in passages], render(passages)
-    held = bool(passages) and all(shows(draft, number, ids, text) for number in evidence.ends(draft))
-    return probe.model_copy(update={"evidence": held})
-
-
-def _alike(draft: Draft, answer: str) -> bool:
-    """Is it worth a judge's call? Its reader had the right words before it, or was to have none of them."""
-    known = {word for right in (draft.answer, *draft.answer_aliases) for word in words(right)}
-    return draft.answer_type is AnswerType.NUMBER or not known.isdisjoint(words(answer))
 
 
 def _findings(check: str, cause: Cause, probes: Sequence[Probe], detail: str) -> tuple[Finding, ...]:

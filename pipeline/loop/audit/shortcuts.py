@@ -82,3 +82,5 @@ async def skip_ahead(draft: Draft, evidence: Evidence, retriever: Retriever, k: 
 
 
 CHECKS = (exposed_intermediate, over_specified, co_located, query_collapse, skip_ahead)
+SEARCHES = (over_specified, query_collapse, skip_ahead)
+"""Of these the ones that another retriever may decide otherwise."""
