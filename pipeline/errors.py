@@ -3,6 +3,8 @@
 A bad rollout, an unusable draft or an unsolved question is data and never one of these.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Literal
 
 
@@ -16,6 +18,14 @@ class UsageError(DigsiteError):
     """The user asked for something that cannot be: a bad option, an unknown corpus, a changed configuration."""
 
     exit_code = 2
+
+
+def unknown(what: str, name: str, known: Iterable[str], more: str = "") -> UsageError:
+    """The error for a name that is none: it names the nearest one, and those that there are."""
+    known = list(known)
+    near = get_close_matches(name, known, n=1)
+    guess = f"did you mean '{near[0]}'? " if near else ""
+    return UsageError(f"no {what} '{name}'; {guess}known: {', '.join(known) or 'none'}{more}")
 
 
 class CorpusError(UsageError):

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from pipeline.cli import console, options
-from pipeline.cli.runs import View, parts
+from pipeline.cli.runs import View
 from pipeline.config import build
 from pipeline.config.gates import GateConfig
 from pipeline.config.sft import SftConfig
@@ -53,7 +53,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
     folders = [run_folder(run, out) for run in runs]
     gates, sft = _chosen(folders, sets or [], policy)
     manifest = api.mix(
-        folders, into, quotas=quota or (), pairs=pairs, views=parts(view), version=version, gates=gates, sft=sft
+        folders, into, quotas=quota or (), pairs=pairs, views=options.parts(view), version=version, gates=gates, sft=sft
     )
     made = versions.read(into)
     assert made  # noqa: S101 - it has just been written

@@ -217,4 +217,9 @@ def against(paths: list[Path]) -> list[str]:
     return [str(path.expanduser().resolve()) for path in paths]
 
 
+def parts(given: list[str] | None) -> tuple[str, ...]:
+    """`a,b` and repeated options alike."""
+    return tuple(part.strip() for text in given or () for part in text.split(",") if part.strip())
+
+
 _READ: dict[str, Callable[[Any], Any]] = {"model": model, "against": against}

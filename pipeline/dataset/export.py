@@ -55,6 +55,11 @@ class DatasetManifest(Data):
     files: tuple[File, ...] = ()
     """Card, environment, code and the table of all seeds."""
 
+    @property
+    def missing(self) -> int:
+        """Seeds of the run whose pairs could not be exported."""
+        return max((how.missing for how in self.views.values()), default=0)
+
     def rows(self) -> dict[str, dict[str, int]]:
         """By view, then split, the one to train on first."""
         counts: dict[str, dict[str, int]] = {}
@@ -235,7 +240,7 @@ def _describe(  # noqa: PLR0913, PLR0917 - all that a card tells
         included={
             reason: [name for name in rows if reason in manifest.views[name].include] for reason in base.INCLUDES
         },
-        missing=max((how.missing for how in manifest.views.values()), default=0),
+        missing=manifest.missing,
         older=[name for name in rows if manifest.views[name].source != source],
         example=example,
         selected=selected,

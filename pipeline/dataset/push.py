@@ -65,7 +65,7 @@ def parcel(folder: Path, models: str, repo: str, *, private: bool) -> Parcel:
         folder=folder,
         files=tuple(File(path=file.path, bytes=file.bytes, sha256=file.sha256) for file in files),
         unsent=tuple(path for path in here if path not in names),
-        missing=max((how.missing for how in manifest.views.values()), default=0),
+        missing=manifest.missing,
         rows=manifest.rows(),
     )
 

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+import orjson
 import polars as pl
 from pydantic import ValidationError
 
@@ -67,11 +69,24 @@ class Notes:
 
 def spent(folder: Path, reason: str | None = None) -> Spending:
     """Over all tries at the run in `folder`, those that were interrupted too; with a `reason`, over those of it."""
-    ledger = Ledger()
-    for attempt in read(folder):
-        if reason in (None, attempt.reason):
-            ledger.take(attempt.spent)
-    return ledger.spending
+    total: dict[str, Any] = {}
+    # Trees of numbers: as objects, the rows of a hundred thousand seeds take half a minute to add up.
+    for line in _lines(folder):
+        with suppress(orjson.JSONDecodeError):
+            row = orjson.loads(line)
+            if reason in (None, row["reason"]):
+                _add(total, row["spent"])
+    return Spending.model_validate(total)
+
+
+def _add(total: dict[str, Any], tree: dict[str, Any]) -> None:
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            _add(total.setdefault(name, {}), value)
+        elif value is None or total.get(name, 0) is None:
+            total[name] = None
+        elif value:
+            total[name] = total.get(name, 0) + value
 
 
 def of_shard(folder: Path, shard: str) -> Path:
@@ -82,11 +97,15 @@ def of_shard(folder: Path, shard: str) -> Path:
 def read(folder: Path) -> Iterator[Attempt]:
     """The rows, those of merged shards too, without what a kill has torn: no figure that anything rests on is made
     from them."""
+    for line in _lines(folder):
+        with suppress(ValidationError):
+            yield Attempt.model_validate_json(line)
+
+
+def _lines(folder: Path) -> Iterator[bytes]:
     for path in sorted(folder.glob(f"{Path(NAME).stem}*.jsonl")):
         with path.open("rb") as file:
-            for line in file:
-                with suppress(ValidationError):
-                    yield Attempt.model_validate_json(line)
+            yield from file
 
 
 def tried(folder: Path) -> pl.LazyFrame | None:

@@ -3,7 +3,9 @@
 import logging
 import shlex
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import orjson
 import polars as pl
@@ -23,6 +25,7 @@ from pipeline.run.plan import bounds
 from pipeline.store.additions import Completions, Forks, Remeasurements
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
+from pipeline.store.offsets import Offsets
 from pipeline.types import Record, sha256
 from pipeline.view.html import page
 
@@ -38,24 +41,28 @@ class RunRecords:
 
     def __init__(self, folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> None:
         self.folder, self.config, self._include = folder, config, include
-        self.journal = Journal(folder / "journal")
         self._later = Completions(folder), Remeasurements(folder), Forks(folder)
         self._drops: dict[str, Drop] = {}
 
+    @cached_property
+    def journal(self) -> Journal:
+        return Journal(self.folder / "journal")
+
     def __iter__(self) -> Iterator[Record]:
-        for record, drop in judged(self.journal, self.config, self._include, self._joined):
+        for record, drop in judged(self.journal, self.config, self._include, self.joined):
             if drop:
                 self._drops[record.key] = drop
             yield record
 
-    def _joined(self, record: Record) -> Record:
+    def joined(self, record: Record) -> Record:
+        """With what was found out later."""
         for later in self._later:
             record = later.joined(record)
         return record
 
     def read(self, key: str) -> Record:
         """One record, with what was found out later; the gates have no say in it."""
-        return self._joined(self.journal.read(key))
+        return self.joined(self.journal.read(key))
 
     def row(self, record: Record) -> seeds.Row:
         """Of a record that this gave: its row of the table of seeds."""
@@ -75,6 +82,49 @@ class RunRecords:
     def accepted(self) -> list[str]:
         """The keys of the pairs, in the order of the plan."""
         return self.seeds().filter(ACCEPTED).select("key").collect()["key"].to_list()
+
+
+class Ended(NamedTuple):
+    """How the seeds of a run ended, so far."""
+
+    seeds: pl.LazyFrame
+    """Those of the plan."""
+    surplus: int
+    """How many ended beyond it."""
+
+
+def ended(folder: Path, config: RunConfig) -> Ended:
+    """From the table of the data set where nothing that it is made from is newer; a journal may have gigabytes. Else
+    from the journal, after a word about what is damaged in it."""
+    path = folder / "dataset" / seed_table.NAME
+    result, table = _result(folder), seed_table.standing(path)
+    if result and table is not None and _latest(folder, path) and not manifest_of(path.parent).missing:
+        planned = table.select(pl.len()).collect().item()
+        return Ended(table, max(0, result.planned + result.surplus - planned))
+    whole(folder, damaged=True)
+    found = RunRecords(folder, config)
+    table = found.seeds()
+    return Ended(table, len(found.journal.entries) - table.select(pl.len()).collect().item())
+
+
+def _latest(folder: Path, table: Path) -> bool:
+    """Was the table written after all that it is made from, and `result.json` after the journal?"""
+    lines = [path.stat().st_mtime_ns for path in folder.glob("journal/*.jsonl")]
+    inputs = [path.stat().st_mtime_ns for path in (folder / "run.json", *folder.glob("*/*.jsonl"))]
+    counted = (folder / "result.json").stat().st_mtime_ns
+    return max(inputs) < table.stat().st_mtime_ns and max(lines, default=0) < counted
+
+
+def record_of(folder: Path, config: RunConfig, prefix: str) -> Record:
+    """The one record, of the plan or beyond it, whose key begins so. Raises UsageError where there is none, or more."""
+    offsets = Offsets(folder / "journal")
+    while offsets.advance():
+        pass
+    keys = [key for key, _ in offsets.lines() if prefix and key.startswith(prefix)]
+    if len(keys) != 1:
+        problem = f"{len(keys)} keys of {folder} begin with" if keys else f"no seed of {folder} has the key"
+        raise UsageError(f"{problem} '{prefix}'; 'digsite inspect RUN' lists the keys")
+    return RunRecords(folder, config).joined(offsets.read(keys[0]))
 
 
 def source(folder: Path, config: RunConfig, lines: Iterable[tuple[str, str]], include: tuple[str, ...] = ()) -> str:

@@ -1,0 +1,141 @@
+"""The command `inspect`: how the seeds of a run ended, which of them, and one of them in full."""
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+
+from pipeline.cli import console, options
+from pipeline.errors import unknown
+from pipeline.run.locate import run_folder, spelled
+from pipeline.types import Status
+
+LIMIT = 20
+ITEM = (
+    "key", "status", "reason", "gate_detail", "target_steps", "difficulty", "solve_rate", "question", "answer",
+    "answer_type", "passage_id", "rounds", "missing",
+)  # fmt: skip
+"""Of each seed, as `docs/reference/columns.md` explains them."""
+_KEY = 12
+_LINES, _NARROWEST = 3, 20
+"""Of a question in the table: the most lines, and their least width."""
+
+Item = Annotated[
+    str | None,
+    typer.Option(metavar="KEY", help="One seed with all its traces; the first digits of its key are enough."),
+]
+StatusOption = Annotated[list[str] | None, typer.Option("--status", metavar="A,B", help="accepted, rejected, failed.")]
+Reason = Annotated[
+    list[str] | None, typer.Option(metavar="A,B", help="Seeds with these reasons, such as below_target or gate:leak.")
+]
+Target = Annotated[list[int] | None, typer.Option(help="Seeds with this target. Repeatable.")]
+Search = Annotated[
+    str | None,
+    typer.Option(metavar="WORDS", help='Seeds whose question, answer or titles hold all words, or a "phrase".'),
+]
+Limit = Annotated[int | None, typer.Option(min=1, help=f"Most seeds listed.  [{LIMIT}; with --json all]")]
+
+
+def inspect(  # noqa: PLR0913, PLR0917 - options of the user
+    run: options.Run,
+    item: Item = None,
+    status: StatusOption = None,
+    reason: Reason = None,
+    target: Target = None,
+    search: Search = None,
+    limit: Limit = None,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Show how the seeds of a run ended and what it cost, list them, or show one in full."""
+    from pipeline.cli import pages
+    from pipeline.dataset import money
+    from pipeline.run import publish, read
+    from pipeline.run.attempts import spent
+    from pipeline.view.browse.query import Query, selected
+
+    folder = run_folder(run, out)
+    config = read(folder).config
+    if item is not None:
+        record = publish.record_of(folder, config, item)
+        console.result(record.model_dump(mode="json"), *pages.item(record), as_json=json, model=record.lineage.model)
+        return
+    seeds, surplus = publish.ended(folder, config)
+    asked = {"status": options.parts(status), "reason": options.parts(reason), "target": map(str, target or ())}
+    chosen = {name: tuple(values) for name, values in asked.items() if values}
+    _check(chosen, seeds)
+    query = Query(search=search or "", chosen=chosen)
+    found = selected(seeds, query).sort("plan_order").select(ITEM)
+    matching = found.select(pl.len()).collect().item()
+    items = found.head(limit or (matching if json else LIMIT)).collect().to_dicts()
+    counts = _counts(seeds) | ({"surplus": surplus} if surplus else {})
+    pairs = sum(count for outcome, count in counts.items() if outcome.startswith(Status.ACCEPTED))
+    if json:
+        tree = money.tree(spent(folder), pairs)
+        console.json({"run": str(folder), "counts": counts, "spent": tree, "matching": matching, "items": items})
+        return
+    if not query.filtered:
+        console.show(console.text(f"{folder}: {sum(counts.values()):,} seeds", style="bold"))
+        console.show(console.table("outcome", "seeds", "meaning", rows=_explained(counts)), "")
+        console.show(console.table(*money.HEADS, rows=money.rows(spent(folder), pairs)), "")
+        console.demo_note(config.models.names())
+        _missing(seeds, spelled(run, out))
+    _list(items, matching, spelled(run, out))
+
+
+def _check(chosen: dict[str, tuple[str, ...]], seeds: pl.LazyFrame) -> None:
+    """Raises UsageError for a value that no seed can have, or none of this run has."""
+    known = {"status": list(Status)}
+    for name, column in (("reason", "reason"), ("target", "target_steps")):
+        if name in chosen:
+            there = seeds.select(pl.col(column).unique().sort().cast(pl.String)).collect()[column]
+            known[name] = [value for value in there if value]
+    for name, values in chosen.items():
+        for value in values:
+            if value not in known[name]:
+                raise unknown(f"seed with --{name}", value, known[name])
+
+
+def _counts(seeds: pl.LazyFrame) -> dict[str, int]:
+    """Of each status, with its reason: how many, the largest first."""
+    found = seeds.group_by("status", "reason").len().collect().rows()
+    counts = Counter({f"{status} ({reason})" if reason else status: count for status, reason, count in found})
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+
+
+def _explained(counts: dict[str, int]) -> list[tuple[str, int, str]]:
+    from pipeline.dataset.glossary import gloss
+
+    return [(name, count, gloss(name.partition(" (")[2].removesuffix(")") or name)) for name, count in counts.items()]
+
+
+def _missing(seeds: pl.LazyFrame, run: str) -> None:
+    """Say which accepted pairs lack an optional stage."""
+    stages = seeds.filter(pl.col("status") == Status.ACCEPTED).select(pl.col("missing").explode().drop_nulls())
+    for stage, count in sorted(Counter(stages.collect()["missing"]).items()):
+        console.show(console.text(f"accepted pairs without all {stage} rollouts: {count:,}"))
+        console.message(f"to run them: digsite complete {run}")
+
+
+def _list(items: list[dict[str, Any]], matching: int, run: str) -> None:
+    """Show a line or two for each seed, and what to ask for next."""
+    if not items:
+        console.message("no seed is like that")
+        return
+    console.show(console.table("key", "outcome", "target", "steps", "question", rows=_rows(items)))
+    if matching > len(items):
+        console.message(f"{len(items):,} of {matching:,} seeds; for more: --limit {matching}")
+    console.message(f"one in full: digsite inspect {run} --item {items[0]['key'][:_KEY]}")
+
+
+def _rows(items: list[dict[str, Any]]) -> Iterable[tuple[object, ...]]:
+    outcomes = [item["reason"] or item["status"] for item in items]
+    taken = _KEY + max(map(len, ("outcome", *outcomes))) + len("target") + len("steps") + 4 * 2
+    width = max(_NARROWEST, console.width() - taken)
+    for item, outcome in zip(items, outcomes, strict=True):
+        steps = "–" if item["difficulty"] is None else item["difficulty"]
+        lines = textwrap.wrap(item["question"] or "–", width, max_lines=_LINES, placeholder=" …")
+        yield item["key"][:_KEY], outcome, item["target_steps"], steps, "\n".join(lines)
