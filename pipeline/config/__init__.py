@@ -70,7 +70,7 @@ class RunConfig(Data):
     """The whole configuration of a run."""
 
     preset: str = "default"
-    """Settings to begin with: `default`, `sage` or `ragshaper`; see the guide."""
+    """Settings to begin with: `default`, `sage` or `ragshaper`."""
     corpus: CorpusConfig = CorpusConfig()
     retrieval: RetrievalConfig = RetrievalConfig()
     models: Models = Models()

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files, InclusionLevel
 
 from docs import links
 
@@ -23,11 +24,17 @@ def test_the_site_builds_strictly(tmp_path: Path) -> None:
 
 
 def test_a_link_out_of_the_documents_becomes_a_path_that_is_there() -> None:
-    page = SimpleNamespace(file=SimpleNamespace(src_uri="guide.md"))
-    shown = links.on_page_markdown(
-        "see [the gates](../pipeline/dataset/gates/base.py), [Makefile](../Makefile)", page=page
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="index.md"))
+    excluded = File("nightly.toml", str(ROOT / "docs"), "", use_directory_urls=False)
+    excluded.inclusion = InclusionLevel.EXCLUDED
+
+    def shown(text: str) -> str:
+        return links.on_page_markdown(text, page=page, files=Files([excluded]))
+
+    assert shown("see [the gates](../pipeline/dataset/gates/base.py), [Makefile](../Makefile)") == (
+        "see the gates (`pipeline/dataset/gates/base.py`), `Makefile`"
     )
-    assert shown == "see the gates (`pipeline/dataset/gates/base.py`), `Makefile`"
-    assert links.on_page_markdown("[a](../docs/guide.md#models)", page=page) == "[a](../docs/guide.md#models)"
-    with pytest.raises(PluginError, match=r"guide.md links to ../nowhere.md"):
-        links.on_page_markdown("[a](../nowhere.md)", page=page)
+    assert shown("[a](../docs/bench.md#figures)") == "[a](../docs/bench.md#figures)"
+    assert shown("[the settings](nightly.toml)") == "the settings (`docs/nightly.toml`)"
+    with pytest.raises(PluginError, match=r"index.md links to ../nowhere.md"):
+        shown("[a](../nowhere.md)")

@@ -1,7 +1,6 @@
-"""The plug-ins shown in CONTRIBUTING.md are one file each, and work as they stand there."""
+"""The plug-ins shown in the documents are one file each, and do what their pages say."""
 
 import asyncio
-import re
 import shutil
 from pathlib import Path
 
@@ -14,19 +13,17 @@ from pipeline.dataset import views
 from pipeline.errors import UsageError
 from pipeline.retrieval import engines
 from pipeline.retrieval.opening import open_retriever
+from tests.docs import blocks
 
-ROOT = Path(__file__).parents[2]
 
-
-def shown(folder: str) -> tuple[str, str]:
-    """Name and text of the file of that folder."""
-    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    ((name, code),) = re.findall(rf"`{folder}/(\w+)\.py`:.*?```python\n(.*?)```", page, re.DOTALL)
-    return name, code
+def shown(page: str) -> tuple[str, str]:
+    """Name and text of the plug-in of that page."""
+    (block,) = (block for block in blocks.blocks(f"docs/howto/{page}.md") if block.title.startswith("pipeline/"))
+    return Path(block.title).stem, block.text
 
 
 def test_the_view_of_the_page_is_exported(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, code = shown("pipeline/dataset/views")
+    name, code = shown("write-view")
     shutil.copytree(out, tmp_path / "out", symlinks=True)
     folder = tmp_path / "out/tiny/latest"
     with pytest.raises(UsageError, match=f"no '{name}' among the views"):
@@ -42,7 +39,7 @@ def test_the_view_of_the_page_is_exported(out: Path, tmp_path: Path, monkeypatch
 
 
 def test_the_retriever_of_the_page_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, code = shown("pipeline/retrieval/engines")
+    name, code = shown("write-retriever")
     (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
     monkeypatch.setattr(engines, "__path__", [*engines.__path__, str(tmp_path)])
     corpus = load(resolve("tiny"))
