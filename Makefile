@@ -14,7 +14,7 @@ SERVE := .serve
 CPU_WHEELS ?= $(wildcard /opt/wheels)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate preview report doctor test slow chaos test-consumers serve-llm test-vllm lint docs format clean
+.PHONY: help setup generate preview report doctor test slow chaos test-consumers serve deploy serve-llm test-vllm lint docs format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,12 @@ chaos: $(READY) ## attack every promise at its full size, half an hour; writes d
 
 test-consumers: $(READY) ## load every view with its trainer's own code; installs them into .consumers/ (gigabytes)
 	.venv/bin/pytest -m "network or not network" tests/consumers tests/recipes
+
+serve: $(READY) ## the deployments of prefect.yaml on this machine: Prefect's server, their schedules and a worker
+	@.venv/bin/python -m pipeline.flow.deployments serve
+
+deploy: $(READY) ## register the deployments of prefect.yaml with the server at PREFECT_API_URL, for workers elsewhere
+	@.venv/bin/python -m pipeline.flow.deployments deploy
 
 serve-llm: $(if $(MODEL),a-gpu $(SERVE)/.ready,which-model) ## vLLM on the loopback: MODEL=Qwen/Qwen3-8B, PORT=8000, ARGS='--max-model-len 32768'
 	$(SERVE)/bin/python serving/serve.py "$(MODEL)" $(or $(PORT),8000) $(ARGS)

@@ -66,6 +66,10 @@ class StoreError(DigsiteError):
     """A file of a run cannot be written, locked or trusted."""
 
 
+class RunLocked(StoreError):
+    """Another process works on the run."""
+
+
 class Interrupted(DigsiteError):
     """A signal ended the run; what had finished is kept."""
 
@@ -75,4 +79,8 @@ class Interrupted(DigsiteError):
 
 
 class HubError(DigsiteError):
-    """The Hugging Face Hub took nothing."""
+    """The Hugging Face Hub took nothing; `lasting` where no waiting will help."""
+
+    def __init__(self, line: str, *, lasting: bool = False) -> None:
+        super().__init__(line)
+        self.lasting = lasting

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd
 
 REPO = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
+_LASTING: Mapping[int, str] = {
+    401: "the Hub knows no valid token: hf auth login, or HF_TOKEN",
+    403: "the token may not write there",
+    404: "there is no such organisation or repository, or the token may not see it",
+}
+"""What no waiting mends, by the status of the Hub's answer."""
 
 
 class Parcel(Data):
@@ -90,7 +96,8 @@ def push(sent: Parcel, message: str, *, endpoint: str | None = None) -> str:
         ]
         done = api.create_commit(sent.repo, operations, commit_message=message, repo_type="dataset")
     except (HfHubHTTPError, HTTPError, OSError, ValueError, RuntimeError) as error:
-        raise HubError(f"nothing was pushed to {sent.repo}: {_told(error)}") from error
+        lasting = _status(error) in _LASTING
+        raise HubError(f"nothing was pushed to {sent.repo}: {_told(error)}", lasting=lasting) from error
     return str(done.commit_url)
 
 
@@ -112,13 +119,11 @@ def _addition(folder: Path, file: File) -> "CommitOperationAdd":
     return made
 
 
+def _status(error: Exception) -> int:
+    """Of the Hub's answer; 0 where there is none."""
+    return int(getattr(getattr(error, "response", None), "status_code", 0))
+
+
 def _told(error: Exception) -> str:
     """One line without what follows the address."""
-    response: object = getattr(error, "response", None)
-    status: Mapping[int, str] = {
-        401: "the Hub knows no valid token: hf auth login, or HF_TOKEN",
-        403: "the token may not write there",
-        404: "there is no such organisation or repository, or the token may not see it",
-    }
-    known = status.get(getattr(response, "status_code", 0))
-    return known or " ".join(str(error).split())[:300] or type(error).__name__
+    return _LASTING.get(_status(error)) or " ".join(str(error).split())[:300] or type(error).__name__

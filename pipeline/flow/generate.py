@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
+from typing import cast
 from uuid import UUID
 
 from prefect import flow, task
@@ -24,13 +25,12 @@ from prefect.artifacts import (
 )
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
-from prefect.states import Failed
+from prefect.states import Cancelled, Completed, Failed
 
-from pipeline.cli.progress import Progress
-from pipeline.config import RunConfig, build
+from pipeline.config import RunConfig
 from pipeline.dataset.card import code, fence
 from pipeline.dataset.figures import ACCEPTED
-from pipeline.errors import BudgetExceeded, UsageError
+from pipeline.errors import BudgetExceeded, DigsiteError, Interrupted, RunLocked
 from pipeline.run import Run, RunResult, publish
 from pipeline.run.job import Job
 
@@ -41,59 +41,52 @@ EVERY = 3.0
 """Seconds between two updates of the progress artifact."""
 SHOWN = 3
 """Questions in the report artifact."""
-_given: ContextVar[Job | None] = ContextVar("job", default=None)
+_given: ContextVar[Job] = ContextVar("job")
 
 
 async def run(job: Job, config: Path) -> RunResult:
-    """The job of a command, as a flow run; `config` is the file of its settings."""
+    """The job as a flow run; `config` is the file of its settings. Raises what ended it early."""
     _given.set(job)
     result = await generate(str(config))
-    assert isinstance(result, RunResult)  # noqa: S101 - it reads no settings where a job is given
-    return result
+    if isinstance(result, BudgetExceeded):
+        raise result
+    return cast(RunResult, result)
 
 
 @flow(name="digsite-generate", persist_result=False)
-async def generate(config: str) -> RunResult | State[RunResult]:
-    """Make the pairs that the file of settings at `config` (TOML, or a run's own JSON) asks for."""
-    if (job := _given.get()) is not None:
-        return await _stages(job)
+async def generate(config: str) -> RunResult | State[DigsiteError]:
+    """Make the pairs that the file of settings at `config` asks for."""
     try:
-        settings = read(Path(config))
-    except UsageError as error:
-        # Raised, it would be a page of Prefect's own code in the log of a night.
-        return Failed(message=str(error))
-    share = settings.how.share()
-    with Progress(pairs=share.pairs, seeds=share.seeds) as progress:
-        job = Job(settings, progress)
-        try:
-            return await _stages(job)
-        except BudgetExceeded as error:
-            # So a night ends that is to grow a data set: the next one goes on.
-            logger.warning("%s", error)
-            return job.run.result()
+        return await stages(_given.get())
+    except DigsiteError as error:
+        return ended(error)
 
 
-def read(path: Path) -> RunConfig:
-    """Raises UsageError where there are no settings at `path`, or they are none."""
-    if not path.is_file():
-        raise UsageError(
-            f"no file of settings at {path.absolute()}: the flow's `config` is the path of a TOML file, such as "
-            "docs/nightly.toml, or of a run's JSON, as its worker sees it"
-        )
-    return RunConfig.model_validate_json(path.read_bytes()) if path.suffix == ".json" else build(file=path)
+def ended(error: DigsiteError) -> State[DigsiteError]:
+    """The state of a flow run that the error ended, in one line: raised, it would be a page of Prefect's own code.
+
+    A budget that is used up is an end as good as any; who is at work elsewhere, or was told to stop, has not failed.
+    """
+    if isinstance(error, BudgetExceeded):
+        return Completed(message=str(error).partition(";")[0], data=error)
+    state = Cancelled if isinstance(error, Interrupted | RunLocked) else Failed
+    return state(message=str(error), data=error)
 
 
-async def _stages(job: Job) -> RunResult:
-    """Raises BudgetExceeded, as all that ends the work on seeds, but only once what there is was exported."""
+async def stages(job: Job, *, export: bool = True) -> RunResult:
+    """All of them, each as a task. Raises BudgetExceeded, as all that ends the work on seeds, but only once what there
+    is was exported. Without `export` somebody else does that.
+    """
     await stage("corpus", job.read)
     await stage("index", job.index)
     with job.open() as run:
         spent = await _seeds(job, run)
-        await stage("export", job.export)
-        await stage("report", job.report)
+        if export:
+            await stage("export", job.export)
+            await stage("report", job.report)
         result = run.result()
-    await _noted(_funnel(result))
-    await _noted(_report(job, result))
+    await noted(_funnel(result))
+    await noted(_report(job, result))
     if spent:
         raise spent
     return result
@@ -129,9 +122,7 @@ async def stage(name: str, work: Callable[[], object]) -> None:
 @asynccontextmanager
 async def _progress(job: Job) -> AsyncIterator[None]:
     """A progress artifact, kept up to date meanwhile and once more at the end."""
-    artifact = await _noted(
-        acreate_progress_artifact(progress=0.0, key="digsite-progress", description=str(job.folder))
-    )
+    artifact = await noted(acreate_progress_artifact(progress=0.0, key="digsite-progress", description=str(job.folder)))
     following = asyncio.create_task(_follow(job, artifact))
     try:
         yield
@@ -149,7 +140,7 @@ async def _follow(job: Job, artifact: object) -> None:
 
 async def _update(job: Job, artifact: object) -> None:
     if isinstance(artifact, UUID):
-        await _noted(aupdate_progress_artifact(artifact, progress=_percent(job.run.result(), job.config)))
+        await noted(aupdate_progress_artifact(artifact, progress=_percent(job.run.result(), job.config)))
 
 
 def _percent(result: RunResult, config: RunConfig) -> float:
@@ -177,7 +168,7 @@ async def _report(job: Job, result: RunResult) -> None:
     await acreate_markdown_artifact(markdown="\n\n".join(lines), key="digsite-report")
 
 
-async def _noted(artifact: Awaitable[object]) -> object:
+async def noted(artifact: Awaitable[object]) -> object:
     """An artifact is a view: a server that does not take it must not end the run."""
     try:
         return await artifact

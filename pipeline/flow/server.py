@@ -1,12 +1,13 @@
-"""Prefect's API for one command: a child process that ends when we do, whatever ends us.
+"""Prefect's server, for one command or for deployments: a child process that ends when we do, whatever ends us.
 
 Prefect starts such a server by itself, but in our process group, where a Ctrl-C kills it before the flow can report, it
 prints tracebacks on its way out, and a killed parent leaves it behind. This one has a session of its own and reads
 its standard input, whose end is ours. Everything that it keeps is in `home`; nothing of the user's is touched. Who has
 set PREFECT_API_URL has a server: then there is nothing to start here.
 
-It knows settings and paths, so it answers nobody else: a password that only we and it know, no other name of this
-machine than 127.0.0.1, and no page of another origin.
+It knows settings and paths, so that of a command answers nobody else: a password that only we and it know, no other
+name of this machine than 127.0.0.1, and no page of another origin. That of deployments has a port and pages for whoever
+works on this machine, and therefore no password.
 """
 
 import os
@@ -23,11 +24,11 @@ from pathlib import Path
 
 from pipeline.errors import DigsiteError, UsageError
 
-QUIET = {
-    "DO_NOT_TRACK": "1",
+PRIVATE = {"DO_NOT_TRACK": "1", "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
+"""What keeps Prefect from reporting to its makers."""
+QUIET = PRIVATE | {
     "PREFECT_LOGGING_LEVEL": "WARNING",
     "PREFECT_LOGGING_TO_API_ENABLED": "false",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
 }
 _START_SECONDS = 120.0
@@ -37,14 +38,15 @@ _HOST = "127.0.0.1"
 class Server:
     """Nothing stops it but the end of this process, since Prefect's own farewell still needs it."""
 
-    def __init__(self, home: Path) -> None:
-        self._home = home.resolve()
+    def __init__(self, home: Path, port: int = 0) -> None:
+        """With a `port` it is one for deployments."""
+        self._home, self._port = home.resolve(), port
         self._child: subprocess.Popen[bytes] | None = None
         self._said: deque[bytes] = deque(maxlen=40)
 
     def start(self) -> None:
         """Start it, unless PREFECT_API_URL names one. Sets the environment: call it before prefect is imported."""
-        for name, value in QUIET.items():
+        for name, value in (PRIVATE if self._port else QUIET).items():
             os.environ.setdefault(name, value)
         if not os.environ.get("PREFECT_API_URL"):
             self._start()
@@ -73,14 +75,15 @@ class Server:
     def _start(self) -> None:
         os.environ["PREFECT_HOME"] = str(self._home)
         os.environ["NO_PROXY"] = ",".join(filter(None, [os.environ.get("NO_PROXY"), _HOST]))
-        os.environ["PREFECT_API_AUTH_STRING"] = os.environ["PREFECT_SERVER_API_AUTH_STRING"] = (
-            f"digsite:{secrets.token_urlsafe(32)}"
-        )
-        with socket.create_server((_HOST, 0)) as listening:
+        if not self._port:
+            os.environ["PREFECT_API_AUTH_STRING"] = os.environ["PREFECT_SERVER_API_AUTH_STRING"] = (
+                f"digsite:{secrets.token_urlsafe(32)}"
+            )
+        with self._listening() as listening:
             own = f"http://{_HOST}:{listening.getsockname()[1]}"
             os.environ.update(PREFECT_API_URL=f"{own}/api", PREFECT_SERVER_CORS_ALLOWED_ORIGINS=own)
             self._child = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-m", "pipeline.flow.server", str(listening.fileno())],
+                [sys.executable, "-m", "pipeline.flow.server", str(listening.fileno()), str(self._port)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -88,6 +91,15 @@ class Server:
                 start_new_session=True,
             )
         threading.Thread(target=self._said.extend, args=(self._child.stderr,), daemon=True).start()
+
+    def _listening(self) -> socket.socket:
+        try:
+            return socket.create_server((_HOST, self._port))
+        except OSError as error:
+            raise UsageError(
+                f"cannot listen on {_HOST}:{self._port} ({error.strerror}); if a Prefect server runs there already, "
+                f"set PREFECT_API_URL=http://{_HOST}:{self._port}/api, else name another PREFECT_SERVER_API_PORT"
+            ) from error
 
 
 def _answers(opener: urllib.request.OpenerDirector, url: str) -> bool:
@@ -101,10 +113,15 @@ def _answers(opener: urllib.request.OpenerDirector, url: str) -> bool:
     return True
 
 
-def _serve(handle: int) -> None:
+def _serve(handle: int, port: int) -> None:
     """The child: Prefect's server on a socket that the parent has bound."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.environ.update(PREFECT_UI_ENABLED="false", PREFECT__SERVER_EPHEMERAL="1", PREFECT__SERVER_FINAL="1")
+    os.environ["PREFECT__SERVER_FINAL"] = "1"
+    if port:
+        os.environ["PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT"] = "false"
+        os.environ["PREFECT_SERVER_UI_API_URL"] = f"http://{_HOST}:{port}/api"
+    else:
+        os.environ.update(PREFECT_UI_ENABLED="false", PREFECT__SERVER_EPHEMERAL="1")
     os.environ.update(PREFECT_LOGGING_LEVEL="ERROR", PREFECT_LOGGING_INTERNAL_LEVEL="ERROR")
     # Nothing here is kept in one of Prefect's blocks, and to write them all down takes a second.
     os.environ["PREFECT_API_BLOCKS_REGISTER_ON_START"] = "false"
@@ -126,4 +143,4 @@ def _end_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    _serve(int(sys.argv[1]))
+    _serve(*map(int, sys.argv[1:]))

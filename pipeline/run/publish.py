@@ -215,7 +215,7 @@ def whole(folder: Path, *, damaged: bool = False) -> int:
 
 def _lost(folder: Path) -> int:
     """Damaged lines, but for those that a run has replaced, or the lines that are gone altogether."""
-    journal, before = Journal(folder / "journal"), _result(folder)
+    journal, before = Journal(folder / "journal"), last_result(folder)
     if before is None:
         return journal.lost
     lost = journal.lost
@@ -247,7 +247,7 @@ def report(folder: Path, config: RunConfig) -> Path:
 
 def outside(folder: Path) -> Outside:
     """What all attempts took, interrupted ones too, what readers and seed filter passed over, and what people said."""
-    result, review, said = _result(folder), folder / REVIEW, None
+    result, review, said = last_result(folder), folder / REVIEW, None
     if result is None and (folder / "result.json").exists():
         logger.warning("%s/result.json cannot be read; the next 'digsite resume' writes it anew", folder)
     try:
@@ -258,7 +258,7 @@ def outside(folder: Path) -> Outside:
     return Outside(spent=spent(folder), dropped=dropped, unread=unread, review=said)
 
 
-def _result(folder: Path) -> RunResult | None:
+def last_result(folder: Path) -> RunResult | None:
     """How the run stood when it last ended; None where it has not, or where its file cannot be read."""
     path = folder / "result.json"
     try:

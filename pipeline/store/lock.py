@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pipeline.errors import StoreError
+from pipeline.errors import RunLocked, StoreError
 from pipeline.store.files import clear_errors
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ _HERE_ALONE = re.compile(r"\b(nolock|local_lock=(?:flock|all)|localflock)\b")
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run's folder. Raises StoreError at once where another process (or task) holds it.
+    """Hold the lock of a run's folder. Raises RunLocked at once where another process (or task) holds it.
 
     A folder in which nothing was written meanwhile is removed again, with those above it that were made for it.
     """
@@ -72,7 +72,7 @@ def _lock(handle: int, folder: Path) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         holder = os.pread(handle, 300, 0).decode(errors="replace").strip() or "unknown"
-        raise StoreError(f"another process ({holder}) is working on {folder}; wait until it ends or stop it") from error
+        raise RunLocked(f"another process ({holder}) is working on {folder}; wait until it ends or stop it") from error
     except OSError as error:
         if error.errno in _WITHOUT:
             raise _without_locks(folder, error.strerror or str(error)) from error

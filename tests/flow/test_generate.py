@@ -79,16 +79,6 @@ def prefect_keeps_a_path_and_artifacts(database: Path) -> None:
     assert Path(path).is_file()
 
 
-def test_the_nightly_deployment_names_a_flow_and_settings_that_are_there() -> None:
-    text = (ROOT / "prefect.yaml").read_text()
-    (entrypoint,) = re.findall(r"entrypoint: (\S+)", text)
-    code = f"from prefect.flows import load_flow_from_entrypoint as load; print(load({str(ROOT / entrypoint)!r}).name)"
-    found = python("-c", code)
-    assert found.stdout.splitlines()[-1:] == ["digsite-generate"], found.stderr
-    for settings in re.findall(r"config: (\S+)", text):
-        assert config.build(file=ROOT / settings).how.pairs == 1000
-
-
 @pytest.mark.slow
 def test_a_signal_ends_the_flow_in_time_without_its_tracebacks(tmp_path: Path) -> None:
     process = subprocess.Popen(

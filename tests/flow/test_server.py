@@ -3,51 +3,17 @@
 import base64
 import json
 import os
-import re
 import signal
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pipeline.cli import main
 from pipeline.flow.main import in_prefect
-from pipeline.flow.server import QUIET
-
-PARENT = """
-import os, sys
-from pathlib import Path
-from pipeline.flow.server import Server
-server = Server(Path(sys.argv[1]))
-server.start()
-auth = os.environ.get("PREFECT_API_AUTH_STRING", "") if sys.argv[2] == "auth" else ""
-print(server._child.pid if server._child else 0, os.environ["PREFECT_API_URL"], auth, flush=True)
-if sys.argv[2] == "auth":
-    server.wait()
-    print("ready", flush=True)
-if sys.argv[2] == "wait":
-    try:
-        server.wait()
-    except Exception as error:
-        print(type(error).__name__, error, flush=True)
-sys.stdin.read()
-"""
-
-
-def parent(home: Path, then: str, **env: str) -> subprocess.Popen[str]:
-    quiet = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    command = [sys.executable, "-c", PARENT, str(home), then]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**quiet, **env})
-
-
-def first_line(process: subprocess.Popen[str]) -> list[str]:
-    assert process.stdout is not None
-    return process.stdout.readline().split()
+from tests.flow.conftest import first_line, parent
 
 
 def gone(pid: int) -> bool:
@@ -92,16 +58,6 @@ def asked(url: str, method: str, data: bytes | None = None, **headers: str) -> t
         return error.code, error.headers.get("Access-Control-Allow-Origin", ""), error.read()
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """Address and password of one server, which the tests that change nothing of it share: its start is long."""
-    process = parent(tmp_path_factory.mktemp("server"), "auth")
-    _, url, auth = first_line(process)
-    assert first_line(process) == ["ready"]
-    yield url, auth
-    process.communicate()
-
-
 def test_it_answers_nobody_but_the_command(server: tuple[str, str]) -> None:
     url, auth = server
     ours = {"Authorization": "Basic " + base64.b64encode(auth.encode()).decode()}
@@ -115,44 +71,6 @@ def test_it_answers_nobody_but_the_command(server: tuple[str, str]) -> None:
         assert asked(url + path, method, data, **ours)[0] == 200
         assert asked(url + path, method, data, **ours, **evil)[1] == ""
     assert asked(url + "/flow_runs/filter", "OPTIONS", None, **evil, **preflight)[:2] == (400, "")
-
-
-NIGHTS = """
-import asyncio, sys
-from pathlib import Path
-from pipeline.cli.progress import Progress
-from pipeline.run.job import Job
-from pipeline.errors import BudgetExceeded
-
-from pipeline.flow.generate import generate, read, run
-for missing in ("nosuch.toml", "nosuch.json"):
-    print("missing", asyncio.run(generate(missing, return_state=True)).message)
-print("night", asyncio.run(generate(sys.argv[1])).complete)
-settings = read(Path(sys.argv[1]))
-try:
-    asyncio.run(run(Job(settings, Progress(pairs=1), settings.folder()), Path(sys.argv[1])))
-except BudgetExceeded as error:
-    print("command", error)
-"""
-
-
-def test_a_used_up_budget_ends_a_night_well_and_a_command_with_its_error_after_an_export(
-    server: tuple[str, str], tmp_path: Path
-) -> None:
-    settings = tmp_path / "night.toml"
-    how = f'how = {{out = "{tmp_path}", pairs = 900, budget_tokens = 60000}}'
-    settings.write_text(f'corpus.name = "tiny"\nretrieval.retriever = "bm25"\n{how}\n')
-    own = {"PREFECT_API_URL": server[0], "PREFECT_API_AUTH_STRING": server[1], "PREFECT_HOME": str(tmp_path / "home")}
-    env = {**os.environ, **QUIET, **own}
-    command = [sys.executable, "-c", NIGHTS, str(settings)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=180)
-    assert done.returncode == 0, done.stderr
-    for line in done.stdout.splitlines()[:2]:
-        assert re.fullmatch(r"missing no file of settings at /.*/nosuch.(toml|json): the flow's `config` is .*", line)
-    assert not re.search("UsageError|FileNotFoundError", done.stderr)  # it is not raised
-    nights = "".join(done.stdout.splitlines(keepends=True)[2:])
-    assert re.fullmatch(r"night False\ncommand the budget is used up: .* --budget-tokens; .*\n", nights)
-    assert {"dataset", "report.html"} <= {path.name for path in (tmp_path / "tiny/latest").iterdir()}
 
 
 @pytest.mark.slow

@@ -1,0 +1,105 @@
+"""The deployments of `prefect.yaml`: `python -m pipeline.flow.deployments serve [FILE]`, or `deploy [FILE]`.
+
+`serve` is all that they need on this machine, until it is stopped: a server, unless PREFECT_API_URL names one, a work
+pool and a worker, which is started again if it is killed. What Prefect keeps may be lost: the next start registers
+everything anew, and what was made is in the folders of the runs. `deploy` registers them with the server at
+PREFECT_API_URL, for workers elsewhere. FILE is another file of deployments.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from pipeline.config.how import How
+from pipeline.errors import DigsiteError, UsageError
+from pipeline.flow.server import PRIVATE, Server
+
+POOL = "digsite"
+_PREFECT = [sys.executable, "-m", "prefect", "--no-prompt"]
+_RESTART_SECONDS = 5.0
+
+
+def serve(file: str) -> int:
+    """Until a signal; its exit code."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    home = Path(os.environ.get("PREFECT_HOME") or How().out / ".prefect" / "server")
+    server = Server(home, port=int(os.environ.get("PREFECT_SERVER_API_PORT", "4200")))
+    try:
+        server.start()
+        server.wait()
+        register(file)
+        _say(f"Prefect's pages: {os.environ['PREFECT_API_URL'].removesuffix('/api')}; end with Ctrl-C")
+        while True:
+            code = _worker()
+            _say(f"the worker ended with {code}; another one starts in {_RESTART_SECONDS:.0f} s")
+            time.sleep(_RESTART_SECONDS)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+
+
+def deploy(file: str) -> int:
+    """Register; its exit code."""
+    if not os.environ.get("PREFECT_API_URL"):
+        raise UsageError("where to? set PREFECT_API_URL, such as http://127.0.0.1:4200/api, or use make serve")
+    os.environ.update(PRIVATE)
+    Server(Path()).wait()
+    register(file)
+    _say(f"run this where the work is to be done: prefect worker start --pool {POOL}")
+    return 0
+
+
+def register(file: str) -> None:
+    """The work pool, if it is not there, and all deployments of the file; their entrypoints are seen from here."""
+    asyncio.run(_pool())
+    command = [*_PREFECT, "deploy", "--all", "--prefect-file", file]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - Prefect's own command
+    if done.returncode:
+        raise DigsiteError(f"Prefect did not take the deployments of {file}: {done.stdout}{done.stderr}")
+
+
+async def _pool() -> None:
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.actions import WorkPoolCreate
+    from prefect.exceptions import ObjectAlreadyExists
+    from prefect.workers.process import ProcessWorker
+
+    # With its template: without, the server would look for one on the web.
+    pool = WorkPoolCreate(
+        name=POOL, type=ProcessWorker.type, base_job_template=ProcessWorker.get_default_base_job_template()
+    )
+    async with get_client() as client:
+        try:
+            await client.create_work_pool(pool)
+        except ObjectAlreadyExists:
+            return
+
+
+def _worker() -> int:
+    """One worker, until it ends; stopped with this process, which waits for it.
+
+    It has a session of its own, because a second signal, that of Ctrl-C, would make it leave its flow runs behind.
+    """
+    command = [*_PREFECT, "worker", "start", "--pool", POOL, "--type", "process"]
+    with subprocess.Popen(command, start_new_session=True) as worker:  # noqa: S603 - Prefect's own command
+        try:
+            return worker.wait()
+        except KeyboardInterrupt:
+            worker.send_signal(signal.SIGTERM)
+            worker.wait()
+            raise
+
+
+def _say(line: str) -> None:
+    print(f"digsite: {line}", file=sys.stderr, flush=True)  # noqa: T201 - a command of make
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit({"serve": serve, "deploy": deploy}[sys.argv[1]]((sys.argv[2:] or ["prefect.yaml"])[0]))
+    except DigsiteError as error:
+        _say(str(error))
+        sys.exit(error.exit_code)

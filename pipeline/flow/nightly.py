@@ -1,0 +1,166 @@
+"""The flows of deployments: `grow` continues a run, every night, and `publish` passes its data set on.
+
+`grow` calls `publish` itself, so that no event, automation or second schedule has to outlive a restart of Prefect's
+server or the loss of its database. For the same reason a lock, and no concurrency limit of Prefect's, keeps a corpus to
+one `grow` at a time: a limit is a lease that the server forgets when it restarts, whereupon it ends the run that held
+it, and that a killed run holds for minutes. The lock ends with its process.
+
+Nothing of `grow` is repeated the same night: a seed that the endpoint failed was tried again within its batch, and the
+next night goes on where this one stopped. What `publish` does may be repeated at will.
+"""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+from prefect import flow, runtime
+from prefect.artifacts import acreate_markdown_artifact
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.states import Completed, Crashed, Failed
+from prefect.tasks import Task
+
+from pipeline.cli.progress import Progress
+from pipeline.config import RunConfig, build
+from pipeline.dataset import push
+from pipeline.errors import BudgetExceeded, DigsiteError, HubError, ProviderError, RetrievalError, UsageError
+from pipeline.flow.generate import ended, noted, stage, stages
+from pipeline.run import RunResult, prepare
+from pipeline.run import publish as publishing
+from pipeline.run import read as run_file
+from pipeline.run.attempts import spent
+from pipeline.run.job import Job
+from pipeline.run.locate import run_folder
+from pipeline.store.lock import locked
+
+DELAYS = [30.0, 300.0, 900.0]
+"""Seconds before the Hub is asked again that did not answer."""
+
+
+@flow(name="digsite-grow", persist_result=False)
+async def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
+    """Continue the run of the settings at `config` (TOML) until it has its pairs or the budget of the night is used up,
+    then publish it, to the repository `repo` of the Hugging Face Hub if there is one.
+
+    The budgets in the settings are those of one night.
+    """
+    try:
+        settings = read(Path(config))
+        await asyncio.to_thread(prepare.reach, settings)
+        share = settings.how.share()
+        with Progress(pairs=share.pairs, seeds=share.seeds) as progress:
+            job = Job(settings, progress)
+            with locked(job.folder.parent):
+                await _end_killed()
+                return await _night(job, repo, public=public)
+    except DigsiteError as error:
+        return ended(error)
+
+
+async def _night(job: Job, repo: str, *, public: bool) -> State[Any]:
+    """What the endpoint or the index ended is published too, and fails all the same."""
+    before = publishing.last_result(job.folder)
+    job.config = of_night(job.config, job.folder)
+    over = ""
+    try:
+        await stages(job, export=False)
+    except BudgetExceeded:
+        over = "; the budget of the night is used up, and the next run continues"
+    except (ProviderError, RetrievalError):
+        if before or hasattr(job, "run"):
+            await publish(str(job.folder), repo, public, return_state=True)
+        raise
+    line = told(job.run.result(), before, job.config) + over
+    try:
+        return Completed(message=f"{line}; {await publish(str(job.folder), repo, public)}")
+    except DigsiteError as error:
+        return Failed(message=f"{line}; not published: {error}", data=error)
+
+
+def read(path: Path) -> RunConfig:
+    """Raises UsageError where there are no settings at `path`, or they are none."""
+    if not path.is_file():
+        raise UsageError(
+            f"no file of settings at {path.absolute()}: the flow's `config` is the path of a TOML file, such as "
+            "docs/nightly.toml, as its worker sees it"
+        )
+    return build(file=path)
+
+
+def of_night(config: RunConfig, folder: Path) -> RunConfig:
+    """The same with budgets that count from what the run in `folder` has used up before."""
+    before, how = spent(folder).total, config.how
+    tokens = before.paid.prompt_tokens + before.paid.completion_tokens
+    more = {
+        "budget_tokens": how.budget_tokens and tokens + how.budget_tokens,
+        "budget_money": how.budget_money and (before.money or 0.0) + how.budget_money,
+    }
+    return config.model_copy(update={"how": how.model_copy(update=more)})
+
+
+def told(result: RunResult, before: RunResult | None, config: RunConfig) -> str:
+    """How the run stands, in a line."""
+    how = config.how.share()
+    new = result.accepted - (before.accepted if before else 0)
+    line = f"{result.accepted:,} of {how.pairs:,} pairs, {new:,} of them new"
+    if how.seeds is not None:
+        line = f"{result.planned:,} of {how.seeds:,} seeds gave {result.accepted:,} pairs, {new:,} of them new"
+    return f"{line}; the most seeds were tried: raise how.max_seeds" if result.exhausted else line
+
+
+async def _end_killed() -> None:
+    """End what Prefect shows as running although its process was killed: who holds the lock is alone at work."""
+    if not runtime.deployment.id:
+        return
+    running = {"state": {"type": {"any_": ["RUNNING"]}}}
+    async with get_client() as client:
+        mine = await client.read_flow_run(runtime.flow_run.id)
+        earlier = {"deployment_id": {"any_": [mine.deployment_id]}, "start_time": {"before_": mine.start_time}}
+        left = await client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(running | earlier))
+        killed = [one.id for one in left if one.id != mine.id]
+        if killed:
+            below = {"parent_flow_run_id": {"any_": killed}}
+            left = await client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(running | below))
+            state: State[Any] = Crashed(message="its process was killed; a later run continued")
+            for one in (*killed, *(child.id for child in left)):
+                await client.set_flow_run_state(one, state, force=True)
+
+
+def may_pass(task: Task[..., object], task_run: TaskRun, state: State[Any]) -> bool:
+    """Is it worth asking the Hub again?"""
+    error = state.data
+    return isinstance(error, HubError) and not error.lasting
+
+
+@flow(name="digsite-publish", persist_result=False)
+async def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
+    """Export a run (`wiki/latest`, or a folder) and write its report; with `repo`, send the data set to that repository
+    of the Hugging Face Hub, private unless `public`. The token is HF_TOKEN's, in the environment of the worker.
+    """
+    done: list[str] = []
+
+    def export() -> None:
+        made = publishing.dataset(folder, kept.config)
+        rows = sum(sum(splits.values()) for splits in made.rows().values())
+        done.append(f"{rows:,} rows in {len(made.rows())} views in {folder / 'dataset'}")
+
+    def send() -> None:
+        parcel = push.parcel(folder / "dataset", kept.config.models.names(), repo, private=not public)
+        done.append(push.push(parcel, f"Run {kept.digest[:12]}", endpoint=os.environ.get("HF_ENDPOINT")))
+
+    try:
+        folder = run_folder(run)
+        with locked(folder):
+            kept = run_file(folder)
+            await stage("export", export)
+            await stage("report", lambda: publishing.report(folder, kept.config))
+            if repo:
+                again = stage.with_options(retries=len(DELAYS), retry_delay_seconds=DELAYS, retry_condition_fn=may_pass)
+                await again("push", send)
+    except DigsiteError as error:
+        return ended(error)
+    line = f"published: {', '.join(done)}"
+    await noted(acreate_markdown_artifact(markdown=line, key="digsite-published"))
+    return Completed(message=line, data=line)

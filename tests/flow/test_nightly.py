@@ -1,0 +1,155 @@
+"""The flows of the deployments: what their states say, and what they leave."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+import pytest
+
+from pipeline import config
+from pipeline.flow.server import QUIET
+from pipeline.run import attempts
+from pipeline.store.journal import Journal
+from pipeline.store.lock import locked
+from tests import hub_server
+
+ROOT = Path(__file__).resolve().parents[2]
+STATES = """
+import asyncio, json, sys
+from pipeline.flow import nightly
+nightly.DELAYS[:] = [0.5] * 40
+for name, given in json.loads(sys.argv[1]):
+    state = asyncio.run(getattr(nightly, name)(**given, return_state=True))
+    print(json.dumps([state.name, state.message]), flush=True)
+"""
+
+
+class State(NamedTuple):
+    name: str
+    message: str
+
+
+def states(server: tuple[str, str], *flows: tuple[str, dict[str, object]], **env: str) -> list[State]:
+    """The states in which these flows end, run one after another in a process of their own."""
+    own = {"PREFECT_API_URL": server[0], "PREFECT_API_AUTH_STRING": server[1]}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    command = [sys.executable, "-c", STATES, json.dumps(flows)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**kept, **QUIET, **own, **env}, timeout=240, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    assert "hf_sham" not in done.stdout + done.stderr
+    return [State(*json.loads(line)) for line in done.stdout.splitlines()]
+
+
+def settings(folder: Path, **how: object) -> Path:
+    """A cheap night over `tiny`."""
+    path = folder / "night.toml"
+    lines = [f"{name} = {json.dumps(value)}" for name, value in {"out": str(folder / "out"), **how}.items()]
+    path.write_text(
+        'steps = 1\ncorpus.name = "tiny"\nretrieval.retriever = "bm25"\nchecks.run = []\n'
+        "loop = {rounds = 0, audit = false, rollouts = 2}\n[how]\n" + "\n".join(lines)
+    )
+    return path
+
+
+def test_a_budget_is_one_night_s_and_the_next_night_goes_on(server: tuple[str, str], tmp_path: Path) -> None:
+    budget = 100_000
+    night = {"config": str(settings(tmp_path, pairs=900, budget_tokens=budget))}
+    ended = states(server, ("grow", night), ("grow", night))
+    counts = []
+    for state in ended:
+        found = re.fullmatch(
+            r"(\d+) of 900 pairs, (\d+) of them new; the budget of the night is used up, and the next run continues; "
+            r"published: [\d,]+ rows in \d+ views in (/.*)/dataset",
+            state.message,
+        )
+        assert found, state
+        assert state.name == "Completed"
+        counts.append((int(found[1]), int(found[2])))
+    assert counts[0][0] == counts[0][1] > 0
+    assert counts[1][0] == counts[0][0] + counts[1][1]
+    folder = Path(found[3])
+    paid = attempts.spent(folder).total.paid
+    assert 2 * budget <= paid.prompt_tokens + paid.completion_tokens < 3 * budget
+    assert {"dataset", "report.html"} <= {path.name for path in folder.iterdir()}
+    assert Journal(folder / "journal").duplicates == 0
+
+
+def test_what_keeps_a_night_from_its_work_is_one_line(server: tuple[str, str], tmp_path: Path) -> None:
+    night = settings(tmp_path, seeds=4)
+    down = tmp_path / "down.toml"
+    down.write_text(
+        night.read_text().replace(
+            "[how]", '[models.default]\nprovider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:1"\n[how]'
+        )
+    )
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text("step = 3")
+    (tmp_path / "out/tiny").mkdir(parents=True)
+    with locked(tmp_path / "out/tiny"):
+        missing, mistake, unreachable, second, none = states(
+            server,
+            ("grow", {"config": "nosuch.toml"}),
+            ("grow", {"config": str(wrong)}),
+            ("grow", {"config": str(down)}),
+            ("grow", {"config": str(night)}),
+            ("publish", {"run": str(tmp_path / "out/none")}),
+        )
+    assert re.fullmatch(r"no file of settings at /.*/nosuch.toml: the flow's `config` is .*", missing.message)
+    assert "step" in mistake.message
+    assert "127.0.0.1:1" in unreachable.message
+    assert none.message.startswith("no run")
+    assert {state.name for state in (missing, mistake, unreachable, none)} == {"Failed"}
+    assert second.name == "Cancelled"
+    assert second.message.startswith(f"another process (pid {os.getpid()} on ")
+    assert not any("\n" in state.message for state in (missing, mistake, unreachable, second, none))
+
+
+@pytest.fixture
+def real(out: Path, tmp_path: Path) -> Path:
+    """A run, as if a real model had made it."""
+    shutil.copytree(out, tmp_path / "out", symlinks=True)
+    folder = (tmp_path / "out/tiny/latest").resolve()
+    tree = orjson.loads((folder / "run.json").read_bytes())
+    tree["config"]["models"]["default"] = {"provider": "openai", "model": "qwen"}
+    (folder / "run.json").write_bytes(orjson.dumps(tree))
+    return folder
+
+
+def test_publish_asks_a_hub_again_that_fails_and_none_that_refuses(
+    server: tuple[str, str], out: Path, real: Path
+) -> None:
+    asked = {"run": str(real), "repo": "org/name"}
+    with hub_server.hub() as hub:
+        env = {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_sham", "HF_HUB_DISABLE_XET": "1"}
+        hub.refuse = 503
+        threading.Timer(8, setattr, (hub, "refuse", 0)).start()
+        (done,) = states(server, ("publish", asked), **env)
+        assert re.fullmatch(r"published: .* rows in .*/dataset, http://127.*/org/name/commit/\w+", done.message)
+        assert len(hub.commits) == 1
+        assert hub.private == {"org/name": True}
+        hub.refuse = 401
+        refused, demo = states(
+            server, ("publish", asked), ("publish", {**asked, "run": str(out / "tiny/latest")}), **env
+        )
+    assert "hf auth login, or HF_TOKEN" in refused.message
+    assert "demo model" in demo.message
+    assert (done.name, refused.name, demo.name) == ("Completed", "Failed", "Failed")
+
+
+def test_the_deployments_name_flows_and_settings_that_are_there() -> None:
+    from prefect.flows import load_flow_from_entrypoint
+
+    text = (ROOT / "prefect.yaml").read_text()
+    flows = [load_flow_from_entrypoint(str(ROOT / path)).name for path in re.findall(r"entrypoint: (\S+)", text)]
+    assert flows == ["digsite-grow", "digsite-publish"]
+    for path in re.findall(r"config: (\S+)", text):
+        assert config.build(file=ROOT / path).how.pairs == 1000
