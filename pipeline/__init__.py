@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pipeline.run.api import (
         branch,
         compare,
+        compare_retrievers,
         complete,
         export,
         generate,
@@ -32,6 +33,7 @@ __all__ = [
     "branch",
     "build",
     "compare",
+    "compare_retrievers",
     "complete",
     "export",
     "generate",

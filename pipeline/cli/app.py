@@ -19,6 +19,7 @@ import typer
 
 from pipeline.cli import (
     branches,
+    compare,
     complete,
     console,
     corpora,
@@ -63,6 +64,7 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
     runs.export,
     runs.report,
     view.view,
+    compare.compare,
     merge.merge,
     mix.mix,
     branches.branch,

@@ -150,14 +150,14 @@ class Measure(options.ModelOptions, options.CorpusOptions):
 
     def _compare(self, config: RunConfig, questions: "Sequence[GoldQuestion]", asked: list[str]) -> None:
         from pipeline.dataset.estimates import percent
-        from pipeline.run import api, comparing
+        from pipeline.run import api, retriever_recall
 
-        found = api.compare(config, questions, asked)
+        found = api.compare_retrievers(config, questions, asked)
         rows = [
-            (f.group, f.questions, f.retriever, *(percent(f.all_gold[str(k)], 1) for k in comparing.DEPTHS))
+            (f.group, f.questions, f.retriever, *(percent(f.all_gold[str(k)], 1) for k in retriever_recall.DEPTHS))
             for f in found
         ]
-        heads = "group", "questions", "retriever", *(f"@{k}" for k in comparing.DEPTHS)
+        heads = "group", "questions", "retriever", *(f"@{k}" for k in retriever_recall.DEPTHS)
         if not self.json:
             console.message(
                 "the share of questions of which one search finds all supporting documents, by its passages"

@@ -1,11 +1,11 @@
-"""Counts and changes, with the 95 % intervals that few cases ask for, and how a person reads them."""
+"""Counts, means and differences, with the 95 % intervals that few cases ask for, and how a person reads them."""
 
 import math
 from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from pipeline.types import Data
+from pipeline.types import Data, Share
 
 _Z = 1.959964
 _T = (
@@ -15,27 +15,51 @@ _T = (
 """Student's t, 95 % on both sides, for 1, 2, ... degrees of freedom."""
 
 
-class Change(Data):
-    """A mean difference between paired rollouts. Those of one question resemble each other, so that the interval is one
-    over questions."""
+class Interval(Data):
+    """A mean, a ratio or a difference, with its 95 % interval."""
 
     value: float
     low: float | None = None
     high: float | None = None
-    """The 95 % interval; None where there are fewer than two questions, or where all are alike."""
+    """None where there are fewer than two cases, or where all are alike."""
 
     @classmethod
-    def of(cls, sums: Sequence[float], pairs: Sequence[int]) -> "Change":
-        """From each question's sum of differences and number of pairs: a ratio, with its linearised variance."""
-        questions, whole = len(sums), sum(pairs)
+    def of(cls, sums: Sequence[float], counts: Sequence[int]) -> "Interval":
+        """From each case's sum and number: the ratio of all sums to all numbers, with its linearised variance. What
+        belongs to one case, such as the rollouts of a question or the calls of a seed, resembles each other, so that
+        the interval is one over cases."""
+        cases, whole = len(sums), sum(counts)
         value = math.fsum(sums) / whole
-        spread = math.fsum((s - value * n) ** 2 for s, n in zip(sums, pairs, strict=True))
-        if questions < 2 or math.isclose(spread, 0, abs_tol=1e-9):
+        spread = math.fsum((s - value * n) ** 2 for s, n in zip(sums, counts, strict=True))
+        if cases < 2 or math.isclose(spread, 0, abs_tol=1e-9):
             return cls(value=value)
-        free = questions - 1
+        free = cases - 1
         t = _T[free - 1] if free <= len(_T) else _Z + (_Z**3 + _Z) / (4 * free)
-        reach = t * math.sqrt(questions / free * spread) / whole
+        reach = t * math.sqrt(cases / free * spread) / whole
         return cls(value=value, low=value - reach, high=value + reach)
+
+    @classmethod
+    def of_share(cls, share: Share) -> "Interval":
+        """Wilson's score interval."""
+        low, high = share.interval
+        return cls(value=share.value, low=low, high=high)
+
+    def positive(self) -> "Interval":
+        """Of an amount that cannot be negative the same interval on the scale of its logarithm."""
+        if self.high is None or self.value <= 0:
+            return self
+        factor = math.exp((self.high - self.value) / self.value)
+        return Interval(value=self.value, low=self.value / factor, high=self.value * factor)
+
+    def minus(self, other: "Interval") -> "Interval":
+        """The difference of two that are independent: the method of variance estimates recovery (Zou and Donner
+        2008), which is Newcombe's for two shares and close to Welch's for two means."""
+        value = self.value - other.value
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return Interval(value=value)
+        down = math.hypot(self.value - self.low, other.high - other.value)
+        up = math.hypot(self.high - self.value, other.value - other.low)
+        return Interval(value=value, low=value - down, high=value + up)
 
 
 class Count(Data):
@@ -43,12 +67,23 @@ class Count(Data):
     count: int
 
 
-def short(amount: float | Change | None, digits: int = 0) -> str:
+def short(amount: float | Interval | None, digits: int = 0) -> str:
     """For a person; a dash where there is nothing to tell."""
-    if isinstance(amount, Change):
+    if isinstance(amount, Interval):
         low, high = short(amount.low, digits), short(amount.high, digits)
         return short(amount.value, digits) + (f" ({low} to {high})" if amount.low is not None else "")
     return "–" if amount is None else f"{amount:z,.{digits}f}"
+
+
+def compact(amount: float | None) -> str:
+    """A number in at most four places: 950, 12.3k, 4.56M."""
+    if amount is None:
+        return "–"
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(amount) >= size * 0.9995:
+            scaled = amount / size
+            return f"{scaled:.{max(0, 3 - len(str(int(abs(scaled)))))}f}{unit}"
+    return f"{amount:,.0f}" if float(amount).is_integer() else f"{amount:.3g}"
 
 
 def percent(share: float | None, digits: int = 0) -> str:

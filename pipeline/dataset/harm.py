@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.dataset.estimates import Change, Count, largest_first
+from pipeline.dataset.estimates import Count, Interval, largest_first
 from pipeline.dataset.seeds import TELLING
 from pipeline.types import Data, Share
 
@@ -31,9 +31,9 @@ class DistractorFigures(Data):
     """Share of those."""
     correct_without: float | None
     correct_with: float | None
-    points_lost: Change | None
+    points_lost: Interval | None
     """Of the solve rate, in percentage points."""
-    steps_added: Change | None
+    steps_added: Interval | None
     """Over all pairs, whether or not a rollout was correct."""
     example: str | None
     """Key of the first seed with a rollout whose outcome tells most; none where no rollout met one."""
@@ -92,6 +92,6 @@ def _of_kind(row: dict[str, Any]) -> DistractorFigures:
         **{**row, "pairs": row["pairs"] or 0},
         named=Share(part=named, whole=asked),
         named_used=Share(part=named_used, whole=asked_used),
-        points_lost=Change.of(lost, pairs) if pairs else None,
-        steps_added=Change.of(added, pairs) if pairs else None,
+        points_lost=Interval.of(lost, pairs) if pairs else None,
+        steps_added=Interval.of(added, pairs) if pairs else None,
     )

@@ -8,6 +8,7 @@ when its work is done; it may be called from a running event loop, as a notebook
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING, TypeVar
 from pipeline import registry
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
+from pipeline.config.how import How
 from pipeline.config.models import ModelConfig
 from pipeline.config.sft import SftConfig
-from pipeline.errors import BudgetExceeded
+from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.run import LogWatch, RunResult, Watch, prepare, read, regate
 from pipeline.run.job import Job, straight
 from pipeline.run.locate import reopened, run_folder, shard_folders
@@ -25,13 +27,14 @@ from pipeline.types import Record
 
 # What one function alone needs is imported there: a second process on a run is to be refused at once.
 if TYPE_CHECKING:
+    from pipeline.dataset.comparison import Comparison
     from pipeline.dataset.export import DatasetManifest
     from pipeline.run.branches import Branched
-    from pipeline.run.comparing import RetrieverRecall
     from pipeline.run.complete import Completing
     from pipeline.run.measuring import GoldQuestion, Measurement
     from pipeline.run.merging import Merged
     from pipeline.run.remeasure import Budgets, Remeasuring
+    from pipeline.run.retriever_recall import RetrieverRecall
 
 T = TypeVar("T")
 Runner = Callable[[Job], RunResult]
@@ -182,12 +185,12 @@ def measure(
     return _wait(measuring.measure(known[:limit], context.llm, context.retriever, config))
 
 
-def compare(
+def compare_retrievers(
     config: RunConfig, questions: "Path | Sequence[GoldQuestion]", retrievers: Sequence[str]
 ) -> "list[RetrieverRecall]":
     """How often one search of each retriever finds all documents that a question rests on; no model is asked."""
     from pipeline.retrieval.opening import check, open_retriever
-    from pipeline.run import comparing, measuring
+    from pipeline.run import measuring, retriever_recall
 
     known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)
     asked = {name: config.retrieval.of(name) for name in retrievers}
@@ -195,7 +198,23 @@ def compare(
         check(settings)
     corpus = prepare.corpus(config)
     opened = {name: open_retriever(settings, corpus, config.how.out) for name, settings in asked.items()}
-    return _wait(comparing.compare(known, opened))
+    return _wait(retriever_recall.compare_retrievers(known, opened))
+
+
+def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> "Comparison":
+    """Two runs beside each other, the same seeds paired; data sets without their run and journals may be named too.
+
+    Raises UsageError where both names are of the same run.
+    """
+    from pipeline.dataset import comparison
+    from pipeline.run.browsing import Runs
+    from pipeline.view.browse.source import compared
+
+    with closing(Runs([str(one), str(other)], out or How().out)) as runs:
+        found = runs.given()
+        if len(found) < 2:
+            raise UsageError(f"'{one}' and '{other}' are the same run; name two")
+        return comparison.compare(*(compared(source, source.whole()) for source in found))
 
 
 def remeasure(

@@ -3,8 +3,9 @@ no lock is taken, so that a run under way can be looked at.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -34,12 +35,17 @@ class RunSource:
 
     def __init__(self, slug: str, folder: Path, scratch: Scratch) -> None:
         self.slug, self.name, self.folder = slug, f"{folder.parent.name}/{folder.name}", folder
-        self.config: RunConfig | None = read(folder).config
+        run = read(folder)
+        self.config: RunConfig | None = run.config
+        self.what: Mapping[str, Any] = run.what | {"gates": run.config.gates.shown()}
         self._offsets = Offsets(folder / "journal")
         self._tabling = Tabling(folder, self.config, self._offsets, scratch)
 
     def seeds(self) -> Table:
         return self._tabling.table()
+
+    def whole(self) -> Table:
+        return self._tabling.whole()
 
     def read(self, key: str) -> Record | None:
         return self._tabling.joined(self._offsets.read(key))
@@ -59,6 +65,7 @@ class JournalSource(RunSource):
 
     def __init__(self, slug: str, journal: Path, path: Path, scratch: Scratch) -> None:
         self.slug, self.name, self.folder, self.config = slug, "/".join(path.parts[-2:]), path, None
+        self.what = {}
         self._offsets = Offsets(journal)
         self._offsets.advance()
         if not self._offsets.readable():
@@ -76,6 +83,7 @@ class DatasetSource:
     """A data set that came without its run: rows, and no traces beyond those of its views."""
 
     config: RunConfig | None = None
+    what: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, slug: str, folder: Path) -> None:
         self.slug, self.name, self.folder = slug, f"{folder.parent.name}/{folder.name}", folder
@@ -84,6 +92,9 @@ class DatasetSource:
 
     def seeds(self) -> Table:
         return Table(self._frame, str(self._path.stat().st_mtime_ns))
+
+    def whole(self) -> Table:
+        return self.seeds()
 
     def read(self, key: str) -> Record | None:
         return None
@@ -129,6 +140,10 @@ class Runs:
         if slug not in self._open:
             self._open[slug] = self._opened(slug, self._paths[slug])
         return self._open[slug]
+
+    def given(self) -> list[Source]:
+        """Those that were named, in that order, each once."""
+        return [self.open(slug) for slug in self._paths]
 
     def close(self) -> None:
         self._scratch.close()

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.config import RunConfig
+from pipeline.config.differences import differences
 from pipeline.config.how import How
 from pipeline.errors import UsageError
 from pipeline.run import RunFile, RunResult, Watch, attempts, facts, prepare, read, unchanged
 from pipeline.run.job import Job
-from pipeline.run.resume import differences
 from pipeline.store.shards import join_journals, take_answers, take_lines
 from pipeline.types import Data
 
@@ -60,7 +60,7 @@ def whole(shards: Sequence[tuple[Path, RunFile]]) -> RunConfig:
     """The configuration of the run that these are shards of. Raises UsageError where there is none."""
     (first, one), *others = shards
     for folder, other in others:
-        changed = differences(_compared(one), _compared(other))
+        changed = [name for name, _, _ in differences(_compared(one), _compared(other))]
         if changed:
             raise UsageError(
                 f"{first} and {folder} are no shards of one run: they differ in {', '.join(changed)}; "

@@ -8,6 +8,7 @@ import orjson
 from pydantic import ValidationError
 
 from pipeline.config import RunConfig
+from pipeline.config.differences import differences
 from pipeline.config.gates import GateConfig
 from pipeline.config.sft import SftConfig
 from pipeline.dataset.gates import Gates
@@ -109,7 +110,7 @@ def resumable(folder: Path) -> RunConfig:
 
 
 def _refuse_another(folder: Path, kept: RunFile, config: RunConfig, fingerprint: str) -> None:
-    changed = differences(kept.what, config.what())
+    changed = [name for name, _, _ in differences(kept.what, config.what())]
     if kept.corpus_fingerprint != fingerprint:
         changed.append("corpus (its texts)")
     if changed:
@@ -117,15 +118,3 @@ def _refuse_another(folder: Path, kept: RunFile, config: RunConfig, fingerprint:
             f"{folder} was made with another {', '.join(changed)}; restore that to continue it, "
             "or start a new run with `digsite generate` in another --out"
         )
-
-
-def differences(old: dict[str, Any], new: dict[str, Any], path: str = "") -> list[str]:
-    """The dotted names of the values in which two trees differ."""
-    found = []
-    for key in sorted(old.keys() | new.keys()):
-        a, b = old.get(key), new.get(key)
-        if isinstance(a, dict) and isinstance(b, dict):
-            found += differences(a, b, f"{path}{key}.")
-        elif a != b:
-            found.append(f"{path}{key}")
-    return found

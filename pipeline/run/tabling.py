@@ -65,6 +65,15 @@ class Tabling:
             thread.join(_FIRST)
         return self._table
 
+    def whole(self) -> Table:
+        """All of it, however long that takes. Raises StoreError where it cannot be made."""
+        self.table()
+        if self._thread:
+            self._thread.join()
+        if self._table.pending:
+            raise StoreError(self._table.pending)
+        return self._table
+
     def joined(self, record: Record) -> Record:
         """With what was found out later."""
         if self._config is None:
@@ -84,7 +93,7 @@ class Tabling:
 
     def _files(self) -> tuple[object, ...]:
         """Another value where anything has changed that rows are made from."""
-        paths = [*self._folder.glob("*.jsonl"), *self._folder.glob("*/*.jsonl")]
+        paths = list(self._folder.glob("*/*.jsonl" if self._config else "*.jsonl"))
         paths += [path for name in ("run.json", f"dataset/{seed_table.NAME}") if (path := self._folder / name).exists()]
         return tuple(sorted((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths))
 

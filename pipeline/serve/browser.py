@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.serve.server import Guard
 from pipeline.view.browse import pages, routes
+from pipeline.view.browse.kept import Kept
 from pipeline.view.browse.source import Library
 
 _HEADERS = {
@@ -26,7 +27,7 @@ _HEADERS = {
 
 def create(library: Library) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.library, app.state.orders, app.state.overviews = library, {}, {}
+    app.state.library, app.state.kept = library, Kept()
     app.include_router(routes.router)
     app.add_middleware(_Fenced)
     app.add_middleware(Guard, token="")

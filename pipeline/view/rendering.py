@@ -14,7 +14,7 @@ from jinja2 import Environment as Jinja
 from jinja2 import FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from pipeline.dataset.estimates import percent, short
+from pipeline.dataset.estimates import compact, percent, short
 from pipeline.dataset.glossary import gloss
 from pipeline.redact import clean
 from pipeline.view import charts
@@ -39,6 +39,7 @@ def templates(*folders: Path) -> Jinja:
         "explained": explained,
         "gloss": gloss,
         "short": short,
+        "compact": compact,
         "percent": percent,
         "entropy": charts.entropy,
     }

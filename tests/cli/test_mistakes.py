@@ -38,6 +38,7 @@ MISTAKES = {
     "remeasure nosuch --model openai:m": "digsite generate",
     "export nosuch": "digsite generate",
     "report nosuch": "digsite generate",
+    "compare nosuch nosuch": "digsite generate",
     "view nosuch": "digsite generate",
     "branch nosuch --method cso": "digsite generate",
     "complete nosuch": "digsite generate",

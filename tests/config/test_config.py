@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import config
+from pipeline.config.differences import differences
 from pipeline.errors import UsageError
-from pipeline.run.resume import differences
 
 
 def test_later_settings_win(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_how_a_run_is_made_is_not_digested() -> None:
 def test_what_a_run_makes_is_digested(change: str) -> None:
     base, other = config.build(), config.build(sets=[change])
     assert base.digest() != other.digest()
-    assert differences(base.what(), other.what()) == [change.partition("=")[0]]
+    assert [name for name, _, _ in differences(base.what(), other.what())] == [change.partition("=")[0]]
 
 
 def test_a_corpus_path_gives_a_plain_folder_name() -> None:

@@ -8,7 +8,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from pipeline.config import RunConfig
 from pipeline.dataset.card import Contents, card
-from pipeline.dataset.estimates import Change
+from pipeline.dataset.estimates import Interval
 from pipeline.dataset.harm import DistractorFigures
 from pipeline.types import Kind, Record, Share, Verdict
 from tests.records import accepted
@@ -56,7 +56,7 @@ def interval(means: Sequence[float]) -> tuple[float, float]:
 @pytest.mark.parametrize("questions", [2, 3, 8, 31, 32, 200])
 def test_the_interval_is_students_over_the_means_of_the_questions(questions: int) -> None:
     means = [float(n % 5) for n in range(questions)]
-    made = Change.of([4 * mean for mean in means], questions * [4])
+    made = Interval.of([4 * mean for mean in means], questions * [4])
     assert made.low is not None
     assert made.high is not None
     low, high = interval(means)
@@ -66,13 +66,13 @@ def test_the_interval_is_students_over_the_means_of_the_questions(questions: int
 
 
 def test_one_question_and_questions_that_are_all_alike_have_no_interval() -> None:
-    assert Change.of([2.0], [4]) == Change(value=0.5)
-    assert Change.of([0.0, 0.0, 0.0], [4, 4, 2]) == Change(value=0.0)
-    assert Change.of([2.0, 2.0, 1.0], [4, 4, 2]) == Change(value=0.5)
+    assert Interval.of([2.0], [4]) == Interval(value=0.5)
+    assert Interval.of([0.0, 0.0, 0.0], [4, 4, 2]) == Interval(value=0.0)
+    assert Interval.of([2.0, 2.0, 1.0], [4, 4, 2]) == Interval(value=0.5)
 
 
 def test_a_question_with_more_pairs_counts_for_more() -> None:
-    made = Change.of([0.0, 4.0], [2, 6])
+    made = Interval.of([0.0, 4.0], [2, 6])
     assert made.value == 0.5
     # Residuals of -1 and 1 around the mean: a standard error of sqrt(2 * 2) / 8.
     assert made.low == pytest.approx(0.5 - 12.706 * 0.25)

@@ -8,6 +8,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from pipeline.dataset import money
+from pipeline.dataset.contrasts import in_words
 from pipeline.types import DEMO_MODELS, Share, shown_id
 from pipeline.view.browse.columns import CHOICES, SPANS
 from pipeline.view.browse.item import plain
@@ -16,20 +17,9 @@ from pipeline.view.rendering import templates
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
-PAGES = (("items", "Items"), ("overview", "Overview"))
+PAGES = (("items", "Items"), ("overview", "Overview"), ("compare", "Compare"))
 """Of one run, in the order of the navigation: the last part of the address, and the name."""
 _JINJA = templates(_HERE / "templates", _HERE.parent)
-
-
-def compact(amount: float | None) -> str:
-    """A number in at most four places: 950, 12.3k, 4.56M."""
-    if amount is None:
-        return "–"
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(amount) >= size * 0.9995:
-            scaled = amount / size
-            return f"{scaled:.{max(0, 3 - len(str(int(abs(scaled)))))}f}{unit}"
-    return f"{amount:,.0f}" if float(amount).is_integer() else f"{amount:.3g}"
 
 
 def shortened(text: str, length: int) -> str:
@@ -59,10 +49,10 @@ _JINJA.globals |= {
     "max": max,
 }
 _JINJA.filters |= {
-    "compact": compact,
     "shortened": shortened,
     "attempted": plain,
     "lasting": lasting,
+    "in_words": in_words,
     "share": lambda part, whole: Share(part=part, whole=whole),
     "under": under,
     "anchor": lambda id_: f"made-{shown_id(id_)}",

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from pipeline.dataset.comparison import RATES, rate
 from pipeline.dataset.figures import ACCEPTED
 from pipeline.types import Share
 from pipeline.view.browse.columns import PLACE, TOKENS
@@ -13,11 +14,8 @@ from pipeline.view.browse.query import Query
 
 PLACES, POINTS = 40, 200
 """At most so many columns, and points of a curve, whatever the size of the run."""
-RATES = ((0.0, 0.0), (0.0001, 0.25), (0.2501, 0.5), (0.5001, 0.75), (0.7501, 0.9999), (1.0, 1.0))
-"""Both ends belong to it. No share of fewer than 2,500 rollouts falls between two."""
 _LEAST = 5
 """Seeds of one column: a share of fewer says nothing."""
-_RATE_NAMES = ("never", "to 25 %", "to 50 %", "to 75 %", "below 100 %", "always")
 
 
 class Cell(NamedTuple):
@@ -76,15 +74,15 @@ def steps_by_target(seeds: pl.LazyFrame) -> Matrix:
 
 def rates_by_steps(seeds: pl.LazyFrame) -> Matrix:
     """Solve rates in `RATES`, by measured steps; what was never solved has none."""
-    place = pl.sum_horizontal((pl.col("solve_rate") > high).cast(pl.Int32) for _, high in RATES[:-1])
-    found = _pairs(seeds.filter(pl.col("solve_rate").is_not_null()), pl.col("difficulty"), place)
+    found = _pairs(seeds.filter(pl.col("solve_rate").is_not_null()), pl.col("difficulty"), rate("solve_rate"))
+    names, spans = list(RATES), list(RATES.values())
     shown = sorted({place for _, place in found})
     return Matrix(
-        tuple(_RATE_NAMES[place] for place in shown),
+        tuple(names[place] for place in shown),
         tuple(
             (f"{step} {'step' if step == 1 else 'steps'}", _cells(
                 [found.get((step, place), 0) for place in shown],
-                [Query(spans={"steps": (step, step), "rate": RATES[place]}).url() for place in shown],
+                [Query(spans={"steps": (step, step), "rate": spans[place]}).url() for place in shown],
             ))
             for step in sorted({step for step, _ in found})
         ),

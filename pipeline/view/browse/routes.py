@@ -1,22 +1,23 @@
-"""The addresses of the pages. `request.app.state` has the runs as `library`, the latest orders as `orders`, and the
-latest overviews as `overviews`.
-"""
+"""The addresses of the pages. `request.app.state` has the runs as `library`, and what was made for pages as `kept`."""
+
+import re
 
 import orjson
 import polars as pl
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, RedirectResponse, Response
 
+from pipeline.dataset import comparison
 from pipeline.redact import escaped
-from pipeline.view.browse import pages
+from pipeline.view.browse import pages, pairs
 from pipeline.view.browse.item import sheet
-from pipeline.view.browse.overview import Overview, overview
+from pipeline.view.browse.kept import Kept
+from pipeline.view.browse.overview import overview
 from pipeline.view.browse.query import PAGE, Query, facets, neighbours, ordered, parsed, row, rows
-from pipeline.view.browse.source import Library, Source, Table
+from pipeline.view.browse.source import Library, Source, Table, compared
 
 router = APIRouter()
 _FILES = {path.name: path for path in pages.STATIC.iterdir()}
-_ORDERS = 8
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".txt": "text/plain"}
 
 
@@ -109,13 +110,41 @@ def figures(request: Request, slug: str) -> Response:
     """The figures and plots of the run."""
     source = opened(request, slug)
     table = source.seeds()
-    made: dict[tuple[str, str], Overview] = request.app.state.overviews
-    name = slug, table.version
-    if name not in made:
-        made[name] = overview(table.frame, source)
-        for old in list(made)[:-_ORDERS]:
-            made.pop(old, None)
-    return pages.of_run(request, "overview.html.j2", source, "overview", it=made[name], config=source.config)
+    kept: Kept = request.app.state.kept
+    made = kept.get(("overview", slug, table.version), lambda: overview(table.frame, source))
+    return pages.of_run(request, "overview.html.j2", source, "overview", it=made, config=source.config)
+
+
+@router.get("/{slug}/compare")
+def compare(request: Request, slug: str) -> Response:
+    """The run beside another, which `with` names."""
+    library: Library = request.app.state.library
+    source, asked = opened(request, slug), request.query_params
+    if not (other_slug := asked.get("with", "")):
+        return pages.of_run(request, "choose.html.j2", source, "compare")
+    other = library.open(other_slug)
+    first, second = source.seeds(), other.seeds()
+    kept: Kept = request.app.state.kept
+    found = kept.get(
+        ("compare", slug, first.version, other_slug, second.version),
+        lambda: comparison.compare(compared(source, first), compared(other, second)),
+    )
+    group = asked.get("group", "") if asked.get("group") in pairs.GROUPS else "all"
+    page = int(asked["page"]) if re.fullmatch(r"[1-9]\d{0,6}", asked.get("page", "")) else 1
+    return pages.of_run(
+        request,
+        "compare.html.j2",
+        source,
+        "compare",
+        it=found,
+        other=other,
+        other_pending=second.pending,
+        group=group,
+        groups={name: title for name, (title, _) in pairs.GROUPS.items()},
+        rows=pairs.rows(first.frame, second.frame, group, page) if found.paired else [],
+        at=page,
+        page_rows=pairs.PAGE,
+    )
 
 
 def opened(request: Request, slug: str) -> Source:
@@ -126,10 +155,5 @@ def opened(request: Request, slug: str) -> Source:
 
 def _order(request: Request, source: Source, table: Table, query: Query) -> pl.Series:
     """The keys that the filters let through, kept for the next page, and for what is next to an item."""
-    orders: dict[tuple[str, str, str], pl.Series] = request.app.state.orders
-    name = source.slug, table.version, query.url()
-    if name not in orders:
-        orders[name] = ordered(table.frame, query)
-        for old in list(orders)[:-_ORDERS]:
-            orders.pop(old, None)
-    return orders[name]
+    kept: Kept = request.app.state.kept
+    return kept.get(("order", source.slug, table.version, query.url()), lambda: ordered(table.frame, query))

@@ -1,13 +1,14 @@
 """What the pages are made from: runs, of which each gives a table of its seeds and single records."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import polars as pl
 
 from pipeline.config import RunConfig
+from pipeline.dataset.comparison import Compared
 from pipeline.dataset.figures import Outside
 from pipeline.types import Record
 
@@ -33,8 +34,13 @@ class Source(Protocol):
     folder: Path
     config: RunConfig | None
     """None where no run's file is there."""
+    what: Mapping[str, Any]
+    """The settings that the run was begun with; empty where no run's file is there."""
 
     def seeds(self) -> Table: ...
+
+    def whole(self) -> Table:
+        """All of it, however long that takes. Raises StoreError where it cannot be made."""
 
     def read(self, key: str) -> Record | None:
         """One record with what was found out later; None where there is no journal. Raises KeyError for a key that is
@@ -47,6 +53,12 @@ class Source(Protocol):
 
     def attempts(self) -> pl.LazyFrame | None:
         """Every try at a seed: `ended`, `began`, `seconds`. None where nothing was noted."""
+
+
+def compared(source: Source, table: Table) -> Compared:
+    """What a comparison needs of it."""
+    policy = source.config.gates.policy if source.config else ""
+    return Compared(source.name, table.frame, source.outside(), source.what, policy)
 
 
 class Listing(NamedTuple):

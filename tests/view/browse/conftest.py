@@ -20,6 +20,8 @@ Browse = Callable[..., TestClient]
 def browsing(*names: str, out: Path) -> Iterator[TestClient]:
     library = Runs(names, out)
     try:
+        for source in library.given():
+            source.whole()
         with TestClient(create(library), base_url="http://127.0.0.1") as client:
             yield client
     finally:

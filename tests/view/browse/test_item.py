@@ -16,7 +16,7 @@ from tests.view.browse.test_items import found, slug
 from tests.view.test_html import Parsed
 
 OWN = re.compile(
-    r"/[\w.-]*(/(items|overview|compare|review)(/[0-9a-f]{64})?(/json)?)?(\?[\w=&%+.:-]*)?|#[\w-]+|\?[\w=&%+.:-]*"
+    r"/[\w.-]*(/(items|overview|compare|review)(/[0-9a-f]{64})?(/json)?)?(\?[\w=&%+.:-]*)?(#[\w-]+)?|#[\w-]+|\?[\w=&%+.:-]*"
 )
 """Addresses of these pages: what a link may lead to."""
 

@@ -20,7 +20,9 @@ class RetrieverRecall(Data):
     """By the number of passages: the share of the questions whose supporting documents are all among these."""
 
 
-async def compare(questions: Sequence[GoldQuestion], retrievers: Mapping[str, Retriever]) -> list[RetrieverRecall]:
+async def compare_retrievers(
+    questions: Sequence[GoldQuestion], retrievers: Mapping[str, Retriever]
+) -> list[RetrieverRecall]:
     """One for each group of questions and each retriever. Raises UsageError where no question names its documents."""
     asked = [question for question in questions if question.supporting_ids]
     if not asked:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.run.comparing import compare
 from pipeline.run.measuring import GoldQuestion
+from pipeline.run.retriever_recall import compare_retrievers
 from tests.shelf import Shelf, passage
 
 MANY = [passage(f"other{n:02}", "Holm", "Holm Holm Holm.") for n in range(12)]
@@ -17,7 +17,7 @@ async def test_a_question_counts_from_the_depth_where_its_last_document_is_found
         GoldQuestion(question="Lantern", answer="x", supporting_ids=("nowhere",)),
         GoldQuestion(question="Lantern", answer="x"),
     ]
-    found = await compare(asked, {"deep": Shelf(*MANY, *BOTH), "short": Shelf(*BOTH)})
+    found = await compare_retrievers(asked, {"deep": Shelf(*MANY, *BOTH), "short": Shelf(*BOTH)})
     assert [(one.group, one.retriever, one.questions) for one in found] == [
         (group, name, n) for group, n in (("all", 3), ("made", 1), ("made 2-hop", 1)) for name in ("deep", "short")
     ]

@@ -1,0 +1,79 @@
+"""The seeds that two runs both tried: what became of each in the one and in the other."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from pipeline.dataset.contrasts import Contrast, Unit, mean
+from pipeline.dataset.estimates import Interval
+from pipeline.types import Data, Share
+
+
+class Paired(Data):
+    """The seeds that both runs tried: the same passage and draw of the same corpus."""
+
+    seeds: int
+    alone: tuple[int, int]
+    """Seeds that only the one or the other has."""
+    both: int
+    """Seeds that gave a pair in both, in one alone, in none."""
+    first: int
+    second: int
+    neither: int
+    more_steps: int
+    """Of the seeds whose difficulty was measured in both, those that took the second run's solver more steps, as many,
+    or fewer."""
+    same_steps: int
+    fewer_steps: int
+    contrasts: tuple[Contrast, ...]
+
+
+def joined(first: pl.LazyFrame, second: pl.LazyFrame) -> pl.LazyFrame:
+    """The seeds that both have, in the order of the first; columns of the second end in `_right`."""
+    same = ("corpus_fingerprint", "passage_id", "draw")
+    one, other = (table.unique(same, keep="first", maintain_order=True) for table in (first, second))
+    return one.join(other, on=same, how="inner", maintain_order="left")
+
+
+def paired(first: pl.DataFrame, second: pl.DataFrame) -> Paired | None:
+    """Of the seeds of two runs; None where they have none in common."""
+    rows = joined(first.lazy(), second.lazy()).collect()
+    if not len(rows):
+        return None
+    ends = rows.group_by("accepted", "accepted_right").len().rows()
+    count = {(one, other): number for one, other, number in ends}
+    apart = (rows["difficulty_right"] - rows["difficulty"]).drop_nulls()
+    return Paired(
+        seeds=len(rows),
+        alone=(len(first) - len(rows), len(second) - len(rows)),
+        both=count.get((True, True), 0),
+        first=count.get((True, False), 0),
+        second=count.get((False, True), 0),
+        neither=count.get((False, False), 0),
+        more_steps=int((apart > 0).sum()),
+        same_steps=int((apart == 0).sum()),
+        fewer_steps=int((apart < 0).sum()),
+        contrasts=tuple(_paired_contrasts(rows)),
+    )
+
+
+def _paired_contrasts(rows: pl.DataFrame) -> Iterable[Contrast]:
+    figures_: tuple[tuple[str, str, Unit], ...] = (
+        ("gave a pair", "accepted", "share"),
+        ("measured steps, where both were measured", "difficulty", "number"),
+        ("solve rate, where both were measured", "solve_rate", "share"),
+        ("rounds", "rounds", "number"),
+        ("tokens", "tokens", "amount"),
+    )
+    for name, column, unit in figures_:
+        both = rows.select(
+            pl.col(column).cast(pl.Float64).alias("one"), pl.col(f"{column}_right").cast(pl.Float64).alias("other")
+        ).drop_nulls()
+        if not len(both):
+            continue
+        both = both.with_columns((pl.col("other") - pl.col("one")).alias("apart"))
+        first, second, apart = (mean(both, name) for name in ("one", "other", "apart"))
+        if column == "accepted":
+            shares = (Share(part=int(both[name].sum()), whole=len(both)) for name in ("one", "other"))
+            first, second = map(Interval.of_share, shares)
+        yield Contrast(name=name, unit=unit, first=first, second=second, difference=apart, cases=len(both))

@@ -1,0 +1,40 @@
+"""`digsite compare` as a user meets it."""
+
+from pathlib import Path
+
+from pipeline.dataset.comparison import Comparison
+from tests.cli.conftest import Digsite
+from tests.dataset.test_seeds import begun, exported
+from tests.records import batch
+
+
+def test_two_runs_are_compared_for_a_person_and_for_a_script(digsite: Digsite, tmp_path: Path) -> None:
+    first, config = begun(tmp_path / "one", batch(24))
+    second, _ = begun(tmp_path / "two", batch(40))
+    exported(first, config)
+    said = digsite("compare", first, second)
+    assert said.code == 0
+    for words in ("7 of 24 seeds gave a pair", "difference", "superficial", "24 seeds were tried in both"):
+        assert words in " ".join(said.out.split())
+    found = Comparison.model_validate_json(digsite("compare", first, second, "--json").out)
+    assert (found.first.planned, found.second.planned) == (24, 40)
+
+
+def test_a_data_set_and_a_journal_without_their_runs_will_do(digsite: Digsite, tmp_path: Path) -> None:
+    first, config = begun(tmp_path / "one", batch(24))
+    second, _ = begun(tmp_path / "two", batch(40))
+    exported(first, config)
+    for path in (first / "dataset", second / "journal"):
+        path.rename(tmp_path / path.name)
+    said = digsite("compare", tmp_path / "dataset", tmp_path / "journal", "--json")
+    found = Comparison.model_validate_json(said.out)
+    assert (found.first.planned, found.second.planned) == (24, 40)
+    assert found.paired
+    assert found.paired.seeds == 24
+
+
+def test_a_run_is_not_compared_with_itself(digsite: Digsite, tmp_path: Path) -> None:
+    folder, _ = begun(tmp_path, batch(8))
+    said = digsite("compare", folder, folder)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "the same run" in said.err
