@@ -1,10 +1,13 @@
 """An HTML file: one document, the main text of the page without menus, footers and comments.
 
-trafilatura finds it and gives it as Markdown, which becomes text by the same rules as any other.
+trafilatura finds it and gives it as Markdown, which becomes text by the same rules as any other. It takes code with a
+line end in it for a block of code, wherever it stands, and may take what follows for one too; so line ends that mean
+nothing go first.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pipeline.corpus.readers import markdown
 from pipeline.corpus.readers.base import ReadLimits, Row, stem, text_of
@@ -28,7 +31,25 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     if len(source) > _MARKUP * limits.doc_chars:
         yield Row(path.name, path.name, {"title": stem(path), "text": source})
         return
-    found = trafilatura.extract(source, output_format="markdown", include_comments=False)
+    page = trafilatura.load_html(source)
+    if page is not None:
+        _unwrap(page)
+    found = None if page is None else trafilatura.extract(page, output_format="markdown", include_comments=False)
     heading, text = markdown.parsed(found or "")
     data = trafilatura.extract_metadata(source)
     yield Row(path.name, path.name, {"title": data.title or heading or stem(path), "text": text})
+
+
+def _unwrap(page: Any) -> None:
+    """Join the lines of all text but that of `pre`, where alone a line end is one on the screen too."""
+    blocks = set(page.iter("pre"))
+    for block in blocks:
+        block.text = "".join(block.itertext()).strip("\n")
+        del block[:]
+        # What trafilatura takes for code whatever is in it.
+        block.tag = "code" if "\n" in block.text else "pre"
+    for element in page.iter():
+        if element.text and element not in blocks:
+            element.text = markdown.joined(element.text)
+        if element.tail:
+            element.tail = markdown.joined(element.tail)

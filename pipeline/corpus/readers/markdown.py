@@ -22,6 +22,7 @@ SUFFIXES: tuple[str, ...] = (".md", ".markdown")
 _FRONT = re.compile(r"\A---[ \t]*\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _TAG = re.compile(r"<!--.*?(?:-->|\Z)|</?[A-Za-z][^<>]*>", re.DOTALL)
 _WRAPPED_HAN = re.compile(rf"(?<=[{HAN}、。，])\n(?=[{HAN}])")
+_WRAPPED = re.compile(r"[ \t\r]*\n\s*")
 _STOPS = (".", "!", "?", ":", "。", "！", "？")
 
 
@@ -105,3 +106,8 @@ def _inline(block: "Token") -> str:
         elif token.content.lower().startswith("<br"):
             parts.append("\n")
     return " ".join(_WRAPPED_HAN.sub("", "".join(parts)).split())
+
+
+def joined(text: str) -> str:
+    """Lines that were broken for their width alone as one, in scripts without blanks without one."""
+    return _WRAPPED.sub(" ", _WRAPPED_HAN.sub("", text))

@@ -38,6 +38,31 @@ def test_of_a_page_the_main_text_stays(tmp_path: Path) -> None:
         assert gone not in mill.text
 
 
+CODE = """<html><body><article><h1>Abbilder</h1>
+<p>Ein leeres Abbild, das bis zu einer Größe von 5 GiB anwachsen kann, erzeugen Sie mit <code>dd
+if=/dev/zero</code>(1), und zwar in
+einem Schritt, wie folgt.</p>
+<pre>$ <b>dd</b> bs=1
+$ <b>sync</b></pre>
+<p>本手册介绍
+软件包管理的基本概念，并说明如何使用命令行工具来安装、升级以及删除软件包。</p>
+<p>Statt <code>dd</code> kann hier auch das dafür gemachte <code>fallocate</code> verwendet werden, wo es
+eines gibt.</p></article></body></html>"""
+
+
+def test_a_paragraph_is_one_line_whatever_code_it_holds_and_code_keeps_its_lines(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
+    (tmp_path / "a.html").write_text(CODE)
+    (row,) = html.read(tmp_path / "a.html", ReadLimits())
+    text = str(row.values["text"])
+    assert "erzeugen Sie mit dd if=/dev/zero(1), und zwar in einem Schritt, wie folgt." in text.replace("`", "")
+    assert "$ dd bs=1\n$ sync" in text
+    assert "本手册介绍软件包管理的基本概念" in text
+    assert "Statt dd kann hier auch das dafür gemachte fallocate verwendet werden, wo es eines gibt." in text.replace(
+        "`", ""
+    )
+
+
 @pytest.mark.parametrize("text", ["", "<div>" * 50_000, "no markup", "\0" * 1000, "<a <b <c" * 10_000])
 def test_junk_is_a_row_without_text(text: str, tmp_path: Path) -> None:
     pytest.importorskip("trafilatura")
