@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import polars as pl
 import typer
+from rich.table import Table
 
 from pipeline.cli import console, options
 from pipeline.errors import unknown
@@ -78,8 +79,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
         console.json({"run": str(folder), "counts": counts, "spent": tree, "matching": matching, "items": items})
         return
     if not query.filtered:
-        console.show(console.text(f"{folder}: {sum(counts.values()):,} seeds", style="bold"))
-        console.show(console.table("outcome", "seeds", "meaning", rows=_explained(counts)), "")
+        console.show(console.text(f"{folder}: {sum(counts.values()):,} seeds", style="bold"), _outcomes(counts), "")
         console.show(console.table(*money.HEADS, rows=money.rows(spent(folder), pairs)), "")
         console.demo_note(config.models.names())
         _missing(seeds, spelled(run, out))
@@ -106,10 +106,11 @@ def _counts(seeds: pl.LazyFrame) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 
 
-def _explained(counts: dict[str, int]) -> list[tuple[str, int, str]]:
+def _outcomes(counts: dict[str, int]) -> Table:
     from pipeline.dataset.glossary import gloss
 
-    return [(name, count, gloss(name.partition(" (")[2].removesuffix(")") or name)) for name, count in counts.items()]
+    rows = [(name, count, gloss(name.partition(" (")[2].removesuffix(")") or name)) for name, count in counts.items()]
+    return console.table("outcome", "seeds", "meaning", rows=rows)
 
 
 def _missing(seeds: pl.LazyFrame, run: str) -> None:

@@ -97,7 +97,7 @@ def ended(folder: Path, config: RunConfig) -> Ended:
     """From the table of the data set where nothing that it is made from is newer; a journal may have gigabytes. Else
     from the journal, after a word about what is damaged in it."""
     path = folder / "dataset" / seed_table.NAME
-    result, table = _result(folder), seed_table.standing(path)
+    result, table = last_result(folder), seed_table.standing(path)
     if result and table is not None and _latest(folder, path) and not manifest_of(path.parent).missing:
         planned = table.select(pl.len()).collect().item()
         return Ended(table, max(0, result.planned + result.surplus - planned))

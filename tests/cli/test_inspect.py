@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.cli import console
 from pipeline.cli.inspect import ITEM
+from pipeline.store.journal import Journal
 from tests.cli.conftest import Digsite
 
 
@@ -84,10 +85,13 @@ def test_the_journal_is_read_only_where_the_table_of_the_data_set_may_be_older(
     shutil.copytree(out, tmp_path / "out", symlinks=True)
     inspect = ("inspect", "tiny", "--out", tmp_path / "out", "--json")
     opened: list[Path] = []
-    from pipeline.run import publish
 
-    real = publish.Journal
-    monkeypatch.setattr(publish, "Journal", lambda folder: opened.append(folder) or real(folder))
+    class Seen(Journal):
+        def __init__(self, folder: Path) -> None:
+            opened.append(folder)
+            super().__init__(folder)
+
+    monkeypatch.setattr("pipeline.run.publish.Journal", Seen)
     assert digsite(*inspect).json["items"] == listed["items"]
     assert opened == []
     (tmp_path / "out/tiny/latest/journal/main.jsonl").touch()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus import Corpus, Manifest, cutting, reading, readers
+from pipeline.corpus import Corpus, Manifest, cutting, readers, reading
 from pipeline.corpus.passages import passages, spans
 from pipeline.corpus.readers.base import Row
 from pipeline.corpus.seen import SeenHashes, hashed

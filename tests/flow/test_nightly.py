@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ class State(NamedTuple):
     message: str
 
 
-def states(server: tuple[str, str], *flows: tuple[str, dict[str, object]], **env: str) -> list[State]:
+def states(server: tuple[str, str], *flows: tuple[str, Mapping[str, object]], **env: str) -> list[State]:
     """The states in which these flows end, run one after another in a process of their own."""
     own = {"PREFECT_API_URL": server[0], "PREFECT_API_AUTH_STRING": server[1]}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
