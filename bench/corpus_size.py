@@ -1,29 +1,35 @@
-"""What a corpus costs by its size: `python -m bench.corpus_size [CORPUS[*COPIES] ...] [--out FOLDER] [--seeds 5]`.
+"""What a corpus costs by its size: `python -m bench.corpus_size [CORPUS[*COPIES[/CHARACTERS]] ...] [--out FOLDER]`.
 
 A corpus is prepared and indexed in a process of its own; a second process opens both, as a second command does, draws
-seeds and searches for each. Of `wiki-196k.jsonl.xz*6` six copies are read: each but the first has other ids and titles,
-and a sentence more. Memory is the most that the system counted for the process, with pages of mapped files, which it
-may drop, and without them; what Java kept for its heap stands beside it. The line below the table is that of memory
-against documents, drawn through the last two sizes.
+seeds and searches for each; a third generates five pairs with the demo model. Of `wiki-196k.jsonl.xz*6` six copies are
+read: each but the first has other ids and titles, and a sentence more; of `wiki-196k.jsonl.xz*27/100` 27 copies of the
+first 100 characters of each text.
+
+Memory is the most that the system counted for the process (and for the one that cuts its documents), with pages of
+mapped files, which it may drop, and without them; what Java kept for its heap stands beside it. The lines below the
+table are those of memory against documents, drawn through the last two sizes. At last one process runs seeds of the
+first corpus and of the one that `--beside` names, in turns.
 """
 
 import argparse
 import asyncio
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from bench.common import table
+from bench.common import median, table
 
 MANY = 21_015_324
 """Passages of `wikipedia-dpr-100w`."""
+PAIRS = 5
 CORPORA = (
     "corpora/wiki-25k.jsonl.zst",
     "../shared/corpora/wiki-196k.jsonl.xz",
@@ -31,10 +37,11 @@ CORPORA = (
 )
 
 
-def copies(rows: Iterator[Any], number: int) -> Iterator[Any]:
+def copies(rows: Iterator[Any], number: int, most: int | None) -> Iterator[Any]:
     """Each row with another id and a text of its own."""
     for row in rows:
-        values, text = dict(row.values), str(row.values["text"])
+        values, text = dict(row.values), str(row.values["text"])[:most]
+        values["text"] = text
         if number:
             values["id"], values["title"] = f"{values['id']}-{number}", f"{values['title']} {number}"
             values["text"] = f"{text} It is edition {number} of {values['title']}."
@@ -44,17 +51,22 @@ def copies(rows: Iterator[Any], number: int) -> Iterator[Any]:
 def opened(corpus: str, out: Path) -> Any:
     from pipeline.corpus import load, readers, resolve
 
-    name, _, count = corpus.partition("*")
+    name, _, copied = corpus.partition("*")
+    count, _, most = copied.partition("/")
     manifest = resolve(name)
     if count:
         real = readers.rows
         limits = manifest.limits.model_copy(update={"docs": 10**9, "bytes": 1 << 50})
-        manifest = manifest.model_copy(update={"name": f"{manifest.name}-{count}", "limits": limits})
+        manifest = manifest.model_copy(update={"name": f"{manifest.name}-{copied.replace('/', '-')}", "limits": limits})
 
         def many(*given: Any) -> Iterator[Any]:
-            return (row for number in range(int(count)) for row in copies(real(*given), number))
+            return (row for number in range(int(count)) for row in copies(real(*given), number, int(most or 0) or None))
 
         readers.rows = many  # type: ignore[assignment]
+        try:
+            return load(manifest, out)
+        finally:
+            readers.rows = real
     return load(manifest, out)
 
 
@@ -85,18 +97,26 @@ def status(name: str) -> float:
     return int(lines[name].split()[0]) / 2**20
 
 
-def prepare(corpus: str, out: Path) -> dict[str, float]:
+def cpu() -> float:
+    """Seconds of this process, and of those that it started and that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def prepare(corpus: str, out: Path, _: int) -> dict[str, float]:
     from pipeline.retrieval.engines.lucene import LuceneRetriever
 
     own, began = Own(), time.monotonic()
     loaded = opened(corpus, out)
-    prepared, alone = time.monotonic(), status("VmHWM")
+    preparing = cpu()
+    beside = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+    prepared, alone = time.monotonic(), status("VmHWM") + beside
     LuceneRetriever(loaded, out)
     ended = time.monotonic()
     return {
         "documents": len(loaded.documents), "passages": len(loaded.passages), "prepare s": prepared - began,
-        "index s": ended - prepared, "GiB to prepare": alone, "GiB in all": status("VmHWM"), "of no file": own.most,
-        "heap": heap(),
+        "prepare CPU s": preparing, "index s": ended - prepared, "index CPU s": cpu() - preparing, "GiB to prepare": alone, "GiB in all": status("VmHWM") + beside,
+        "of no file": own.most, "heap": heap(),
     }  # fmt: skip
 
 
@@ -122,11 +142,56 @@ def second(corpus: str, out: Path, seeds: int) -> dict[str, float]:
     }  # fmt: skip
 
 
-def child(step: str, corpus: str, out: Path, seeds: int) -> dict[str, float]:
-    command = [sys.executable, "-m", "bench.corpus_size", corpus, "--out", str(out), "--seeds", str(seeds)]
+def generate(corpus: str, out: Path, _: int) -> dict[str, float]:
+    from pipeline.config import build
+    from pipeline.run import api
+    from pipeline.run import prepare as preparing
+
+    own, loaded = Own(), opened(corpus, out)
+    preparing.corpus = lambda *_, **__: loaded
+    config = build(values={"corpus": {"name": corpus.partition("*")[0]}, "how": {"out": str(out), "pairs": PAIRS}})
+    began = time.monotonic()
+    api.generate(config)
+    return {
+        f"{PAIRS} pairs s": time.monotonic() - began, f"GiB for {PAIRS} pairs": status("VmHWM"),
+        f"of no file for {PAIRS} pairs": own.most, f"heap for {PAIRS} pairs": heap(),
+    }  # fmt: skip
+
+
+def beside(corpora: list[str], out: Path, seeds: int) -> dict[str, float]:
+    """Seconds a seed, in turns: the median of each corpus."""
+    from pipeline.config import build
+    from pipeline.loop.episode import run_seed
+    from pipeline.run import prepare as preparing
+    from pipeline.run.plan import Order
+
+    took: dict[str, list[float]] = {corpus: [] for corpus in corpora}
+    places = {}
+    for corpus in corpora:
+        loaded = opened(corpus, out)
+        config = build(values={"corpus": {"name": corpus.partition("*")[0]}, "how": {"out": str(out)}})
+        places[corpus] = Order(config, loaded), preparing.context(config, loaded)
+    for number in range(seeds + 1):
+        for corpus, (order, context) in places.items():
+            began = time.monotonic()
+            asyncio.run(run_seed(order[number].seed, context))
+            if number:  # the first warms up
+                took[corpus].append(time.monotonic() - began)
+    return {corpus: median(times) for corpus, times in took.items()}
+
+
+STEPS: dict[str, Callable[..., dict[str, float]]] = {"prepare": prepare, "second": second, "generate": generate}
+
+
+def child(step: str, corpora: list[str], out: Path, seeds: int) -> dict[str, float]:
+    command = [sys.executable, "-m", "bench.corpus_size", *corpora, "--out", str(out), "--seeds", str(seeds)]
     done = subprocess.run([*command, "--step", step], check=True, stdout=subprocess.PIPE, env=dict(os.environ))
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+def shown(value: Any) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def main() -> None:
@@ -134,33 +199,34 @@ def main() -> None:
     parser.add_argument("corpora", nargs="*", default=CORPORA)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--seeds", type=int, default=50)
-    parser.add_argument("--step", choices=("prepare", "second"))
+    parser.add_argument("--beside", help="of the corpora, the one whose seeds run beside those of the first")
+    parser.add_argument("--steps", default=",".join(STEPS), help=argparse.SUPPRESS)
+    parser.add_argument("--step", choices=(*STEPS, "beside"), help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.step == "prepare":
-        print(json.dumps(prepare(given.corpora[0], given.out)))
+    if given.step == "beside":
+        print(json.dumps(beside(given.corpora, given.out, given.seeds)))
         return
-    if given.step == "second":
-        print(json.dumps(second(given.corpora[0], given.out, given.seeds)))
+    if given.step:
+        print(json.dumps(STEPS[given.step](given.corpora[0], given.out, given.seeds)))
         return
     rows = list[dict[str, Any]]()
     with tempfile.TemporaryDirectory(dir=given.out) as folder:
         for corpus in given.corpora:
-            steps = [child(step, corpus, Path(folder), given.seeds) for step in ("prepare", "second")]
-            rows.append({"corpus": Path(corpus).name} | steps[0] | steps[1])
-            cells = [f"{value:,.2f}" if isinstance(value, float) else value for value in rows[-1].values()]
-            print(*cells, sep="  ", file=sys.stderr, flush=True)
-    cells_of = [
-        [f"{v:,.2f}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) else v for v in row.values()]
-        for row in rows
-    ]
-    print(f"two cores, load of the machine {os.getloadavg()[1]:.1f}")
-    print(table(list(rows[0]), cells_of))
-    for name in ("GiB to prepare", "GiB in all", "of no file", "GiB opened") if len(rows) > 1 else ():
+            row: dict[str, Any] = {"corpus": Path(corpus).name}
+            for step in given.steps.split(","):
+                row |= child(step, [corpus], Path(folder), given.seeds)
+            rows.append(row | {"load": os.getloadavg()[1]})
+            print(*map(shown, rows[-1].values()), sep="  ", file=sys.stderr, flush=True)
+        took = child("beside", [given.corpora[0], given.beside], Path(folder), given.seeds) if given.beside else {}
+    print(f"{os.cpu_count()} cores")
+    print(table(["", *(row["corpus"] for row in rows)], [[n, *(shown(row[n]) for row in rows)] for n in rows[0]][1:]))
+    for name in [name for name in rows[0] if "GiB" in name or "no file" in name] if len(rows) > 1 else ():
         (n, y), (m, z) = ((row["documents"], row[name]) for row in rows[-2:])
         slope = (z - y) / (m - n)
-        print(
-            f"{name}: {slope * 2**30:.0f} bytes a document, which is {z + slope * (MANY - m):.2f} at {MANY:,} documents"
-        )
+        print(f"{name}: {slope * 2**30:.0f} bytes a document, so {z + slope * (MANY - m):.2f} at {MANY:,} documents")
+    if took:
+        print("seconds a seed, in turns:", ", ".join(f"{Path(name).name} {one:.3f}" for name, one in took.items()))
+        print(f"ratio {took[given.beside] / took[given.corpora[0]]:.2f}")
 
 
 if __name__ == "__main__":

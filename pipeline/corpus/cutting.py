@@ -62,7 +62,7 @@ class Cutter:
             try:
                 self._child = self._child or _Child()
                 return self._child.cut(texts)
-            except (OSError, EOFError, pa.ArrowInvalid):  # it could not start, or was killed
+            except (OSError, StopIteration, pa.ArrowInvalid):  # it could not start, or was killed
                 self._alone = True
         return cut(texts)
 

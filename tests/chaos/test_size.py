@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import orjson
 import pytest
+import zstandard
 
 from pipeline.dataset import gates
 from pipeline.store.journal import Head
@@ -107,6 +108,54 @@ def test_one_document(tmp_path: Path, figures: Figures, megabytes: int) -> None:
         most = max(most, read.gib)
     figures({"documents": 2, "MB each": float(megabytes)}, {"left out and counted": 2, "GiB": round(most, 2)})
     assert most <= MOST
+
+
+@pytest.mark.parametrize("megabytes", [200, pytest.param(10_000, marks=pytest.mark.chaos)])
+@pytest.mark.parametrize("kind", ["a line", "lines"])
+def test_a_bomb(tmp_path: Path, figures: Figures, kind: str, megabytes: int) -> None:
+    """A small file that unpacks to gigabytes, of one line or of many documents."""
+    path = tmp_path / "bomb.jsonl.zst"
+    line = json.dumps({"id": "a", "text": "The mill of Arden was built in 1702. " * 250}).encode() + b"\n"
+    chunk = bytes(1 << 20) if kind == "a line" else line * ((1 << 20) // len(line))
+    with zstandard.open(path, "wb", cctx=zstandard.ZstdCompressor(level=3)) as stream:
+        for _ in range(megabytes):
+            stream.write(chunk)
+    read = digsite(tmp_path, "corpus", "stats", str(path), "--out", str(tmp_path / "out"))
+    assert read.code == 2
+    said = [line for line in read.err.splitlines() if "documents read" not in line]
+    assert said == [f"digsite: {path}: unpacks to more than 200 times its size; refused as a bomb"]
+    figures({"MB": megabytes, "kB packed": path.stat().st_size // 1000}, {"GiB": round(read.gib, 2)})
+    assert read.gib <= MOST
+
+
+@pytest.mark.parametrize("characters", [1_000_000])
+def test_hostile_lines(tmp_path: Path, figures: Figures, characters: int) -> None:
+    """Each is counted, and those that are no document have a line that says why."""
+    text = "The mill of Arden was built in 1702. It was mill number {} of the valley, and ground corn."
+    good = [{"id": str(n), "title": f"Mill {n}", "text": text.format(n)} for n in range(1000)]
+    bad = {
+        "nested id": {"id": {"id": ["a"]}, "text": "One."},
+        "list as id": {"id": ["a", "b"], "text": "Two."},
+        "id used twice": {"id": "7", "text": "Three."},
+        "nested text": {"id": "x", "text": {"text": "Four."}},
+        "deep": "[" * characters,
+    }
+    large = {"id": "large", "title": "No blanks", "text": "x" * characters}
+    lines = [value if isinstance(value, str) else json.dumps(value) for value in (*good, *bad.values(), large)]
+    path = tmp_path / "hostile.jsonl"
+    path.write_text("\n".join(lines))
+    read = digsite(tmp_path, "corpus", "stats", str(path), "--json", "--out", str(tmp_path / "out"))
+    assert read.code == 0, read.err
+    counts = json.loads(read.out)
+    assert {name: counts[name] for name in ("read", "kept", "bad", "oversized")} == {
+        "read": 1006, "kept": 1000, "bad": 5, "oversized": 1,
+    }  # fmt: skip
+    (tmp_path / "corpus.toml").write_text("[limits]\ndoc_chars = 2_000_000\n")
+    whole = digsite(tmp_path, "corpus", "stats", str(path), "--json", "--out", str(tmp_path / "out"))
+    assert json.loads(whole.out)["kept"] == 1001
+    assert json.loads(whole.out)["passages"] > 1000 + characters / 40 / 200
+    figures({"lines": 6, "characters": characters}, {"left out": 6, "GiB": round(max(read.gib, whole.gib), 2)})
+    assert max(read.gib, whole.gib) <= MOST
 
 
 @pytest.mark.parametrize("seeds", [pytest.param(40, marks=pytest.mark.chaos)])

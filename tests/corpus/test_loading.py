@@ -1,9 +1,12 @@
 """A source into documents: what is kept, what is counted, and what stops the run."""
 
+import csv
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +15,7 @@ from pipeline import corpus
 from pipeline.corpus import Corpus, Manifest, manifest
 from pipeline.corpus.readers.base import ReadLimits
 from pipeline.errors import CorpusError
+from pipeline.types import Document
 
 TEXT = "The mill of Arden was built in 1702. It ground corn for two hundred years."
 
@@ -165,6 +169,32 @@ def test_the_fingerprint_follows_the_documents_and_not_their_order(path: Path) -
     assert load(path, rows[:4]).fingerprint != whole
     assert load(path, [*rows[:4], {**rows[4], "title": "Other"}]).fingerprint != whole  # type: ignore[dict-item]
     assert load(path, [*rows, {**rows[4], "id": "x", "title": "Alias"}]).fingerprint != whole  # type: ignore[dict-item]
+
+
+def written(path: Path, documents: Sequence[Document]) -> Path:
+    columns = {name: [getattr(document, name) for document in documents] for name in ("id", "title", "text")}
+    if path.suffix == ".csv":
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
+    else:
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table(columns), path, row_group_size=7)
+    return path
+
+
+def test_the_same_documents_have_one_fingerprint_whatever_they_come_from(tiny: Corpus, tmp_path: Path) -> None:
+    documents = list(tiny.documents)
+    written(tmp_path / "set" / "train.parquet", documents)
+    sources = [
+        str(written(tmp_path / "tiny.csv", documents)),
+        str(written(tmp_path / "tiny.parquet", documents[::-1])),
+        str(tmp_path / "set"),
+        f"hf:{tmp_path / 'set'}",
+    ]
+    loaded = [corpus.load(manifest.resolve(source)) for source in sources]
+    assert [one.fingerprint for one in loaded] == [tiny.fingerprint] * 4
+    order = range(len(tiny.passages))
+    assert all([one.in_order_of_ids(n) for n in order] == [tiny.in_order_of_ids(n) for n in order] for one in loaded)
 
 
 def test_the_fingerprint_of_tiny_is_what_it_was(tiny: Corpus) -> None:

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
+import orjson
 
 from pipeline import jvm
 from pipeline.config.retrieval import RetrievalConfig
@@ -184,7 +185,7 @@ def _build(corpus: Corpus, path: Path, analyser: str) -> None:
         following = reader.submit(_batch, rest)
         while batch := following.result():
             following = reader.submit(_batch, rest)
-            jvm.call(_add, indexer, batch)
+            jvm.call(indexer.addRawDocuments, batch)
             done += len(batch)
             progress.at(done, whole)
     jvm.call(indexer.close)
@@ -196,8 +197,10 @@ def _build(corpus: Corpus, path: Path, analyser: str) -> None:
         ) from error
 
 
-def _batch(rest: Iterator[Passage]) -> list[Passage]:
-    return list(islice(rest, _BATCH))
+def _batch(rest: Iterator[Passage]) -> list[str]:
+    """As JSON, which Java reads on its own threads: to make an object of Java's for each costs the JVM's one."""
+    passages = islice(rest, _BATCH)
+    return [orjson.dumps({"id": passage.id, "contents": contents(passage)}).decode() for passage in passages]
 
 
 def _indexer(path: Path, analyser: str) -> Any:
@@ -206,11 +209,6 @@ def _indexer(path: Path, analyser: str) -> Any:
     options += analysers.options(analyser)
     # The default of the buffer would not fit into the heap.
     return jvm.java("io.anserini.index.SimpleIndexer")([*options, "-memoryBuffer", "128", "-optimize"])
-
-
-def _add(indexer: Any, passages: Sequence[Passage]) -> None:
-    document = jvm.java("io.anserini.collection.JsonCollection$Document")
-    indexer.addJsonDocuments([document.fromFields(passage.id, contents(passage)) for passage in passages])
 
 
 def _open(path: Path, passages: int, analyser: str) -> Any:
