@@ -114,8 +114,9 @@ def prepare(corpus: str, out: Path, _: int) -> dict[str, float]:
     LuceneRetriever(loaded, out)
     ended = time.monotonic()
     return {
-        "documents": len(loaded.documents), "passages": len(loaded.passages), "prepare s": prepared - began,
-        "prepare CPU s": preparing, "index s": ended - prepared, "index CPU s": cpu() - preparing, "GiB to prepare": alone, "GiB in all": status("VmHWM") + beside,
+        "documents": len(loaded.documents), "passages": len(loaded.passages),
+        "prepare s": prepared - began, "prepare CPU s": preparing, "index s": ended - prepared,
+        "index CPU s": cpu() - preparing, "GiB to prepare": alone, "GiB in all": status("VmHWM") + beside,
         "of no file": own.most, "heap": heap(),
     }  # fmt: skip
 

@@ -32,7 +32,7 @@ class DenseConfig(Data):
     """Tokens of a text that the encoder sees; the rest is cut off."""
     index: Literal["flat", "hnsw"] = "flat"
     """`flat` compares a query with every vector; `hnsw` walks a graph, which is faster for millions of passages and
-    misses some."""
+    misses some. One core builds the graph: built on several, it would be another each time."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,6 +1,7 @@
 """Which texts and ids came before: 64 bits of hash and a row for each, in sorted runs, most of which lie on disk."""
 
 import hashlib
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ class SeenHashes:
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
-        self._large: list[tuple[Hashes, Rows]] = []
+        self._large = 0
         self._small: list[tuple[Hashes, Rows]] = []
 
     def find(self, hashes: Hashes) -> dict[int, list[int]]:
@@ -33,7 +34,7 @@ class SeenHashes:
         found: dict[int, list[int]] = {}
         order = np.argsort(hashes)
         asked = hashes[order]  # sorted, since they then look at each page of a run once
-        for run, rows in (*self._large, *self._small):
+        for run, rows in chain(map(self._mapped, range(self._large)), self._small):
             left = run.searchsorted(asked)
             for index in np.flatnonzero(run[np.minimum(left, len(run) - 1)] == asked):
                 place = int(left[index])
@@ -48,17 +49,24 @@ class SeenHashes:
         if len(self._small) == _TOGETHER:
             small = self._small
             run, numbers = _sorted(np.concatenate([h for h, _ in small]), np.concatenate([r for _, r in small]))
-            name = f"{self._name}-{len(self._large)}"
-            self._large.append((self._kept(f"{name}-hashes.npy", run), self._kept(f"{name}-rows.npy", numbers)))
+            of_hashes, of_rows = self._paths(self._large)
+            _write(of_hashes, run)
+            _write(of_rows, numbers)
+            self._large += 1
             self._small = []
 
-    def _kept(self, name: str, run: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """On disk from now on."""
-        path = self._folder / name
-        with atomic_file(path) as file:
-            np.save(file, run, allow_pickle=False)
-        mapped: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-        return mapped
+    def _paths(self, number: int) -> list[Path]:
+        return [self._folder / f"{self._name}-{number}-{what}.npy" for what in ("hashes", "rows")]
+
+    def _mapped(self, number: int) -> tuple[Any, Any]:
+        """Mapped anew each time, so that what was looked at is let go."""
+        hashes, rows = (np.load(path, mmap_mode="r", allow_pickle=False) for path in self._paths(number))
+        return hashes, rows
+
+
+def _write(path: Path, values: npt.NDArray[Any]) -> None:
+    with atomic_file(path) as file:
+        np.save(file, values, allow_pickle=False)
 
 
 def _sorted(hashes: Hashes, rows: Rows) -> tuple[Hashes, Rows]:

@@ -82,6 +82,25 @@ async def test_sixteen_tasks_and_threads_at_once_get_their_own_answers(
     assert len(wrong) == 40
 
 
+async def test_fetches_from_many_threads_beside_searches_get_the_passage_they_ask_for(
+    retriever: LuceneRetriever, tiny: Corpus
+) -> None:
+    asked, wrong = [*tiny.passages] * 20, list[int]()
+
+    async def fetch() -> int:
+        found = await asyncio.gather(
+            *[retriever.get(passage.id) for passage in asked], *[retriever.search(f"mill {n}", 3) for n in range(20)]
+        )
+        return sum(one != other for one, other in zip(found, asked, strict=False))
+
+    threads = [threading.Thread(target=lambda: wrong.append(asyncio.run(fetch()))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        await asyncio.to_thread(thread.join)
+    assert wrong == [0] * 8
+
+
 async def test_a_cancelled_search_disturbs_no_other(retriever: LuceneRetriever) -> None:
     tasks = [asyncio.ensure_future(retriever.search(f"Ostrand {n}", 3)) for n in range(40)]
     await asyncio.sleep(0)
