@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -55,6 +58,28 @@ def test_what_a_killed_process_did_not_cut_is_cut_here(after: int, monkeypatch: 
             os.kill(process(cutter), signal.SIGKILL)
         found += [cutter.submit(batch(number), 1).result() for number in range(after, 5)]
     assert found == [cut(batch(number)) for number in range(5)]
+
+
+KILLED = """
+import os, signal
+from pipeline.corpus import cutting
+from tests.corpus.test_cutting import batch
+cutting._ALONE = -1
+cutter = cutting.Cutter()
+cutter.submit(batch(1), 1).result()
+print(cutter._child._process.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_process_ends_with_the_one_that_was_killed() -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    status = Path(f"/proc/{int(done.stdout)}/status")
+    until = time.monotonic() + 60
+    while status.exists() and "(zombie)" not in status.read_text() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not status.exists() or "(zombie)" in status.read_text()
 
 
 def test_a_corpus_is_the_same_wherever_it_was_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
