@@ -5,6 +5,7 @@ of `text` and on none of these.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 
 from pipeline.text import HAN, SINGLE, THAI
@@ -13,6 +14,7 @@ _HANS, _THAIS = re.compile(f"[{HAN}]"), re.compile(f"[{THAI}]")
 _SPLIT = re.compile(f"[{SINGLE}]")
 _NOT_LATIN = re.compile("[\u0370-\u1dff\u2e80-\ufe1f\ufe70-\ufefc\uff66-\uffdc\U00010000-\U0003ffff]")
 _MONATSTAG = re.compile(r"\d\. (?:Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember)\b")
+_DIGIT = re.compile(r"[^\D0-9]")
 _WORD = 10
 """Of which a character of Chinese or Japanese is five, and one of Thai two."""
 _QUESTION = re.compile(
@@ -64,6 +66,11 @@ def foreign(text: str) -> bool:
 def cased(text: str) -> bool:
     """Has the script that it is written in capital letters, so that names can be told by them?"""
     return text.isascii() or 2 * sum(c.isupper() or c.islower() for c in text) > sum(c.isalpha() for c in text)
+
+
+def ascii_digits(text: str) -> str:
+    """The text with ASCII's digits in the place of those of Arabic and others."""
+    return text if text.isascii() else _DIGIT.sub(lambda found: str(unicodedata.decimal(found[0])), text)
 
 
 def ordinals(text: str) -> bool:

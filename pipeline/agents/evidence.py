@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from pipeline.agents.mentions import mentions
 from pipeline.names import contains
 from pipeline.retrieval.base import Retriever
 from pipeline.text import untagged
@@ -25,7 +26,7 @@ async def passages(draft: Draft, retriever: Retriever) -> list[Passage]:
 def linked(draft: Draft, number: int) -> bool:
     """Is a hop about the answer of the hop before: does its title or its quote name it?"""
     hop, before = draft.hops[number], draft.hops[number - 1].answer
-    return contains(f"{hop.title} | {hop.quote}", before) or contains(before, hop.title)
+    return mentions(f"{hop.title} | {hop.quote}", before) or contains(before, hop.title)
 
 
 def start(draft: Draft, number: int) -> int:

@@ -6,7 +6,7 @@ says which one it is.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pipeline.text import HAN, words
 from pipeline.types import Passage
@@ -77,6 +77,34 @@ _WORDS = {
 def common_words(code: str) -> frozenset[str]:
     """The commonest words of a language, folded; none where they are not known."""
     return next((table[code] for table in _WORDS.values() if code in table), frozenset())
+
+
+_BEFORE_THINGS = {
+    "de": "der die das des dem den ein eine einer im am in an bei zur zum",
+    "fr": "le la les l d du des un une à en dans au aux",
+    "es": "el la los las un una en del al",
+    "pt": "o a os as um uma em no na do da",
+    "it": "il lo la gli i un una in nel nella del della al alla",
+    "nl": "de het een in op te",
+}
+_PARTICLES = {
+    "zh": "的了在是由于於与與和及以其为為被有这這那之也都而就",
+    "ja": "のはがをにでとももやへしてたられるいあそこ",
+}
+
+
+def before_things(code: str) -> frozenset[str]:
+    """Words that stand before the name of a thing or a place and before no person's: English ones, and those of the
+    language too."""
+    return frozenset(f"the a an in at near {_BEFORE_THINGS.get(code, '')}".split())
+
+
+def fillers(code: str) -> Callable[[str], bool]:
+    """Is this word, or this pair of characters as `text.terms` gives it, one that says nothing by itself in the
+    language? Of English none is."""
+    common, particles = common_words(code), frozenset(_PARTICLES.get(code, ""))
+    whole = all if code == "ja" else any  # a stem and its ending are one word in Japanese
+    return lambda term: term in common or (bool(particles) and whole(one in particles for one in term))
 
 
 def english(passages: Sequence[Passage]) -> bool:

@@ -4,26 +4,40 @@ import re
 from collections.abc import Mapping
 
 from pipeline import text
+from pipeline.corpus.language import UNKNOWN, language_of
 from pipeline.types import Passage
-from pipeline.writing import foreign, length
+from pipeline.writing import cased, foreign, length
 
 _MIN_WORDS = 25
 _DISAMBIGUATION = re.compile(
     r"^[^.\n]{0,80} (?:may|can|might|could) (?:also |either )?refer to\b|^[^。\n]{0,40}(?:可以指|可能指|可能是指)"
-    r"|^[^.\n]{0,80} (?:steht für|bezeichnet):|^[^.\n]{0,80} peut (?:désigner|faire référence)",
+    r"|^[^。\n]{0,40}(?:以下のものを指す|以下を指す)|^[^.\n]{0,80} (?:steht für|bezeichnet):"
+    r"|^[^.\n]{0,80} (?:peut (?:désigner|faire référence)|puede referirse a|può riferirsi a|kan verwijzen naar)\b"
+    r"|^[^.\n]{0,80} (?:может означать|قد (?:يشير|تشير|يعني|تعني))\b",
     re.IGNORECASE,
 )
 _TAGGED = re.compile(
     r"[(（](?:disambiguation|Begriffsklärung|homonymie|desambiguación|desambiguação|disambigua|значения|消歧义|消歧義"
-    r"|曖昧さ回避|동음이의)[)）]"
+    r"|曖昧さ回避|동음이의|توضيح)[)）]"
 )
 _LIST_TITLE = re.compile(
-    r"^(?:(?:lists? of|index of|outline of|glossary of|timeline of|liste (?:der|des|von)|lista de|elenco|список)\b)"
-    r"|(?:列表|一覧|목록)$",
+    r"^(?:(?:lists? of|index of|outline of|glossary of|timeline of|liste (?:der|des|von|de)|lista de|elenco|список)\b"
+    r"|liste d['’]|قائمة )|(?:列表|一覧|목록)$",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w'’.-]+")
-_STOPS = (".", "!", "?", '"', "。", "！", "？", "」", "”", "؟", "۔", "।")
+_CAPITAL = r"(?![\d_])[A-Z\u00c0-\u00de\u0370-\u03ab\u0400-\u042f\u0531-\u0556]"
+_INSIDE = r"(?:(?<=\w[ ’'])|(?<=[,;:«„“(] )|(?<=[«„“(]))"
+_NAMES = {
+    # Every noun has a capital. A name is what has several, as GNU and IPv6, or stands beside another: Ada Höhn.
+    "de": re.compile(
+        rf"{_INSIDE}(?!(?:Sie|Ihr\w*)\b){_CAPITAL}[\w’-]+ (?!(?:Sie|Ihr\w*)\b){_CAPITAL}[\w’-]+"
+        r"|[A-ZÄÖÜ]{2,}|[a-zäöüß][A-ZÄÖÜ]"
+    ),
+}
+_ANY_NAME = re.compile(rf"{_INSIDE}{_CAPITAL}[\w'’.-]+")
+"""How names show in a language; `_ANY_NAME` where it is neither English nor one of these."""
+_STOPS = (".", "!", "?", '"', "。", "！", "？", "」", "”", "؟", "۔", "।", "»", "“", "』")
 
 
 REFUSALS = {
@@ -42,8 +56,9 @@ def explained(refused: Mapping[str, int]) -> str:
     return ". ".join(f"{reason} {count:,}: {REFUSALS.get(reason, reason)}" for reason, count in ranked)
 
 
-def quality(passage: Passage) -> str | None:
-    """Why no question should start here: `too_short`, `disambiguation`, `list` or `no_fact`; None if one may."""
+def quality(passage: Passage, language: str = "en") -> str | None:
+    """Why no question should start here: `too_short`, `disambiguation`, `list` or `no_fact`; None if one may. The
+    language is that of the corpus."""
     body = passage.text
     if length(body) < _MIN_WORDS:
         return "too_short"
@@ -51,7 +66,7 @@ def quality(passage: Passage) -> str | None:
         return "disambiguation"
     if _LIST_TITLE.search(passage.title) or _is_list(body):
         return "list"
-    return None if _has_fact(body) else "no_fact"
+    return None if _has_fact(body, language.partition("-")[0]) else "no_fact"
 
 
 def _is_list(body: str) -> bool:
@@ -61,7 +76,15 @@ def _is_list(body: str) -> bool:
     return len(lines) >= 4 and len(short) > 0.7 * len(lines)
 
 
-def _has_fact(body: str) -> bool:
+def _has_fact(body: str, language: str) -> bool:
     """A name inside a sentence, a date or a number: something that an answer could be. Scripts without capital letters
     show no names, so there a passage has the benefit of the doubt."""
-    return bool(foreign(body) or _NAME.search(body) or text.dates(body) or text.numbers(body))
+    if text.dates(body) or text.numbers(body):
+        return True
+    if language in ("en", UNKNOWN):
+        return bool(foreign(body) or _NAME.search(body))
+    if not cased(body):
+        return True
+    spoken = language_of(body)  # A corpus of one language has passages of others.
+    name = _NAME if spoken == "en" else _NAMES.get(language if spoken == UNKNOWN else spoken, _ANY_NAME)
+    return name.search(body) is not None

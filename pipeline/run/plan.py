@@ -38,6 +38,8 @@ class PassageSource(Protocol):
     def passages(self) -> Sequence[Passage]: ...
     @property
     def fingerprint(self) -> str: ...
+    @property
+    def language(self) -> str: ...
     def in_order_of_ids(self, place: int) -> Passage:
         """A passage by its place in an order that every source of the same fingerprint shares."""
         ...
@@ -81,7 +83,7 @@ class Order:
             for place in range(size):
                 passage = self._corpus.in_order_of_ids(permuted(place, size, shuffle))
                 key = sha256(f"{self._digest}\n{fingerprint}\n{passage.id}\n{draw}")
-                if key not in self._known and (reason := quality(passage)):
+                if key not in self._known and (reason := quality(passage, self._corpus.language)):
                     self._drops.append((len(self._made), reason))
                 else:
                     yield Planned(self._seed(key, passage, draw), f"{draw:06}-{place:012}")
@@ -109,7 +111,7 @@ def askable(corpus: PassageSource) -> None:
     """Raise UsageError where no passage can be a seed."""
     drops: Counter[str] = Counter()
     for passage in corpus.passages:
-        reason = quality(passage)
+        reason = quality(passage, corpus.language)
         if reason is None:
             return
         drops[reason] += 1

@@ -61,6 +61,55 @@ def test_passages_of_other_languages_are_judged_alike(text: str, title: str, rea
     assert quality(passage(text, title)) == reason
 
 
+PLAIN = {
+    "de": "Wenn das Programm nicht mehr antwortet, warten Sie einen Augenblick und versuchen dann, die Datei erneut zu "
+    "öffnen, denn meist liegt der Fehler nur daran, dass eine andere Anwendung sie gerade gesperrt hat",
+    "fr": "Si le programme ne répond plus, attendez un instant et essayez ensuite de rouvrir le fichier, car souvent "
+    "l'erreur vient seulement de ce qu'une autre application le tient encore verrouillé pour elle seule",
+    "ru": "Если программа больше не отвечает, подождите немного и попробуйте открыть файл ещё раз, потому что "
+    "ошибка состоит лишь в том, что другое приложение держит его закрытым для всех остальных программ в это время",
+}
+NAMED = {
+    "de": ("von Ada Höhn", "unter GNOME", "der Stadt Großwesel", "mit OpenOffice"),
+    "fr": ("d'Évreuil", "à Évreuil", "de la « Grande Baie »", "par Ada Hénault"),
+    "ru": ("из Москвы", "по словам Анны Волковой"),
+}
+
+
+@pytest.mark.parametrize("language", PLAIN)
+def test_what_is_a_name_is_a_question_of_the_language(language: str) -> None:
+    """Each noun of German has a capital, so that a capital alone names nothing there; and none of Russian has."""
+    plain = PLAIN[language]
+    assert quality(passage(f"{plain}."), language) == "no_fact"
+    assert quality(passage(f"{plain}, 1641."), language) is None
+    for named in NAMED[language]:
+        assert quality(passage(f"{plain}, {named}."), language) is None, named
+
+
+def test_scripts_without_capitals_have_the_benefit_of_the_doubt() -> None:
+    assert quality(passage(ANCIENT * 2), "zh") is None
+    assert quality(passage("تقع البلدة على ضفة النهر وتشتهر بجسرها الحجري القديم الذي بناه الرهبان " * 3), "ar") is None
+
+
+def test_a_passage_of_english_is_judged_as_such_in_a_corpus_of_another_language() -> None:
+    english = f"The thing was made by the firm of Arden, {FILL}."
+    assert [quality(passage(english), language) for language in ("en", "de", "zh")] == [None] * 3
+    assert quality(passage(f"The thing was a thing of the kind that most things are, {FILL}."), "zh") == "no_fact"
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "language"),
+    [
+        (f"青石には、以下のものを指す。{ANCIENT * 2}", "青石", "ja"),
+        (f"{PLAIN['fr']}.", "Liste d'Évreuil", "fr"),
+        ("قد تشير الزيتونة إلى بلدة أو شجرة أو رواية قديمة كتبها أحد الرهبان " * 3, "الزيتونة", "ar"),
+        ("تقع البلدة على ضفة النهر وتشتهر بجسرها الحجري القديم " * 4, "قائمة البلدات", "ar"),
+    ],
+)
+def test_lists_and_disambiguations_are_known_in_their_own_words(text: str, title: str, language: str) -> None:
+    assert quality(passage(text, title), language) in ("list", "disambiguation")
+
+
 def test_the_filter_keeps_articles(tiny: Corpus) -> None:
     assert Counter(map(quality, tiny.passages)) == {None: 41}
 

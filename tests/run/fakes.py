@@ -28,6 +28,7 @@ FACT = "The old bridge at Łódź was built in 1874 by Ada Brannick, who had com
 class FakeCorpus:
     passages: tuple[Passage, ...]
     fingerprint: str = "f" * 64
+    language: str = "en"
 
     @cached_property
     def _by_id(self) -> list[Passage]:

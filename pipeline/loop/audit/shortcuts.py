@@ -6,8 +6,8 @@ The causes are those of SAGE's failure analysis; the closed corpus makes them co
 from collections.abc import Iterable
 
 from pipeline.agents.evidence import Evidence, searched, start
+from pipeline.agents.mentions import mentions
 from pipeline.loop.audit import ahead
-from pipeline.names import contains
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Cause, Draft, Finding, Searched
 
@@ -24,7 +24,7 @@ def _finding(
 
 async def exposed_intermediate(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
     """An intermediate answer that the question names saves all hops up to it. "Nashville" is "Nashville, Tennessee"."""
-    named = [i for i, hop in enumerate(draft.hops[:-1]) if contains(draft.question, hop.answer.split(", ")[0])]
+    named = [i for i, hop in enumerate(draft.hops[:-1]) if mentions(draft.question, hop.answer.split(", ")[0])]
     hops = sorted({hop for number in named for hop in range(start(draft, number), number + 1)})
     return _finding("exposed_intermediate", Cause.OVER_SPECIFIED, "the question names the answers of these hops", hops)
 
@@ -49,7 +49,7 @@ async def co_located(draft: Draft, evidence: Evidence, retriever: Retriever, k: 
         if before is None or start(draft, i) == i:
             continue
         told = f"{before.title} {before.text}"
-        if all(any(contains(told, name) for name in names) for names in draft.wanted(i)):
+        if all(any(mentions(told, name) for name in names) for names in draft.wanted(i)):
             hops.append(i)
     return _finding("co_located", Cause.CO_LOCATED, "the passage before already answers these hops", hops)
 

@@ -4,19 +4,19 @@ import re
 from collections.abc import Sequence
 
 from pipeline.agents.evidence import Evidence, ends, linked
+from pipeline.agents.mentions import mentions
+from pipeline.corpus.language import before_things, common_words, language_of
 from pipeline.names import contains, normalise
-from pipeline.text import untagged
+from pipeline.text import folded, untagged
 from pipeline.types import AnswerType, Cause, Draft, Finding
-from pipeline.writing import asks, length
+from pipeline.writing import asks, cased, length
 
 _LAST_NAME = re.compile(r"(?![a-z])[^\W\d_](?:[’'-]?[^\W\d_])+")
-_NO_PERSON = ("the", "a", "an", "in", "at", "near")
-"""Before the name of a thing or place."""
 _OPENING = frozenset(
     "after although and as because before but by during for from if later of on once or since so that then "
     "though to until when where while who whose with without".split()
 )
-"""With a capital such a word opens a sentence, and is no first name."""
+"""With a capital such a word opens a sentence, and is no first name; so are the commonest words of other languages."""
 
 
 def _fatal(check: str, detail: str, *hops: int) -> Finding:
@@ -34,7 +34,7 @@ def answer_in_question(draft: Draft, evidence: Evidence) -> list[Finding]:
     if draft.answer_type.decided:
         return []
     names = [name for names in draft.wanted(len(draft.hops) - 1) for name in names] if draft.answer_items else []
-    leaked = [name for name in (draft.answer, *draft.answer_aliases, *names) if contains(draft.question, name)]
+    leaked = [name for name in (draft.answer, *draft.answer_aliases, *names) if mentions(draft.question, name)]
     return [_fatal("answer_in_question", "the question holds its answer", len(draft.hops) - 1)] if leaked else []
 
 
@@ -42,7 +42,7 @@ def not_offered(draft: Draft, evidence: Evidence) -> list[Finding]:
     """A comparison's question names its answer, and the answer is what one of at least two chains starts from."""
     if draft.answer_type is not AnswerType.COMPARISON:
         return []
-    if not any(contains(draft.question, name) for name in (draft.answer, *draft.answer_aliases)):
+    if not any(mentions(draft.question, name) for name in (draft.answer, *draft.answer_aliases)):
         return [_fatal("not_offered", "the question does not name its answer among what it compares")]
     if len(ends(draft)) < 2:
         return [_fatal("not_offered", "the hops are one chain, and each of the things compared needs its own")]
@@ -79,7 +79,7 @@ def unquoted_answer(draft: Draft, evidence: Evidence) -> list[Finding]:
 
 def _quoted(names: Sequence[str], quote: str, title: str) -> bool:
     titles = {normalise(title), normalise(untagged(title))}
-    return any(contains(quote, name) or normalise(name) in titles for name in names)
+    return any(mentions(quote, name) or normalise(name) in titles for name in names)
 
 
 def broken_chain(draft: Draft, evidence: Evidence) -> list[Finding]:
@@ -99,24 +99,29 @@ def _by_last_name(draft: Draft, index: int, evidence: Evidence) -> bool:
     """Does a hop's title or quote give the last name of the person before, and its passage the whole name? Then the
     passage is about that person, unless it names another of that name, or what is no person: "the Bay".
 
-    Without evidence at hand the passage is taken to give the whole name, as the audit has seen.
+    Without evidence at hand the passage is taken to give the whole name, as the audit has seen. Names of one word, as
+    Chinese and Japanese ones are, and scripts without capitals, where no first name shows, must stand as they are.
     """
     hop, name = draft.hops[index], draft.hops[index - 1].answer.split()
     if draft.answer_type.decided or len(name) < 2 or not _LAST_NAME.fullmatch(name[-1]):
         return False
     told = f"{hop.title} | {hop.quote}"
     text = " | ".join([told, *(passage.text for passage in evidence if passage)])
+    if not cased(text):
+        return False
+    language = language_of(text)
+    thing, opening = before_things(language), _OPENING | common_words(language)
     rest = re.sub(r"\s+".join(map(re.escape, name)), " | ", text)
     last = rf"(?<![\w-]){name[-1]}(?![\w-])"
     before = {found[1] for found in re.finditer(rf"([\w.’'-]+)\s+{last}", rest)}
-    others = [word for word in before if word in _NO_PERSON or (word[0].isupper() and word.lower() not in _OPENING)]
-    named = re.search(rf"{last}(?!\s+[A-Z])", told)
+    others = [word for word in before if word in thing or (word[0].isupper() and folded(word) not in opening)]
+    named = re.search(rf"{last}(?!\s+[A-ZÀ-ÖØ-ÞА-Я])", told)
     return named is not None and not others and (not evidence or contains(text, " ".join(name)))
 
 
 def _starts(draft: Draft, index: int) -> bool:
     named = untagged(draft.hops[index].title).split(", ")[0]
-    return draft.answer_type.decided and contains(draft.question, named)
+    return draft.answer_type.decided and mentions(draft.question, named)
 
 
 def one_document(draft: Draft, evidence: Evidence) -> list[Finding]:

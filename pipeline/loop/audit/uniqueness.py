@@ -5,17 +5,18 @@ and names something of the answer's kind instead of it. The gate `rival_answer` 
 subject may have many pages, so here one is looked for by what is asked of it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from pipeline.agents.evidence import searched
 from pipeline.agents.grading import holds
 from pipeline.agents.tools import ShownPassage
+from pipeline.corpus.language import fillers, language_of
 from pipeline.names import contains, normalise
 from pipeline.retrieval.base import Retriever
 from pipeline.text import dates, numbers, sentences, terms
 from pipeline.types import AnswerType, Cause, Draft, Finding, Passage
-from pipeline.writing import spaceless
+from pipeline.writing import ascii_digits, spaceless
 
 LEAST = 2
 """Words that the quote must say beside its answer; with one, any sentence about the subject would say as much."""
@@ -23,6 +24,7 @@ SHARE = 0.8
 LONGEST = 300
 """Characters that are quoted of a rival's sentence."""
 FILLERS = frozenset("a an the of in on at by to for from with as that which who it its he she his her was is".split())
+"""Of English; those of other languages are their commonest words."""
 
 Shown = TypeVar("Shown", Passage, ShownPassage)
 
@@ -59,12 +61,12 @@ def saying(sentence: str) -> str:
 def other_answer(draft: Draft, own: str, passages: Iterable[Shown]) -> tuple[Shown, str] | None:
     """The first passage, stored or as an agent saw it, that answers the last step otherwise, that of `own` apart; with
     the sentence that does."""
-    said, subject = _said(draft), _subject(draft)
+    said, subject, silent = _said(draft), _subject(draft), _silent(draft)
     for passage in passages if said else ():
         if passage.id != own and holds(f"{passage.title} {passage.text}", subject):
             for span in sentences(passage.text):
                 sentence = passage.text[span.start : span.end]
-                if _answers_otherwise(sentence, passage.title, said, draft):
+                if _answers_otherwise(sentence, passage.title, said, silent, draft):
                     return passage, sentence
     return None
 
@@ -77,7 +79,9 @@ def _said(draft: Draft) -> set[str]:
         # The subject would be most of its characters, and pairs would reach into the answer.
         for name in (*_spellings(draft), _subject(draft)):
             quote = quote.replace(name, " ")
-    said = {*terms(quote)} - {word for answer in _spellings(draft) for word in terms(answer)} - FILLERS
+    silent = _silent(draft)
+    told = {word for word in terms(quote) if not silent(word)}
+    said = told - {word for answer in _spellings(draft) for word in terms(answer)} - FILLERS
     # A comparison's answer is not what its last step finds, and another answer to a list is one more of its items.
     if draft.answer_items:
         return set()
@@ -88,25 +92,31 @@ def _subject(draft: Draft) -> str:
     return draft.hops[-2].answer if len(draft.hops) > 1 else draft.hops[-1].title
 
 
-def _answers_otherwise(sentence: str, title: str, said: set[str], draft: Draft) -> bool:
+def _silent(draft: Draft) -> Callable[[str], bool]:
+    """Which words say nothing in the draft's own language."""
+    return fillers(language_of(" ".join([draft.question, *(hop.quote for hop in draft.hops)])))
+
+
+def _answers_otherwise(sentence: str, title: str, said: set[str], silent: Callable[[str], bool], draft: Draft) -> bool:
     held = {*terms(f"{title} {sentence}")}
     return (
         len(said & held) >= SHARE * len(said)
         and contains(f"{title} {sentence}", _subject(draft))
         and not any(contains(sentence, answer) for answer in _spellings(draft))
-        and _of_kind(sentence, draft)
+        and _of_kind(sentence, silent, draft)
     )
 
 
-def _of_kind(sentence: str, draft: Draft) -> bool:
-    """Does it name something else of the answer's kind?"""
+def _of_kind(sentence: str, silent: Callable[[str], bool], draft: Draft) -> bool:
+    """Does it name something else of the answer's kind? Two dates of one year are one where `dates` reads no months."""
     if draft.answer_type is AnswerType.DATE:
-        same = dates(draft.answer)
-        return any(not same or date[:3] != same[0][:3] for date in dates(sentence))
+        same = dates(ascii_digits(draft.answer))
+        return any(not same or date[:3] != same[0][:3] for date in dates(ascii_digits(sentence)))
     if draft.answer_type is AnswerType.NUMBER:
         same_number = numbers(draft.answer)
         return any(not same_number or number.value != same_number[0].value for number in numbers(sentence))
-    return bool({*terms(sentence)} - {*terms(draft.hops[-1].quote)} - FILLERS)
+    others = {*terms(sentence)} - {*terms(draft.hops[-1].quote)} - FILLERS
+    return not all(map(silent, others))
 
 
 def _spellings(draft: Draft) -> tuple[str, ...]:

@@ -76,7 +76,77 @@ GERMAN = Case(
     other_writing="3. OKTOBER 1641.",
     wrong="4. Oktober 1641",
 )
-CASES = pytest.mark.parametrize("case", [CHINESE, GERMAN], ids=["Chinese", "German"])
+FRENCH = Case(
+    passages=(
+        passage(
+            "f", "Baie du Phare", "Baie du Phare est un film muet. La mise en scène est de la peintre Ada Hénault."
+        ),
+        passage("h", "Ada Hénault", "Ada Hénault était une peintre. Son enfance se passa à Évreuil."),
+        passage(
+            "g", "Évreuil", "Évreuil borde la Tarne. La charte d'Évreuil fut accordée le 3 octobre 1641 aux moines."
+        ),
+        passage("x", "Petit-Évre", "Petit-Évre est un hameau avec deux moulins. On y fait de l'huile depuis 1702."),
+        passage("y", "Tarne", "La Tarne est une rivière. Un vieux pont de pierre la franchit."),
+    ),
+    question="Quand la ville d'où vient la réalisatrice de Baie du Phare obtint-elle ses droits ?",
+    sub_questions=(
+        "Qui tourna Baie du Phare ?",
+        "D'où vient Ada Hénault ?",
+        "Quel jour Évreuil devint-elle une ville ?",
+    ),
+    answers=("Ada Hénault", "Évreuil", "3 octobre 1641"),
+    kind=AnswerType.DATE,
+    rival=passage("r", "Chronique", "La charte d'Évreuil fut accordée le 5 mai 1702 aux moines de l'abbaye."),
+    other_writing="3 OCTOBRE 1641.",
+    wrong="4 octobre 1641",
+)
+JAPANESE = Case(
+    passages=(
+        passage("f", "灯台湾", "『灯台湾』は1962年の白黒映画である。監督は林秋子が務め、海辺の村で撮影された。"),
+        passage("l", "林秋子", "林秋子は画家である。生まれは青石町で、若い頃に油絵を学んだ。"),
+        passage(
+            "q", "青石町", "青石町は沅川のほとりにある。町は1641年10月3日に僧侶たちによって開かれ、石橋で知られる。"
+        ),
+        passage("m", "白鷺村", "白鷺村は漁村である。住民の多くは漁業で暮らし、毎年祭りを開く。"),
+        passage("t", "天文台", "山の上の天文台は誰でも見学できる。どこからでも見える故郷の星空がある。"),
+        passage("s", "茶店", "古い茶店はいつも客で混む。女性の客は家でもこの茶を飲み、故郷を思う。"),
+        passage("w", "鐘楼", "鐘楼はいつ焼けたか記録がない。何年何月に成立したかも知られない。"),
+    ),
+    question="『灯台湾』を撮った女性の故郷は、何年何月何日に成立したか？",
+    sub_questions=("『灯台湾』を撮ったのは誰か？", "林秋子の故郷はどこか？", "青石町はいつ成立したか？"),
+    answers=("林秋子", "青石町", "1641年10月3日"),
+    kind=AnswerType.DATE,
+    rival=passage("r", "町誌", "記録では、青石町の町は1702年5月1日に僧侶たちによって開かれ、石橋で知られるという。"),
+    other_writing="１６４１年１０月３日。",
+    wrong="1641年10月4日",
+)
+ARABIC = Case(
+    passages=(
+        passage("f", "خليج المنارة", "خليج المنارة فيلم صامت قديم. أخرجته الرسامة ليلى الحسن على الساحل."),
+        passage("h", "ليلى الحسن", "ليلى الحسن رسامة معروفة. كانت طفولتها بالزيتونة بين أشجار كثيرة."),
+        passage(
+            "g", "الزيتونة", "الزيتونة بلدة على نهر صغير. نالت الزيتونة ميثاقها من الرهبان في 3 أكتوبر 1641 قرب الجسر."
+        ),
+        passage("x", "القصبة", "القصبة قرية فيها طاحونتان. يصنع أهلها الزيت منذ 1702."),
+        passage("y", "النهر", "هذا النهر طويل وعميق. عليه جسر قديم من الحجر."),
+    ),
+    question="متى صارت موطن مخرجة خليج المنارة مدينة؟",
+    sub_questions=("من صور خليج المنارة؟", "ما موطن ليلى الحسن؟", "متى صارت الزيتونة مدينة؟"),
+    answers=("ليلى الحسن", "الزيتونة", "3 أكتوبر 1641"),
+    kind=AnswerType.DATE,
+    rival=passage("r", "سجل", "نالت الزيتونة ميثاقها من الرهبان في ٥ مايو ١٧٠٢ قرب الجسر القديم."),
+    other_writing="٣ أكتوبر ١٦٤١.",
+    wrong="4 أكتوبر 1641",
+)
+ALL = {"Chinese": CHINESE, "German": GERMAN, "French": FRENCH, "Japanese": JAPANESE, "Arabic": ARABIC}
+CASES = pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())
+NAMING = {  # the question with the second answer in it, in a form of its language
+    CHINESE.question: CHINESE.question.replace("故乡", "故乡青石镇"),
+    GERMAN.question: f"Großwesels Stadtrecht: {GERMAN.question}",
+    FRENCH.question: FRENCH.question.replace("la ville d'où", "la charte d'Évreuil d'où"),
+    JAPANESE.question: JAPANESE.question.replace("故郷", "故郷青石町"),
+    ARABIC.question: ARABIC.question.replace("خليج المنارة", "خليج المنارة بالزيتونة"),
+}
 
 
 def drafted(case: Case, **changes: Any) -> Draft:
@@ -120,11 +190,23 @@ async def test_another_answer_in_the_corpus_is_found(case: Case) -> None:
     assert await checks(case, drafted(case), case.rival) == ["another_answer"]
 
 
+@pytest.mark.parametrize(
+    ("case", "text"),
+    [
+        (GERMAN, "Mönche brachten es fertig, dass am 5. Mai 1702 Großwesel Stadtrecht erhielt."),
+        (CHINESE, "青石镇这古镇是僧人建的，时为1702年5月1日，石桥闻名。"),
+    ],
+    ids=["German", "Chinese"],
+)
+async def test_a_rival_may_say_it_in_other_little_words(case: Case, text: str) -> None:
+    assert await checks(case, drafted(case), passage("r", "Chronik", text)) == ["another_answer"]
+
+
 @CASES
 async def test_a_wrong_draft_fails(case: Case) -> None:
     right = drafted(case)
     tells = f"{case.question[:-1]} {case.answers[-1]}{case.question[-1]}"
-    names = f"{case.answers[1]}: {case.question}" if case is GERMAN else case.question.replace("故乡", "故乡青石镇")
+    names = NAMING[case.question]
     off = right.hops[1].model_copy(update={"quote": case.passages[3].text, "passage_id": "m#0", "title": "X"})
     wrong: Sequence[tuple[Draft, str]] = (
         (drafted(case, question=case.question[:-1] + "."), "no_question"),
@@ -145,6 +227,18 @@ async def test_a_passage_that_tells_the_next_answer_too_is_found(case: Case) -> 
     hops = (right.hops[0].model_copy(update={"passage_sha256": told.sha256}), *right.hops[1:])
     joined = case._replace(passages=(told, *case.passages[1:]))
     assert "co_located" in await checks(joined, right.model_copy(update={"hops": hops}))
+
+
+@CASES
+async def test_what_one_search_finds_is_found(case: Case) -> None:
+    told = " ".join(second_sentence(one.text) for one in case.passages[:3])
+    for answer in case.answers:
+        told = told.replace(answer, " ")
+    asked = f"{case.passages[0].title} {told}{case.question[-1]}"
+    assert "over_specified" in await checks(case, drafted(case, question=asked))
+    hops = drafted(case).hops
+    collapsed = (hops[0].model_copy(update={"sub_question": asked}), *hops[1:])
+    assert await checks(case, drafted(case, hops=collapsed)) == ["query_collapse"]
 
 
 @CASES
