@@ -70,7 +70,7 @@ PLAIN = {
     "ошибка состоит лишь в том, что другое приложение держит его закрытым для всех остальных программ в это время",
 }
 NAMED = {
-    "de": ("von Ada Höhn", "unter GNOME", "der Stadt Großwesel", "mit OpenOffice"),
+    "de": ("von Ada Höhn", "unter GNOME", "der Stadt Großwesel", "mit OpenOffice", "in Berlin"),
     "fr": ("d'Évreuil", "à Évreuil", "de la « Grande Baie »", "par Ada Hénault"),
     "ru": ("из Москвы", "по словам Анны Волковой"),
 }

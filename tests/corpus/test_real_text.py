@@ -1,0 +1,89 @@
+"""German and Chinese as people write them: the Debian FAQ of both, from Debian's own packages, read as HTML."""
+
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pipeline import corpus
+from pipeline.corpus import Corpus
+from pipeline.corpus.seeds import quality
+from pipeline.loop.audit import audit
+from pipeline.retrieval.engines.lucene import LuceneRetriever
+from pipeline.types import AnswerType, Draft, Hop, Passage
+
+pytestmark = pytest.mark.network
+FOUNDER = {"de": "1993 von Ian Murdock gegründet", "zh-cn": "1993 年由 Ian Murdock 建立"}
+SOUGHT = {"de": "Wer hat das Debian-Projekt gegründet?", "zh-cn": "Debian 计划由谁建立？"}
+ASKED = {
+    "de": (
+        "Wann wurde das Projekt, dessen Gründer Debra heiratete, gegründet?",
+        "Wie heißt der Gründer?",
+        "In welchem Jahr?",
+    ),
+    "zh-cn": ("Debra 的丈夫是在哪一年建立这个计划的？", "建立者是谁？", "是哪一年？"),
+}
+LANGUAGES = pytest.mark.parametrize("real", FOUNDER, indirect=True)
+
+
+@pytest.fixture(scope="module")
+def real(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Corpus]:
+    """The FAQ in one language."""
+    pytest.importorskip("trafilatura")
+    if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
+        pytest.skip("needs apt-get, to download packages of Debian")
+    home, code = tmp_path_factory.mktemp(f"faq-{request.param}"), request.param
+    subprocess.run(["apt-get", "download", f"debian-faq-{code}"], cwd=home, check=True, capture_output=True)
+    (package,) = home.glob("*.deb")
+    subprocess.run(["dpkg-deb", "-x", package, home / "x"], check=True, capture_output=True)
+    return code, corpus.load(corpus.resolve(str(home / "x" / "usr" / "share" / "doc")), home / "out")
+
+
+def founded(code: str, passages: Corpus) -> Passage:
+    return next(passage for passage in passages.passages if FOUNDER[code] in " ".join(passage.text.split()))
+
+
+@LANGUAGES
+def test_its_language_is_known_and_most_passages_may_start_a_question(real: tuple[str, Corpus]) -> None:
+    code, loaded = real
+    assert loaded.language == code[:2]
+    found = Counter(quality(passage, loaded.language) for passage in loaded.passages)
+    assert len(loaded.passages) > 100
+    assert found[None] > 0.8 * found.total(), found
+    assert all(passage.text.strip() for passage in loaded.passages)
+
+
+@LANGUAGES
+async def test_a_question_finds_the_sentence_that_answers_it(real: tuple[str, Corpus], tmp_path: Path) -> None:
+    code, loaded = real
+    retriever = LuceneRetriever(loaded, tmp_path)
+    assert retriever.analyser == {"de": "german", "zh-cn": "cjk"}[code]
+    assert founded(code, loaded).id in [hit.passage.id for hit in await retriever.search(SOUGHT[code], 3)]
+
+
+@LANGUAGES
+async def test_drafts_over_it_fail_as_english_ones_do(real: tuple[str, Corpus], tmp_path: Path) -> None:
+    code, loaded = real
+    retriever, home = LuceneRetriever(loaded, tmp_path), founded(code, loaded)
+    elsewhere = next(p for p in loaded.passages if p.document_id != home.document_id and "Debian" in p.text)
+    question, *parts = ASKED[code]
+
+    def hop(asked: str, answer: str, cited: Passage) -> Hop:
+        told = {"passage_id": cited.id, "title": cited.title, "passage_sha256": cited.sha256}
+        return Hop(sub_question=asked, answer=answer, quote=cited.text, **told)
+
+    async def checks(asked: str, *hops: Hop) -> set[str]:
+        draft = Draft(
+            question=asked, answer=hops[-1].answer, answer_type=AnswerType.DATE, answer_precision="year", hops=hops
+        )
+        return {finding.check for finding in await audit(draft, len(hops), retriever, 5)}
+
+    named, year = hop(parts[0], "Debian", elsewhere), hop(parts[1], "1993", home)
+    assert "answer_in_question" in await checks(f"1993: {question}", named, year)
+    assert "one_document" in await checks(question, hop(parts[0], "Ian Murdock", home), year)
+    assert "unquoted_answer" in await checks(question, named, year.model_copy(update={"quote": elsewhere.text[:40]}))
+    assert "exposed_intermediate" in await checks(f"Debian: {question}", named, year)
+    told = f"{home.text} {elsewhere.text}".replace("1993", " ")
+    assert "over_specified" in await checks(f"{told}？", named, year)
