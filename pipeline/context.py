@@ -39,7 +39,9 @@ class RunContext:
         return Sided(self.retriever, name)
 
     def prompt(self, name: str, **inputs: Any) -> tuple[Message, ...]:
-        """The messages of a prompt; of an author's, where a solve rate is a target, the form that says so."""
+        """The messages of a prompt; of an author's, where a solve rate is a target, the form that says so; of whoever
+        writes, with the language to write in where that is not English."""
         if (band := self.config.band) and name in prompts.IN_BAND:
             name, inputs = prompts.IN_BAND[name], {**inputs, "solve_rate": (band.low, band.high), "tries": band.tries}
-        return prompts.load(name).render(self.boundary, **inputs)
+        messages = prompts.load(name).render(self.boundary, **inputs)
+        return prompts.in_language(messages, name, self.lineage.language)

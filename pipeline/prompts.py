@@ -23,6 +23,9 @@ from pipeline.types import Message, sha256
 ROOT = folder("prompts")
 IN_BAND = {name: f"{name}_in_band" for name in ("generator/propose", "refiner/revise")}
 """What an author is told in place of a prompt where a solve rate is a target."""
+WRITE_IN = "language/_write"
+"""What whoever writes is told of the language of a corpus that is not in English."""
+_WRITERS = re.compile(r"generator/|refiner/|composer/|curator/|ahead/|twin/change|distractor/")
 _INCLUDE = re.compile(r'^\{% include "([a-z_]+/_[a-z_]+\.md)" %\}\n', re.MULTILINE)
 _PART = re.compile(r"^<!-- (system|user) -->\n", re.MULTILINE)
 _FENCE = re.compile(r"^<<<inputs ([0-9a-f]{16})>>>\n(.*)\n<<<end \1>>>$", re.MULTILINE)
@@ -84,6 +87,15 @@ def noted(messages: tuple[Message, ...], names: Iterable[str]) -> tuple[Message,
     """The messages with these notes at the end of the system part."""
     system, *others = messages
     said = "\n\n".join([system.content, *map(note, names)])
+    return (system.model_copy(update={"content": said}), *others)
+
+
+def in_language(messages: tuple[Message, ...], prompt: str, code: str) -> tuple[Message, ...]:
+    """The messages of a prompt; for who writes over texts that are not in English, with the language to write in."""
+    if not _WRITERS.match(prompt) or code.partition("-")[0] in ("en", "unknown"):
+        return messages
+    system, *others = messages
+    said = f"{system.content}\n\n{note(WRITE_IN).replace('LANGUAGE', code)}"
     return (system.model_copy(update={"content": said}), *others)
 
 

@@ -190,6 +190,8 @@ class RunConfig(Data):
         tree["prompts"] |= {
             name: sha256(prompts.note(name)) for kind in special for name in (f"{kind}/_write", f"{kind}/_answer")
         }
+        if (self.corpus.language or "en").partition("-")[0] not in ("en", "unknown"):
+            tree["prompts"][prompts.WRITE_IN] = sha256(prompts.note(prompts.WRITE_IN))
         if any(model.embedded for model in self.models.all()):
             tree["embedded_code"] = digest()
         if any(model.model == "embedded-weak" for model in self.models.all()):

@@ -29,8 +29,8 @@ _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w'’.-]+")
 _CAPITAL = r"(?![\d_])[A-Z\u00c0-\u00de\u0370-\u03ab\u0400-\u042f\u0531-\u0556]"
 _INSIDE = r"(?:(?<=\w[ ’'])|(?<=[,;:«„“(] )|(?<=[«„“(]))"
 _NAMES = {
-    # Every noun has a capital. A name is what has several, as GNU and IPv6, or stands beside another, Ada Höhn, or after
-    # a preposition without an article, in Berlin; not every plural does (-en, -er, -e), nor what is abstract.
+    # Every noun has a capital. A name is what has several, as GNU and IPv6, stands beside another, Ada Höhn, or after
+    # a preposition without an article, as in Berlin: plurals (-en, -er, -e) and abstract nouns do that too.
     "de": re.compile(
         rf"{_INSIDE}(?!(?:Sie|Ihr\w*)\b){_CAPITAL}[\w’-]+ (?!(?:Sie|Ihr\w*)\b){_CAPITAL}[\w’-]+"
         r"|[A-ZÄÖÜ]{2,}|[a-zäöüß][A-ZÄÖÜ]"
