@@ -62,6 +62,10 @@ class FormatError(DigsiteError):
     """Model output that does not parse. The text goes back to the model, so it is written for it."""
 
 
+class WorkerError(DigsiteError):
+    """A process that runs seeds died, or cannot write its files; its seeds go back to the queue."""
+
+
 class StoreError(DigsiteError):
     """A file of a run cannot be written, locked or trusted."""
 

@@ -12,6 +12,7 @@ from pipeline.cli import console, options, pages
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.config.how import How
+from pipeline.errors import UsageError
 from pipeline.run.locate import reopened, spelled
 from pipeline.types import Status
 
@@ -36,6 +37,9 @@ class Generate(options.RunOptions):
         str | None,
         typer.Option(metavar="I/N", help="The I-th of N parts of the run alone, in a folder of its own; see 'merge'."),
     ] = None
+    engine: options.Seeder = None
+    address: options.Address = None
+    workers: options.Workers = None
     against: options.Against = None
     no_flow: options.NoFlow = False
     json: options.Json = False
@@ -44,6 +48,8 @@ class Generate(options.RunOptions):
         from pipeline.run import api
 
         config = self.settings()
+        if self.no_flow and config.how.engine != "local":
+            raise UsageError(f"--engine {config.how.engine} needs Prefect: leave out --no-flow")
         return _run(partial(api.generate, config), config, None if self.no_flow else self.ctx.obj, as_json=self.json)
 
 

@@ -49,6 +49,17 @@ Against = Annotated[
     list[Path] | None,
     typer.Option(metavar="FILE", help="Benchmark questions (.jsonl, .txt) that no pair may resemble. Repeatable."),
 ]
+Seeder = Annotated[
+    str | None,
+    typer.Option("--engine", metavar="local|dask|ray", help="Who runs the seeds: this process, or workers.  [local]"),
+]
+Address = Annotated[
+    str | None, typer.Option(metavar="URL", help="A Dask or Ray cluster that runs already.  [workers are started here]")
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Processes for dask or ray; they share the limits of endpoints and the budgets.  [2]"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and everything else on stderr.")]
 Verify = Annotated[
     bool | None,
@@ -170,6 +181,9 @@ _SECTIONS = {
         "budget_money",
         "budget_seconds",
         "shard",
+        "engine",
+        "address",
+        "workers",
         "out",
         "verify",
     ),

@@ -3,7 +3,7 @@
 import math
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
@@ -41,6 +41,16 @@ class How(Data):
     shard: Shard | None = None
     """`I/N`: the I-th of N parts of the plan alone, in a run folder of its own. Pairs, seeds and budgets of tokens and
     money are of the whole: a part aims at its share of them."""
+    engine: Literal["local", "dask", "ray"] = "local"
+    """Who runs the seeds: this process, or workers of Dask or Ray through Prefect's task runners. The bytes are the
+    same."""
+    address: str = ""
+    """The scheduler of a cluster that runs already, such as `tcp://host:8786`; empty: workers are started here."""
+    workers: int = Field(2, ge=1, le=MOST_SEEDS)
+    """Processes that run seeds, for an engine other than `local`. Each takes its part of the limits of an endpoint, and
+    of what is left of a budget: with `address` as many batches are out at once, and no more."""
+    resources: dict[str, float] = Field(default_factory=dict)
+    """What an engine sets aside for each batch, by name: `num_cpus` and the like of Ray, resources of Dask."""
     verify: bool = False
     """Read the corpus and hash its index again, even where the sizes and times of all files are as they were."""
     rollout_seconds: float = Field(300.0, gt=0)

@@ -57,7 +57,7 @@ async def run(job: Job, config: Path) -> RunResult:
 async def generate(config: str) -> RunResult | State[DigsiteError]:
     """Make the pairs that the file of settings at `config` asks for."""
     try:
-        return await stages(_given.get())
+        return await stages(_job())
     except DigsiteError as error:
         return ended(error)
 
@@ -73,6 +73,11 @@ def ended(error: DigsiteError) -> State[DigsiteError]:
     return state(message=str(error), data=error)
 
 
+def _job() -> Job:
+    """That of the command. Prefect sends the flow's own code to workers, and a context variable cannot travel."""
+    return _given.get()
+
+
 async def stages(job: Job, *, export: bool = True) -> RunResult:
     """All of them, each as a task. Raises BudgetExceeded, as all that ends the work on seeds, but only once what there
     is was exported. Without `export` somebody else does that.
@@ -80,7 +85,7 @@ async def stages(job: Job, *, export: bool = True) -> RunResult:
     await stage("corpus", job.read)
     await stage("index", job.index)
     with job.open() as run:
-        spent = await _seeds(job, run)
+        spent = await (_seeds(job, run) if job.config.how.engine == "local" else _seeds_by_workers(job))
         if export:
             await stage("export", job.export)
             await stage("report", job.report)
@@ -107,6 +112,18 @@ async def _seeds(job: Job, run: Run) -> BudgetExceeded | None:
             await stage(f"batch-{number}", partial(batch, keys))
             if spent:
                 return spent[0]
+    return None
+
+
+async def _seeds_by_workers(job: Job) -> BudgetExceeded | None:
+    """As `_seeds`; each batch is a task that a worker runs."""
+    from pipeline.flow import engines
+
+    async with _progress(job):
+        try:
+            await job.run_seeds_by(engines.started)
+        except BudgetExceeded as error:
+            return error
     return None
 
 

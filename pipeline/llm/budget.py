@@ -36,6 +36,15 @@ class Budget:
         if self._seconds is not None and seconds >= self._seconds:
             raise _exceeded("seconds", f"{seconds:,.1f} of {self._seconds:,g} seconds have passed")
 
+    def left(self) -> dict[str, float]:
+        """What may still be used of each limit, by the name that the limit has in `how`."""
+        limits = {
+            "budget_tokens": (self._tokens, self.used),
+            "budget_money": (self._money, self.paid),
+            "budget_seconds": (self._seconds, time.monotonic() - self._began),
+        }
+        return {name: limit - used for name, (limit, used) in limits.items() if limit is not None}
+
     def add(self, usage: Usage, cost: float | None) -> None:
         self.used += _tokens(usage)
         self.paid += cost or 0.0

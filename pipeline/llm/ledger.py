@@ -148,6 +148,13 @@ _stage: ContextVar[str] = ContextVar("stage", default="other")
 _failed: ContextVar[_FailedTries | None] = ContextVar("failed", default=None)
 
 
+def count_elsewhere(spending: Spending, began: datetime, seconds: float) -> None:
+    """Count for the running attempt what another process has made of it."""
+    if (ledger := _ledger.get()) is not None:
+        ledger.take(spending)
+        ledger.began, ledger._clock = began, time.monotonic() - seconds
+
+
 @contextmanager
 def counting() -> Iterator[Ledger]:
     """A new ledger for all calls of the body and of the tasks that it starts."""

@@ -3,12 +3,13 @@ Prefect flow as its tasks; since both run these, both give the same bytes.
 """
 
 import logging
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
 from pipeline.config import RunConfig
+from pipeline.config.how import How
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.language import english
@@ -16,7 +17,9 @@ from pipeline.corpus.unread import in_words
 from pipeline.errors import BudgetExceeded
 from pipeline.loop.episode import run_seed
 from pipeline.run import Run, RunResult, Watch, askable, facts, prepare, unchanged
+from pipeline.run.batches import Batches, Submit
 from pipeline.store.lock import locked
+from pipeline.store.shards import take_left
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +94,7 @@ class Job:
             return
         self.watch.stage("opening the index")
         with self.held():
+            take_left(self.folder, prepare.answers(self.config))
             self.context = prepare.context(self.config, self.corpus)
         if self.context.config != self.config:
             # Without Java another engine stands in, and what it finds is another run. A run that is resumed refuses it.
@@ -112,6 +116,19 @@ class Job:
             await self.run.execute(partial(run_seed, context=self.context), self.watch)
         else:
             await self.run.run_batch(keys, partial(run_seed, context=self.context), self.watch)
+
+    async def run_seeds_by(self, engine: Callable[[How], AbstractContextManager[Submit]]) -> None:
+        """Everything that is owed, by the workers of an engine, which starts if anything is."""
+        if next(self.run.batches(), None) is None:
+            return
+        self.watch.stage("starting workers")
+        try:
+            with engine(self.config.how) as submit:
+                self.watch.stage("running seeds")
+                async with Batches(self.run, self.corpus.fingerprint, submit) as batches:
+                    await self.run.execute(batches.run_seed, self.watch, at_work=batches.at_work)
+        finally:
+            take_left(self.folder, prepare.answers(self.config))
 
     def export(self) -> None:
         self.run.begin(self.watch)  # where no seed was owed

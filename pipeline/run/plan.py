@@ -76,13 +76,22 @@ class Order:
         """Passages that the filter dropped ahead of the seed of that index, by reason."""
         return Counter(reason for index, reason in self._drops if index < before * self._shard.of)
 
-    def _generate(self) -> Iterator[Planned]:
+    def at(self, order: str) -> Planned:
+        """The seed that `Planned.order` names, without those before it."""
+        draw, place = map(int, order.split("-"))
+        key, passage = self._drawn(draw, place)
+        return Planned(self._seed(key, passage, draw), order)
+
+    def _drawn(self, draw: int, place: int) -> tuple[str, Passage]:
         fingerprint, size = self._corpus.fingerprint, len(self._corpus.passages)
+        shuffle = sha256(f"{self._config.seed}\n{fingerprint}\n{draw}")
+        passage = self._corpus.in_order_of_ids(permuted(place, size, shuffle))
+        return sha256(f"{self._digest}\n{fingerprint}\n{passage.id}\n{draw}"), passage
+
+    def _generate(self) -> Iterator[Planned]:
         for draw in count():
-            shuffle = sha256(f"{self._config.seed}\n{fingerprint}\n{draw}")
-            for place in range(size):
-                passage = self._corpus.in_order_of_ids(permuted(place, size, shuffle))
-                key = sha256(f"{self._digest}\n{fingerprint}\n{passage.id}\n{draw}")
+            for place in range(len(self._corpus.passages)):
+                key, passage = self._drawn(draw, place)
                 if key not in self._known and (reason := quality(passage, self._corpus.language)):
                     self._drops.append((len(self._made), reason))
                 else:

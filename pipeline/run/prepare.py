@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from pipeline import registry
@@ -77,28 +79,40 @@ def answers(config: RunConfig) -> Path:
     return (config.folder() if config.how.shard else config.how.out) / CACHE
 
 
-def model(config: RunConfig, before: Spent | None = None) -> LLM:
+def model(
+    config: RunConfig,
+    before: Spent | None = None,
+    cache: Callable[[], Cache] | None = None,
+    connected: Callable[[ModelConfig], LLM] | None = None,
+) -> LLM:
     """The models of all roles behind one door. The embedded one is not cached: asking it again costs less.
 
-    Answers that were paid for are kept: see `answers`. Raises UsageError. `before` is what has
-    used up part of the budget; left out, all earlier commands of the run.
+    Answers that were paid for are kept: see `answers`, unless another `cache` is given. Raises UsageError. `before` is
+    what has used up part of the budget; left out, all earlier commands of the run. `connected` gives the clients of
+    models, where some are there already.
     """
     check_models(config)
     models = {one.model: one for one in config.models.all()}
-    budget = _budget(config, before)
+    within = budget(config, before)
     paid = any(one.provider != "embedded" for one in models.values())
-    cache = Cache(answers(config)) if paid else None
+    kept = (cache() if cache else Cache(answers(config))) if paid else None
 
     def made(one: ModelConfig) -> LLM:
-        asked = client(one, config.seed)
-        if one.provider == "openai":
-            from pipeline.llm.reach import Reached
-
-            asked = Reached(asked, one, config.how.wait_seconds)
-        bounded = Budgeted(Counted(asked, one.cost), budget, one.cost)
-        return bounded if cache is None or one.provider == "embedded" else Cached(bounded, cache)
+        asked = (connected or partial(connect, config))(one)
+        bounded = Budgeted(Counted(asked, one.cost), within, one.cost)
+        return bounded if kept is None or one.provider == "embedded" else Cached(bounded, kept)
 
     return Routed({name: made(one) for name, one in models.items()})
+
+
+def connect(config: RunConfig, one: ModelConfig) -> LLM:
+    """The client of a model, which asks first whether its endpoint is there."""
+    asked = client(one, config.seed)
+    if one.provider != "openai":
+        return asked
+    from pipeline.llm.reach import Reached
+
+    return Reached(asked, one, config.how.wait_seconds)
 
 
 def check_models(config: RunConfig) -> None:
@@ -129,7 +143,8 @@ def reach(config: RunConfig) -> None:
         asyncio.run(reached(one, config.how.wait_seconds))
 
 
-def _budget(config: RunConfig, before: Spent | None) -> Budget:
+def budget(config: RunConfig, before: Spent | None = None) -> Budget:
+    """What may be spent; `before` is as for `model`."""
     how = config.how.share()
     limited = (how.budget_tokens, how.budget_money) != (None, None)
     if before is None:
@@ -167,9 +182,9 @@ def solver_digest(model: ModelConfig) -> str:
     return solver.digest() if model.model == DEMO_MODELS[0] else sha256(solver.digest() + weak.digest())
 
 
-def context(config: RunConfig, corpus: Corpus, before: Spent | None = None) -> RunContext:
+def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm: LLM | None = None) -> RunContext:
     """What the episodes of a run work with; builds the index where there is none. Raises RetrievalError. `before` is as
-    for `model`.
+    for `model`, which `llm` may stand for.
 
     Its configuration names the engine that really opened: without Java that is not the one asked for.
     """
@@ -186,7 +201,7 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None) -> R
     gc.collect()
     gc.freeze()
     # After the engine is known: it names the folder whose earlier commands have used up part of the budget.
-    llm = model(config, before)
+    llm = llm or model(config, before)
     analyser = getattr(retriever, "analyser", "") or ENGLISH
     lineage = Lineage(
         run=config.digest()[:12],

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from pipeline.config import RunConfig
-from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError
+from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError, WorkerError
 from pipeline.llm.ledger import counting
 from pipeline.run import resume
 from pipeline.run.attempts import Attempt, Notes, attempt
@@ -66,6 +66,9 @@ class Run:
         self.config = config
         self.folder = folder or config.folder()
         self.pauses: tuple[float, ...] = PAUSES
+        self.in_flight: dict[str, str] = {}
+        """The place in the order of the plan of each seed that is being run, by its key."""
+        self._at_work = config.seeds_at_work()
         self._corpus = corpus
         self._lock, self._stack = lock, ExitStack()
         self._begun = False
@@ -118,13 +121,14 @@ class Run:
             damaged=self.journal.damaged + self.journal.torn,
         )
 
-    async def execute(self, run_seed: RunSeed, watch: Watch) -> RunResult:
-        """Run seeds until the plan is complete.
+    async def execute(self, run_seed: RunSeed, watch: Watch, *, at_work: int | None = None) -> RunResult:
+        """Run seeds until the plan is complete, `at_work` at once; left out, as many as this process can.
 
         Raises Interrupted after a signal, and ProviderError, RetrievalError, BudgetExceeded or StoreError where one of
         them ended the work; whatever it raises, all that had finished is kept and `execute` goes on from there.
         """
         self.begin(watch)
+        self._at_work = at_work or self._at_work
         await self._guarded(self._all(run_seed, watch))
         return self.result()
 
@@ -158,7 +162,7 @@ class Run:
             if caught.signal:
                 raise Interrupted(f"interrupted: {len(self.journal.entries)} finished seeds; {way_on}", caught.signal)
             task.result()
-        except (ProviderError, RetrievalError) as error:
+        except (ProviderError, RetrievalError, WorkerError) as error:
             raise type(error)(f"{error}; {way_on}") from error
         except BudgetExceeded as error:
             raise BudgetExceeded(f"{error}; finished seeds are kept in {self.folder}") from error
@@ -211,6 +215,7 @@ class Run:
         try:
             while True:
                 for index, planned in islice(owed, max(0, self._room() - len(running))):
+                    self.in_flight[planned.seed.key] = planned.order
                     running[asyncio.create_task(self._attempted(planned.seed, run_seed, watch))] = index, planned
                 if not running:
                     if spent:
@@ -234,7 +239,7 @@ class Run:
 
     def _room(self) -> int:
         """Seeds that may be at work now."""
-        return min(self.config.seeds_at_work(), self._frontier.max_in_flight())
+        return min(self._at_work, self._frontier.max_in_flight())
 
     def _settle(
         self,
@@ -246,6 +251,7 @@ class Run:
         error: BaseException | None = None
         for task in sorted(done, key=lambda task: running[task][0]):
             index, planned = running.pop(task)
+            del self.in_flight[planned.seed.key]
             if task.cancelled():
                 continue
             if task.exception() is not None:
@@ -286,7 +292,7 @@ class Run:
 
     def _pause(self, error: BaseException, left: Iterator[float]) -> float | None:
         """Seconds until the seed is tried again; None where it is not."""
-        if not isinstance(error, ProviderError | RetrievalError):
+        if not isinstance(error, ProviderError | RetrievalError | WorkerError):
             return None
         then = error.then if isinstance(error, ProviderError) else "pause"
         if then == "stop":

@@ -67,6 +67,11 @@ class Cache:
             finally:
                 self._db.execute("DETACH DATABASE other")
 
+    def flush(self) -> None:
+        """Let the file itself hold all answers, as far as other processes let it, for who cannot read the `-wal`."""
+        with self._errors():
+            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
     def close(self) -> None:
         """Done at the end of the process too, for whoever has not: the file alone then holds every answer."""
         with self._lock:
@@ -103,6 +108,37 @@ class Cache:
                 else:
                     line = f"cannot use {self.path}: {error}"
                 raise StoreError(line) from error
+
+
+class BatchCache(Cache):
+    """The answers that one batch of seeds pays for, in a file of its own, over those of a cache that is only read.
+
+    `known` may lie on another machine's disk, whose process writes to it: what cannot be read there is a miss.
+    """
+
+    def __init__(self, path: Path, known: Path, *, elsewhere: bool) -> None:
+        """`elsewhere`: the process that writes to `known` is on another machine."""
+        super().__init__(path)
+        # SQLite's locks and its `-wal` are for the processes of one machine: from another the file is read as it is.
+        how = "immutable=1" if elsewhere else "mode=ro"
+        self._known: sqlite3.Connection | None = None
+        with suppress(sqlite3.Error):
+            self._known = sqlite3.connect(
+                f"{known.absolute().as_uri()}?{how}", uri=True, timeout=30, check_same_thread=False
+            )
+
+    def get(self, digest: bytes) -> bytes | None:
+        if (own := super().get(digest)) is not None or self._known is None:
+            return own
+        with self._lock, suppress(sqlite3.Error):
+            row = self._known.execute("SELECT value FROM answers WHERE digest = ?", (digest,)).fetchone()
+            return _unpack(digest, row[0]) if row else None
+        return None
+
+    def close(self) -> None:
+        super().close()
+        if self._known is not None:
+            self._known.close()
 
 
 def _checkpoint(db: sqlite3.Connection) -> None:

@@ -61,14 +61,7 @@ class Journal:
         """Write one finished seed, to stay. False, and nothing written, if its key is there already."""
         if record.key in self.entries:
             return False
-        head = Head(
-            key=record.key,
-            order=order,
-            status=record.status,
-            reason=record.reason,
-            target_steps=record.seed.target_steps,
-            missing=record.missing,
-        )
+        head = headed(record, order)
         if self._appender is None:
             self._appender = Appender(self._path)
         offset = self._appender.append(encode(head, record))
@@ -111,6 +104,18 @@ class Journal:
                 offset += len(line)
 
 
+def headed(record: Record, order: str) -> Head:
+    """The head of a record's line; `order` is the place of its seed in the plan."""
+    return Head(
+        key=record.key,
+        order=order,
+        status=record.status,
+        reason=record.reason,
+        target_steps=record.seed.target_steps,
+        missing=record.missing,
+    )
+
+
 def encode(head: Head, record: Record) -> bytes:
     """The line of a record, without its line end."""
     body = b'"head":%b,"record":%b}' % (head.model_dump_json().encode(), record.model_dump_json().encode())
@@ -144,10 +149,15 @@ def record_at(path: Path, offset: int) -> Record:
     """The record whose line begins there. Raises StoreError where it is damaged, or of another version."""
     with path.open("rb") as file:
         file.seek(offset)
-        match = _whole(file.readline())
+        return decode(file.readline(), str(path))
+
+
+def decode(line: bytes, source: str) -> Record:
+    """The record of a line. Raises StoreError, naming its source, where it is damaged, or of another version."""
+    match = _whole(line)
     if match is None:
-        raise StoreError(f"{path} was damaged while it was read; repeat the command")
+        raise StoreError(f"{source} was damaged while it was read; repeat the command")
     try:
         return Record.model_validate_json(match[4])
     except ValidationError as error:
-        raise StoreError(f"{path} was written by another version of digsite; name another --out") from error
+        raise StoreError(f"{source} was written by another version of digsite; name another --out") from error

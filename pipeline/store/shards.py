@@ -1,13 +1,20 @@
-"""What the shards of a run leave, taken over into the run's own folder. All of it can be repeated."""
+"""What the shards of a run and its workers leave, taken over to where the run keeps it. All of it can be repeated."""
 
+import logging
+import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pipeline.errors import StoreError
 from pipeline.store.cache import Cache
-from pipeline.store.files import atomic_file
+from pipeline.store.files import atomic_file, clear_errors
 from pipeline.store.journal import Entry, Journal
 from pipeline.store.lock import locked
+
+logger = logging.getLogger(__name__)
+ANSWERS = "answers"
+"""The folder, in that of a run, in which workers keep what they have paid for until it is taken over."""
 
 
 def join_journals(folder: Path, shards: Sequence[Path]) -> list[int]:
@@ -57,3 +64,36 @@ def take_answers(shard: Path, name: str, target: Path) -> bool:
             return True
     except StoreError:
         return False
+
+
+def answers_folder(run: Path, name: str) -> Path:
+    """A new folder for the answers of workers, who find it only where they share the disk."""
+    folder = run / ANSWERS / name
+    with clear_errors(folder):
+        folder.mkdir(parents=True)
+    return folder
+
+
+def take_batch(folder: Path, batch: str, cache: Cache) -> None:
+    """Move the answers of the workers that have had the batch, the killed ones too, into the run's cache."""
+    for path in sorted(folder.glob(f"{batch}-*.sqlite")):
+        try:
+            cache.take(path)
+        except StoreError as error:
+            logger.warning("answers of a worker are lost: %s", error)
+        for end in ("", "-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                path.with_name(path.name + end).unlink()
+    cache.flush()
+
+
+def take_left(run: Path, target: Path) -> None:
+    """As `take_batch`, of every batch that commands on the run have left: they were killed. Hold the run's lock."""
+    if not (run / ANSWERS).exists():
+        return
+    if any((run / ANSWERS).glob("*/*.sqlite")):
+        cache = Cache(target)
+        for folder in (run / ANSWERS).iterdir():
+            take_batch(folder, "*", cache)
+        cache.close()
+    shutil.rmtree(run / ANSWERS, ignore_errors=True)

@@ -1,0 +1,120 @@
+"""Workers of Dask or Ray, through Prefect's own task runners: a batch of seeds is one task, and travels as bytes."""
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
+from typing import Any
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from prefect.task_runners import TaskRunner
+
+from pipeline.config.how import How
+from pipeline.errors import DigsiteError, UsageError, WorkerError
+from pipeline.run.batches import AHEAD, Submit
+from pipeline.run.worker import answer
+
+DIED = ("KilledWorker", "WorkerCrashedError", "NodeDiedError", "OutOfMemoryError")
+"""What engines raise where a process died with a batch more often than they try it again."""
+
+
+# No retries: an engine gives the batch of a dead worker to another, and what the outside broke is tried again later.
+@task(name="digsite-batch", cache_policy=NO_CACHE, persist_result=False)
+def batch(asked: bytes) -> bytes:
+    """A batch of seeds, on a worker."""
+    return answer(asked)
+
+
+@contextmanager
+def started(how: How) -> Iterator[Submit]:
+    """Have the engine's workers: those of a cluster that runs already, or processes of this machine until it closes."""
+    runner, options = {"dask": _dask, "ray": _ray}[how.engine](how)
+
+    async def submit(asked: bytes) -> bytes:
+        try:
+            with options():
+                return await _result(runner.submit(batch, parameters={"asked": asked}))
+        except Exception as error:
+            if type(error).__name__ in DIED:
+                raise WorkerError(f"workers died with one batch again and again: {_line(error)}") from error
+            raise DigsiteError(f"the engine {how.engine} failed: {_line(error)}") from error
+
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(runner)
+        except (OSError, RuntimeError, ValueError) as error:
+            where = f"at {how.address}" if how.address else "on this machine"
+            raise UsageError(f"no workers of {how.engine} {where}: {_line(error)}") from error
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # Prefect has set it anew
+        yield submit
+
+
+async def _result(future: Any) -> bytes:
+    """Wait in a thread that holds up no end of the process."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[bytes] = loop.create_future()
+
+    def tell(say: Any, value: object) -> None:
+        if not ended.done():
+            say(value)
+
+    def wait() -> None:
+        # The loop may have ended before the batch.
+        with suppress(RuntimeError):
+            try:
+                value = future.result()
+            except BaseException as error:  # noqa: BLE001 - it is raised where the result is awaited
+                loop.call_soon_threadsafe(tell, ended.set_exception, error)
+            else:
+                loop.call_soon_threadsafe(tell, ended.set_result, value)
+
+    threading.Thread(target=wait, name="batch", daemon=True).start()
+    return await ended
+
+
+Options = Callable[[], AbstractContextManager[object]]
+"""What holds while a batch is handed to the engine."""
+
+
+def _dask(how: How) -> tuple[TaskRunner[Any], Options]:
+    try:
+        import dask
+        from distributed.security import Security
+        from prefect_dask import DaskTaskRunner
+    except ImportError as error:
+        raise _missing("dask") from error
+    options = partial(dask.annotate, resources=how.resources) if how.resources else nullcontext
+    if how.address:
+        return DaskTaskRunner(address=how.address), options
+    dask.config.set({"distributed.worker.multiprocessing-method": "spawn"})  # a JVM may be running here
+    processes = {"n_workers": how.workers, "threads_per_worker": AHEAD, "processes": True, "memory_limit": 0}
+    # A port of this machine on which others would have their code run: a key of one command's own guards it.
+    closed = {"host": "127.0.0.1", "dashboard_address": None, "security": Security.temporary()}
+    own = {"resources": how.resources} if how.resources else {}
+    return DaskTaskRunner(cluster_kwargs={**processes, **closed, **own, "silence_logs": logging.CRITICAL}), options
+
+
+def _ray(how: How) -> tuple[TaskRunner[Any], Options]:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
+    try:
+        from prefect_ray import RayTaskRunner
+        from prefect_ray.context import remote_options
+    except ImportError as error:
+        raise _missing("ray") from error
+    options = partial(remote_options, **how.resources) if how.resources else nullcontext
+    if how.address:
+        return RayTaskRunner(address=how.address), options
+    closed = {"include_dashboard": False, "_node_ip_address": "127.0.0.1", "log_to_driver": False}
+    return RayTaskRunner(init_kwargs={"num_cpus": how.workers, **closed}), options
+
+
+def _missing(extra: str) -> UsageError:
+    return UsageError(f"--engine {extra} needs more packages: pip install 'digsite[{extra}]'")
+
+
+def _line(error: BaseException) -> str:
+    return (str(error).splitlines() or [""])[0][:300] or type(error).__name__

@@ -1,0 +1,234 @@
+"""Seeds that are run in another process, on this or another machine: keys in, lines of the journal out.
+
+A batch is a pure function: it plans and journals nothing, and where it runs twice nothing is lost or doubled. What is
+costly to open (corpus, index, connections) stays open from one batch of a process to its next. All batches of a process
+share one event loop, and so the limits of its endpoints.
+"""
+
+import asyncio
+import hashlib
+import os
+import platform
+import secrets
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from pipeline.config import RunConfig
+from pipeline.config.models import ModelConfig
+from pipeline.context import RunContext
+from pipeline.errors import DigsiteError, ProviderError, UsageError, WorkerError
+from pipeline.folders import folder
+from pipeline.llm.base import LLM
+from pipeline.llm.ledger import Spent, counting
+from pipeline.llm.routed import Routed
+from pipeline.loop.episode import run_seed
+from pipeline.run import prepare
+from pipeline.run.attempts import Attempt, attempt
+from pipeline.run.plan import Order, Planned
+from pipeline.store.cache import BatchCache
+from pipeline.store.journal import encode, headed
+from pipeline.store.scratch import Scratch
+from pipeline.types import Data, Record
+
+_opening = threading.Lock()
+_scratch = cache(Scratch)
+
+
+class Batch(Data):
+    """Seeds to run, and what must be here as it is at whoever asks."""
+
+    name: str
+    config: RunConfig
+    """With this worker's part of the limits, and of what is left of the budgets."""
+    code: str
+    """See `code`."""
+    fingerprint: str
+    """Of the corpus."""
+    places: tuple[str, ...]
+    """The seeds, by their places in the order of the plan."""
+    answers: Path
+    """The folder for the answers that are paid for, which is there where the disk is shared."""
+    known: Path
+    """The cache of answers that were paid for before, which is not written to."""
+    host: str
+    """The machine of whoever asks."""
+
+
+class Failure(Data):
+    """Why a try at a seed gave no line."""
+
+    kind: str
+    """The name of the error."""
+    line: str
+    then: Literal["", "pause", "requeue", "stop"] = ""
+    """Of a ProviderError."""
+
+
+class Answered(Data):
+    """What came of a batch, beside its lines."""
+
+    worker: str
+    refusal: str = ""
+    """Why the worker ran nothing, where it did not: what it has is not what the batch names."""
+    attempts: tuple[Attempt, ...] = ()
+    failures: dict[str, Failure] = Field(default_factory=dict)
+    """By the key of the seed."""
+
+
+class Said(NamedTuple):
+    """An answer as it travels: plain bytes, whose lines are those of the journal."""
+
+    answered: Answered
+    lines: Sequence[bytes]
+    cache: bytes
+    """The file of answers, where the disk is not shared."""
+
+    def packed(self) -> bytes:
+        lines = b"\n".join([self.answered.model_dump_json().encode(), *self.lines])
+        return b"%d\n%b%b" % (len(lines), lines, self.cache)
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> "Said":
+        size, _, rest = data.partition(b"\n")
+        head, *lines = rest[: int(size)].split(b"\n")
+        return cls(Answered.model_validate_json(head), lines, rest[int(size) :])
+
+
+class _Opened(NamedTuple):
+    """What the batches of one configuration share."""
+
+    context: RunContext
+    order: Order
+    connected: Callable[[ModelConfig], LLM]
+    room: asyncio.Semaphore
+    """For the seeds of all batches together."""
+
+
+def answer(asked: bytes) -> bytes:
+    """`run_seeds` in the form in which an engine carries it."""
+    return run_seeds(Batch.model_validate_json(asked)).packed()
+
+
+def run_seeds(batch: Batch) -> Said:
+    """Try each seed of the batch once. What goes wrong is in the answer."""
+    worker = f"{platform.node()}, process {os.getpid()}"
+    try:
+        with _opening:
+            opened, loop = _opened_for(batch), _loop()
+            shared = batch.answers.is_dir()
+            place = batch.answers if shared else _scratch().folder()
+    except UsageError as error:
+        return Said(Answered(worker=worker, refusal=f"{error} (worker {worker})"), (), b"")
+    except DigsiteError as error:
+        return Said(Answered(worker=worker, failures={"": _failure(error, worker)}), (), b"")
+    path = place / f"{batch.name}-{secrets.token_hex(6)}.sqlite"
+    caches: list[BatchCache] = []
+
+    def cached() -> BatchCache:
+        caches.append(BatchCache(path, batch.known, elsewhere=platform.node() != batch.host))
+        for other in place.glob(f"{batch.name}-*.sqlite"):
+            # Of a worker that was killed with this very batch.
+            if other != path:
+                caches[0].take(other)
+        return caches[0]
+
+    try:
+        llm = prepare.model(batch.config, Spent(), cached, opened.connected)
+        wanted: Callable[[], bool] = batch.answers.is_dir if shared else lambda: True
+        work = _tried(batch.places, opened, replace(opened.context, llm=llm), wanted)
+        tries = asyncio.run_coroutine_threadsafe(work, loop).result()
+    except DigsiteError as error:
+        return Said(Answered(worker=worker, failures={"": _failure(error, worker)}), (), b"")
+    finally:
+        for one in caches:
+            one.close()
+    failures = {p.seed.key: _failure(end, worker) for p, _, end in tries if isinstance(end, Exception)}
+    answered = Answered(worker=worker, attempts=tuple(attempt for _, attempt, _ in tries), failures=failures)
+    lines = [encode(headed(end, planned.order), end) for planned, _, end in tries if isinstance(end, Record)]
+    return Said(answered, lines, path.read_bytes() if caches and not shared else b"")
+
+
+async def _tried(
+    places: Sequence[str], opened: _Opened, context: RunContext, wanted: Callable[[], bool]
+) -> list[tuple[Planned, Attempt, Record | Exception]]:
+    """Each seed once, as many at a time as this process has room for."""
+
+    async def one(place: str) -> tuple[Planned, Attempt, Record | Exception]:
+        planned = opened.order.at(place)
+        async with opened.room:
+            with counting() as ledger:
+                try:
+                    if not wanted():
+                        raise WorkerError("whoever asked for the seeds has gone")
+                    record = await run_seed(planned.seed, context)
+                except Exception as error:  # noqa: BLE001 - it is raised where the answer is read
+                    return planned, attempt(planned.seed, type(error).__name__, "", ledger), error
+                return planned, attempt(planned.seed, record.status.value, record.reason, ledger), record
+
+    tries: list[Awaitable[tuple[Planned, Attempt, Record | Exception]]] = [one(place) for place in places]
+    return await asyncio.gather(*tries)
+
+
+def _failure(error: Exception, worker: str) -> Failure:
+    known = isinstance(error, DigsiteError)
+    line = str(error) if known else f"{type(error).__name__}: {error}"
+    then = error.then if isinstance(error, ProviderError) else ""
+    return Failure(kind=type(error).__name__, line=f"{line} (worker {worker})", then=then)
+
+
+def _opened_for(batch: Batch) -> _Opened:
+    """Raises UsageError, naming both sides, where this process has another code or corpus than whoever asks."""
+    if batch.code != code():
+        raise UsageError(f"a worker has digsite {code()}, this command {batch.code}: install the same on all machines")
+    how = batch.config.how
+    out = how.out if batch.answers.is_dir() else _scratch_out()
+    kept = {"out": out, "budget_tokens": None, "budget_money": None, "budget_seconds": None}
+    config = batch.config.model_copy(update={"how": how.model_copy(update=kept)})
+    return _opened(config.model_dump_json(), batch.fingerprint)
+
+
+@lru_cache(maxsize=1)
+def _opened(settings: str, fingerprint: str) -> _Opened:
+    config = RunConfig.model_validate_json(settings)
+    corpus = prepare.corpus(config)
+    if corpus.fingerprint != fingerprint:
+        raise UsageError(
+            f"a worker has another corpus '{config.corpus.name}' than this command: its texts have the fingerprint "
+            f"{corpus.fingerprint[:12]}, not {fingerprint[:12]}; give all machines the same files"
+        )
+    context = prepare.context(config, corpus, llm=Routed({}))
+    if context.config != config:
+        engine, asked = context.config.retrieval.identity, config.retrieval.identity
+        raise UsageError(f"a worker opened the retriever {engine}, this command {asked}: digsite doctor says why")
+    room = asyncio.Semaphore(config.seeds_at_work())
+    return _Opened(context, Order(config, corpus), cache(partial(prepare.connect, config)), room)
+
+
+@cache
+def _scratch_out() -> Path:
+    return _scratch().folder()
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="seeds", daemon=True).start()
+    return loop
+
+
+@cache
+def code() -> str:
+    """The version of the package, with a digest of its files and prompts: a checkout changes without its version."""
+    digest = hashlib.sha256()
+    here = Path(__file__).parents[1]
+    for root, pattern in ((here, "**/*.py"), (here, "**/*.toml"), (folder("prompts"), "**/*.md")):
+        for path in sorted(root.glob(pattern)):
+            digest.update(path.relative_to(root).as_posix().encode() + b"\n" + path.read_bytes())
+    return f"{version('digsite')}+{digest.hexdigest()[:12]}"
