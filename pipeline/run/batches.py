@@ -4,7 +4,6 @@ comes back. Plan, journal and gates stay where they are: for `Run` this is one m
 
 import asyncio
 import math
-import platform
 import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -17,7 +16,7 @@ from pipeline.errors import BudgetExceeded, DigsiteError, ProviderError, Retriev
 from pipeline.llm.ledger import count_elsewhere
 from pipeline.run import Run, prepare
 from pipeline.run.attempts import Attempt
-from pipeline.run.worker import Batch, Failure, Said, code
+from pipeline.run.worker import Batch, Failure, Said, code, machine
 from pipeline.store.cache import Cache
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import decode
@@ -116,7 +115,7 @@ class Batches:
             places=tuple(one.place for one in asked),
             answers=self._answers,
             known=self._known,
-            host=platform.node(),
+            machine=machine(),
         )
         made: Sequence[Attempt] = ()
         try:

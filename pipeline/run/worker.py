@@ -11,7 +11,9 @@ import os
 import platform
 import secrets
 import threading
+import uuid
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from importlib.metadata import version
@@ -32,7 +34,7 @@ from pipeline.loop.episode import run_seed
 from pipeline.run import prepare
 from pipeline.run.attempts import Attempt, attempt
 from pipeline.run.plan import Order, Planned
-from pipeline.store.cache import BatchCache
+from pipeline.store.cache import BatchCache, Cache
 from pipeline.store.journal import encode, headed
 from pipeline.store.scratch import Scratch
 from pipeline.types import Data, Record
@@ -54,11 +56,11 @@ class Batch(Data):
     places: tuple[str, ...]
     """The seeds, by their places in the order of the plan."""
     answers: Path
-    """The folder for the answers that are paid for, which is there where the disk is shared."""
+    """The folder in which workers on other machines keep what they pay for; it is there where the disk is shared."""
     known: Path
-    """The cache of answers that were paid for before, which is not written to."""
-    host: str
-    """The machine of whoever asks."""
+    """The run's cache of answers."""
+    machine: str
+    """That of whoever asks; see `machine`."""
 
 
 class Failure(Data):
@@ -120,39 +122,39 @@ def run_seeds(batch: Batch) -> Said:
     """Try each seed of the batch once. What goes wrong is in the answer."""
     worker = f"{platform.node()}, process {os.getpid()}"
     try:
-        with _opening:
-            opened, loop = _opened_for(batch), _loop()
-            shared = batch.answers.is_dir()
-            place = batch.answers if shared else _scratch().folder()
+        return _ran(batch, worker)
     except UsageError as error:
         return Said(Answered(worker=worker, refusal=f"{error} (worker {worker})"), (), b"")
     except DigsiteError as error:
         return Said(Answered(worker=worker, failures={"": _failure(error, worker)}), (), b"")
+
+
+def _ran(batch: Batch, worker: str) -> Said:
+    with _opening:
+        opened, loop = _opened_for(batch), _loop()
+        shared = batch.answers.is_dir()
+        place = batch.answers if shared else _scratch().folder()
     path = place / f"{batch.name}-{secrets.token_hex(6)}.sqlite"
-    caches: list[BatchCache] = []
+    with ExitStack() as stack:
 
-    def cached() -> BatchCache:
-        caches.append(BatchCache(path, batch.known, elsewhere=platform.node() != batch.host))
-        for other in place.glob(f"{batch.name}-*.sqlite"):
-            # Of a worker that was killed with this very batch.
-            if other != path:
-                caches[0].take(other)
-        return caches[0]
+        def cached() -> Cache:
+            """That of the run, where it can be written to from here; else one of the batch's own."""
+            here = shared and machine() == batch.machine
+            left = () if here else tuple(place.glob(f"{batch.name}-*.sqlite"))
+            kept = Cache(batch.known) if here else BatchCache(path, batch.known)
+            stack.callback(kept.close)
+            for other in left:  # of a worker that was killed with this very batch
+                kept.take(other)
+            return kept
 
-    try:
         llm = prepare.model(batch.config, Spent(), cached, opened.connected)
         wanted: Callable[[], bool] = batch.answers.is_dir if shared else lambda: True
         work = _tried(batch.places, opened, replace(opened.context, llm=llm), wanted)
         tries = asyncio.run_coroutine_threadsafe(work, loop).result()
-    except DigsiteError as error:
-        return Said(Answered(worker=worker, failures={"": _failure(error, worker)}), (), b"")
-    finally:
-        for one in caches:
-            one.close()
     failures = {p.seed.key: _failure(end, worker) for p, _, end in tries if isinstance(end, Exception)}
     answered = Answered(worker=worker, attempts=tuple(attempt for _, attempt, _ in tries), failures=failures)
     lines = [encode(headed(end, planned.order), end) for planned, _, end in tries if isinstance(end, Record)]
-    return Said(answered, lines, path.read_bytes() if caches and not shared else b"")
+    return Said(answered, lines, path.read_bytes() if not shared and path.exists() else b"")
 
 
 async def _tried(
@@ -221,6 +223,14 @@ def _loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="seeds", daemon=True).start()
     return loop
+
+
+@cache
+def machine() -> str:
+    """A name that no other running machine has."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{platform.node()} {uuid.getnode()}"
 
 
 @cache

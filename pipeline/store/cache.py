@@ -111,21 +111,18 @@ class Cache:
 
 
 class BatchCache(Cache):
-    """The answers that one batch of seeds pays for, in a file of its own, over those of a cache that is only read.
+    """The answers that a batch of seeds pays for on another machine, over those of the run's cache, which is only read.
 
-    `known` may lie on another machine's disk, whose process writes to it: what cannot be read there is a miss.
+    SQLite's locks and its `-wal` are for the processes of one machine. So the file of the run's cache is read as it is,
+    and what cannot be read of it, since it is being written, is a miss.
     """
 
-    def __init__(self, path: Path, known: Path, *, elsewhere: bool) -> None:
-        """`elsewhere`: the process that writes to `known` is on another machine."""
+    def __init__(self, path: Path, known: Path) -> None:
         super().__init__(path)
-        # SQLite's locks and its `-wal` are for the processes of one machine: from another the file is read as it is.
-        how = "immutable=1" if elsewhere else "mode=ro"
         self._known: sqlite3.Connection | None = None
         with suppress(sqlite3.Error):
-            self._known = sqlite3.connect(
-                f"{known.absolute().as_uri()}?{how}", uri=True, timeout=30, check_same_thread=False
-            )
+            address = f"{known.absolute().as_uri()}?immutable=1"
+            self._known = sqlite3.connect(address, uri=True, check_same_thread=False)
 
     def get(self, digest: bytes) -> bytes | None:
         if (own := super().get(digest)) is not None or self._known is None:

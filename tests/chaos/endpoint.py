@@ -1,5 +1,6 @@
 """A faulty server in a process of its own, which notes what it answered, so that its clients can be killed."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,10 +21,11 @@ class Endpoint(NamedTuple):
 
 
 @contextmanager
-def serving(notes: Path, *how: str) -> Iterator[Endpoint]:
+def serving(notes: Path, *how: str, port: int = 0) -> Iterator[Endpoint]:
     """A server like `python -m tests.chaos.faulty_server NOTES ...`."""
     command = [sys.executable, "-m", "tests.chaos.faulty_server", str(notes), *how]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    environment = {**os.environ, "FAULTY_PORT": str(port)}
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     try:
         yield Endpoint(process.stdout.readline().strip(), notes)

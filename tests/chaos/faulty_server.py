@@ -5,7 +5,7 @@ the messages that came over the wire: so the whole loop can be run through HTTP 
 `python -m tests.chaos.faulty_server NOTES [RATE [SEED [FAULT ...]]]` serves in a process of its own, prints its address
 and appends the digest of every request that it answered to NOTES; a RATE of `echo` answers 401 to everything, with the
 key that it was sent, one of `repeat` says the key in every answer, one of `obey` does what the documents say. Without
-a FAULT it has all of them.
+a FAULT it has all of them; FAULTY_PORT is where it listens.
 """
 
 import asyncio
@@ -60,6 +60,7 @@ class FaultyServer:
         seed: int = 0,
         script: Script | None = None,
         faults: Sequence[str] = FAULTS,
+        port: int = 0,
     ) -> None:
         self.model = model or EmbeddedModel()
         self.asked: list[dict[str, Any]] = []
@@ -70,10 +71,11 @@ class FaultyServer:
         self.script, self.faults = script, faults
         self.models = Reply(body=orjson.dumps({"data": [{"id": "embedded", "max_model_len": 4096}]}))
         """To `GET /models`, which is not counted among what was `asked`."""
+        self._port = port
         self._rate, self._chance = rate, random.Random(seed)
 
     async def __aenter__(self) -> "FaultyServer":
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=1 << 24)
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port, limit=1 << 24)
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
         return self
 
@@ -194,8 +196,9 @@ class Repeating:
 
 async def serve(notes: Path, rate: str = "0", seed: str = "0", *faults: str) -> None:
     file = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    port = int(os.environ.get("FAULTY_PORT", "0"))
     share = 0.0 if rate in ("echo", "repeat", "obey") else float(rate)
-    async with FaultyServer(rate=share, seed=int(seed), faults=faults or FAULTS) as server:
+    async with FaultyServer(rate=share, seed=int(seed), faults=faults or FAULTS, port=port) as server:
         if rate == "obey":
             server.model = Obedient()
         server.answered = lambda body: void(os.write(file, digest(body).encode() + b"\n"))

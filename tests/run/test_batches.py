@@ -1,7 +1,6 @@
 """Seeds that workers run: the bytes of one process, whatever becomes of a batch, and within the same limits."""
 
 import asyncio
-import platform
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +79,7 @@ def batch(asked: RunConfig, answers: Path, **changed: object) -> Batch:
     with_places: dict[str, Any] = {
         "name": "b", "config": asked, "code": worker.code(), "fingerprint": job.corpus.fingerprint,
         "places": [f"000000-{place:012}" for place in range(4)], "answers": answers,
-        "known": prepare.answers(asked), "host": platform.node(),
+        "known": prepare.answers(asked), "machine": worker.machine(),
     }  # fmt: skip
     return Batch.model_validate({**with_places, **changed})
 
@@ -155,19 +154,26 @@ def counted(server: FaultyServer) -> list[str]:
     return answered
 
 
-@pytest.mark.parametrize("shared", [True, False])
-async def test_what_was_paid_for_is_in_the_cache_of_the_run(tmp_path: Path, shared: bool) -> None:
-    """The answers come by the disk that a worker shares with the run, or with the lines."""
+@pytest.mark.parametrize("where", ["here", "a shared disk", "elsewhere"])
+async def test_what_was_paid_for_is_in_the_cache_of_the_run(tmp_path: Path, where: str) -> None:
+    """The answers come by the run's own cache, by a file on the disk that a machine shares with it, or with the
+    lines."""
 
-    async def elsewhere(asked: bytes) -> bytes:
+    async def submit(asked: bytes) -> bytes:
         one = Batch.model_validate_json(asked)
-        lost = {"answers": tmp_path / "not here", "known": tmp_path / "nor this"}
-        return await here(one.model_copy(update=lost).model_dump_json().encode())
+        lost: dict[str, dict[str, object]] = {
+            "here": {},
+            "a shared disk": {"machine": "another"},
+            "elsewhere": {"answers": tmp_path / "not here", "known": tmp_path / "nor this"},
+        }
+        said = await here(one.model_copy(update=lost[where]).model_dump_json().encode())
+        assert bool(worker.Said.unpacked(said).cache) == (where == "elsewhere")
+        return said
 
     async with FaultyServer() as server:
         answered = counted(server)
         asked = config(tmp_path / "out", server.url)
-        result = await made(asked, here if shared else elsewhere)
+        result = await made(asked, submit)
         whole, first = lines(result), len(answered)
         assert first
         for path in (result.folder / "journal").iterdir():
@@ -181,7 +187,7 @@ async def test_the_next_worker_has_what_a_killed_one_has_paid_for(tmp_path: Path
         answered = counted(server)
         asked = config(tmp_path, server.url)
         (tmp_path / "answers").mkdir()
-        one = batch(asked, tmp_path / "answers")
+        one = batch(asked, tmp_path / "answers", machine="another")
         said = await asyncio.to_thread(run_seeds, one)
         paid = len(answered)
         assert paid
@@ -197,7 +203,7 @@ async def test_a_resumed_run_takes_what_killed_workers_have_paid_for(tmp_path: P
         asked = config(tmp_path, server.url)
         left = asked.folder() / ANSWERS / "x"
         left.mkdir(parents=True)
-        await asyncio.to_thread(run_seeds, batch(asked, left))
+        await asyncio.to_thread(run_seeds, batch(asked, left, machine="another"))
         paid = len(answered)
         await made(asked, None)
         assert len(answered) > paid
