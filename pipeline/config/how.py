@@ -43,7 +43,7 @@ class How(Data):
     money are of the whole: a part aims at its share of them."""
     engine: Literal["local", "dask", "ray"] = "local"
     """Who runs the seeds: this process, or workers of Dask or Ray through Prefect's task runners. The bytes are the
-    same."""
+    same. Without Prefect it is this process."""
     address: str = ""
     """The scheduler of a cluster that runs already, such as `tcp://host:8786`; empty: workers are started here."""
     workers: int = Field(2, ge=1, le=MOST_SEEDS)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
@@ -18,6 +19,7 @@ from pipeline.errors import DigsiteError, UsageError, WorkerError
 from pipeline.run.batches import AHEAD, Submit
 from pipeline.run.worker import answer
 
+CONNECT_SECONDS = 15
 DIED = ("KilledWorker", "WorkerCrashedError", "NodeDiedError", "OutOfMemoryError")
 """What engines raise where a process died with a batch more often than they try it again."""
 
@@ -46,6 +48,7 @@ def started(how: How) -> Iterator[Submit]:
     with ExitStack() as stack:
         try:
             stack.enter_context(runner)
+            getattr(runner, "client", None)  # Dask's starts with its first use
         except (OSError, RuntimeError, ValueError) as error:
             where = f"at {how.address}" if how.address else "on this machine"
             raise UsageError(f"no workers of {how.engine} {where}: {_line(error)}") from error
@@ -89,13 +92,18 @@ def _dask(how: How) -> tuple[TaskRunner[Any], Options]:
         raise _missing("dask") from error
     options = partial(dask.annotate, resources=how.resources) if how.resources else nullcontext
     if how.address:
-        return DaskTaskRunner(address=how.address), options
+        return DaskTaskRunner(address=how.address, client_kwargs={"timeout": CONNECT_SECONDS}), options
     dask.config.set({"distributed.worker.multiprocessing-method": "spawn"})  # a JVM may be running here
-    processes = {"n_workers": how.workers, "threads_per_worker": AHEAD, "processes": True, "memory_limit": 0}
+    processes = {"n_workers": how.workers, "threads_per_worker": AHEAD, "memory_limit": 0, "preload": [__name__]}
     # A port of this machine on which others would have their code run: a key of one command's own guards it.
     closed = {"host": "127.0.0.1", "dashboard_address": None, "security": Security.temporary()}
     own = {"resources": how.resources} if how.resources else {}
     return DaskTaskRunner(cluster_kwargs={**processes, **closed, **own, "silence_logs": logging.CRITICAL}), options
+
+
+def dask_setup(_: object) -> None:
+    """Called in each process that Dask starts for us: a Ctrl-C is for the command, which ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _ray(how: How) -> tuple[TaskRunner[Any], Options]:

@@ -23,6 +23,8 @@ MISTAKES = {
     'generate tiny --set how.out="a\\u0000b"': "how.out: must not contain NUL",
     "generate tiny --out /tmp/\udcff": "how.out: must not contain NUL or invalid UTF-8",
     "generate a\0b": "corpus.name: must not contain NUL",
+    "generate tiny --engine spark": "'local', 'dask' or 'ray'",
+    "generate tiny --engine dask --no-flow": "leave out --no-flow",
     "generate tiny --preset nosuch": "known: default, sage",
     "generate tiny --retriever nosuch": "known: bm25, dense, hybrid, lucene",
     "generate tiny --model nosuch": "known: embedded",

@@ -36,8 +36,9 @@ def test_every_flag_has_a_key_of_the_configuration() -> None:
             "answer_types": "date,entity",
             "verify": True,
             "shard": "2/4",
+            "engine": "dask",
         }
-        numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts", "wait")
+        numbers = ("pairs", "seeds", "max_seeds", "concurrency", "seed", "rollouts", "wait", "workers")
         value = texts.get(option) or (3 if option in numbers or option.startswith("budget") else "bm25")
         given = ["models.policies.mine={}"]
         before, after = options.settings({}, sets=given), options.settings({option: value}, sets=given)

@@ -1,0 +1,43 @@
+"""The engines as a user has them: through Prefect, by the real command."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from pipeline.config.how import How
+from pipeline.errors import UsageError
+from pipeline.flow import engines
+from tests.cli.conftest import SMALL
+from tests.flow.test_generate import MAIN, digsite, files, processes_of
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["dask", "ray"])
+def test_an_engine_gives_the_bytes_of_one_process_and_leaves_nothing_running(tmp_path: Path, engine: str) -> None:
+    """Ray is no part of the environment: `uv sync --extra ray`, then `pytest -m slow tests/flow/test_engines.py`."""
+    if importlib.util.find_spec(f"prefect_{engine}") is None:
+        pytest.skip(f"prefect-{engine} is not here; 'uv sync --extra {engine}' installs it")
+    given = ("generate", "tiny", *SMALL, "--seeds", "24", "--json")
+    made = digsite(MAIN, *given, "--engine", engine, "--workers", "2", "--out", tmp_path / engine)
+    assert made.returncode == 0, made.stderr
+    assert processes_of(tmp_path) == []
+    lines = made.stderr.splitlines()
+    assert all(re.match(r"[a-zA-Z ]+: \d+/24 seeds", line) for line in lines), "the engine is not quiet"
+    whole = digsite("pipeline.cli", *given, "--out", tmp_path / "whole")
+    assert whole.returncode == 0, whole.stderr
+    assert files(tmp_path / engine / "tiny/latest/dataset") == files(tmp_path / "whole/tiny/latest/dataset")
+
+
+def test_an_engine_that_is_not_here_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "prefect_ray", None)
+    with pytest.raises(UsageError, match=r"pip install 'digsite\[ray\]'"), engines.started(How(engine="ray")):
+        pass
+
+
+@pytest.mark.slow
+def test_a_cluster_that_does_not_answer_is_one_line() -> None:
+    how = How(engine="dask", address="tcp://127.0.0.1:9")
+    with pytest.raises(UsageError, match="no workers of dask at tcp://127.0.0.1:9: "), engines.started(how):
+        pass
