@@ -132,7 +132,7 @@ async def test_batches_make_the_records_of_one_process(tmp_path: Path, submit: S
 
 
 async def test_pairs_end_with_the_same_plan(tmp_path: Path) -> None:
-    how = {"seeds": None, "pairs": 5}
+    how: dict[str, Any] = {"seeds": None, "pairs": 5}
     whole = await made(config(tmp_path / "whole", **how), None)
     result = await made(config(tmp_path / "batches", **how))
     assert (result.planned, result.accepted) == (whole.planned, whole.accepted)
