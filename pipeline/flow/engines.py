@@ -5,7 +5,8 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any
@@ -19,7 +20,7 @@ from pipeline.errors import DigsiteError, UsageError, WorkerError
 from pipeline.run.batches import AHEAD, Submit
 from pipeline.run.worker import answer
 
-CONNECT_SECONDS = 15
+CONNECT_SECONDS, LOOK_SECONDS, LOST_SECONDS = 15, 5, 120
 DIED = ("KilledWorker", "WorkerCrashedError", "NodeDiedError", "OutOfMemoryError")
 """What engines raise where a process died with a batch more often than they try it again."""
 
@@ -39,7 +40,10 @@ def started(how: How) -> Iterator[Submit]:
     async def submit(asked: bytes) -> bytes:
         try:
             with options():
-                return await _result(runner.submit(batch, parameters={"asked": asked}))
+                future = runner.submit(batch, parameters={"asked": asked})
+            return await _unless_lost(_result(future), runner)
+        except WorkerError:
+            raise
         except Exception as error:
             if type(error).__name__ in DIED:
                 raise WorkerError(f"workers died with one batch again and again: {_line(error)}") from error
@@ -49,11 +53,27 @@ def started(how: How) -> Iterator[Submit]:
         try:
             stack.enter_context(runner)
             getattr(runner, "client", None)  # Dask's starts with its first use
-        except (OSError, RuntimeError, ValueError) as error:
+        except Exception as error:
+            # Ray's own are no more than that.
             where = f"at {how.address}" if how.address else "on this machine"
             raise UsageError(f"no workers of {how.engine} {where}: {_line(error)}") from error
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # Prefect has set it anew
         yield submit
+
+
+async def _unless_lost(result: Coroutine[None, None, bytes], runner: TaskRunner[Any]) -> bytes:
+    """Raises WorkerError where Dask has had no worker for a long time: it would wait for one for ever."""
+    waiting, seen = asyncio.create_task(result), time.monotonic()
+    try:
+        while not (await asyncio.wait([waiting], timeout=LOOK_SECONDS))[0]:
+            client = getattr(runner, "client", None)
+            if client is None or client.scheduler_info(n_workers=1)["workers"]:
+                seen = time.monotonic()
+            elif time.monotonic() - seen > LOST_SECONDS:
+                raise WorkerError(f"no worker of the engine is left since {LOST_SECONDS} seconds")
+        return await waiting
+    finally:
+        waiting.cancel()
 
 
 async def _result(future: Any) -> bytes:
@@ -108,6 +128,7 @@ def dask_setup(_: object) -> None:
 
 def _ray(how: How) -> tuple[TaskRunner[Any], Options]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")
     try:
         from prefect_ray import RayTaskRunner
         from prefect_ray.context import remote_options
@@ -116,8 +137,9 @@ def _ray(how: How) -> tuple[TaskRunner[Any], Options]:
     options = partial(remote_options, **how.resources) if how.resources else nullcontext
     if how.address:
         return RayTaskRunner(address=how.address), options
-    closed = {"include_dashboard": False, "_node_ip_address": "127.0.0.1", "log_to_driver": False}
-    return RayTaskRunner(init_kwargs={"num_cpus": how.workers, **closed}), options
+    closed = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
+    return RayTaskRunner(init_kwargs={"num_cpus": how.workers, **closed, **quiet}), options
 
 
 def _missing(extra: str) -> UsageError:

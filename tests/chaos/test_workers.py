@@ -48,15 +48,15 @@ def command(out: Path, endpoint: Endpoint, *more: str) -> subprocess.Popen[str]:
 
 def workers(out: Path) -> list[int]:
     """The processes in which a command's workers run seeds, oldest first."""
-    found = []
+    found: list[tuple[float, int]] = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             tagged = f"CHAOS_TAG={out}".encode() in (process / "environ").read_bytes().split(b"\0")
             if tagged and b"spawn_main" in (process / "cmdline").read_bytes():
-                found.append(int(process.name))
+                found.append((process.stat().st_ctime, int(process.name)))
         except OSError:
             continue
-    return sorted(found)
+    return [number for _, number in sorted(found)]
 
 
 def more_answers(endpoint: Endpoint, number: int, process: subprocess.Popen[str]) -> None:
@@ -88,7 +88,8 @@ def test_a_worker_is_killed_in_the_middle_of_a_batch(
     for _ in range(kills):
         more_answers(endpoint, draw.randrange(20, 60), process)
         assert process.poll() is None, "it came to its end before a worker was killed"
-        os.kill(draw.choice(workers(out)), signal.SIGKILL)
+        # The oldest is at work; one that is killed while it starts is not started again.
+        os.kill(workers(out)[0], signal.SIGKILL)
     finished(process)
     same(out, whole)
     repaid = twice(endpoint.answered())
