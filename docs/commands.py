@@ -43,15 +43,19 @@ def _below(group: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def section(name: str, command: Any) -> str:
+    if not command.help:
+        raise KeyError(f"{name} has no docstring")
     context = typer.Context(command, info_name=name)
     usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
-    records = filter(None, (given.get_help_record(context) for given in command.get_params(context)))
-    rows = [(code(option), _words(name, option, words)) for option, words in records]
+    rows = [row for given in command.get_params(context) if (row := _row(name, given, context))]
     about = " ".join(command.help.split())
     return f"## {code(name)}\n\n{about}\n\n```\n{usage}\n```\n\n{table(['argument or option', 'meaning'], rows)}"
 
 
-def _words(command: str, option: str, words: str) -> str:
-    if not words.strip():
-        raise KeyError(f"{command} {option} has no help")
-    return words
+def _row(command: str, given: Any, context: Any) -> tuple[str, str] | None:
+    """Of an argument or option that `--help` shows. A default alone is no help."""
+    if (record := given.get_help_record(context)) is None:
+        return None
+    if not given.help:
+        raise KeyError(f"{command} {record[0]} has no help")
+    return code(record[0]), record[1]

@@ -37,15 +37,20 @@ def test_a_setting_without_words_is_missed() -> None:
         settings.words(Fewer, "untold")
 
 
-def test_a_command_s_option_without_words_is_missed() -> None:
+def test_a_command_or_its_option_without_words_is_missed() -> None:
     app = typer.Typer()
 
     @app.command()
-    def wordless(loud: Annotated[bool, typer.Option("--loud")] = False) -> None:
+    def wordless(loud: Annotated[bool, typer.Option("--loud")] = False, count: int = 3) -> None:
         """A command."""
 
-    with pytest.raises(KeyError, match="--loud has no help"):
-        commands.section("digsite wordless", typer.main.get_command(app))
+    @app.command()
+    def untold(count: Annotated[int, typer.Option(help="How many.")] = 3) -> None: ...
+
+    commands_of = typer.main.get_command(app).commands
+    for missed, name in (("wordless --loud has no help", "wordless"), ("untold has no docstring", "untold")):
+        with pytest.raises(KeyError, match=missed):
+            commands.section(name, commands_of[name])
 
 
 def test_a_column_without_words_or_example_is_missed() -> None:
