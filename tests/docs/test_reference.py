@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from typing import Annotated
+from typing import Annotated, Any
 
 import pyarrow as pa
 import pytest
@@ -47,7 +47,7 @@ def test_a_command_or_its_option_without_words_is_missed() -> None:
     @app.command()
     def untold(count: Annotated[int, typer.Option(help="How many.")] = 3) -> None: ...
 
-    commands_of = typer.main.get_command(app).commands
+    commands_of: Any = typer.main.get_group(app).commands
     for missed, name in (("wordless --loud has no help", "wordless"), ("untold has no docstring", "untold")):
         with pytest.raises(KeyError, match=missed):
             commands.section(name, commands_of[name])
