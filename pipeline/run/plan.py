@@ -8,13 +8,15 @@ what was accepted and what the gates let through, judged in the order of the pla
 """
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import count
 from typing import NamedTuple, Protocol
 
 from pipeline.config import RunConfig
-from pipeline.config.how import How, Shard
+from pipeline.config.how import MOST_SEEDS, How, Shard
 from pipeline.corpus.seeds import explained, quality
 from pipeline.corpus.split import side
 from pipeline.dataset.gates import Drop, Gates, dropped
@@ -62,15 +64,18 @@ class Order:
         self._config, self._digest = config, config.digest()
         self._corpus, self._known = corpus, known
         self._shard = config.how.shard or Shard(1, 1)
-        self._made: list[Planned] = []
+        self._ordinals = array("Q")
+        """By index, how many draws of passages come before that of the seed. A seed holds its passage, so that millions
+        of them would fill the memory: only the latest are kept."""
+        self._planned = lru_cache(maxsize=MOST_SEEDS)(self._drawn)
         self._drops: list[tuple[int, str]] = []
         self._rest = self._generate()
 
     def __getitem__(self, index: int) -> Planned:
         index = index * self._shard.of + self._shard.number - 1
-        while len(self._made) <= index:
-            self._made.append(next(self._rest))
-        return self._made[index]
+        while len(self._ordinals) <= index:
+            self._ordinals.append(next(self._rest))
+        return self._planned(self._ordinals[index])
 
     def dropped(self, before: int) -> Counter[str]:
         """Passages that the filter dropped ahead of the seed of that index, by reason."""
@@ -79,23 +84,23 @@ class Order:
     def at(self, order: str) -> Planned:
         """The seed that `Planned.order` names, without those before it."""
         draw, place = map(int, order.split("-"))
-        key, passage = self._drawn(draw, place)
-        return Planned(self._seed(key, passage, draw), order)
+        return self._drawn(draw * len(self._corpus.passages) + place)
 
-    def _drawn(self, draw: int, place: int) -> tuple[str, Passage]:
+    def _generate(self) -> Iterator[int]:
+        for ordinal in count():
+            seed = self._planned(ordinal).seed
+            if seed.key not in self._known and (reason := quality(seed.passage, self._corpus.language)):
+                self._drops.append((len(self._ordinals), reason))
+            else:
+                yield ordinal
+
+    def _drawn(self, ordinal: int) -> Planned:
         fingerprint, size = self._corpus.fingerprint, len(self._corpus.passages)
+        draw, place = divmod(ordinal, size)
         shuffle = sha256(f"{self._config.seed}\n{fingerprint}\n{draw}")
         passage = self._corpus.in_order_of_ids(permuted(place, size, shuffle))
-        return sha256(f"{self._digest}\n{fingerprint}\n{passage.id}\n{draw}"), passage
-
-    def _generate(self) -> Iterator[Planned]:
-        for draw in count():
-            for place in range(len(self._corpus.passages)):
-                key, passage = self._drawn(draw, place)
-                if key not in self._known and (reason := quality(passage, self._corpus.language)):
-                    self._drops.append((len(self._made), reason))
-                else:
-                    yield Planned(self._seed(key, passage, draw), f"{draw:06}-{place:012}")
+        key = sha256(f"{self._digest}\n{fingerprint}\n{passage.id}\n{draw}")
+        return Planned(self._seed(key, passage, draw), f"{draw:06}-{place:012}")
 
     def _seed(self, key: str, passage: Passage, draw: int) -> Seed:
         """Its target and type rest on passage and draw alone, so that runs that differ in another setting, or in a

@@ -1,5 +1,6 @@
 """From a run's journal to its data set and its report. Nothing else is read but what the report says of cost."""
 
+import hashlib
 import logging
 import shlex
 from collections.abc import Iterable, Iterator
@@ -26,7 +27,7 @@ from pipeline.store.additions import Completions, Forks, Remeasurements
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
 from pipeline.store.offsets import Offsets
-from pipeline.types import Record, sha256
+from pipeline.types import Record
 from pipeline.view.html import page
 
 logger = logging.getLogger(__name__)
@@ -131,7 +132,12 @@ def source(folder: Path, config: RunConfig, lines: Iterable[tuple[str, str]], in
     """See `RunRecords.source`; `lines` are the key of every record, and the name of its file."""
     beside = sorted((path.parent.name, path.name, path.stat().st_size) for path in folder.glob("*/*.jsonl"))
     settings = [config.gates.model_dump_json(), bounds(config.how), include]
-    return sha256(orjson.dumps([sorted(lines), beside, settings]).decode())
+    digest = hashlib.sha256(b"[[")
+    # Of JSON that a million lines would make 200 MB of.
+    for number, line in enumerate(sorted(lines)):
+        digest.update(b"," * (number > 0) + orjson.dumps(line))
+    digest.update(b"]," + orjson.dumps([beside, settings])[1:])
+    return digest.hexdigest()
 
 
 def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> Iterator[Record]:
@@ -159,7 +165,7 @@ def dataset(
         source=found.source,
         views=views,
         include=include,
-        missing=whole(folder, damaged=damaged),
+        missing=whole(folder, damaged=damaged, journal=found.journal),
         outside=outside(folder),
         redistribute=redistribute,
         language_detected=facts.kept(folder).language_detected,
@@ -190,7 +196,7 @@ def passed_on(folder: Path, config: RunConfig) -> Redistribute:
     return manifest.read(name).redistribute if known else facts.kept(folder).redistribute
 
 
-def whole(folder: Path, *, damaged: bool = False) -> int:
+def whole(folder: Path, *, damaged: bool = False, journal: Journal | None = None) -> int:
     """How many seeds of the run ended and have no line that can be read, after a word about them.
 
     Raises UsageError where there are some, unless `damaged` allows it: a data set must not shrink unseen.
@@ -203,7 +209,7 @@ def whole(folder: Path, *, damaged: bool = False) -> int:
             folder,
             beside,
         )
-    lost = _lost(folder)
+    lost = _lost(folder, journal or Journal(folder / "journal"))
     if lost:
         line = f"{lost} finished {'seed has' if lost == 1 else 'seeds have'} no readable line in {folder / 'journal'}"
         way = f"'digsite resume {shlex.quote(str(folder))}' runs {'it' if lost == 1 else 'them'} again"
@@ -213,9 +219,9 @@ def whole(folder: Path, *, damaged: bool = False) -> int:
     return lost
 
 
-def _lost(folder: Path) -> int:
+def _lost(folder: Path, journal: Journal) -> int:
     """Damaged lines, but for those that a run has replaced, or the lines that are gone altogether."""
-    journal, before = Journal(folder / "journal"), last_result(folder)
+    before = last_result(folder)
     if before is None:
         return journal.lost
     lost = journal.lost

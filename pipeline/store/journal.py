@@ -11,17 +11,19 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from pipeline.errors import StoreError
 from pipeline.store.files import Appender
-from pipeline.types import Data, Record, Status
+from pipeline.types import Record, Slotted, Status
+from pipeline.types.data import slotted
 
 _KEY = re.compile(rb'"key":"([0-9a-f]{64})"')
 _LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})",("head":(\{[^{}]*\}),"record":(.*)\})\n?', re.DOTALL)
 
 
-class Head(Data):
+@slotted
+class Head(Slotted):
     """What is known of a record without reading it."""
 
     key: str
@@ -32,6 +34,9 @@ class Head(Data):
     target_steps: int
     missing: tuple[str, ...] = ()
     """As of the record."""
+
+
+_HEADS = TypeAdapter(Head)
 
 
 class Entry(NamedTuple):
@@ -118,7 +123,7 @@ def headed(record: Record, order: str) -> Head:
 
 def encode(head: Head, record: Record) -> bytes:
     """The line of a record, without its line end."""
-    body = b'"head":%b,"record":%b}' % (head.model_dump_json().encode(), record.model_dump_json().encode())
+    body = b'"head":%b,"record":%b}' % (_HEADS.dump_json(head), record.model_dump_json().encode())
     return b'{"sha256":"%b",%b' % (hashlib.sha256(body).hexdigest().encode(), body)
 
 
@@ -140,7 +145,7 @@ def _key(line: bytes) -> str:
 def _head(line: bytes) -> Head | None:
     match = _whole(line)
     try:
-        return Head.model_validate_json(match[3]) if match else None
+        return _HEADS.validate_json(match[3]) if match else None
     except ValidationError:
         return None
 

@@ -51,7 +51,7 @@ def many_records(run: Path, count: int) -> int:
         key, order = KEYS
         named = record.model_copy(update={"key": key, "seed": record.seed.model_copy(update={"key": key})})
         head = Head(key=key, order=order, status=record.status, reason=record.reason, target_steps=3)
-        patterns.append(b'"head":%b,"record":%b}' % (head.model_dump_json().encode(), named.model_dump_json().encode()))
+        patterns.append(b'"head":%b,"record":%b}' % (orjson.dumps(head), named.model_dump_json().encode()))
     with (run / "journal" / "main.jsonl").open("wb") as file:
         for number in range(count):
             body = patterns[number % len(patterns)].replace(KEYS[0].encode(), sha256(str(number)).encode())

@@ -11,6 +11,7 @@ from pipeline import registry
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates import quota
 from pipeline.dataset.gates.base import Check, GateResult
+from pipeline.dataset.mark_counts import MarkCounts
 from pipeline.errors import UsageError
 from pipeline.types import Record, Status
 
@@ -45,7 +46,7 @@ class Gates:
             if hasattr(module, "ready") and name not in settings.off:
                 module.ready(settings)
         self._passed = 0
-        self._counts: dict[int, int] = {}
+        self._counts = MarkCounts()
 
     def check(self, record: Record) -> Checked:
         """Everything that the gates find in a record."""
@@ -57,21 +58,24 @@ class Gates:
 
     def admit(self, checked: Checked) -> Drop | None:
         """Let the next record of the plan pass, which is then remembered, or say why not."""
+        keys = set[int]()
         for name, result in checked:
             if result.drop:
                 return Drop(name, result.drop)
             most = max(result.most, int(result.share * (self._passed + 1) + 1e-9))
-            if any(self._counts.get(_key(name, mark), 0) >= most for mark in result.marks):
+            mine = [_key(name, mark) for mark in result.marks]
+            if any(self._counts[key] >= most for key in mine):
                 return Drop(name, result.full)
+            keys.update(mine)
         self._passed += 1
-        for key in {_key(name, mark) for name, result in checked for mark in result.marks}:
-            self._counts[key] = self._counts.get(key, 0) + 1
+        for key in keys:
+            self._counts.add(key)
         return None
 
     def copy(self) -> "Gates":
         """The same, to try further records on."""
         other = Gates(self.settings)
-        other._passed, other._counts = self._passed, dict(self._counts)
+        other._passed, other._counts = self._passed, self._counts.copy()
         return other
 
 
@@ -94,5 +98,5 @@ def dropped(record: Record, drop: Drop) -> Record:
 
 
 def _key(gate: str, mark: str) -> int:
-    """Eight bytes for each mark: a run of 200,000 pairs has millions of them."""
+    """Eight bytes for each mark: a run of a million pairs has 25 million of them."""
     return int.from_bytes(blake2b(f"{gate}\n{mark}".encode(), digest_size=8).digest())
