@@ -1,20 +1,23 @@
 """Simulated endpoints in a process of their own: scripted replies after a given latency, as cheap as they can be.
 
 `python -m bench.simulated LATENCY [FATE ...]` prints the address of one endpoint for each fate: `steady`, `dies:N`
-(after N answers its port is closed) or `busy:A:B` (it answers for A seconds and says 429 for B, in turns); without any
-there is one steady one. The script plays every role by rule: it follows titles from passage to passage, asks about
-where they lead, and answers what it asked, with misses and lucky guesses drawn by hash. It knows no corpus but what it
-is sent. `GET /stats` of an endpoint gives what it has answered and when, `GET /bodies` its first requests.
+(after N answers its port is closed), `busy:A:B` (it answers for A seconds and says 429 for B, in turns) or `loaded:N`
+(see `bench.loaded`; it says 429 to more than N calls at once); without any there is one steady one. The script plays
+every role by rule: it follows titles from passage to passage, asks about where they lead, and answers what it asked,
+with misses and lucky guesses drawn by hash. It knows no corpus but what it is sent. `GET /stats` of an endpoint gives
+what it has answered and when, `GET /bodies` its first requests.
 """
 
 import asyncio
 import re
 import sys
+import time
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import orjson
 
+from bench.loaded import Load
 from pipeline.prompts import unfence
 from pipeline.types import sha256
 
@@ -159,29 +162,37 @@ class Endpoint:
         self.latency, self.script = latency, script
         self.busy = self.busiest = self.throttled = 0
         self.times: list[float] = []
-        """When each answer was sent, by the clock of the event loop."""
+        """When each answer was sent, in seconds since 1970."""
+        self.begun: list[float] = []
+        """When the call that it answers came."""
         self.bodies: list[bytes] = []
         self.open: set[Connection] = set()
         name, *numbers = fate.split(":")
         self._most = int(numbers[0]) if name == "dies" else None
         self._answers, self._refuses = map(float, numbers) if name == "busy" else (1.0, 0.0)
+        self.load = Load(latency, int(numbers[0])) if name == "loaded" else None
 
     async def listen(self) -> str:
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
+        self._clock = time.time() - self._began
         self._server = await self._loop.create_server(lambda: Connection(self), "127.0.0.1", 0, backlog=4096)
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 
     def stats(self) -> dict[str, Any]:
         return {
-            "answered": len(self.times), "busiest": self.busiest, "throttled": self.throttled, "times": self.times
+            "answered": len(self.times), "busiest": self.busiest, "throttled": self.throttled, "times": self.times,
+            "begun": self.begun, "cached": self.load.share if self.load else 0.5,
         }  # fmt: skip
 
     def refuses(self) -> bool:
+        if self.load and self.busy >= self.load.limit:
+            return True
         return (self._loop.time() - self._began) % (self._answers + self._refuses) >= self._answers
 
-    def answered(self) -> None:
-        self.times.append(self._loop.time())
+    def answered(self, began: float) -> None:
+        self.begun.append(began + self._clock)
+        self.times.append(self._loop.time() + self._clock)
         if len(self.times) == self._most:
             self._server.close()
             for connection in list(self.open):
@@ -229,26 +240,27 @@ class Connection(asyncio.Protocol):
         home.busiest = max(home.busiest, home.busy)
         if len(home.bodies) < KEPT:
             home.bodies.append(raw)
-        due = loop.time() + home.latency
-        message = home.script.answer(orjson.loads(raw))
+        began, body = loop.time(), orjson.loads(raw)
+        cached, seconds = home.load.met(body, len(raw), home.busy) if home.load else (len(raw) // 2, home.latency)
+        message = home.script.answer(body)
         reason = "tool_calls" if message.get("tool_calls") else "stop"
         usage = {
             "prompt_tokens": len(raw) // 4,
             "completion_tokens": 40,
             "total_tokens": len(raw) // 4 + 40,
-            "prompt_tokens_details": {"cached_tokens": len(raw) // 8},
+            "prompt_tokens_details": {"cached_tokens": cached // 4},
             "completion_tokens_details": {"reasoning_tokens": 30},
         }
         choices = [{"index": 0, "message": message, "finish_reason": reason, "logprobs": None}]
         tree = {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": choices, "usage": usage}
-        loop.call_at(due, self._done, orjson.dumps(tree))
+        loop.call_at(began + seconds, self._done, orjson.dumps(tree), began)
 
-    def _done(self, body: bytes) -> None:
+    def _done(self, body: bytes, began: float) -> None:
         self._home.busy -= 1
         if self._transport.is_closing():
             return
         self._send(body)
-        self._home.answered()
+        self._home.answered(began)
 
     def _send(self, body: bytes, status: bytes = b"200 OK") -> None:
         kind = b"Content-Type: application/json\r\n"
