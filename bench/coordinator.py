@@ -17,14 +17,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 import orjson
 
 from bench.common import table
+from bench.export import Stopwatch
 from bench.journals import ACCEPTED_OF, Lines, Quiet, Source
 from pipeline.config import RunConfig, build
 from pipeline.run import Run, publish
@@ -49,7 +50,7 @@ class Bench:
         self.source = Source(max(lines, 2))
         self.folder = self.config.folder()
 
-    def stages(self) -> dict[str, Callable[[], dict[str, float]]]:
+    def stages(self) -> dict[str, Callable[[], dict[str, Stopwatch]]]:
         return {
             "idle": dict,
             "live": self.live,
@@ -61,7 +62,7 @@ class Bench:
             "merge": self.merge,
         }
 
-    def live(self) -> dict[str, float]:
+    def live(self) -> dict[str, Stopwatch]:
         """Seeds that end at once: planned, journalled and gated as those of any run."""
         config = configured(self.home / "live", self.live_seeds)
         lines, order = Lines(self.size), Order(config, self.source)
@@ -70,12 +71,11 @@ class Bench:
         async def run_seed(seed: Seed) -> Record:
             return made[seed.key]
 
-        with Run(config, self.source) as run:
-            began = time.perf_counter()
+        with Run(config, self.source) as run, Stopwatch() as took:
             asyncio.run(run.execute(run_seed, Quiet()))
-            return {"live": time.perf_counter() - began}
+        return {"live": took}
 
-    def write(self) -> dict[str, float]:
+    def write(self) -> dict[str, Stopwatch]:
         with Run(self.config, self.source):
             pass  # writes what the others read beside the journal
         lines, order = Lines(self.size), Order(self.config, self.source)
@@ -84,39 +84,41 @@ class Bench:
         with path.open("wb") as file:
             for number in range(self.lines):
                 file.write(lines.line(number, order[number]))
-        return {"bytes": path.stat().st_size / self.lines}
+        print(f"a line has {path.stat().st_size / self.lines:,.0f} bytes", file=sys.stderr)
+        return {}
 
-    def journal(self) -> dict[str, float]:
-        began = time.perf_counter()
-        found = Journal(self.folder / "journal")
+    def journal(self) -> dict[str, Stopwatch]:
+        with Stopwatch() as took:
+            found = Journal(self.folder / "journal")
         assert len(found.entries) == self.lines
-        return {"journal": time.perf_counter() - began}
+        return {"journal": took}
 
-    def open(self) -> dict[str, float]:
-        began = time.perf_counter()
-        with Run(self.config, self.source) as run:
-            opened = time.perf_counter()
-            result = run.result()
-            ended = time.perf_counter()
+    def open(self) -> dict[str, Stopwatch]:
+        opened, asked = Stopwatch(), Stopwatch()
+        with ExitStack() as stack:
+            with opened:
+                run = stack.enter_context(Run(self.config, self.source))
+            with asked:
+                result = run.result()
         assert result.planned == self.lines
         assert result.complete
         assert result.accepted == len(range(0, self.lines, ACCEPTED_OF)), result
-        return {"open": opened - began, "result()": ended - opened}
+        return {"open": opened, "result()": asked}
 
-    def _exporter(self, view: str) -> Callable[[], dict[str, float]]:
-        def stage() -> dict[str, float]:
-            began = time.perf_counter()
-            publish.dataset(self.folder, self.config, views=(view,))
-            return {f"export {view}": time.perf_counter() - began}
+    def _exporter(self, view: str) -> Callable[[], dict[str, Stopwatch]]:
+        def stage() -> dict[str, Stopwatch]:
+            with Stopwatch() as took:
+                publish.dataset(self.folder, self.config, views=(view,))
+            return {f"export {view}": took}
 
         return stage
 
-    def report(self) -> dict[str, float]:
-        began = time.perf_counter()
-        publish.report(self.folder, self.config)
-        return {"report": time.perf_counter() - began}
+    def report(self) -> dict[str, Stopwatch]:
+        with Stopwatch() as took:
+            publish.report(self.folder, self.config)
+        return {"report": took}
 
-    def merge(self) -> dict[str, float]:
+    def merge(self) -> dict[str, Stopwatch]:
         """Journals of the shards to one: the rest of `digsite merge` is the opening, the export and the report."""
         shards = [self.home / "shards" / str(number) for number in range(SHARDS)]
         files = []
@@ -130,19 +132,19 @@ class Bench:
             file.close()
         joined = self.home / "joined"
         joined.mkdir()
-        began = time.perf_counter()
-        counts = join_journals(joined, shards)
-        seconds = time.perf_counter() - began
+        with Stopwatch() as took:
+            counts = join_journals(joined, shards)
         assert sum(counts) == self.lines
         shutil.rmtree(joined)
         shutil.rmtree(self.home / "shards")
-        return {"merge": seconds}
+        return {"merge": took}
 
 
 class Stage(NamedTuple):
     """What a stage took, in a process of its own."""
 
-    seconds: dict[str, float]
+    seconds: dict[str, tuple[float, float]]
+    """By the clock and of the processor."""
     peak: float
     """Bytes."""
 
@@ -159,7 +161,7 @@ def main(options: argparse.Namespace) -> None:
     home = options.home or Path(tempfile.mkdtemp(prefix="digsite-coordinator-"))
     bench = Bench(home, options.lines, options.bytes, options.live)
     if options.stage:
-        took = bench.stages()[options.stage]()
+        took = {name: (watch.wall, watch.cpu) for name, watch in bench.stages()[options.stage]().items()}
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         print(orjson.dumps({"seconds": took, "peak": peak}).decode())
         return
@@ -170,17 +172,14 @@ def main(options: argparse.Namespace) -> None:
             stage = staged(name, options, home)
             print(name, stage, f"load {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
             count = options.live if name == "live" else options.lines
-            for what, seconds in (stage.seconds or {"idle": 0.0}).items():
-                if what == "bytes":
-                    rows.append((f"a line has {seconds:,.0f} bytes", "", "", ""))
-                    continue
-                rate = f"{count / seconds:,.0f}" if seconds else ""
-                rows.append((what, f"{seconds:.1f}", rate, f"{stage.peak / 2**20:,.0f}"))
+            for what, (wall, cpu) in (stage.seconds or {name: (0.0, 0.0)}).items():
+                rate, each = (f"{count / wall:,.0f}", f"{1e6 * cpu / count:,.1f}") if wall else ("", "")
+                rows.append((what, f"{wall:.1f}", rate, f"{cpu:.1f}", each, f"{stage.peak / 2**20:,.0f}"))
     finally:
         if options.home is None:
             shutil.rmtree(home)
     print(f"{options.lines:,} lines of about {options.bytes:,} bytes")
-    print(table(("stage", "s", "lines/s", "peak MiB"), rows))
+    print(table(("stage", "s", "lines/s", "cpu s", "cpu µs/line", "peak MiB"), rows))
 
 
 if __name__ == "__main__":

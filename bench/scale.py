@@ -1,0 +1,183 @@
+"""What so many pairs take: calls, tokens, GPU-hours, the coordinator's hours, disk.
+
+    python -m bench.scale                                    the table of docs/scale.md
+    python -m bench.scale --journal JOURNAL [--pairs N]      with what the pairs of a run of yours took
+    python -m bench.scale --prompt-rate 20000 --completion-rate 4000 --cached 0.6
+
+A journal is `journal/main.jsonl` of a run, or one packed by zstd. Tokens by role, bytes a line, a pair and a call are
+then its own: the answers of its traces are put into a cache, and its pairs are exported in all views.
+"""
+
+import argparse
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from bench.common import table
+from pipeline.config import RunConfig
+from pipeline.dataset.export import Selection, export
+from pipeline.llm.base import Completion, Finish
+from pipeline.store.cache import Cache
+from pipeline.types import Record, Status, Trajectory, Usage
+
+GIB = 2**30
+
+
+class Measured(NamedTuple):
+    """Of an accepted pair, what was rejected included; the defaults are those of docs/scale.md."""
+
+    yield_: float = 13 / 16
+    """Accepted of the seeds."""
+    calls: float = 33
+    prompt: float = 112_800
+    completion: float = 5632
+    line: float = 300_000
+    """Bytes of a journal line."""
+    answer: float = 340
+    """Bytes of an answer in the cache."""
+    views: float = 400_000
+    """Bytes of a pair in all views."""
+
+
+class Costs(NamedTuple):
+    """Seconds of the processor in one process, and bytes of a passage."""
+
+    call: float = 2.5e-3
+    seed: float = 1.2e-3
+    """Planned, journalled and gated, without its calls."""
+    read: float = 3e-3
+    """A line read again, by an opening or an export."""
+    view: float = 2e-3
+    """A pair in one view."""
+    document: float = 577e-6
+    """Read and indexed."""
+    corpus: float = 678
+    index: float = 165
+
+
+def forecast(pairs: int, passages: int, found: Measured, costs: Costs, options: argparse.Namespace) -> list[list[str]]:
+    """Rows: what, how much, how it is reckoned."""
+    seeds, calls = pairs / found.yield_, pairs * found.calls
+    new = found.prompt * (1 - options.cached)
+    gpu = pairs * (new / options.prompt_rate + found.completion / options.completion_rate) / 3600
+    rows = [
+        ("seeds", f"{seeds:,.0f}", f"pairs / {found.yield_:.2f}"),
+        ("calls", f"{calls / 1e6:,.0f} million", f"pairs x {found.calls:,.0f}"),
+        ("prompt tokens", f"{pairs * found.prompt / 1e9:,.0f} billion", f"pairs x {found.prompt:,.0f}"),
+        ("completion tokens", f"{pairs * found.completion / 1e9:,.1f} billion", f"pairs x {found.completion:,.0f}"),
+        (
+            "GPU-hours",
+            f"{gpu:,.0f}",
+            f"pairs x ({new:,.0f} / {options.prompt_rate:,} + {found.completion:,.0f} / {options.completion_rate:,})"
+            " / 3,600",
+        ),
+        ("days of the GPUs", f"{gpu / options.gpus / 24:,.1f}", f"GPU-hours / {options.gpus} / 24"),
+        ("clients' hours", f"{calls * costs.call / 3600:,.0f}", f"calls x {1e3 * costs.call:.1f} ms, over all workers"),
+        (
+            "coordinator's hours",
+            f"{(seeds * (costs.seed + 2 * costs.read) + pairs * options.views * costs.view) / 3600:,.1f}",
+            f"seeds x ({1e3 * costs.seed:.1f} + 2 x {1e3 * costs.read:.1f} ms) + pairs x {options.views} views x "
+            f"{1e3 * costs.view:.1f} ms",
+        ),
+        ("corpus and index, hours", f"{passages * costs.document / 3600:,.1f}", f"passages x {1e6 * costs.document:.0f} µs"),
+        ("corpus", _size(passages * costs.corpus), f"passages x {costs.corpus:.0f} bytes"),
+        ("index", _size(passages * costs.index), f"passages x {costs.index:.0f} bytes"),
+        ("journal", _size(seeds * found.line), f"seeds x {found.line / 1000:,.0f} kB"),
+        ("cache", _size(calls * found.answer), f"calls x {found.answer:,.0f} bytes"),
+        ("data set, all views", _size(pairs * found.views), f"pairs x {found.views / 1000:,.0f} kB"),
+    ]
+    return [list(row) for row in rows]
+
+
+def _size(size: float) -> str:
+    return f"{size / GIB:,.0f} GiB"
+
+
+def records(path: Path) -> Iterator[tuple[int, Record]]:
+    """Each with the bytes of its line."""
+    packed = path.suffix == ".zst"
+    lines = subprocess.run(["zstd", "-dc", path], stdout=subprocess.PIPE, check=True).stdout if packed else b""
+    for line in (lines or path.read_bytes()).splitlines():
+        tree = orjson.loads(line)
+        yield len(line), Record.model_validate(tree.get("record", tree))
+
+
+def measured(path: Path) -> tuple[Measured, list[list[str]]]:
+    """Of a pair, and the rows of its roles."""
+    found = list(records(path))
+    pairs = sum(record.status is Status.ACCEPTED for _, record in found)
+    roles: dict[str, Usage] = {}
+    for _, record in found:
+        for role, usage in record.usage.items():
+            roles[role] = roles.get(role, Usage()) + usage
+    whole = Usage.total(roles.values())
+    with tempfile.TemporaryDirectory() as folder:
+        manifest = export((record for _, record in found), Path(folder, "dataset"), Selection(config=RunConfig()))
+        views = sum(shard.bytes for shard in manifest.shards)
+        answer = _answers([record for _, record in found], Path(folder, "cache.sqlite"))
+    rows = [
+        [role, *(f"{amount / pairs:,.1f}" for amount in (usage.calls, usage.prompt_tokens, usage.completion_tokens))]
+        for role, usage in roles.items()
+        if usage.calls
+    ]
+    return Measured(
+        yield_=pairs / len(found),
+        calls=whole.calls / pairs,
+        prompt=whole.prompt_tokens / pairs,
+        completion=whole.completion_tokens / pairs,
+        line=sum(size for size, _ in found) / len(found),
+        answer=answer,
+        views=views / pairs,
+    ), rows
+
+
+def _answers(found: list[Record], path: Path) -> float:
+    """Bytes of one in a cache that holds those of all traces."""
+    cache, number = Cache(path), count()
+    for record in found:
+        for trace in _traces(record):
+            for message in trace.messages:
+                if message.role == "assistant":
+                    answer = Completion(message=message, finish=Finish.STOP, usage=Usage(calls=1, prompt_tokens=5000))
+                    cache.put(next(number).to_bytes(32, "little"), answer.model_dump_json().encode())
+    cache.close()
+    return path.stat().st_size / max(1, next(number))
+
+
+def _traces(record: Record) -> Iterator[Trajectory]:
+    for past in record.rounds:
+        yield past.agent
+        yield from (rollout.trajectory for rollout in past.rollouts)
+    yield from (rollout.trajectory for rollout in record.confirmation)
+    yield from (lesson.rollout.trajectory for lesson in record.lessons)
+
+
+def main(options: argparse.Namespace) -> None:
+    found = Measured()
+    if options.journal:
+        found, roles = measured(options.journal)
+        print(table(("a pair", "calls", "prompt tokens", "completion tokens"), roles), "\n")
+    print(f"{options.pairs:,} pairs over {options.passages:,} passages")
+    print(table(("", "", "reckoned as"), forecast(options.pairs, options.passages, found, Costs(), options)))
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--journal", type=Path, help="of a run of yours")
+    made.add_argument("--pairs", type=int, default=1_000_000)
+    made.add_argument("--passages", type=int, default=21_000_000)
+    made.add_argument("--gpus", type=int, default=64)
+    made.add_argument("--prompt-rate", type=float, default=10_000, help="new prompt tokens a second and GPU")
+    made.add_argument("--completion-rate", type=float, default=2000, help="completion tokens a second and GPU")
+    made.add_argument("--cached", type=float, default=0.0, help="share of prompt tokens in the servers' prefix cache")
+    made.add_argument("--views", type=int, default=5, help="views that are exported")
+    return made
+
+
+if __name__ == "__main__":
+    main(parser().parse_args())
