@@ -46,7 +46,7 @@ class Notes:
     """The file of the run in `folder`, to be added to; the caller holds the run's lock."""
 
     def __init__(self, folder: Path) -> None:
-        self._lines = Appender(folder / NAME)
+        self._lines = Appender(folder / NAME, synced=False)
 
     def add(self, attempt: Attempt) -> None:
         self._lines.append(attempt.model_dump_json().encode())
