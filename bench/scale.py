@@ -36,11 +36,11 @@ class Measured(NamedTuple):
     calls: float = 33
     prompt: float = 112_800
     completion: float = 5632
-    line: float = 300_000
+    line: float = 430_000
     """Bytes of a journal line."""
-    answer: float = 340
+    answer: float = 549
     """Bytes of an answer in the cache."""
-    views: float = 400_000
+    views: float = 207_000
     """Bytes of a pair in all views."""
 
 
@@ -63,8 +63,10 @@ class Costs(NamedTuple):
 def forecast(pairs: int, passages: int, found: Measured, costs: Costs, options: argparse.Namespace) -> list[list[str]]:
     """Rows: what, how much, how it is reckoned."""
     seeds, calls = pairs / found.yield_, pairs * found.calls
+    prompt, written = options.prompt_rate, options.completion_rate
     new = found.prompt * (1 - options.cached)
-    gpu = pairs * (new / options.prompt_rate + found.completion / options.completion_rate) / 3600
+    gpu = pairs * (new / prompt + found.completion / written) / 3600
+    seed, shown = costs.seed + 2 * costs.read, options.views * costs.view
     rows = [
         ("seeds", f"{seeds:,.0f}", f"pairs / {found.yield_:.2f}"),
         ("calls", f"{calls / 1e6:,.0f} million", f"pairs x {found.calls:,.0f}"),
@@ -73,18 +75,16 @@ def forecast(pairs: int, passages: int, found: Measured, costs: Costs, options: 
         (
             "GPU-hours",
             f"{gpu:,.0f}",
-            f"pairs x ({new:,.0f} / {options.prompt_rate:,} + {found.completion:,.0f} / {options.completion_rate:,})"
-            " / 3,600",
+            f"pairs x ({new:,.0f} / {prompt:,.0f} + {found.completion:,.0f} / {written:,.0f}) / 3600",
         ),
         ("days of the GPUs", f"{gpu / options.gpus / 24:,.1f}", f"GPU-hours / {options.gpus} / 24"),
-        ("clients' hours", f"{calls * costs.call / 3600:,.0f}", f"calls x {1e3 * costs.call:.1f} ms, over all workers"),
+        ("workers' hours", f"{calls * costs.call / 3600:,.0f}", f"calls x {1e3 * costs.call:.1f} ms, over all workers"),
         (
             "coordinator's hours",
-            f"{(seeds * (costs.seed + 2 * costs.read) + pairs * options.views * costs.view) / 3600:,.1f}",
-            f"seeds x ({1e3 * costs.seed:.1f} + 2 x {1e3 * costs.read:.1f} ms) + pairs x {options.views} views x "
-            f"{1e3 * costs.view:.1f} ms",
+            f"{(seeds * seed + pairs * shown) / 3600:,.1f}",
+            f"seeds x {1e3 * seed:.1f} ms + pairs x {1e3 * shown:.1f} ms",
         ),
-        ("corpus and index, hours", f"{passages * costs.document / 3600:,.1f}", f"passages x {1e6 * costs.document:.0f} µs"),
+        ("hours of indexing", f"{passages * costs.document / 3600:,.1f}", f"passages x {1e6 * costs.document:.0f} µs"),
         ("corpus", _size(passages * costs.corpus), f"passages x {costs.corpus:.0f} bytes"),
         ("index", _size(passages * costs.index), f"passages x {costs.index:.0f} bytes"),
         ("journal", _size(seeds * found.line), f"seeds x {found.line / 1000:,.0f} kB"),
