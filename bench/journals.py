@@ -38,7 +38,7 @@ class Passages(Sequence[Passage]):
 class Source:
     """A corpus of such passages."""
 
-    fingerprint = "f" * 64
+    fingerprint, language = "f" * 64, "en"
 
     def __init__(self, size: int) -> None:
         self.passages = Passages(size)
