@@ -46,4 +46,4 @@ def test_the_retriever_of_the_page_searches(tmp_path: Path, monkeypatch: pytest.
     asked = open_retriever(name, corpus, tmp_path), open_retriever("bm25", corpus, tmp_path)
     found = asyncio.run(asked[0].search("who built the Kessel Bridge", 5))
     assert len(found) > 1
-    assert found == asyncio.run(asked[1].search("who built the Kessel Bridge Kessel Bridge", 5))
+    assert found == asyncio.run(asked[1].search("built the Kessel Bridge", 5))
