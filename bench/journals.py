@@ -61,7 +61,10 @@ def pattern(kind: str, size: int) -> Record:
         }
         for place, hop in enumerate(past["draft"]["hops"]):
             hop |= {"passage_id": f"{TOKEN}{place}#0", "title": f"{TOKEN} {place}", "relation": f"{TOKEN} {place}"}
-        past["draft"]["hops"][-1]["answer"] = ANSWER
+        end = {"answer": ANSWER, "sub_question": "How is it named?", "quote": f"It is named {ANSWER}"}
+        past["draft"]["hops"][-1] |= end
+    for made in (*tree["confirmation"], *(rollout for past in tree["rounds"] for rollout in past["rollouts"])):
+        made["answer"] = ANSWER
     traces = [made["trajectory"] for made in tree["confirmation"]]
     traces += [one for past in tree["rounds"] for one in (past["agent"], *(r["trajectory"] for r in past["rollouts"]))]
     read = [message for trace in traces for message in trace["messages"] if message["role"] == "tool"]

@@ -18,7 +18,9 @@ come near what the machine can do, that is measured and not the scheduling, so c
 
 import argparse
 import asyncio
+import math
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +36,7 @@ from bench.endpoint import ROOT, simulated, told
 from bench.journals import Quiet, Source
 from pipeline.cli.generate import SHORT
 from pipeline.config import RunConfig, build
+from pipeline.errors import Interrupted
 from pipeline.llm import ledger
 from pipeline.llm.base import Request, Tool
 from pipeline.run import Run, attempts, prepare
@@ -42,6 +45,7 @@ from pipeline.types import Message, Record, Seed, Status
 from tests.run.fakes import FACT, record
 
 WANTED, MOST_TAIL = 0.9, 0.05
+INTERRUPTED = 130
 TOOL = Tool(
     name="answer",
     description="Answer.",
@@ -54,7 +58,7 @@ class Measured(NamedTuple):
 
     seeds: int
     broken: int
-    """Tries at a seed that ended in an error."""
+    """Tries at a seed that ended in an error, other than by being stopped."""
     calls: int
     throttled: int
     busiest: int
@@ -86,8 +90,8 @@ def measured(stats: list[dict[str, Any]], tries: list[attempts.Attempt], slots: 
     no_more = max(datetime.fromisoformat(one.began).timestamp() for one in tries)
     ends = [one.ended for one in tries]
     return Measured(
-        seeds=len({one.key for one in tries}),
-        broken=sum(end not in set(Status) for end in ends),
+        seeds=sum(end in set(Status) for end in ends),
+        broken=sum(end not in (*Status, "CancelledError") for end in ends),
         calls=len(ended),
         throttled=sum(one["throttled"] for one in stats),
         busiest=max(one["busiest"] for one in stats),
@@ -143,7 +147,10 @@ def work(options: argparse.Namespace) -> None:
         return record(seed)
 
     with Run(config, Source(options.seeds)) as run:
-        asyncio.run(run.execute(run_seed, Quiet()))
+        try:
+            asyncio.run(run.execute(run_seed, Quiet()))
+        except Interrupted:
+            sys.exit(INTERRUPTED)
 
 
 def job(options: argparse.Namespace, out: Path) -> Measured:
@@ -153,13 +160,18 @@ def job(options: argparse.Namespace, out: Path) -> Measured:
         urls = line.split()
         workers = [worker(number, urls, options, out) for number in range(1, options.workers + 1)]
         try:
+            until = time.monotonic() + options.seconds
             while any(one.poll() is None for one in workers):
                 time.sleep(1)
+                if time.monotonic() > until:
+                    until = math.inf
+                    for one in workers:
+                        one.send_signal(signal.SIGINT)
         finally:
             for one in workers:
                 one.kill()
         stats = [told(url, "stats") for url in urls]
-    if broken := [one.args for one in workers if one.returncode not in (0, SHORT)]:
+    if broken := [one.args for one in workers if one.returncode not in (0, SHORT, INTERRUPTED)]:
         raise SystemExit(f"{len(broken)} workers failed\n{(out / 'worker-1.log').read_text()[-2000:]}")
     folders = shard_folders(options.corpus, out)
     return measured(
@@ -203,6 +215,7 @@ if __name__ == "__main__":
     parser.add_argument("--latency", type=float, default=2.0, help="seconds of a call where a server is idle")
     parser.add_argument("--set", action="append", default=[], help="any setting")
     parser.add_argument("--out", type=Path, default=Path("outputs"), help="where the index is, or is built")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="after these all stop, and no tail is there")
     parser.add_argument("--loop", action="store_true", help="workers are `digsite generate`")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
