@@ -53,8 +53,9 @@ PROMISES = (
     ),
     _promise(
         "F6",
-        "A full disk stops the run in one line at any write, and the run goes on when there is space",
+        "A disk that is full at any write, or goes away, stops the run in one line; it goes on when the disk is back",
         "chaos/test_disk.py",
+        "chaos/test_shared_disk.py",
         "store/test_cache.py::test_a_full_disk_is_one_line",
         "store/test_shards.py::test_a_full_disk_is_told_and_leaves_nothing",
         "retrieval/test_index.py::test_a_full_disk_is_one_line_and_leaves_nothing",
@@ -116,6 +117,7 @@ PROMISES = (
         "F16",
         "A killed Prefect flow takes its server with it, goes on, and gives the bytes of a run without Prefect",
         "chaos/test_flow.py",
+        "flow/test_deployments.py::test_a_schedule_fires_and_the_night_after_a_kill_finishes",
         "cli/test_process.py::test_without_the_flow_prefect_is_never_imported",
     ),
     _promise(

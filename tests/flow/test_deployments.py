@@ -1,0 +1,133 @@
+"""`make serve` with a real server, schedule and worker, killed in the middle of a night."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.store.journal import Journal
+from tests.flow.test_nightly import ROOT, settings
+
+SEEDS = 600
+DEPLOYMENTS = """
+name: digsite
+deployments:
+  - name: grow
+    entrypoint: flows/nightly.py:grow
+    parameters: {{config: "{config}"}}
+    schedules: [{{interval: 30}}]
+    work_pool: {{name: digsite}}
+"""
+
+
+class Standing:
+    """`make serve` over a folder, on a port of its own."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self.home, self.port = folder / "home", port
+        self.file = folder / "deployments.yaml"
+        self.file.write_text(DEPLOYMENTS.format(config=settings(folder, seeds=SEEDS)))
+        self.run = folder / "out/tiny/latest"
+
+    @contextmanager
+    def serving(self) -> Iterator[subprocess.Popen[str]]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+        own = {"PREFECT_HOME": str(self.home), "PREFECT_SERVER_API_PORT": str(self.port)}
+        command = [sys.executable, "-m", "pipeline.flow.deployments", "serve", str(self.file)]
+        with (self.file.with_suffix(".log")).open("a") as log:
+            process = subprocess.Popen(command, env=kept | own, cwd=ROOT, stdout=log, stderr=log, text=True)
+            try:
+                yield process
+                process.send_signal(signal.SIGTERM)
+                process.wait(60)
+            finally:
+                self.kill("")
+
+    def kill(self, name: str) -> int:
+        """Kill -9 each process of ours whose command line holds the name; how many there were."""
+        killed = 0
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                ours = f"PREFECT_HOME={self.home}".encode() in (process / "environ").read_bytes().split(b"\0")
+                if ours and name in (process / "cmdline").read_bytes().replace(b"\0", b" ").decode():
+                    os.kill(int(process.name), signal.SIGKILL)
+                    killed += 1
+            except OSError:
+                continue
+        return killed
+
+    def flow_runs(self) -> list[dict[str, Any]]:
+        """All flow runs that the server shows, the latest state of each with its message; none while it starts."""
+        url = f"http://127.0.0.1:{self.port}/api/flow_runs/filter"
+        request = urllib.request.Request(url, b"{}", {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return list(json.load(answer))
+        except (OSError, urllib.error.URLError):
+            return []
+
+    def messages(self, state: str) -> list[str]:
+        runs = [run["state"] for run in self.flow_runs() if run["deployment_id"]]
+        return [run["message"] for run in runs if run["name"] == state]
+
+    def journal(self) -> int:
+        return sum(path.stat().st_size for path in (self.run / "journal").glob("*.jsonl"))
+
+
+def until(reached: Callable[[], object], limit: float = 300) -> None:
+    end = time.monotonic() + limit
+    while not reached():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("forget", [False, True])
+def test_a_schedule_fires_and_the_night_after_a_kill_finishes(tmp_path: Path, forget: bool) -> None:
+    """With `forget` everything is killed, and Prefect's database deleted: the journal alone decides what is owed."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    standing = Standing(tmp_path, port)
+    with standing.serving():
+        until(standing.journal)
+        # The flow's own process, and its worker.
+        assert standing.kill("prefect.engine")
+        assert standing.kill("" if forget else "worker start")
+        before = standing.journal()
+        if not forget:
+            until(lambda: standing.messages("Completed"))
+            assert "its process was killed; a later run continued" in standing.messages("Crashed")
+    if forget:
+        shutil.rmtree(standing.home)
+        with standing.serving():
+            until(lambda: standing.messages("Completed"))
+    assert 0 < before < standing.journal()
+    lines = (standing.run / "journal/main.jsonl").read_bytes().count(b"\n")
+    assert lines == SEEDS == len(Journal(standing.run / "journal").entries)
+    assert (standing.run / "report.html").is_file()
+    assert standing.kill("") == 0
+
+
+@pytest.mark.slow
+def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        standing = Standing(tmp_path, taken.getsockname()[1])
+        with standing.serving() as process:
+            assert process.wait(60) == 2
+    said = standing.file.with_suffix(".log").read_text().splitlines()
+    assert [bool(re.match(r"digsite: cannot listen on 127.0.0.1:\d+ .*PREFECT_API_URL", line)) for line in said] == [
+        True
+    ]
