@@ -3,12 +3,14 @@
 The same `digsite generate` in three ways, one after another in each round: without Prefect, with a server of its own,
 and on a server that runs already. Each way has an output folder, in which corpus, index and Prefect's database are
 there before the clock starts; a round has a random seed of its own. Told are medians over the rounds of seconds by the
-clock, and of the ratio to the same round without Prefect; `--fresh` times first commands, in empty folders.
+clock and of CPU time, and of their ratios to the same round without Prefect; `--fresh` times first commands, in empty
+folders. CPU time is that of the command without the server, and hardly depends on what else the machine does.
 """
 
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,13 @@ SHORT = 3
 """Exit code of a command that ended with fewer pairs than wanted."""
 
 
+class Took(NamedTuple):
+    """One command."""
+
+    seconds: float
+    cpu: float
+
+
 class Cost(NamedTuple):
     """Of one way: medians over the rounds."""
 
@@ -33,25 +42,29 @@ class Cost(NamedTuple):
     more: float
     """Seconds more than without Prefect."""
     ratio: float
+    cpu: float
+    cpu_ratio: float
 
 
-def costs(rounds: Sequence[dict[str, float]]) -> dict[str, Cost]:
-    """By way, from the seconds of each way in each round: compared within a round, since other work comes and goes."""
+def costs(rounds: Sequence[dict[str, Took]]) -> dict[str, Cost]:
+    """By way, from what each way took in each round: compared within a round, since other work comes and goes."""
     return {
         way: Cost(
-            median([one[way] for one in rounds]),
-            median([one[way] - one[WITHOUT] for one in rounds]),
-            median([one[way] / one[WITHOUT] for one in rounds]),
+            median([one[way].seconds for one in rounds]),
+            median([one[way].seconds - one[WITHOUT].seconds for one in rounds]),
+            median([one[way].seconds / one[WITHOUT].seconds for one in rounds]),
+            median([one[way].cpu for one in rounds]),
+            median([one[way].cpu / one[WITHOUT].cpu for one in rounds]),
         )
         for way in WAYS
     }
 
 
-def command(way: str, size: Sequence[str], out: Path, seed: int, server: dict[str, str]) -> float:
-    """Seconds that one command took."""
+def command(way: str, size: Sequence[str], out: Path, seed: int, server: dict[str, str]) -> Took:
+    """What one command took."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_") and k != "PYTHONDONTWRITEBYTECODE"}
     given = [*size, "--seed", str(seed), "--out", str(out), "--json", *(["--no-flow"] if way == WITHOUT else [])]
-    began = time.monotonic()
+    began, before = time.monotonic(), _cpu()
     done = subprocess.run(
         [sys.executable, "-m", "pipeline.flow.main", "generate", *given],
         env=kept | (server if way == RUNNING else {}),
@@ -61,7 +74,13 @@ def command(way: str, size: Sequence[str], out: Path, seed: int, server: dict[st
     )
     if done.returncode not in (0, SHORT):
         raise SystemExit(f"{way}: exit {done.returncode}: {done.stderr}")
-    return time.monotonic() - began
+    return Took(time.monotonic() - began, _cpu() - before)
+
+
+def _cpu() -> float:
+    """Seconds of all commands that have ended. A server is not waited for, so it is not among them."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def measure(corpus: str, size: Sequence[str], repeat: int, out: Path, *, fresh: bool = False) -> dict[str, Cost]:
@@ -100,8 +119,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps({way: cost._asdict() for way, cost in found.items()}))
         return
     print(f"digsite generate {given.corpus} {' '.join(size)}, {given.repeat} rounds, load {os.getloadavg()[0]:.1f}")
-    rows = [(way, f"{cost.seconds:.1f}", f"{cost.more:+.1f}", f"{cost.ratio:.2f}") for way, cost in found.items()]
-    print(table(("", "seconds", "more", "ratio"), rows))
+    rows = [
+        (way, f"{c.seconds:.1f}", f"{c.more:+.1f}", f"{c.ratio:.2f}", f"{c.cpu:.1f}", f"{c.cpu_ratio:.2f}")
+        for way, c in found.items()
+    ]
+    print(table(("", "seconds", "more", "ratio", "CPU", "ratio"), rows))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ not fork.
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import cast
 from uuid import UUID
 
+import polars as pl
 from prefect import flow, task
 from prefect.artifacts import (
     acreate_markdown_artifact,
@@ -27,12 +29,15 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.states import Cancelled, Completed, Failed
 
+from pipeline.cli.console import DEMO
 from pipeline.config import RunConfig
 from pipeline.dataset.card import code, fence
 from pipeline.dataset.figures import ACCEPTED
+from pipeline.dataset.glossary import gloss
 from pipeline.errors import BudgetExceeded, DigsiteError, Interrupted, RunLocked
 from pipeline.run import Run, RunResult, publish
 from pipeline.run.job import Job
+from pipeline.types import DEMO_MODELS
 
 logger = logging.getLogger(__name__)
 PER_WORKER = 16
@@ -90,8 +95,9 @@ async def stages(job: Job, *, export: bool = True) -> RunResult:
             await stage("export", job.export)
             await stage("report", job.report)
         result = run.result()
-    await noted(_funnel(result))
-    await noted(_report(job, result))
+    await noted(_funnel(result, job.config))
+    if export:
+        await noted(report(job.folder, job.config))
     if spent:
         raise spent
     return result
@@ -139,7 +145,9 @@ async def stage(name: str, work: Callable[[], object]) -> None:
 @asynccontextmanager
 async def _progress(job: Job) -> AsyncIterator[None]:
     """A progress artifact, kept up to date meanwhile and once more at the end."""
-    artifact = await noted(acreate_progress_artifact(progress=0.0, key="digsite-progress", description=str(job.folder)))
+    artifact = await noted(
+        acreate_progress_artifact(progress=0.0, key=_key(job.folder, "progress"), description=str(job.folder))
+    )
     following = asyncio.create_task(_follow(job, artifact))
     try:
         yield
@@ -166,23 +174,41 @@ def _percent(result: RunResult, config: RunConfig) -> float:
     return 100.0 * min(done / wanted, 1.0) if wanted else 100.0
 
 
-async def _funnel(result: RunResult) -> None:
-    counts = {"planned": result.planned, "accepted": result.accepted, **result.reasons}
-    rows = [{"seeds": name, "count": count} for name, count in counts.items()]
-    await acreate_table_artifact(table=rows, key="digsite-funnel", description=str(result.folder))
+def _key(folder: Path, name: str) -> str:
+    """The key of an artifact: under it Prefect shows what it was after each run of the corpus."""
+    corpus = re.sub(r"[^a-z0-9]+", "-", folder.parent.name.lower()).strip("-")
+    return f"digsite-{corpus}-{name}"
 
 
-async def _report(job: Job, result: RunResult) -> None:
-    """What can be read in Prefect's own pages, which follow no link to a file."""
-    seeds = publish.RunRecords(job.folder, job.config).seeds()
-    pairs = seeds.filter(ACCEPTED).head(SHOWN).select("question", "answer").collect().rows()
-    lines = [
-        f"{result.accepted:,} of {result.planned:,} seeds were accepted. The report is on the machine that made it:",
-        fence(str((result.folder / "report.html").resolve())),
-        *(fence(f"Question: {question}\nAnswer:   {answer}") for question, answer in pairs),
-        f"Made with {code(job.config.models.names())}.",
+def _made_with(config: RunConfig) -> str:
+    names = config.models.names()
+    demo = not set(DEMO_MODELS).isdisjoint(names.split(" + "))
+    return f"{DEMO[0].upper()}{DEMO[1:]}." if demo else f"Made with {code(names)}."
+
+
+async def _funnel(result: RunResult, config: RunConfig) -> None:
+    counts = {"accepted": result.accepted, **result.reasons}
+    rows = [{"seeds": "planned", "count": result.planned, "meaning": "All seeds of the plan that have ended."}]
+    rows += [
+        {"seeds": name, "count": count, "meaning": gloss(name).partition(". ")[0]} for name, count in counts.items()
     ]
-    await acreate_markdown_artifact(markdown="\n\n".join(lines), key="digsite-report")
+    await acreate_table_artifact(table=rows, key=_key(result.folder, "funnel"), description=_made_with(config))
+
+
+async def report(folder: Path, config: RunConfig, published: str = "") -> None:
+    """What can be read of a run in Prefect's own pages, which follow no link to a file."""
+    seeds = publish.RunRecords(folder, config).seeds()
+    counts = seeds.select(planned=pl.len(), accepted=ACCEPTED.sum()).collect()
+    pairs = seeds.filter(ACCEPTED).head(SHOWN).select("question", "answer").collect().rows()
+    accepted, planned = counts["accepted"][0], counts["planned"][0]
+    lines = [
+        f"{accepted:,} of {planned:,} seeds were accepted. The report is on the machine that made it:",
+        fence(str((folder / "report.html").resolve())),
+        *([f"Published: {published}"] if published else []),
+        *(fence(f"Question: {question}\nAnswer:   {answer}") for question, answer in pairs),
+        _made_with(config),
+    ]
+    await acreate_markdown_artifact(markdown="\n\n".join(lines), key=_key(folder, "report"))
 
 
 async def noted(artifact: Awaitable[object]) -> object:

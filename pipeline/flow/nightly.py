@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from prefect import flow, runtime
-from prefect.artifacts import acreate_markdown_artifact
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import State, TaskRun
@@ -26,7 +25,7 @@ from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig, build
 from pipeline.dataset import push
 from pipeline.errors import BudgetExceeded, DigsiteError, HubError, ProviderError, RetrievalError, UsageError
-from pipeline.flow.generate import ended, noted, stage, stages
+from pipeline.flow.generate import ended, noted, report, stage, stages
 from pipeline.run import RunResult, prepare
 from pipeline.run import publish as publishing
 from pipeline.run import read as run_file
@@ -39,7 +38,7 @@ DELAYS = [30.0, 300.0, 900.0]
 """Seconds before the Hub is asked again that did not answer."""
 
 
-@flow(name="digsite-grow", persist_result=False)
+@flow(name="digsite-grow", flow_run_name="grow {config}", persist_result=False)
 async def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
     """Continue the run of the settings at `config` (TOML) until it has its pairs or the budget of the night is used up,
     then publish it, to the repository `repo` of the Hugging Face Hub if there is one.
@@ -134,7 +133,7 @@ def may_pass(task: Task[..., object], task_run: TaskRun, state: State[Any]) -> b
     return isinstance(error, HubError) and not error.lasting
 
 
-@flow(name="digsite-publish", persist_result=False)
+@flow(name="digsite-publish", flow_run_name="publish {run}", persist_result=False)
 async def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
     """Export a run (`wiki/latest`, or a folder) and write its report; with `repo`, send the data set to that repository
     of the Hugging Face Hub, private unless `public`. The token is HF_TOKEN's, in the environment of the worker.
@@ -162,5 +161,5 @@ async def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
     except DigsiteError as error:
         return ended(error)
     line = f"published: {', '.join(done)}"
-    await noted(acreate_markdown_artifact(markdown=line, key="digsite-published"))
+    await noted(report(folder, kept.config, done[-1] if repo else ""))
     return Completed(message=line, data=line)

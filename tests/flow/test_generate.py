@@ -65,12 +65,14 @@ def test_the_flow_gives_the_same_bytes_as_no_flow_and_leaves_no_server(tmp_path:
 def prefect_keeps_a_path_and_artifacts(database: Path) -> None:
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as opened:
         ((parameters, state),) = opened.execute("SELECT parameters, state_name FROM flow_run").fetchall()
-        ((kind, report),) = opened.execute("SELECT type, data FROM artifact WHERE key = 'digsite-report'").fetchall()
+        ((kind, report),) = opened.execute(
+            "SELECT type, data FROM artifact WHERE key = 'digsite-tiny-report'"
+        ).fetchall()
         keys = {key for (key,) in opened.execute("SELECT key FROM artifact WHERE key IS NOT NULL")}
     assert state == "Completed"
     assert list(orjson.loads(parameters)) == ["config"]
     assert config.RunConfig.model_validate_json(Path(orjson.loads(parameters)["config"]).read_bytes()).seed == 0
-    assert keys == {"digsite-progress", "digsite-funnel", "digsite-report"}
+    assert keys == {"digsite-tiny-progress", "digsite-tiny-funnel", "digsite-tiny-report"}
     page = orjson.loads(report)
     ((accepted,),) = [re.findall(r"(\d+) of 6 seeds were accepted", page)]
     assert (kind, page.count("Question: "), "file://" in page) == ("markdown", min(3, int(accepted)), False)
