@@ -17,6 +17,7 @@ from pathlib import Path
 from pipeline.config.how import How
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.flow.server import PRIVATE, Server
+from pipeline.store.files import clear_errors
 
 POOL = "digsite"
 _PREFECT = [sys.executable, "-m", "prefect", "--no-prompt"]
@@ -27,6 +28,8 @@ def serve(file: str) -> int:
     """Until a signal; its exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     home = Path(os.environ.get("PREFECT_HOME") or How().out / ".prefect" / "server")
+    with clear_errors(home):
+        home.mkdir(parents=True, exist_ok=True)
     server = Server(home, port=int(os.environ.get("PREFECT_SERVER_API_PORT", "4200")))
     try:
         server.start()

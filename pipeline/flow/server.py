@@ -65,7 +65,8 @@ class Server:
             if _answers(direct, url):
                 return
             time.sleep(0.1)
-        raise DigsiteError(f"Prefect's temporary server did not start; use --no-flow. It said: {self.last_words()}")
+        remedy = "" if self._port else "; use --no-flow"
+        raise DigsiteError(f"Prefect's server did not start{remedy}. It said: {self.last_words()}")
 
     def last_words(self) -> str:
         """The last error that the server wrote to its standard error, else its last line."""

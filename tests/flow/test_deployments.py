@@ -37,7 +37,7 @@ class Standing:
     """`make serve` over a folder, on a port of its own."""
 
     def __init__(self, folder: Path, port: int) -> None:
-        self.home, self.port = folder / "home", port
+        self.home, self.port = folder / "new/home", port
         self.file = folder / "deployments.yaml"
         self.file.write_text(DEPLOYMENTS.format(config=settings(folder, seeds=SEEDS)))
         self.run = folder / "out/tiny/latest"
@@ -55,6 +55,15 @@ class Standing:
                 process.wait(60)
             finally:
                 self.kill("")
+
+    def deploy(self, **env: str) -> subprocess.CompletedProcess[str]:
+        """`make deploy`."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+        command = [sys.executable, "-m", "pipeline.flow.deployments", "deploy", str(self.file)]
+        own = {"PREFECT_HOME": str(self.home)}
+        return subprocess.run(
+            command, env=kept | own | env, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
+        )
 
     def kill(self, name: str) -> int:
         """Kill -9 each process of ours whose command line holds the name; how many there were."""
@@ -110,6 +119,7 @@ def test_a_schedule_fires_and_the_night_after_a_kill_finishes(tmp_path: Path, fo
         if not forget:
             until(lambda: standing.messages("Completed"))
             assert "its process was killed; a later run continued" in standing.messages("Crashed")
+            assert standing.deploy(PREFECT_API_URL=f"http://127.0.0.1:{port}/api").returncode == 0
     if forget:
         shutil.rmtree(standing.home)
         with standing.serving():
@@ -119,6 +129,12 @@ def test_a_schedule_fires_and_the_night_after_a_kill_finishes(tmp_path: Path, fo
     assert lines == SEEDS == len(Journal(standing.run / "journal").entries)
     assert (standing.run / "report.html").is_file()
     assert standing.kill("") == 0
+
+
+def test_deploy_asks_where_to(tmp_path: Path) -> None:
+    done = Standing(tmp_path, 0).deploy()
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("digsite: where to? set PREFECT_API_URL")
 
 
 @pytest.mark.slow
