@@ -1,4 +1,5 @@
-"""The command `review`: a sample of accepted pairs for people to mark, and what they marked."""
+"""The command `review`: a sample of accepted pairs for people to mark, and what they marked. `digsite view` asks the
+same in a browser."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,15 +12,22 @@ from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder
 
 Read = Annotated[Path | None, typer.Option(metavar="FILE", help="A marked sheet; its precision goes on the card.")]
+By = Annotated[str | None, typer.Option(metavar="NAME", help="Who marked the sheet.  [your login name]")]
 Items = Annotated[int, typer.Option(min=1, help="Pairs on the sheet.")]
 
 
 def review(
-    run: options.Run, read: Read = None, items: Items = 100, out: options.Out = None, json: options.Json = False
+    run: options.Run,
+    read: Read = None,
+    by: By = None,
+    items: Items = 100,
+    out: options.Out = None,
+    json: options.Json = False,
 ) -> None:
     """Write a sheet of accepted pairs for people to mark (review.csv), or read a marked one."""
     from pipeline.run import publish
     from pipeline.run import read as run_file
+    from pipeline.store.marks import myself
 
     folder = run_folder(run, out)
     config = run_file(folder).config
@@ -27,7 +35,7 @@ def review(
     if read is None:
         _write(folder, config, items, as_json=json)
     else:
-        _read(folder, config, read, as_json=json)
+        _read(folder, config, read, by or myself(), as_json=json)
 
 
 def _write(folder: Path, config: RunConfig, items: int, *, as_json: bool) -> None:
@@ -46,19 +54,21 @@ def _write(folder: Path, config: RunConfig, items: int, *, as_json: bool) -> Non
     console.result({"sheet": str(path), "items": len(chosen)}, console.text(path), as_json=as_json)
 
 
-def _read(folder: Path, config: RunConfig, sheet: Path, *, as_json: bool) -> None:
+def _read(folder: Path, config: RunConfig, sheet: Path, by: str, *, as_json: bool) -> None:
     from pipeline.dataset import review as reviews
     from pipeline.run import publish
-    from pipeline.store.files import write_json
+    from pipeline.store.marks import now, reviewer
 
     try:
         marked = sheet.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {sheet}: {error}; save it as CSV in UTF-8") from error
-    found = reviews.read(marked, publish.RunRecords(folder, config).accepted())
-    write_json(folder / publish.REVIEW, found.model_dump(mode="json"))
-    publish.again(folder, config)
-    publish.report(folder, config)
+    accepted = publish.RunRecords(folder, config).accepted()
+    said = reviews.read(marked, accepted, reviewer(by), now())
+    publish.reviewed(folder, config, said)
+    found = reviews.reviewed(publish.outside(folder).marks, set(accepted))
+    if found is None:  # no mark is on a pair
+        raise UsageError("no row says anything of a pair")
     tree = {**found.model_dump(), "value": found.precision.value, "interval": found.precision.interval}
-    line = console.text(f"clear and correctly answered: {found.precision}")
+    line = console.text(f"right and unique: {found.precision}")
     console.result(tree, line, as_json=as_json, model=config.models.names())

@@ -9,8 +9,10 @@ from pipeline.dataset.estimates import Count, counted, largest_first
 from pipeline.dataset.harm import DistractorFigures, distractors
 from pipeline.dataset.one_search import OneSearchFigures, one_search
 from pipeline.dataset.policies import PolicyFigures, for_policy, policies
+from pipeline.dataset.review import Review, reviewed
 from pipeline.dataset.seeds import COUNTS, ROLES, STAGES
 from pipeline.llm.ledger import Spending, Spent
+from pipeline.store.marks import Mark
 from pipeline.types import Data, Lineage, Share, Usage
 
 ACCEPTED = pl.col("status") == "accepted"
@@ -56,15 +58,6 @@ class Target(Data):
     mean_solve_rate: float | None
 
 
-class Review(Data):
-    """What people said of a random sample of the accepted pairs."""
-
-    items: int
-    precision: Share
-    """Questions that are clear and whose answer is the one right one, of those that were marked."""
-    unsure: int
-
-
 class Outside(Data):
     """What a run knows beside its records; none of it is under the promise of equal bytes."""
 
@@ -73,7 +66,8 @@ class Outside(Data):
     """Passages that the seed filter passed over, by reason, while it drew the seeds of the plan."""
     unread: dict[str, int] = Field(default_factory=dict)
     """Files of the corpus that no reader took, by their ending."""
-    review: Review | None = None
+    marks: tuple[Mark, ...] = ()
+    """What people said of pairs, or of what were pairs once."""
 
 
 class Cost(Data):
@@ -195,11 +189,17 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
         missing=counted(seeds.filter(ACCEPTED).explode("missing").drop_nulls("missing"), "missing"),
         distractors=tuple(distractors(seeds)),
         twins=_twins(seeds),
-        review=outside.review,
+        review=_review(seeds, outside.marks),
         costs=tuple(_costs(seeds, by_role(outside.spent))),
         paid=outside.spent,
         lineages=tuple(Lineage(**row) for row in lineages),
     )
+
+
+def _review(seeds: pl.LazyFrame, marks: tuple[Mark, ...]) -> Review | None:
+    if not marks:
+        return None
+    return reviewed(marks, set(seeds.filter(ACCEPTED).select("key").collect()["key"]))
 
 
 def _twins(seeds: pl.LazyFrame) -> TwinFigures | None:

@@ -21,6 +21,8 @@ from pipeline.run import publish, read
 from pipeline.run.attempts import tried
 from pipeline.run.locate import run_folder, runs
 from pipeline.run.tabling import Tabling
+from pipeline.store import marks
+from pipeline.store.marks import Mark
 from pipeline.store.offsets import Offsets
 from pipeline.store.scratch import Scratch
 from pipeline.types import Record
@@ -30,8 +32,25 @@ _SHOWN_ROWS = 8
 """Of one pair, of each view."""
 
 
+class _Unmarked:
+    """What is no run whose marks could go to a card."""
+
+    reviewable = False
+
+    def marks(self) -> Sequence[Mark]:
+        return ()
+
+    def mark(self, mark: Mark) -> None:
+        raise UsageError("marks are kept in the folder of a run, and this is none")
+
+    def publish(self) -> None:
+        raise UsageError("only a run has a card to write")
+
+
 class RunSource:
     """A run's folder."""
+
+    reviewable = True
 
     def __init__(self, slug: str, folder: Path, scratch: Scratch) -> None:
         self.slug, self.name, self.folder = slug, f"{folder.parent.name}/{folder.name}", folder
@@ -40,6 +59,8 @@ class RunSource:
         self.what: Mapping[str, Any] = run.what | {"gates": run.config.gates.shown()}
         self._offsets = Offsets(folder / "journal")
         self._tabling = Tabling(folder, self.config, self._offsets, scratch)
+        self._marks: Sequence[Mark] = ()
+        self._marks_state = 0, 0
 
     def seeds(self) -> Table:
         return self._tabling.table()
@@ -59,8 +80,22 @@ class RunSource:
     def attempts(self) -> pl.LazyFrame | None:
         return tried(self.folder)
 
+    def marks(self) -> Sequence[Mark]:
+        path = self.folder / marks.NAME
+        state = (path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (0, 0)
+        if state != self._marks_state:
+            self._marks, self._marks_state = tuple(marks.read(self.folder).values()), state
+        return self._marks
 
-class JournalSource(RunSource):
+    def mark(self, mark: Mark) -> None:
+        marks.add(self.folder, [mark])
+
+    def publish(self) -> None:
+        publish.whole(self.folder)
+        publish.reviewed(self.folder, read(self.folder).config)
+
+
+class JournalSource(_Unmarked, RunSource):
     """Lines of a journal without the file of its run: no gate has looked at them."""
 
     def __init__(self, slug: str, journal: Path, path: Path, scratch: Scratch) -> None:
@@ -79,7 +114,7 @@ class JournalSource(RunSource):
         return None
 
 
-class DatasetSource:
+class DatasetSource(_Unmarked):
     """A data set that came without its run: rows, and no traces beyond those of its views."""
 
     config: RunConfig | None = None

@@ -10,19 +10,19 @@ from typing import NamedTuple
 
 import orjson
 import polars as pl
-from pydantic import ValidationError
 
 from pipeline.config import ADDRESSED, RunConfig
 from pipeline.corpus import manifest
 from pipeline.dataset import seed_table, seeds
 from pipeline.dataset.export import DatasetManifest, Redistribute, Selection, export
 from pipeline.dataset.export import read as manifest_of
-from pipeline.dataset.figures import ACCEPTED, Outside, Review
+from pipeline.dataset.figures import ACCEPTED, Outside
 from pipeline.dataset.gates import Drop
 from pipeline.errors import UsageError
 from pipeline.run import RunResult, facts, judged, read
 from pipeline.run.attempts import spent
 from pipeline.run.plan import bounds
+from pipeline.store import marks
 from pipeline.store.additions import Completions, Forks, Remeasurements
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
@@ -31,8 +31,6 @@ from pipeline.types import Record
 from pipeline.view.html import page
 
 logger = logging.getLogger(__name__)
-REVIEW = "review.json"
-"""What `digsite review` has read back, in the folder of the run."""
 
 
 class RunRecords:
@@ -251,17 +249,20 @@ def report(folder: Path, config: RunConfig) -> Path:
     return path
 
 
+def reviewed(folder: Path, config: RunConfig, said: Iterable[marks.Mark] = ()) -> None:
+    """Keep these marks of people, and write data set and report anew with what all marks come to."""
+    marks.add(folder, said)
+    again(folder, config)
+    report(folder, config)
+
+
 def outside(folder: Path) -> Outside:
     """What all attempts took, interrupted ones too, what readers and seed filter passed over, and what people said."""
-    result, review, said = last_result(folder), folder / REVIEW, None
+    result = last_result(folder)
     if result is None and (folder / "result.json").exists():
         logger.warning("%s/result.json cannot be read; the next 'digsite resume' writes it anew", folder)
-    try:
-        said = Review.model_validate_json(review.read_bytes()) if review.exists() else None
-    except (OSError, ValidationError):
-        logger.warning("%s cannot be read and is left out; take the sheet in again: digsite review --read", review)
     dropped, unread = result.dropped if result else {}, facts.kept(folder).unread
-    return Outside(spent=spent(folder), dropped=dropped, unread=unread, review=said)
+    return Outside(spent=spent(folder), dropped=dropped, unread=unread, marks=tuple(marks.read(folder).values()))
 
 
 def last_result(folder: Path) -> RunResult | None:

@@ -2,6 +2,8 @@
 no text of corpus or models can act in them.
 """
 
+import secrets
+
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException as RoutingError
@@ -9,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.serve.server import Guard
-from pipeline.view.browse import pages, routes
+from pipeline.view.browse import pages, reviewing, routes
 from pipeline.view.browse.kept import Kept
 from pipeline.view.browse.source import Library
 
@@ -28,7 +30,9 @@ _HEADERS = {
 def create(library: Library) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.library, app.state.kept = library, Kept()
+    app.state.token = secrets.token_urlsafe()
     app.include_router(routes.router)
+    app.include_router(reviewing.router)
     app.add_middleware(_Fenced)
     app.add_middleware(Guard, token="")
     app.add_exception_handler(RoutingError, _missing)

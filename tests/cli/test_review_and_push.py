@@ -20,9 +20,9 @@ def run(out: Path, tmp_path: Path) -> Path:
 
 def marked(sheet: Path, mark: str) -> Path:
     rows = list(csv.reader(sheet.open(newline="", encoding="utf-8-sig")))
-    place = rows[0].index("verdict")
+    place = rows[0].index("right")
     for row in rows[1:]:
-        row[place] = mark
+        row[place : place + 2] = [mark, mark]
     other = sheet.with_name("marked.csv")
     with other.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)
@@ -36,7 +36,7 @@ def test_a_sheet_goes_out_and_comes_back_onto_card_and_page(digsite: Digsite, ru
     again = digsite("review", "tiny", "--out", run)
     assert again.code == 2
     assert "may hold marks" in again.err
-    read = digsite("review", "tiny", "--read", marked(sheet, "yes"), "--out", run, "--json")
+    read = digsite("review", "tiny", "--read", marked(sheet, "yes"), "--by", "Ada", "--out", run, "--json")
     assert read.code == 0
     assert read.json["precision"] == {"part": said["items"], "whole": said["items"]}
     card = (sheet.parent / "dataset/README.md").read_text()

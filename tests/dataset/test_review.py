@@ -8,8 +8,10 @@ import pytest
 from pipeline.config import RunConfig
 from pipeline.dataset import review
 from pipeline.dataset.card import Contents, card
-from pipeline.dataset.figures import Outside, Review
+from pipeline.dataset.figures import Outside
+from pipeline.dataset.review import Review
 from pipeline.errors import UsageError
+from pipeline.store.marks import ASKED
 from pipeline.types import Share
 from tests.hostile import HOSTILE
 from tests.records import accepted, batch, hostile
@@ -29,7 +31,7 @@ def filled(*marks, parted=","):
     writer = csv.DictWriter(text, review.COLUMNS, delimiter=parted)
     writer.writeheader()
     for row, mark in zip(rows, marks, strict=False):
-        writer.writerow({**row, "verdict": mark})
+        writer.writerow({**row, **dict(zip(ASKED, mark.split("/"), strict=False))})
     return text.getvalue()
 
 
@@ -47,7 +49,7 @@ def test_a_row_shows_question_answer_and_evidence():
     assert row["question"] == draft.question
     assert row["answer"].startswith(draft.answer)
     assert all(hop.quote in row["evidence"] for hop in draft.hops)
-    assert row["verdict"] == row["note"] == ""
+    assert {row[name] for name in (*ASKED, "note")} == {""}
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\t=1", ' "=1', "\x00=1"])
@@ -61,17 +63,30 @@ def test_no_text_becomes_a_formula_or_another_row(text):
         assert not cell.lstrip().startswith(("=", "+", "-", "@"))
 
 
+def read(text, by="Ada"):
+    return review.read(text, KEYS, by, "2026-01-01T00:00:00+00:00")
+
+
 @pytest.mark.parametrize("parted", [",", ";"])
 def test_marks_come_back_as_a_share_of_what_was_marked(parted):
-    found = review.read("\ufeff" + filled("yes", "Y", "1", "no", "", "0", "yes", "", parted=parted), KEYS)
-    assert found == Review(items=8, precision=Share(part=4, whole=6), unsure=2)
+    sheet = filled("yes/yes/yes", "Y/1/no", "no", "", "yes/0", "yes/yes", "yes", "/no", parted=parted)
+    found = review.reviewed(read("\ufeff" + sheet), set(KEYS))
+    assert found == Review(items=7, precision=Share(part=3, whole=6), unsure=1, natural=Share(part=1, whole=2))
+
+
+def test_a_fault_that_one_of_several_people_saw_counts(tmp_path):
+    marks = [*read(filled("yes/yes", "yes/yes", "yes/yes")), *read(filled("yes/yes", "no", ""), "Ben")]
+    found = review.reviewed(marks, set(KEYS))
+    assert (found.precision, found.reviewers) == (Share(part=2, whole=3), 2)
+    assert found.agreed == Share(part=1, whole=2)
+    assert review.reviewed(marks, set(KEYS[3:])) is None
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (filled("yes", "maybe"), "row 2"),
-        (filled("", ""), "no row has a verdict"),
+        (filled("yes", "yes/maybe"), "row 2: 'unique'"),
+        (filled("", "//yes"), "no row says"),
         ("", "columns"),
         ("a,b\r\n1,2\r\n", "columns"),
         (filled("yes") + filled("no").split("\r\n", 1)[1], "row 2"),
@@ -79,18 +94,20 @@ def test_marks_come_back_as_a_share_of_what_was_marked(parted):
 )
 def test_a_bad_sheet_is_refused_by_its_row(text, words):
     with pytest.raises(UsageError, match=words):
-        review.read(text, KEYS)
+        read(text)
 
 
 def test_a_pair_of_another_run_is_refused():
     with pytest.raises(UsageError, match="no pair"):
-        review.read(filled("yes"), KEYS[1:])
+        review.read(filled("yes"), KEYS[1:], "Ada", "")
 
 
 def test_card_and_page_show_the_precision_with_its_interval():
-    outside = Outside(review=Review(items=100, precision=Share(part=90, whole=96), unsure=4))
+    marks = read(filled(*["yes/yes/yes"] * 6, "no", "yes"))
+    outside = Outside(marks=tuple(marks))
     text = card(figures(RECORDS, outside), Contents(rows={}), RunConfig())
-    assert "90 of 96 (94%, 95 % interval 87% to 97%)" in text
-    assert "could not tell" in text
+    assert "a random sample of 8 questions, one person found 6 of 7 (86%, 95 % interval 49% to 97%)" in text
+    assert "on 1 they could not tell" in text
+    assert "Asked as a person would ask: 6 of 6" in text
     assert "No sample has been reviewed" in card(figures(RECORDS), Contents(rows={}), RunConfig())
-    assert "90 of 96 (94%" in page(RECORDS, RunConfig(), outside)
+    assert "6 of 7 (86%" in page(RECORDS, RunConfig(), outside)

@@ -17,7 +17,7 @@ from pipeline.view.rendering import templates
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
-PAGES = (("items", "Items"), ("overview", "Overview"), ("compare", "Compare"))
+PAGES = (("items", "Items"), ("overview", "Overview"), ("compare", "Compare"), ("review", "Review"))
 """Of one run, in the order of the navigation: the last part of the address, and the name."""
 _JINJA = templates(_HERE / "templates", _HERE.parent)
 

@@ -1,4 +1,6 @@
-"""The addresses of the pages. `request.app.state` has the runs as `library`, and what was made for pages as `kept`."""
+"""The addresses of the pages. `request.app.state` has the runs as `library`, what was made for pages as `kept`, and a
+`token` that every form holds.
+"""
 
 import re
 
@@ -92,6 +94,7 @@ def item(request: Request, slug: str, key: str) -> Response:
         before=before,
         after=after,
         up=query.url(page=max(1, -(-place // PAGE))),
+        marks=[one for one in source.marks() if one.key == key],
     )
 
 
@@ -110,8 +113,7 @@ def figures(request: Request, slug: str) -> Response:
     """The figures and plots of the run."""
     source = opened(request, slug)
     table = source.seeds()
-    kept: Kept = request.app.state.kept
-    made = kept.get(("overview", slug, table.version), lambda: overview(table.frame, source))
+    made = kept(request).get(("overview", slug, table.version), lambda: overview(table.frame, source))
     return pages.of_run(request, "overview.html.j2", source, "overview", it=made, config=source.config)
 
 
@@ -124,8 +126,7 @@ def compare(request: Request, slug: str) -> Response:
         return pages.of_run(request, "choose.html.j2", source, "compare")
     other = library.open(other_slug)
     first, second = source.seeds(), other.seeds()
-    kept: Kept = request.app.state.kept
-    found = kept.get(
+    found = kept(request).get(
         ("compare", slug, first.version, other_slug, second.version),
         lambda: comparison.compare(compared(source, first), compared(other, second)),
     )
@@ -153,7 +154,11 @@ def opened(request: Request, slug: str) -> Source:
     return library.open(slug)
 
 
+def kept(request: Request) -> Kept:
+    found: Kept = request.app.state.kept
+    return found
+
+
 def _order(request: Request, source: Source, table: Table, query: Query) -> pl.Series:
     """The keys that the filters let through, kept for the next page, and for what is next to an item."""
-    kept: Kept = request.app.state.kept
-    return kept.get(("order", source.slug, table.version, query.url()), lambda: ordered(table.frame, query))
+    return kept(request).get(("order", source.slug, table.version, query.url()), lambda: ordered(table.frame, query))

@@ -10,6 +10,7 @@ import polars as pl
 from pipeline.config import RunConfig
 from pipeline.dataset.comparison import Compared
 from pipeline.dataset.figures import Outside
+from pipeline.store.marks import Mark
 from pipeline.types import Record
 
 
@@ -50,6 +51,18 @@ class Source(Protocol):
         """What the data set holds of one pair, by view; for a source without a journal."""
 
     def outside(self) -> Outside: ...
+
+    reviewable: bool
+    """Can people mark its pairs here?"""
+
+    def marks(self) -> Sequence[Mark]:
+        """What people say of its pairs: of each person the latest."""
+
+    def mark(self, mark: Mark) -> None:
+        """Keep it durably before this returns. Raises StoreError where it cannot."""
+
+    def publish(self) -> None:
+        """Write card and report anew with what all marks come to; it takes as long as an export."""
 
     def attempts(self) -> pl.LazyFrame | None:
         """Every try at a seed: `ended`, `began`, `seconds`. None where nothing was noted."""
