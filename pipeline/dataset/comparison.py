@@ -83,7 +83,7 @@ class Comparison(Data):
     same_corpus: bool
     figures: tuple[Contrast, ...]
     funnel: tuple[Contrast, ...]
-    """By stage, of all seeds."""
+    """By stage, of all seeds that were planned."""
     ends: tuple[Contrast, ...]
     """By status and reason, of all seeds."""
     roles: tuple[Contrast, ...]
@@ -112,7 +112,7 @@ def compare(one: Compared, other: Compared) -> Comparison:
         settings=tuple(_settings(one.what, other.what)),
         same_corpus=bool(_corpora(first) & _corpora(second)),
         figures=tuple(_figures(first, second)),
-        funnel=shares(*({one.name: one.count for one in side.made.funnel} for side in (first, second))),
+        funnel=shares(*({one.name: one.count for one in side.made.funnel} for side in (first, second)))[1:],
         ends=shares(_ends(first), _ends(second), by_number=True, whole=_planned(first, second)),
         roles=tuple(_roles(first, second)),
         difficulty=shares(*_steps(first, second), whole=_accepted(first, second)),

@@ -66,6 +66,8 @@ def items(request: Request, slug: str) -> Response:
         last=last,
         rows=rows(table.frame, keys[first : first + PAGE].to_list()),
         facets=facets(table.frame, query),
+        # What a filter has changed stands in the address bar too, and can be gone back from.
+        headers={"hx-push-url": f"/{slug}/items{query.url(page=query.page)}"},
     )
 
 

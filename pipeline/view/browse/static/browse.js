@@ -65,3 +65,11 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("pointerdown", (event) => {
   document.querySelectorAll("details.menu[open]").forEach((menu) => { if (!menu.contains(event.target)) menu.open = false; });
 });
+
+// A menu near the right edge opens to the left.
+document.addEventListener("toggle", (event) => {
+  const menu = event.target;
+  if (!menu.matches("details.menu")) return;
+  menu.classList.remove("flipped");
+  if (menu.open && menu.lastElementChild.getBoundingClientRect().right > document.documentElement.clientWidth) menu.classList.add("flipped");
+}, true);

@@ -1,0 +1,129 @@
+"""A real Chromium before `digsite view`, served on a port of its own."""
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from pipeline.run.browsing import Runs
+from pipeline.serve.browser import create
+from pipeline.serve.server import ServerConfig, url
+from pipeline.types import Record
+from tests.dataset.test_seeds import begun, exported
+from tests.hostile import HOSTILE, MARKUP
+from tests.records import accepted, batch, hostile
+from tests.teacher_rollouts import taught
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+HUGE = "W" * 4000
+"""A word without a place to break it."""
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright: .uv/bin/uv sync --group browser")
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def served(*folders: Path) -> Iterator[str]:
+    """The address of a server over these runs."""
+    library = Runs([str(folder) for folder in folders], folders[0].parents[1])
+    for source in library.given():
+        source.whole()
+    listening = ServerConfig(host="127.0.0.1", port=0, token_env="").bind()
+    server = uvicorn.Server(uvicorn.Config(create(library), log_level="error"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        yield url(listening)
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        library.close()
+
+
+def again(record: Record, n: int) -> Record:
+    """As another run has it."""
+    key = f"{n:064x}"
+    return record.model_copy(update={"key": key, "seed": record.seed.model_copy(update={"key": key})})
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two runs of records of every kind, hostile ones among them; the first is exported."""
+    poisoned = [hostile(6000, " ".join(HOSTILE)), hostile(6001, " ".join(MARKUP)), hostile(6002, HUGE)]
+    records = [*poisoned, taught(), *batch(60), accepted(90, rounds=3)]
+    first, config = begun(tmp_path_factory.mktemp("first"), records)
+    exported(first, config)
+    second, _ = begun(tmp_path_factory.mktemp("second"), [again(one, n) for n, one in enumerate(records[:40])])
+    return [first, second]
+
+
+@pytest.fixture(scope="session")
+def address(runs: list[Path]) -> Iterator[str]:
+    with served(*runs) as found:
+        yield found
+
+
+Opened = Callable[..., Any]
+
+
+@pytest.fixture
+def opened(chromium: Any, address: str) -> Iterator[Opened]:
+    """`opened(path, width=…, dark=…)`: the page; whatever it complains of, or asks of others, fails the test, unless
+    it is `failing`."""
+    contexts, complaints = [], list[str]()
+
+    def show(path: str, *, width: int = 1280, dark: bool = False, failing: bool = False) -> Any:
+        context = chromium.new_context(
+            viewport={"width": width, "height": 844}, color_scheme="dark" if dark else "light"
+        )
+        contexts.append(context)
+        page = context.new_page()
+        if failing:
+            page.goto(address + path)
+            return page
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(f"dialog {dialog.message}"))
+        page.on("request", lambda one: None if one.url.startswith(address) else complaints.append(one.url))
+        page.goto(address + path)
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def places(address: str, runs: list[Path]) -> dict[str, str]:
+    """Every page by its name."""
+    library = Runs([str(folder) for folder in runs], runs[0].parents[1])
+    one, other = (source.slug for source in library.given())
+    library.close()
+    keys = {name: record.key for name, record in {
+        "hostile": hostile(6000), "markup": hostile(6001), "huge": hostile(6002), "distractors": taught(),
+    }.items()}  # fmt: skip
+    return {
+        "start": "/",
+        "items": f"/{one}/items",
+        "overview": f"/{one}/overview",
+        "choose": f"/{one}/compare",
+        "compare": f"/{one}/compare?with={other}",
+        "review": f"/{one}/review",
+        "judge": f"/{one}/review?by=Ada",
+        "missing": f"/{one}/nothing",
+        **{name: f"/{one}/items/{key}" for name, key in keys.items()},
+    }
