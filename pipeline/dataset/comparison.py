@@ -191,20 +191,20 @@ def _figures(first: _Side, second: _Side) -> Iterator[Contrast]:
     yield share("candidates confirmed", [one.part for one in confirmed], [one.whole for one in confirmed])
     pairs = [side.rows.filter("accepted") for side in sides]
     above = [rows.with_columns((pl.col("pair_steps") - pl.col("target_steps")).alias("above")) for rows in pairs]
-    yield contrast("measured steps of a pair", "number", *(mean(rows, "pair_steps") for rows in pairs))
+    yield contrast("measured steps of a pair", "number", *(mean(rows, "pair_steps", 0) for rows in pairs))
     yield contrast("steps beyond the target", "number", *(mean(rows, "above") for rows in above))
-    yield contrast("solve rate of a pair", "share", *(mean(rows, "pair_rate", share=True) for rows in pairs))
-    yield contrast("hops of a pair", "number", *(mean(rows, "hops") for rows in pairs))
+    yield contrast("solve rate of a pair", "share", *(mean(rows, "pair_rate", 0, 1) for rows in pairs))
+    yield contrast("hops of a pair", "number", *(mean(rows, "hops", 0) for rows in pairs))
     if any(rows["naturalness"].count() for rows in pairs):
-        yield contrast("naturalness of a pair, of 5", "number", *(mean(rows, "naturalness") for rows in pairs))
+        yield contrast("naturalness of a pair, of 5", "number", *(mean(rows, "naturalness", 0) for rows in pairs))
     if any(side.made.review for side in sides):
         marked = [side.made.review.precision if side.made.review else Share(part=0, whole=0) for side in sides]
         yield share("right and unique, by people", [one.part for one in marked], [one.whole for one in marked])
     if any(side.made.distractors for side in sides):
         lost = (side.made.distractors[-1].points_lost if side.made.distractors else None for side in sides)
         yield contrast("solve rate lost to distractors", "points", *lost)
-    yield contrast("rounds of a seed", "number", *(mean(side.rows, "rounds") for side in sides))
-    yield contrast("tokens for a seed", "amount", *(mean(side.rows, "tokens") for side in sides))
+    yield contrast("rounds of a seed", "number", *(mean(side.rows, "rounds", 0) for side in sides))
+    yield contrast("tokens for a seed", "amount", *(mean(side.rows, "tokens", 0) for side in sides))
     yield contrast("tokens for a pair", "amount", *(_per_pair(side, "tokens") for side in sides))
     yield contrast("calls for a pair", "amount", *(_per_pair(side, "calls") for side in sides))
     if any(side.facts.money for side in sides):
@@ -254,6 +254,6 @@ def _targets(first: _Side, second: _Side) -> Iterator[TargetContrast]:
             steps=steps,
             planned=tuple(planned),
             accepted=share("accepted", [int(one["accepted"].sum()) for one in rows], planned),
-            mean_steps=contrast("measured steps", "number", *(mean(one, "pair_steps") for one in rows)),
-            solve_rate=contrast("solve rate", "share", *(mean(one, "pair_rate", share=True) for one in rows)),
+            mean_steps=contrast("measured steps", "number", *(mean(one, "pair_steps", 0) for one in rows)),
+            solve_rate=contrast("solve rate", "share", *(mean(one, "pair_rate", 0, 1) for one in rows)),
         )

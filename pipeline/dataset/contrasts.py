@@ -1,5 +1,6 @@
 """One figure of two runs and how far apart they are, second minus first, with 95 % intervals."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -79,10 +80,10 @@ def shares(
     return tuple(share(name, (first.get(name, 0), second.get(name, 0)), whole) for name in names)
 
 
-def mean(rows: pl.DataFrame, column: str, *, share: bool = False) -> Interval | None:
-    """Over the rows that have a value; of shares the interval stays within 0 and 1."""
+def mean(rows: pl.DataFrame, column: str, least: float = -math.inf, most: float = math.inf) -> Interval | None:
+    """Over the rows that have a value; the interval stays within what the mean can be."""
     values = rows[column].drop_nulls().cast(pl.Float64).to_list()
     found = Interval.of(values, [1] * len(values)) if values else None
-    if share and found and found.low is not None and found.high is not None:
-        return Interval(value=found.value, low=max(0.0, found.low), high=min(1.0, found.high))
+    if found and found.low is not None and found.high is not None:
+        return Interval(value=found.value, low=max(least, found.low), high=min(most, found.high))
     return found

@@ -1,5 +1,6 @@
 """The seeds that two runs both tried: what became of each in the one and in the other."""
 
+import math
 from collections.abc import Iterable
 
 import polars as pl
@@ -72,7 +73,8 @@ def _paired_contrasts(rows: pl.DataFrame) -> Iterable[Contrast]:
         if not len(both):
             continue
         both = both.with_columns((pl.col("other") - pl.col("one")).alias("apart"))
-        first, second, apart = (mean(both, name) for name in ("one", "other", "apart"))
+        first, second = (mean(both, name, 0, 1 if unit == "share" else math.inf) for name in ("one", "other"))
+        apart = mean(both, "apart")
         if column == "accepted":
             shares = (Share(part=int(both[name].sum()), whole=len(both)) for name in ("one", "other"))
             first, second = map(Interval.of_share, shares)

@@ -44,7 +44,7 @@ class Tabling:
         self._state: tuple[object, ...] | None = None
         self._rest_until = 0.0
         self._made = 0
-        self._table = Table(seed_table.frame([]), "empty")
+        self._table = Table(seed_table.frame([]), "empty", "reading the journal")
         self._later: tuple[Completions | Remeasurements | Forks, ...] = ()
         self._later_state: tuple[object, ...] | None = None
 
@@ -133,7 +133,9 @@ class Tabling:
                 self._table = Table(pl.scan_parquet(parts / "*.parquet"), f"{self._made} {number}", pending)
             else:
                 self._table = self._table._replace(pending=f"the run has more to show: {pending}")
-        if done:
+        if not done:
+            self._table = self._table._replace(pending="")
+        else:
             self._table = Table(pl.scan_parquet(parts / "*.parquet"), f"{self._made} whole")
 
     def _rows(self) -> Iterator[Row]:

@@ -73,7 +73,7 @@ def of_run(request: Request, template: str, source: Source, page: str, **values:
         template,
         source=source,
         page=page,
-        pending=table.pending,
+        pending=values.pop("pending", "") or table.pending,
         demo=_demo(source),
         others=[one for one in library.listed() if not one.problem],
         **values,

@@ -141,7 +141,7 @@ def compare(request: Request, slug: str) -> Response:
         "compare",
         it=found,
         other=other,
-        other_pending=second.pending,
+        pending=first.pending or (second.pending and f"B: {second.pending}"),
         group=group,
         groups={name: title for name, (title, _) in pairs.GROUPS.items()},
         rows=pairs.rows(first.frame, second.frame, group, page) if found.paired else [],

@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
+from pipeline.run.browsing import Runs
+from pipeline.serve.browser import create
 from tests.records import batch
 from tests.view.browse.conftest import Made
 
@@ -65,3 +67,18 @@ def test_rows_are_sorted_and_those_without_a_value_come_last(client: TestClient)
 def test_a_run_that_nobody_has_exported_is_read_from_its_journal(made: Made) -> None:
     with made(batch(24)) as client:
         assert found(client) == [record.key for record in batch(24)]
+
+
+def test_a_page_asked_before_anything_was_read_says_so_and_asks_again(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.run.tabling._FIRST", 0)
+    monkeypatch.setattr("pipeline.run.tabling.Tabling._make", lambda self: None)
+    monkeypatch.setattr("pipeline.run.tabling.Tabling._exported", lambda self: None)
+    library = Runs([str(run)], run.parents[1])
+    with TestClient(create(library), base_url="http://127.0.0.1") as client:
+        for page in ("items", "overview"):
+            answer = client.get(f"{slug(client)}/{page}")
+            assert "reading the journal" in answer.text
+            assert 'hx-trigger="load delay:2s"' in answer.text
+    library.close()
