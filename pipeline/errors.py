@@ -3,6 +3,7 @@
 A bad rollout, an unusable draft or an unsolved question is data and never one of these.
 """
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Literal
@@ -20,12 +21,49 @@ class UsageError(DigsiteError):
     exit_code = 2
 
 
-def unknown(what: str, name: str, known: Iterable[str], more: str = "") -> UsageError:
-    """The error for a name that is none: it names the nearest one, and those that there are."""
-    known = list(known)
-    near = get_close_matches(name, known, n=1)
-    guess = f"did you mean '{near[0]}'? " if near else ""
-    return UsageError(f"no {what} '{name}'; {guess}known: {', '.join(known) or 'none'}{more}")
+def unknown(
+    what: str, name: str, known: Iterable[str], *, prefix: str = "", listed: str = "", more: str = ""
+) -> UsageError:
+    """The error for a name that is none: it names the nearest one and those that there are, or where they are
+    `listed`. All names follow the `prefix`."""
+    bare = {one.lstrip("-").lower(): one for one in known}
+    near = get_close_matches(name.lstrip("-").lower(), bare, n=1, cutoff=0.65)
+    guess = f"did you mean '{prefix}{bare[near[0]]}'? " if near else ""
+    place = f" in {prefix.rstrip('.')}" if prefix else ""
+    listed = listed or f"known{place}: {', '.join(bare.values()) or 'none'}"
+    return UsageError(f"no {what} '{prefix}{name}'; {guess}{listed}{more}")
+
+
+_WORDS = [
+    (re.compile(rf"Input should be {pydantic}", re.DOTALL), ours)
+    for pydantic, ours in (
+        (r"greater than or equal to (\S+).*", r"must be at least \1"),
+        (r"less than or equal to (\S+).*", r"must be at most \1"),
+        (r"greater than (\S+).*", r"must be more than \1"),
+        (r"less than (\S+).*", r"must be less than \1"),
+        (r"a valid integer.*", "must be a whole number"),
+        (r"a valid number.*|a finite number.*", "must be a number"),
+        (r"a valid boolean.*", "must be true or false"),
+        (r"a valid string.*", "must be a text"),
+        (r"a valid (?:list|tuple).*", "must be a list"),
+        (r"a valid dictionary.*", "must be a table of settings"),
+        (r"('.*)", r"must be \1"),
+    )
+]
+
+
+def in_words(problem: str) -> str:
+    """What pydantic says of a value, as the end of a sentence that begins with the value's name."""
+    problem = problem.removeprefix("Value error, ")
+    for pattern, ours in _WORDS:
+        if pattern.fullmatch(problem):
+            return pattern.sub(ours, problem)
+    return "is missing" if problem == "Field required" else problem
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused, without its number and the path."""
+    return (error.strerror or str(error)).lower()
 
 
 class CorpusError(UsageError):

@@ -4,7 +4,7 @@ import pkgutil
 from importlib import import_module
 from typing import Any
 
-from pipeline.errors import UsageError
+from pipeline.errors import unknown
 
 FOLDERS = {
     "branching": "pipeline.dataset.branching",
@@ -17,6 +17,9 @@ FOLDERS = {
 }
 """Every kind of plug-in, with the package that holds its files."""
 
+_ONE = {"branching": "branching method", "distractors": "kind of distractor", "strategies": "strategy"}
+"""What one of them is called, where that is not the word without its `s`."""
+
 
 def names(kind: str) -> list[str]:
     """The plug-ins of that kind, sorted; `base` is their contract and none of them."""
@@ -28,5 +31,5 @@ def names(kind: str) -> list[str]:
 def load(kind: str, name: str) -> Any:
     """The module of that name. Raises UsageError, listing the known ones, for any other."""
     if name not in names(kind):
-        raise UsageError(f"no '{name}' among the {kind}; known: {', '.join(names(kind))}")
+        raise unknown(_ONE.get(kind, kind.removesuffix("s")), name, names(kind))
     return import_module(f"{FOLDERS[kind]}.{name}")

@@ -26,6 +26,7 @@ from pipeline.cli import (
     generate,
     inspect,
     merge,
+    mistakes,
     mix,
     pilot,
     push,
@@ -157,7 +158,7 @@ def _interrupt(caught: list[int], number: int, frame: FrameType | None) -> NoRet
 
 
 def _line(error: Exception) -> str:
-    text = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+    text = mistakes.explained(error) if isinstance(error, typer.TyperException) else str(error)
     return " ".join(text.split())
 
 

@@ -73,9 +73,19 @@ def message(line: str, *, style: str = "") -> None:
 
 
 class _MessageHandler(logging.Handler):
+    """A warning stands once, however often it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._given: set[str] = set()
+
     def emit(self, record: logging.LogRecord) -> None:
+        line, warning = record.getMessage(), record.levelno > logging.INFO
+        if warning and line in self._given:
+            return
+        self._given.add(line)
         with suppress(OSError):
-            message(record.getMessage(), style="yellow" if record.levelno > logging.INFO else "")
+            message(line, style="yellow" if warning else "")
 
 
 @contextmanager
@@ -83,6 +93,8 @@ def warnings() -> Iterator[None]:
     """Print the warnings of the product, and how far its long work is, as messages, whatever Prefect's import does to
     Python's logging."""
     logging.getLogger(progress.NAME).setLevel(logging.INFO)
+    # It tells every try; what came of them is one line of ours.
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     ours, handler = logging.getLogger("pipeline"), _MessageHandler()
     ours.addHandler(handler)
     ours.propagate = False

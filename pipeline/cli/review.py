@@ -8,7 +8,7 @@ import typer
 
 from pipeline.cli import console, options
 from pipeline.config import RunConfig
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, reason
 from pipeline.run.locate import run_folder
 
 Read = Annotated[Path | None, typer.Option(metavar="FILE", help="A marked sheet; its precision goes on the card.")]
@@ -61,7 +61,9 @@ def _read(folder: Path, config: RunConfig, sheet: Path, by: str, *, as_json: boo
 
     try:
         marked = sheet.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UsageError(f"cannot read {sheet}: {reason(error)}") from error
+    except UnicodeDecodeError as error:
         raise UsageError(f"cannot read {sheet}: {error}; save it as CSV in UTF-8") from error
     accepted = publish.RunRecords(folder, config).accepted()
     said = reviews.read(marked, accepted, reviewer(by), now())

@@ -19,6 +19,7 @@ from pipeline.config.gates import GateConfig
 from pipeline.config.how import MOST_SEEDS, How
 from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.config.loop import MOST_TRIES, Check, ChecksConfig, LoopConfig
+from pipeline.config.mistakes import mistake
 from pipeline.config.models import ModelConfig
 from pipeline.config.presets import PRESETS, unhurried
 from pipeline.config.questions import AnswerTypes, QuestionsConfig
@@ -26,7 +27,7 @@ from pipeline.config.ragshaper import DistractorConfig, TeacherConfig, TreeConfi
 from pipeline.config.retrieval import RetrievalConfig
 from pipeline.config.roles import Models
 from pipeline.config.sft import SftConfig
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, unknown
 from pipeline.types import PLAIN, AnswerType, AsOf, Band, Data, sha256
 from pipeline.types.distractor import Kind
 
@@ -261,30 +262,16 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
         tree = {"steps_required": False, **tree}
     given, preset = tree, tree.get("preset", "default")
     if preset not in PRESETS:
-        raise UsageError(f"no preset '{preset}'; known: {', '.join(PRESETS)}")
+        raise unknown("preset", str(preset), PRESETS)
     # Each agent's limits have defaults of their own, so that one of them can be set without the others.
     limits = RunConfig().model_dump(mode="json", include={"generator", "solver"})
     tree = toml.merged(toml.merged({**limits, **unhurried(tree)}, PRESETS[preset]), {**tree, "preset": preset})
     try:
         config = fitted(RunConfig.model_validate(tree), given)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        known = f"; known: {', '.join(_known(first['loc'][:-1]))}" if first["type"] == "extra_forbidden" else ""
-        why = "no such setting" if known else first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{key or 'configuration'}: {why}{known}") from error
+        raise mistake(RunConfig, error.errors()[0]) from error
     special = [kind.value for kind in config.answer_types if not kind.plain]
     if special and config.models.of("generator").embedded:
         known = f"the demo model writes {', '.join(PLAIN)} and no '{special[0]}'"
         raise UsageError(f"answer_types: {known}; name a model with --model")
     return config
-
-
-def _known(path: tuple[str | int, ...]) -> list[str]:
-    model: Any = RunConfig
-    for part in path:
-        if part not in model.model_fields:  # a name of the user's own
-            continue
-        kind = model.model_fields[part].annotation
-        model = next((k for k in get_args(kind) if hasattr(k, "model_fields")), kind)
-    return sorted(model.model_fields)

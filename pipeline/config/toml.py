@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, reason
 
 _DEEPEST = 64
 """Levels of a tree of settings; the real one has four."""
@@ -21,7 +21,9 @@ def read(file: Path) -> dict[str, Any]:
         check(tree)
     except RecursionError as error:
         raise UsageError(f"cannot read {file}: it is nested too deeply") from error
-    except (OSError, ValueError) as error:  # no UTF-8, no TOML, a number of thousands of digits, a NUL in the path
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {reason(error)}") from error
+    except ValueError as error:  # no UTF-8, no TOML, a number of thousands of digits, a NUL in the path
         raise UsageError(f"cannot read {file}: {error}") from error
     return tree
 

@@ -13,7 +13,7 @@ from pipeline.corpus import readers
 from pipeline.corpus.readers import hf, lucene
 from pipeline.corpus.readers.base import ReadLimits
 from pipeline.corpus.unread import BESIDE
-from pipeline.errors import CorpusError, UsageError
+from pipeline.errors import CorpusError, UsageError, in_words, unknown
 from pipeline.folders import folder
 from pipeline.types import AsOf, Data
 
@@ -92,7 +92,7 @@ def _parsed(kind: type[_T], path: Path) -> _T:
         raise CorpusError(str(error).replace("cannot read", "cannot read the manifest", 1)) from error
     except ValidationError as error:
         first = error.errors()[0]
-        raise CorpusError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise CorpusError(f"{path}: {'.'.join(map(str, first['loc']))}: {in_words(first['msg'])}") from error
 
 
 def resolve(name_or_path: str, **said_of_it: str | None) -> Manifest:
@@ -152,9 +152,7 @@ def _source(name_or_path: str) -> tuple[str, Path]:
     if path is None and re.search(r"[/.~]", name_or_path):
         raise CorpusError(f"{name_or_path!r}: no such file or folder; known corpora: {', '.join(names())}")
     if path is None:
-        raise UsageError(
-            f"no corpus '{name_or_path}'; known: {', '.join(names())}; or give the path of {readers.TAKEN}"
-        )
+        raise unknown("corpus", name_or_path, names(), more=f"; or give the path of {readers.TAKEN}")
     return readers.for_path(path), path
 
 

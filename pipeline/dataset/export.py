@@ -23,7 +23,7 @@ from pipeline.dataset.selection import SelectionCounts, counts
 from pipeline.dataset.shards import SHARD_BYTES, File, Shard, ShardWriter, described
 from pipeline.dataset.twins import twin_record
 from pipeline.dataset.views import base
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, unknown
 from pipeline.store.files import atomic_folder, atomic_write, standing, take_over, write_json
 from pipeline.types import Data, Draft, Record, sha256
 
@@ -127,9 +127,8 @@ def export(
     One record is held at a time, and one row group per view and split. `row` gives a record's row of `seeds.parquet`,
     `environment_of` what its agents were given where that is not the same for all.
     """
-    unknown = set(chosen.include) - set(base.INCLUDES)
-    if unknown:
-        raise UsageError(f"cannot include '{min(unknown)}'; known: {', '.join(base.INCLUDES)}")
+    if strange := set(chosen.include) - set(base.INCLUDES):
+        raise unknown("reason to --include", min(strange), base.INCLUDES)
     views = _views(chosen)
     shared, example = environment(chosen.config), None
     seen, selected = 0, dict[str, SelectionCounts]()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.config import RunConfig
 from pipeline.config.how import How
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, unknown
 
 _SHARD = re.compile(r"-\d+-of-\d+$")
 
@@ -30,8 +30,10 @@ def run_folder(name: str | Path, out: Path | None = None) -> Path:
         if (folder / "run.json").is_file():
             return folder.resolve()
     known = [f"{path.parent.name}/{path.name}" for path in runs(out)]
-    there = f"there are: {', '.join(known[-5:])}" if known else "there is none yet; start one: digsite generate wiki"
-    raise UsageError(f"no run '{name}' in {out}; {there}")
+    if not known:
+        raise UsageError(f"no run '{name}' in {out}; there is none yet; start one: digsite generate wiki")
+    names = dict.fromkeys(("latest", *(part for run in reversed(known) for part in (run.partition("/")[0], run))))
+    raise unknown("run", name, names, listed=f"in {out} there are: {', '.join(known[-5:])}")
 
 
 def shard_folders(name: str | Path, out: Path | None = None) -> list[Path]:

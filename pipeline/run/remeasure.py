@@ -15,7 +15,7 @@ from pipeline.config.fitting import fitted
 from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, in_words
 from pipeline.llm import ledger
 from pipeline.llm.ledger import Spent
 from pipeline.loop import policies
@@ -71,7 +71,7 @@ def recast(
     try:
         models = Models.model_validate(tree)
     except ValidationError as error:
-        raise UsageError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
+        raise UsageError(in_words(error.errors()[0]["msg"])) from error
     how = config.how.model_copy(update={f"budget_{name}": most for name, most in budgets})
     # Limits are those of the run's environment; the time that its thoughts take is the model's own.
     return fitted(

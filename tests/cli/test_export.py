@@ -50,7 +50,7 @@ def test_limits_of_gates_can_be_set_for_a_run_that_is_there(digsite: Digsite, ru
     assert digsite("export", *where, "--set", "gates.quotas.strategy={sage=1.0}", "--json").json["shards"] == before
     for wrong, told in (
         ("loop.rounds=1", "can set gates and sft alone"),
-        ("gates.answer=1", "known: against, answers"),
+        ("gates.answer=1", "known in gates: against, answers"),
     ):
         said = digsite("export", *where, "--set", wrong)
         assert (said.code, said.err.count("\n")) == (2, 1)

@@ -26,7 +26,7 @@ def test_the_view_of_the_page_is_exported(out: Path, tmp_path: Path, monkeypatch
     name, code = shown("write-view")
     shutil.copytree(out, tmp_path / "out", symlinks=True)
     folder = tmp_path / "out/tiny/latest"
-    with pytest.raises(UsageError, match=f"no '{name}' among the views"):
+    with pytest.raises(UsageError, match=f"no view '{name}'"):
         pipeline.export(folder, views=[name])
     (tmp_path / "plugins").mkdir()
     (tmp_path / "plugins" / f"{name}.py").write_text(code, encoding="utf-8")

@@ -119,5 +119,5 @@ def test_a_reader_keeps_to_its_limit_of_bytes(name: str, tmp_path: Path) -> None
 
 
 def test_a_reader_that_is_not_there_is_answered_with_those_that_are() -> None:
-    with pytest.raises(UsageError, match="no .warc. among the readers; known: csv, folder, hf, html, jsonl"):
+    with pytest.raises(UsageError, match="no reader .warc.; known: csv, folder, hf, html, jsonl"):
         registry.load("readers", "warc")

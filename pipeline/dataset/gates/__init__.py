@@ -12,7 +12,7 @@ from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates import quota
 from pipeline.dataset.gates.base import Check, GateResult
 from pipeline.dataset.mark_counts import MarkCounts
-from pipeline.errors import UsageError
+from pipeline.errors import unknown
 from pipeline.types import Record, Status
 
 Checked = tuple[tuple[str, GateResult], ...]
@@ -37,8 +37,8 @@ class Gates:
     def __init__(self, settings: GateConfig) -> None:
         """Raises UsageError for an unknown gate, or where one cannot work with the settings."""
         gates = known()
-        if unknown := set(settings.off) - set(gates):
-            raise UsageError(f"no '{min(unknown)}' among the gates; known: {', '.join(gates)}")
+        if strange := set(settings.off) - set(gates):
+            raise unknown("gate", min(strange), gates)
         self.settings = settings
         self._checks = {name: check for name, (_, check) in gates.items() if name not in settings.off}
         for name in registry.names("gates"):
