@@ -1,4 +1,5 @@
-"""The page of a run: one file without scripts, links or fonts from elsewhere, readable in a browser and on paper.
+"""The page of a run: one file without scripts, links or fonts from elsewhere, readable in a browser and on paper, and
+of at most 1 MB whatever the run: an item that would take more than its share is shown with less of its traces.
 
 Everything in it may come from corpus or model: no value becomes an address, and the page's own policy forbids whatever
 might slip through.
@@ -7,8 +8,10 @@ might slip through.
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
+from markupsafe import Markup, escape
 
 from pipeline.config import RunConfig
 from pipeline.corpus.unread import in_words
@@ -20,10 +23,41 @@ from pipeline.types import Record, Status
 from pipeline.view import charts
 from pipeline.view.distractors import example
 from pipeline.view.rendering import templates
-from pipeline.view.traces import grown, item
+from pipeline.view.traces import Item, grown, item
 
 SHOWN = 10
 """Items shown of each kind."""
+MOST_BYTES = 1_000_000
+_LONGEST = 2_000
+"""Letters of any text outside of the items, but for the settings."""
+
+
+class Detail(NamedTuple):
+    """How much of an item is shown."""
+
+    text: int
+    """Letters of any text."""
+    passages: bool = False
+    """All that any agent saw, in full."""
+    snippets: bool = False
+    """Of every result, and not only of the evidence."""
+    author_steps: bool = False
+    """How generator and refiner searched."""
+    rollout_steps: bool = False
+    """How the solver searched."""
+    note: str = ""
+
+
+_LESS = "Its traces are shortened here."
+DETAILS = (
+    Detail(2_000, passages=True, snippets=True, author_steps=True, rollout_steps=True),
+    Detail(1_000, snippets=True, author_steps=True, rollout_steps=True),
+    Detail(600, author_steps=True, rollout_steps=True, note=_LESS),
+    Detail(300, rollout_steps=True, note=_LESS),
+    Detail(300, note="Its traces are left out here."),
+    Detail(100, note="Its traces are left out here, and long texts are cut."),
+)
+"""The first with which an item takes no more than its share of the page."""
 
 
 def page(
@@ -41,24 +75,47 @@ def page(
     examples = [
         (one.kind, example(read(one.example), one.kind)) for one in made.distractors if one.kind and one.example
     ]
-    return _JINJA.get_template("report.html.j2").render(
-        f=made,
-        money=money.rows(made.paid, made.accepted),
-        money_heads=money.HEADS,
-        rounds=charts.rounds(seeds),
-        controls=charts.controls(seeds),
-        examples=[(kind, found) for kind, found in examples if found],
-        diversity=charts.diversity(seeds),
-        config=config,
-        target=band.explained(config),
-        benchmarks=coverage(config.gates),
-        settings=json.dumps({**config.shown(), "gates": config.gates.shown()}, indent=2),
-        prompts=config.what()["prompts"],
-        accepted=accepted,
-        grown=next((tree for one in accepted if (tree := grown(one.record))), None),
-        rejected=others,
-        unread=in_words(outside.unread),
-    )
+    values: dict[str, Any] = {
+        "f": made,
+        "run": made.lineage.run[:12] if made.lineage else config.digest()[:12],
+        "money": money.rows(made.paid, made.accepted),
+        "money_heads": money.HEADS,
+        "rounds": charts.rounds(seeds),
+        "controls": charts.controls(seeds),
+        "examples": [(kind, found) for kind, found in examples if found],
+        "diversity": charts.diversity(seeds),
+        "config": config,
+        "target": band.explained(config),
+        "benchmarks": coverage(config.gates),
+        "settings": escape(json.dumps({**config.shown(), "gates": config.gates.shown()}, indent=2)),
+        "prompts": config.what()["prompts"],
+        "grown": next((tree for one in accepted if (tree := grown(one.record))), None),
+        "unread": in_words(outside.unread),
+    }
+    template = _JINJA.get_template("report.html.j2")
+    room = MOST_BYTES - len(template.render(values, accepted=[], rejected=[]).encode())
+    if room < MOST_BYTES // 2:
+        values |= {"grown": None, "examples": []}
+        room = MOST_BYTES - len(template.render(values, accepted=[], rejected=[]).encode())
+    articles = _articles([*enumerate(accepted, 1), *enumerate(others, 1)], room)
+    return template.render(values, accepted=articles[: len(accepted)], rejected=articles[len(accepted) :])
+
+
+def _articles(items: list[tuple[int, Item]], room: int) -> list[Markup]:
+    """Each item with as much detail as its share of so many bytes holds. The smallest come first to their shares, so
+    that what they leave goes to the larger ones."""
+    draw = _JINJA.get_template("item.html.j2").module.item  # type: ignore[attr-defined]
+    made: dict[int, Markup] = {}
+    whole = {place: draw(one, number, DETAILS[0]) for place, (number, one) in enumerate(items)}
+    for place in sorted(whole, key=lambda place: len(whole[place])):
+        number, one = items[place]
+        share = room // (len(items) - len(made))
+        for detail in DETAILS:
+            made[place] = whole[place] if detail is DETAILS[0] else draw(one, number, detail)
+            if (size := len(made[place].encode())) <= share:
+                break
+        room -= size
+    return [made[place] for place in range(len(items))]
 
 
 _SHOWN_AS = ("key", "status", "reason")
@@ -81,4 +138,4 @@ def _as_counted(record: Record, row: dict[str, str]) -> Record:
     return record.model_copy(update={"status": Status(row["status"]), "reason": row["reason"]})
 
 
-_JINJA = templates(Path(__file__).parent)
+_JINJA = templates(Path(__file__).parent, longest=_LONGEST)

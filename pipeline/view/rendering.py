@@ -7,6 +7,7 @@ loses control and bidi code points on its way.
 import difflib
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +23,20 @@ from pipeline.view import charts
 MARK, BOLD = Markup("<mark>{}</mark>"), Markup("<b>{}</b>")
 
 
-def templates(*folders: Path) -> Jinja:
-    """The templates in these folders, with the filters that they share."""
+def templates(*folders: Path, longest: int | None = None) -> Jinja:
+    """The templates in these folders, with the filters that they share. Of a longer text they print the beginning."""
     jinja = Jinja(
         loader=FileSystemLoader(folders),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_finalize,
+        finalize=partial(_finalize, longest),
         trim_blocks=True,
         lstrip_blocks=True,
     )
     jinja.filters |= {
         "marked": marked,
         "changed": changed,
+        "cut": cut,
         "plain": plain,
         "explained": explained,
         "gloss": gloss,
@@ -82,5 +84,12 @@ def explained(code: str) -> Markup:
     return Markup('<abbr title="{}">{}</abbr>').format(meaning, plain(code)) if meaning else escape(plain(code))
 
 
-def _finalize(value: Any) -> Any:
-    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+def cut(text: str, most: int) -> str:
+    """The text, or its beginning where it has more than so many letters."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def _finalize(longest: int | None, value: Any) -> Any:
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return clean(value if longest is None else cut(value, longest))
