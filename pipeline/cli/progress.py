@@ -1,9 +1,10 @@
-"""Progress of a run on stderr: a live panel on a terminal, a plain line every few seconds elsewhere.
+"""Progress of a run on stderr: one live line on a terminal, a plain line now and then elsewhere.
 
-The remaining time follows from how fast pairs were accepted in the last minutes; it is "–" until three were. Nothing
-here may end a run: a terminal that has gone away is ignored.
+The remaining time follows from how fast pairs were accepted in the last minutes; it is "–" until three were, and a
+range that narrows with their number. Nothing here may end a run: a terminal that has gone away is ignored.
 """
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,12 +20,17 @@ from pipeline.types import Record, Seed, Status
 
 if TYPE_CHECKING:
     from pipeline.dataset.gates import Drop
+    from pipeline.llm.ledger import Spent
     from pipeline.run import Attempt, Run
     from pipeline.store.journal import Head
 
-PLAIN_EVERY = 5.0
+PLAIN_EVERY, PLAIN_SHARE = 5.0, 0.02
+"""Seconds between two plain lines at least, and as a share of those that have gone by: a night's log stays short."""
+COMPLAIN_EVERY = 60.0
+"""Seconds in which the same trouble is told once, however many seeds it meets."""
 SPEED_SECONDS = 600.0
 FEWEST = 3
+_Z = 1.96
 
 
 class Progress(rich.progress.Progress):
@@ -39,15 +45,14 @@ class Progress(rich.progress.Progress):
         self._by_status: Counter[Status] = Counter()
         self._accepted_by_target: Counter[int] = Counter()
         self._reasons: Counter[str] = Counter()
-        self._calls = 0
+        self._tokens = 0
         self._cost: float | None = 0.0
+        self._told: dict[str, float] = {}
         self._earlier: set[str] = set()
         self._earlier_accepted = 0
         self._printed = 0.0
         screen = PlainConsole(error=True)
         super().__init__(
-            rich.progress.BarColumn(),
-            rich.progress.MofNCompleteColumn(),
             console=screen,
             refresh_per_second=4,
             speed_estimate_period=SPEED_SECONDS,
@@ -82,27 +87,58 @@ class Progress(rich.progress.Progress):
         new = self.accepted - self._earlier_accepted if self.seeds is None else self.done - len(self._earlier)
         return task.remaining / task.speed if new >= FEWEST and task.remaining and task.speed else None
 
+    def range_left(self) -> tuple[float, float] | None:
+        """Between how many seconds: as many events as were seen come again within this range in 19 cases of 20, as if
+        each came by chance. None while it cannot be estimated."""
+        left, (task,) = self.seconds_left(), self.tasks
+        if not left:
+            return None if left is None else (0.0, 0.0)
+        seen = self.accepted - self._earlier_accepted if self.seeds is None else self.done - len(self._earlier)
+        spread = math.exp(_Z * math.sqrt(1 / seen + 1 / max(1.0, task.remaining or 0)))
+        return left / spread, left * spread
+
     def line(self) -> str:
         """Everything in one plain line."""
-        seeds = f"/{self.seeds}" if self.seeds is not None else ""
-        pairs = f"/{self.pairs}" if self.seeds is None else ""
-        rate = f"{self.accepted / self.done:.0%}" if self.done else "–"
-        targets = " ".join(f"{target}:{count}" for target, count in sorted(self._accepted_by_target.items()))
-        parts = [
-            f"{self.done}{seeds} seeds",
-            f"{self.accepted}{pairs} accepted ({rate})" + (f" by steps {targets}" if targets else ""),
-            f"{self._calls:,} calls, cost {'–' if self._cost is None else f'{self._cost:.2f}'}",
-            f"elapsed {duration(self.tasks[0].elapsed)}, ETA {duration(self.seconds_left())}",
+        targets = " ".join(f"{target}:{count:,}" for target, count in sorted(self._accepted_by_target.items()))
+        by_steps = f" by steps {targets}" if targets else ""
+        return f"{self._stage}: {self._yield()}{by_steps}, {self._tokens_and_cost()}, {self._clock()}"
+
+    def live_line(self, width: int) -> str:
+        """As much of it as fits on a screen of that width, and why seeds were not accepted where there is room."""
+        tail = f"{self._tokens_and_cost()}, {self._clock()}"
+        why = ", ".join(f"{reason} {count:,}" for reason, count in self._reasons.most_common(3) if count)
+        lines = [
+            *([f"{self.line()}; not accepted: {why}"] if why else []),
+            self.line(),
+            f"{self._stage}: {self._yield()}, {tail}",
+            f"{self._yield()}, {tail}".replace(" seeds", "").replace("cost ", "").replace("elapsed ", ""),
         ]
-        return f"{self._stage}: " + ", ".join(parts)
+        return next((line for line in lines if len(line) < width), lines[-1])
+
+    def _yield(self) -> str:
+        seeds = f"/{self.seeds:,}" if self.seeds is not None else ""
+        pairs = f"/{self.pairs:,}" if self.seeds is None else ""
+        rate = f"{self.accepted / self.done:.0%}" if self.done else "–"
+        return f"{self.done:,}{seeds} seeds, {self.accepted:,}{pairs} accepted ({rate})"
+
+    def _tokens_and_cost(self) -> str:
+        return f"{short(self._tokens)} tokens, cost {'–' if self._cost is None else f'{self._cost:,.2f}'}"
+
+    def _clock(self) -> str:
+        return f"elapsed {duration(self.tasks[0].elapsed)}, ETA {self._eta()}"
+
+    def _eta(self) -> str:
+        if (found := self.range_left()) is None:
+            return "–"
+        low, high = map(duration, found)
+        return low if low == high else f"{low} to {high}"
 
     def get_renderables(self) -> Iterator[RenderableType]:
         if not self.tasks:  # while it is being made
             return
-        yield text(self.line())
-        yield self.make_tasks_table(self.tasks)
-        reasons = ", ".join(f"{reason} {count}" for reason, count in self._reasons.most_common(4) if count)
-        yield text(f"not accepted: {reasons}" if reasons else "", style="dim")
+        line = text(self.live_line(self.console.width))
+        line.no_wrap, line.overflow = True, "ellipsis"
+        yield line
 
     def stage(self, name: str) -> None:
         changed, self._stage = name != self._stage, name
@@ -114,7 +150,7 @@ class Progress(rich.progress.Progress):
         from pipeline.run.attempts import spent
 
         if not self.done:
-            self._pay(spent(run.folder).total.money)
+            self._pay(spent(run.folder).total)
             for record in run.kept():
                 self._count(record)
                 self._earlier.add(record.key)
@@ -124,11 +160,11 @@ class Progress(rich.progress.Progress):
     def record(self, record: Record) -> None:
         self._count(record)
         self.advance(self._bar, self.seeds is not None or record.status is Status.ACCEPTED)
-        if time.monotonic() - self._printed >= PLAIN_EVERY:
+        if time.monotonic() - self._printed >= max(PLAIN_EVERY, PLAIN_SHARE * (self.tasks[0].elapsed or 0)):
             self._print_line()
 
     def attempt(self, attempt: "Attempt") -> None:
-        self._pay(attempt.spent.total.money)
+        self._pay(attempt.spent.total)
 
     def gated(self, head: "Head", drop: "Drop") -> None:
         """An accepted seed turned out to be no pair. Those of earlier commands were counted as the gates see them."""
@@ -140,8 +176,12 @@ class Progress(rich.progress.Progress):
                 self.advance(self._bar, -1)
 
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
-        line = f"{error}; seed {seed.key[:12]} is tried again in {pause:.0f} s"
+        now, what = time.monotonic(), str(error)
+        if now - self._told.get(what, -COMPLAIN_EVERY) < COMPLAIN_EVERY:
+            return
+        self._told[what] = now
         with suppress(OSError):
+            line = f"{what}; its seeds are tried again, seed {seed.key[:12]} in {pause:.0f} s"
             self.console.print(text(line, style="yellow"), soft_wrap=True)
 
     def _count(self, record: Record) -> None:
@@ -149,17 +189,25 @@ class Progress(rich.progress.Progress):
         self._by_status[record.status] += 1
         self._accepted_by_target[record.seed.target_steps] += accepted
         self._reasons[record.reason] += not accepted
-        self._calls += sum(usage.calls for usage in record.usage.values())
 
-    def _pay(self, money: float | None) -> None:
-        """None where no price is known; the demo model costs nothing."""
-        self._cost = None if self._cost is None or money is None else self._cost + money
+    def _pay(self, spent: "Spent") -> None:
+        """Its money is None where no price is known; the demo model costs nothing."""
+        self._tokens += spent.paid.prompt_tokens + spent.paid.completion_tokens
+        self._cost = None if self._cost is None or spent.money is None else self._cost + spent.money
 
     def _print_line(self) -> None:
         self._printed = time.monotonic()
         if self.disable:
             with suppress(OSError):
                 self.console.print(text(self.line()), soft_wrap=True)
+
+
+def short(number: int) -> str:
+    """`950`, `12.3k` or `1.2M`."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            return f"{number / size:,.1f}{letter}"
+    return str(number)
 
 
 def duration(seconds: float | None) -> str:

@@ -2,11 +2,13 @@
 
 from itertools import count
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from pipeline.cli.progress import Progress, duration
+from pipeline.cli.progress import Progress, duration, short
 from pipeline.dataset.gates import Drop
+from pipeline.errors import ProviderError
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.run import Attempt, Run
 from pipeline.run.attempts import NAME
@@ -14,6 +16,8 @@ from pipeline.store.journal import Head
 from pipeline.types import Record, Status
 from tests import records
 from tests.run import fakes
+
+ACCEPTED, REJECTED = records.accepted(1), records.rejected(1)
 
 
 class Clock:
@@ -101,6 +105,56 @@ def test_what_earlier_commands_paid_counts(tmp_path: Path) -> None:
     assert "cost 1.50" in progress.line()
 
 
+def test_the_range_of_the_time_left_narrows_with_what_was_seen() -> None:
+    few, many = played("a" * 5, pairs=400)[0], played("a" * 200, pairs=400)[0]
+    ranges = [progress.range_left() for progress in (few, many)]
+    for progress, found in zip((few, many), ranges, strict=True):
+        assert found
+        assert found[0] < (progress.seconds_left() or 0) < found[1]
+    widths = [high / low for low, high in filter(None, ranges)]
+    assert widths[0] > 2 * widths[1]
+    assert "ETA 2:" in many.line()
+    assert " to " in many.line()
+
+
+def test_the_true_time_is_within_the_range_in_most_runs() -> None:
+    """Seeds of one second, of which any is accepted by a chance of one in four."""
+    within = 0
+    for trial in range(200):
+        chance = Random(trial)
+        seconds = [index for index in range(4000) if chance.random() < 0.25][:100]
+        clock = Clock()
+        progress = Progress(pairs=100, clock=clock)
+        for index in range(seconds[19] + 1):
+            clock.now += 1
+            progress.record(ACCEPTED if index in seconds else REJECTED)
+        low, high = progress.range_left() or (0, 0)
+        within += low <= seconds[-1] - seconds[19] <= high
+    assert within >= 170
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 240])
+def test_the_live_line_fits_the_screen_or_is_the_shortest_there_is(width: int) -> None:
+    progress, _ = played("rararararr", pairs=1000)
+    line = progress.live_line(width)
+    assert len(line) < max(width, 75)
+    assert "10 seeds, 4/1,000 accepted (40%)" in line or width < 100
+    assert ("not accepted: superficial 6" in line) is (width > 200)
+
+
+def test_the_same_trouble_is_told_once_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = Progress(pairs=1)
+    for n in range(50):
+        progress.trouble(records.accepted(n).seed, ProviderError("http://x cannot be reached"), 5)
+    progress.trouble(records.accepted(1).seed, ProviderError("another"), 5)
+    assert capsys.readouterr().err.count("\n") == 2
+
+
+@pytest.mark.parametrize(("number", "said"), [(950, "950"), (12_345, "12.3k"), (1_234_567, "1.2M")])
+def test_tokens_are_short(number: int, said: str) -> None:
+    assert short(number) == said
+
+
 def test_nothing_is_left_when_all_is_there() -> None:
     assert played("aaa", pairs=3)[0].seconds_left() == 0
 
@@ -131,7 +185,7 @@ def test_the_line_counts_seeds_pairs_targets_and_calls() -> None:
     assert "3 seeds" in line
     assert "2/10 accepted (67%)" in line
     assert "3:2" in line
-    assert " calls" in line
+    assert " tokens, cost 0.00, " in line
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(None, "–"), (0, "0:00"), (65, "1:05"), (3725.4, "1:02:05")])
