@@ -134,7 +134,7 @@ class Measure(options.ModelOptions, options.CorpusOptions):
         if len(asked) > 1:
             self._compare(config, questions, asked)
             return
-        console.message(f"{len(questions)} questions, {config.loop.rollouts} rollouts each; this may take minutes")
+        console.message(f"{len(questions):,} questions, {config.loop.rollouts} rollouts each; this may take minutes")
         found = api.measure(config, questions)
         rows = [
             (f.group, f.questions, percent(f.exact, 1), percent(f.f1, 1), percent(f.solved, 1), short(f.least_steps, 1),

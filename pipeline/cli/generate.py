@@ -168,14 +168,14 @@ def close(result: "RunResult", config: RunConfig) -> None:
     console.demo_note(config.models.names())
     console.show(console.text(f"data set  {folder / 'dataset'}"), console.text(f"report    {folder / 'report.html'}"))
     if result.damaged:
-        console.message(f"digsite: damaged lines in the journal: {result.damaged}; their seeds were run again")
+        console.message(f"digsite: damaged lines in the journal: {result.damaged:,}; their seeds were run again")
     if result.exhausted:
-        gave = f"digsite: {result.planned} seeds gave {result.accepted} of {config.how.share().pairs} pairs"
+        gave = f"digsite: {result.planned:,} seeds gave {result.accepted:,} of {config.how.share().pairs:,} pairs"
         console.message(f"{gave}; {_for_more(result, config)}")
     if sum(result.dropped.values()) > result.planned:
         console.message(f"digsite: most passages cannot start a question. {explained(result.dropped)}")
     if result.missing:
-        lacking = ", ".join(f"{stage} {count}" for stage, count in result.missing.items())
+        lacking = ", ".join(f"{stage} {count:,}" for stage, count in result.missing.items())
         remedy = f"to run them: digsite complete {run}"
         console.message(f"digsite: accepted pairs without all rollouts of a stage: {lacking}; {remedy}")
     console.show(console.text(f"next      digsite inspect {run}"))

@@ -32,14 +32,14 @@ def push(
     if sent.unsent:
         console.message(f"digsite: not part of the data set, and not sent: {', '.join(sent.unsent)}")
     if sent.missing:
-        console.message(f"digsite: pairs of {sent.missing} seeds are missing: their journal lines were damaged")
+        console.message(f"digsite: pairs of {sent.missing:,} seeds are missing: their journal lines were damaged")
     if not json:
         rows = [(view, split, count) for view, splits in sent.rows.items() for split, count in splits.items()]
         console.show(console.table("view", "split", "rows", rows=rows), "")
         console.show(console.table("file", "bytes", rows=[(file.path, file.bytes) for file in sent.files]))
         megabytes = sum(file.bytes for file in sent.files) / 1e6
         created = "private" if sent.private else "public"
-        summary = f"{len(sent.files)} files, {megabytes:,.1f} MB, to {repo}, which is {created} if it is created now"
+        summary = f"{len(sent.files):,} files, {megabytes:,.1f} MB, to {repo}, which is {created} if it is created now"
         console.show(console.text(summary))
     if not yes:
         if json or not sys.stdin.isatty():

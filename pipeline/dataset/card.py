@@ -17,11 +17,13 @@ from pydantic import Field
 from pipeline.config import RunConfig
 from pipeline.dataset import benchmarks, gates, money
 from pipeline.dataset.estimates import percent, short
+from pipeline.dataset.features import features
 from pipeline.dataset.figures import Figures
 from pipeline.dataset.gates.licence import share_alike
 from pipeline.dataset.glossary import TWINS, gloss
 from pipeline.dataset.selection import SelectionCounts
 from pipeline.dataset.versions import Mix
+from pipeline.dataset.views import base
 from pipeline.loop import band
 from pipeline.redact import clean
 from pipeline.types import Data, Draft
@@ -31,6 +33,9 @@ HUB_LICENCES = frozenset(
     "apache-2.0 mit cc0-1.0 cc-by-3.0 cc-by-4.0 cc-by-sa-3.0 cc-by-sa-4.0 cc-by-nc-4.0 cc-by-nc-sa-4.0 gfdl odc-by "
     "odbl pddl unlicense".split()
 )
+_WIDE = ("records",)
+"""Views of so many nested columns that their types would bury the card."""
+_BAR = 20
 _JINJA = Jinja(
     loader=FileSystemLoader(Path(__file__).parent),
     undefined=StrictUndefined,
@@ -41,7 +46,7 @@ _JINJA = Jinja(
 
 
 class Contents(Data):
-    """What a card describes: rows by view and split (none that is empty), and one pair to show."""
+    """What a card describes: rows by view and split (none that is empty), and some pairs to show."""
 
     rows: dict[str, dict[str, int]]
     included: dict[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -53,7 +58,7 @@ class Contents(Data):
     redistribute: str = "unknown"
     """How much of the corpus may be passed on, as its manifest says."""
     language_detected: bool = False
-    example: Draft | None = None
+    examples: tuple[Draft, ...] = ()
     selected: dict[str, SelectionCounts] = Field(default_factory=dict)
     """By agent, what became of its rollouts on their way into `sft`."""
     mix: Mix | None = None
@@ -107,8 +112,13 @@ def metadata(figures: Figures, contents: Contents, config: RunConfig) -> dict[st
         "tags": ["synthetic", "deep-search", "multi-hop", "agent-trajectories", "digsite"],
         "size_categories": [_size(max((sum(splits.values()) for splits in contents.rows.values()), default=0))],
         "configs": [_config(view, splits) for view, splits in contents.rows.items()],
+        "dataset_info": [
+            {"config_name": view, "features": columns}
+            for view in contents.rows
+            if view not in (*_WIDE, *contents.older) and (columns := features(base.load(view).SCHEMA))
+        ],
     }
-    return tree
+    return tree if tree["dataset_info"] else {name: value for name, value in tree.items() if name != "dataset_info"}
 
 
 def _corpora(figures: Figures, config: RunConfig) -> list[str]:
@@ -135,6 +145,12 @@ def code(text: str) -> str:
     return f"{marks} {text} {marks}" if "`" in text else f"`{text}`"
 
 
+def bar(part: int, whole: int) -> str:
+    """A bar of blocks, which every page shows that shows a table."""
+    full = round(_BAR * part / whole) if whole else 0
+    return "█" * full + "░" * (_BAR - full)
+
+
 def _config(view: str, splits: Mapping[str, int]) -> dict[str, Any]:
     files = [{"split": split, "path": f"{view}/{split}-*.parquet"} for split in splits]
     return {"config_name": view, "data_files": files} | ({"default": True} if view == "qa" else {})
@@ -156,6 +172,7 @@ def _ascii(text: str) -> str:
 
 _JINJA.filters |= {
     "fence": fence,
+    "bar": bar,
     "code": code,
     "gloss": gloss,
     "twin_gloss": TWINS.__getitem__,

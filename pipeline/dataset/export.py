@@ -30,6 +30,8 @@ from pipeline.types import Data, Draft, Record, sha256
 Redistribute = Literal["full", "spans", "ids", "unknown"]
 CODE = "code"
 MANIFEST = "manifest.json"
+_EXAMPLES = 3
+"""Pairs on the card."""
 ENVIRONMENT = "environment.json"
 
 
@@ -130,7 +132,7 @@ def export(
     if strange := set(chosen.include) - set(base.INCLUDES):
         raise unknown("reason to --include", min(strange), base.INCLUDES)
     views = _views(chosen)
-    shared, example = environment(chosen.config), None
+    shared, examples = environment(chosen.config), list[tuple[int, Draft]]()
     seen, selected = 0, dict[str, SelectionCounts]()
     with (
         _uncollected(),
@@ -147,7 +149,9 @@ def export(
             seen += int(sha256(f"{record.key} {record.status} {len(record.forks)} {measured}"), 16)
             if not base.taken(record, chosen.include):
                 continue
-            example, side = example or record.draft, record.seed.side
+            side = record.seed.side
+            if record.draft:
+                _exemplify(examples, record.seed.target_steps, record.draft)
             context = (environment_of(record) if environment_of else shared).of(record)
             for one in filter(None, (record, twin_record(record, chosen.config))):
                 for agent, count in counts(one, context).items():
@@ -168,7 +172,16 @@ def export(
         if chosen.mix:
             mix = versions.write(building, before, chosen.mix, manifest.shards)
             chosen = chosen.model_copy(update={"mix": mix})
-        return _describe(building, manifest, how.source, made, example, selected, chosen)
+        return _describe(building, manifest, how.source, made, [draft for _, draft in examples], selected, chosen)
+
+
+def _exemplify(examples: list[tuple[int, Draft]], target: int, draft: Draft) -> None:
+    """Keep the first pairs as examples; one of a target that they lack takes the place of one that they have twice."""
+    targets = [one for one, _ in examples]
+    if len(examples) < _EXAMPLES:
+        examples.append((target, draft))
+    elif target not in targets and (twice := [at for at, one in enumerate(targets) if one in targets[:at]]):
+        examples[twice[-1]] = (target, draft)
 
 
 def _state(seen: int, config: RunConfig) -> str:
@@ -225,7 +238,7 @@ def _describe(  # noqa: PLR0913, PLR0917 - all that a card tells
     manifest: DatasetManifest,
     source: str,
     made: Figures,
-    example: Draft | None,
+    examples: list[Draft],
     selected: dict[str, SelectionCounts],
     chosen: Selection,
 ) -> DatasetManifest:
@@ -241,7 +254,7 @@ def _describe(  # noqa: PLR0913, PLR0917 - all that a card tells
         },
         missing=manifest.missing,
         older=[name for name in rows if manifest.views[name].source != source],
-        example=example,
+        examples=tuple(examples),
         selected=selected,
         redistribute=chosen.redistribute,
         language_detected=chosen.language_detected,

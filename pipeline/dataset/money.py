@@ -70,11 +70,13 @@ def _amounts(spent: Spent, pairs: int = 1) -> dict[str, float | None]:
 def _row(name: str, spent: Spent, pairs: int = 0) -> Row:
     amounts = _amounts(spent, pairs or 1)
     tokens = (_short(amount or 0) for name, amount in amounts.items() if name.endswith("tokens"))
-    digits = 1 if pairs else 0
-    calls, failed, kept = (
-        f"{amounts[name] or 0:,.{digits}f}" for name in ("calls", "failed_tries", "calls_from_digsite_cache")
-    )
+    calls, failed, kept = (_whole(amounts[name] or 0) for name in ("calls", "failed_tries", "calls_from_digsite_cache"))
     return (name, calls, failed, *tokens, money(amounts["money"]), kept)
+
+
+def _whole(count: float) -> str:
+    """A mean below ten keeps a digit."""
+    return f"{count:,.0f}" if count >= 10 or count == int(count) else f"{count:.1f}"
 
 
 def _short(tokens: float) -> str:

@@ -209,7 +209,7 @@ def whole(folder: Path, *, damaged: bool = False, journal: Journal | None = None
         )
     lost = _lost(folder, journal or Journal(folder / "journal"))
     if lost:
-        line = f"{lost} finished {'seed has' if lost == 1 else 'seeds have'} no readable line in {folder / 'journal'}"
+        line = f"{lost:,} finished {'seed has' if lost == 1 else 'seeds have'} no readable line in {folder / 'journal'}"
         way = f"'digsite resume {shlex.quote(str(folder))}' runs {'it' if lost == 1 else 'them'} again"
         if not damaged:
             raise UsageError(f"{line}; {way}, or export without: digsite export RUN --allow-damaged")

@@ -4,11 +4,14 @@ import re
 
 import pytest
 import yaml
+from datasets import Features
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config import RunConfig, build
-from pipeline.dataset.card import Contents, card, code, fence, front_matter, metadata
+from pipeline.dataset.card import Contents, bar, card, code, fence, front_matter, metadata
+from pipeline.dataset.features import features
+from pipeline.dataset.views import base
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile
 from tests.tables import figures
@@ -35,6 +38,25 @@ def test_front_matter_names_configs_with_their_files():
         ],
     }
     assert second["config_name"] == "sft"
+
+
+@pytest.mark.parametrize("name", base.names())
+def test_the_types_in_the_card_are_those_that_datasets_reads_in_the_files(name):
+    schema = base.load(name).SCHEMA
+    read = Features.from_arrow_schema(schema)
+    assert features(schema) == (None if "Json" in repr(read) else read._to_yaml_list())
+
+
+def test_the_card_declares_types_and_shows_bars_and_examples():
+    pairs = [accepted(n) for n in (1, 2)]
+    text = made(*batch(16), examples=tuple(pair.draft for pair in pairs))
+    (info,) = front(text)["dataset_info"]
+    assert info["config_name"] == "qa"
+    assert {"name": "question", "dtype": "string"} in info["features"]
+    assert "| accepted | 5 | ██████░░░░░░░░░░░░░░ |" in text
+    assert [bar(*parts) for parts in ((0, 0), (3, 3))] == ["░" * 20, "█" * 20]
+    assert all(pair.draft.question in text for pair in pairs)
+    assert "## Examples" in text
 
 
 def test_licence_is_the_corpus_s_and_share_alike_is_said():
@@ -91,8 +113,8 @@ def test_hostile_text_changes_no_structure(text):
     record = hostile(text=text)
     poisoned = record.lineage.model_copy(update={"corpus": text, "model": text, "run": text})
     record = record.model_copy(update={"lineage": poisoned})
-    found = made(record, example=record.draft)
-    plain = made(accepted(), example=accepted().draft)
+    found = made(record, examples=(record.draft,))
+    plain = made(accepted(), examples=(accepted().draft,))
     assert front(found).keys() - {"license_name"} == front(plain).keys()
     assert front(found)["license"] == "cc-by-sa-4.0"
     assert headings(found) == headings(plain).replace("# `fells`", "# " + code(text))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import orjson
 import pytest
-from datasets import load_dataset
-from huggingface_hub import constants
+from datasets import get_dataset_config_names, load_dataset
+from huggingface_hub import DatasetCard, constants
 
 from pipeline.config import build
 from pipeline.dataset import push as hub
@@ -55,6 +55,17 @@ def test_what_was_pushed_loads(server, folder, tmp_path):
         (tmp_path / "back" / path).write_bytes(data)
     loaded = load_dataset(str(tmp_path / "back"), "qa", cache_dir=str(tmp_path / "cache"))
     assert {split: len(rows) for split, rows in loaded.items()} == {"train": 3, "eval": 1}
+
+
+def test_the_card_is_one_that_the_hub_reads(server, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "ENDPOINT", server.url)
+    found = DatasetCard.load(folder / "README.md")
+    found.validate(repo_type="dataset")
+    assert get_dataset_config_names(str(folder)) == [one["config_name"] for one in found.data.configs]
+    for info in found.data.dataset_info:
+        rows = load_dataset(str(folder), info["config_name"], split="train", cache_dir=str(tmp_path / "cache"))
+        assert rows.features._to_yaml_list() == info["features"]
+    assert found.text.count("Question: ") == 3
 
 
 def test_a_second_push_leaves_no_shard_of_the_first_and_touches_nothing_else(server, folder):

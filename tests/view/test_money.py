@@ -30,7 +30,7 @@ def test_roles_and_rounds_add_up_to_all() -> None:
     assert rows["solver"][1:] == ("5", "6", "375", "125", "50", "20", "1.50", "2")
     assert rows["round 0"][-2] == "1.25"
     assert rows["all"][1:] == ("10", "12", "750", "250", "100", "40", "2.00", "4")
-    assert rows["per accepted pair"][1:] == ("5.0", "6.0", "375", "125", "50", "20", "1.00", "2.0")
+    assert rows["per accepted pair"][1:] == ("5", "6", "375", "125", "50", "20", "1.00", "2")
 
 
 def test_what_the_teacher_answers_is_not_the_solver_s() -> None:
