@@ -24,7 +24,7 @@ def read(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"cannot read {file}: {reason(error)}") from error
     except ValueError as error:  # no UTF-8, no TOML, a number of thousands of digits, a NUL in the path
-        raise UsageError(f"cannot read {file}: {error}") from error
+        raise UsageError(f"cannot read {file} as TOML: {error}") from error
     return tree
 
 

@@ -9,11 +9,12 @@ from typing import Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from pipeline.config import ADDRESSED, CorpusConfig, slug, toml
+from pipeline.config.mistakes import mistake
 from pipeline.corpus import readers
 from pipeline.corpus.readers import hf, lucene
 from pipeline.corpus.readers.base import ReadLimits
 from pipeline.corpus.unread import BESIDE
-from pipeline.errors import CorpusError, UsageError, in_words, unknown
+from pipeline.errors import CorpusError, UsageError, unknown
 from pipeline.folders import folder
 from pipeline.types import AsOf, Data
 
@@ -91,8 +92,7 @@ def _parsed(kind: type[_T], path: Path) -> _T:
     except UsageError as error:
         raise CorpusError(str(error).replace("cannot read", "cannot read the manifest", 1)) from error
     except ValidationError as error:
-        first = error.errors()[0]
-        raise CorpusError(f"{path}: {'.'.join(map(str, first['loc']))}: {in_words(first['msg'])}") from error
+        raise CorpusError(f"{path}: {mistake(kind, error.errors()[0])}") from error
 
 
 def resolve(name_or_path: str, **said_of_it: str | None) -> Manifest:

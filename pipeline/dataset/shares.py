@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from pipeline.dataset.gates.quota import TRAITS, known
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, unknown
 from pipeline.types import Data
 
 _ROUNDS, _STILL = 500, 1e-4
@@ -58,7 +58,7 @@ def parsed(texts: list[str]) -> tuple[Quota, ...]:
                 f"--quota takes TRAIT:VALUE=SHARE with a share up to 1, such as band:hard=0.3, not '{text}'"
             )
         if match[1] not in TRAITS:
-            raise UsageError(f"--quota: no trait '{match[1]}'; known: {', '.join(TRAITS)}")
+            raise unknown("trait for --quota", match[1], TRAITS)
         quota = Quota(match[1], match[2].strip(), float(match[3]))
         known(quota.trait, {quota.value}, "--quota")
         found[quota.trait, quota.value] = quota

@@ -8,7 +8,7 @@ from typing import cast
 from pipeline import registry
 from pipeline.config.retrieval import RetrievalConfig
 from pipeline.corpus import Corpus
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, unknown
 from pipeline.retrieval.base import Retriever
 
 
@@ -20,7 +20,7 @@ def check(settings: RetrievalConfig) -> None:
     """Raises UsageError if there is no such retriever, naming the known ones, or if it lacks what it needs."""
     for kind in {settings.retriever, *settings.kinds}:
         if "://" not in kind and kind not in kinds():
-            raise UsageError(f"no retriever '{kind}'; known: {', '.join(kinds())}, http://host/retrieve")
+            raise unknown("retriever", kind, kinds(), more=", http://host/retrieve")
     if "dense" in settings.kinds:
         from pipeline.retrieval.encoder import check as check_encoder
 

@@ -90,7 +90,7 @@ def test_the_choice_rests_on_the_keys_alone() -> None:
         (["band=0.3"], "takes TRAIT:VALUE=SHARE"),
         (["band:hard=30"], "takes TRAIT:VALUE=SHARE"),
         (["band:hard=0..3"], "takes TRAIT:VALUE=SHARE"),
-        (["colour:red=0.3"], "no trait 'colour'; known: target"),
+        (["colour:red=0.3"], "no trait for --quota 'colour'; known: target"),
         (["band:harsh=0.3"], "no 'harsh'; known: unsolved"),
         (["band:hard=0.7", "band:easy=0.7"], "shares of band add up"),
     ],

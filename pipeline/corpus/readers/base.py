@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple, Protocol
 
 from pydantic import Field
 
-from pipeline.errors import CorpusError
+from pipeline.errors import CorpusError, reason
 from pipeline.types import Data
 
 
@@ -86,7 +86,8 @@ def _chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
                 yield chunk.removeprefix(b"\xef\xbb\xbf") if first else chunk
                 first = False
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise CorpusError(f"{path}: cannot be read ({error}); is it complete, with the right suffix?") from error
+        why = reason(error) if isinstance(error, OSError) else error
+        raise CorpusError(f"{path}: cannot be read ({why}); is it complete, with the right suffix?") from error
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Set
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.curriculum import BANDS, band
 from pipeline.dataset.gates.base import GateResult
-from pipeline.errors import UsageError
+from pipeline.errors import UsageError, unknown
 from pipeline.text import normalise, words
 from pipeline.types import AnswerType, Draft, Record
 from pipeline.writing import runs, spaceless
@@ -35,7 +35,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {"answer_type": tuple(AnswerType), "band"
 def ready(settings: GateConfig) -> None:
     for trait, shares in settings.quotas.items():
         if trait not in TRAITS:
-            raise UsageError(f"gates.quotas: no trait '{trait}'; known: {', '.join(TRAITS)}")
+            raise unknown("trait for gates.quotas", trait, TRAITS)
         known(trait, set(shares) - {"*"}, "gates.quotas")
 
 

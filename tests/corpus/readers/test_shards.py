@@ -89,7 +89,7 @@ def test_a_pipe_among_the_shards_is_one_line_and_no_wait(path: Path, name: str) 
         corpus.load(corpus.resolve(str(path)))
     (path / name).unlink()
     (path / name).symlink_to(path / name)
-    with pytest.raises(CorpusError, match=rf"{name}: cannot be read.*Too many levels of symbolic links"):
+    with pytest.raises(CorpusError, match=rf"{name}: cannot be read.*[Tt]oo many levels of symbolic links"):
         corpus.load(corpus.resolve(str(path)))
 
 

@@ -37,7 +37,7 @@ def test_the_window_of_solve_rates_holds_its_ends() -> None:
     ("gate", "settings", "told"),
     [
         ("quota", {"quotas": {"answer_type": {"dates": 0.1}}}, "no 'dates'; known: entity, date, number"),
-        ("quota", {"quotas": {"colour": {"red": 0.1}}}, "no trait 'colour'"),
+        ("quota", {"quotas": {"colour": {"red": 0.1}}}, "no trait for gates.quotas 'colour'"),
     ],
 )
 def test_limits_that_could_not_be_meant_are_a_mistake(gate: str, settings: dict[str, object], told: str) -> None:
