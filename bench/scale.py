@@ -56,7 +56,7 @@ class Costs(NamedTuple):
     document: float = 577e-6
     """Read and indexed."""
     corpus: float = 678
-    index: float = 165
+    indexed: float = 165
 
 
 def forecast(pairs: int, passages: int, found: Measured, costs: Costs, options: argparse.Namespace) -> list[list[str]]:
@@ -81,7 +81,7 @@ def forecast(pairs: int, passages: int, found: Measured, costs: Costs, options: 
         ("coordinator's hours", f"{seeds * seed / 3600:,.1f}", f"seeds x {1e3 * seed:.1f} ms"),
         ("hours of indexing", f"{passages * costs.document / 3600:,.1f}", f"passages x {1e6 * costs.document:.0f} µs"),
         ("corpus", _size(passages * costs.corpus), f"passages x {costs.corpus:.0f} bytes"),
-        ("index", _size(passages * costs.index), f"passages x {costs.index:.0f} bytes"),
+        ("index", _size(passages * costs.indexed), f"passages x {costs.indexed:.0f} bytes"),
         ("journal", _size(seeds * found.line), f"seeds x {found.line / 1000:,.0f} kB"),
         ("cache", _size(calls * found.answer), f"calls x {found.answer:,.0f} bytes"),
         ("data set, all views", _size(pairs * found.views), f"pairs x {found.views / 1000:,.0f} kB"),

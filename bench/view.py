@@ -58,7 +58,7 @@ class Pattern:
         head = Head(
             key=key, order=order, status=record.status, reason=record.reason, target_steps=record.seed.target_steps
         )
-        line = b'"head":%b,"record":%b}' % (head.model_dump_json().encode(), body)
+        line = b'"head":%b,"record":%b}' % (orjson.dumps(head), body)
         row = {**self._row, "key": key, "draw": n, "plan_order": order, "journal_file": "main.jsonl"}
         return (
             key,
