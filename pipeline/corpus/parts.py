@@ -96,26 +96,29 @@ class Parts:
 
     def __init__(self, folder: Path, count: int) -> None:
         self._paths = [folder / part(number) for number in range(count)]
-        self._table = pa.Table.from_batches([], DOCUMENTS)
-        if count:
-            self._table = pa.concat_tables([mapped(path) for path in self._paths])
+        self._hold(pa.concat_tables([mapped(path) for path in self._paths] or [DOCUMENTS.empty_table()]))
 
     def extend(self, path: Path) -> None:
         self._paths.append(path)
-        self._table = pa.concat_tables([self._table, mapped(path)])
+        self._hold(pa.concat_tables([self._table, mapped(path)]))
+
+    def _hold(self, table: pa.Table) -> None:
+        self._table = table
+        # Once, and not for each value that is read.
+        self._columns = dict(zip(table.column_names, table.columns, strict=True))
 
     def __len__(self) -> int:
         return int(self._table.num_rows)
 
     def value(self, row: int, name: str) -> str:
-        return str(self._table.column(name)[row].as_py())
+        return str(self._columns[name][row].as_py())
 
     def document(self, row: int, aliases: tuple[str, ...] = ()) -> Document:
         return document([self.value(row, name) for name in TEXTS.names], aliases)
 
     def span(self, row: int, number: int) -> Span:
-        numbers = self._table.column("spans")[row].values
-        return Span(numbers[2 * number].as_py(), numbers[2 * number + 1].as_py())
+        ends = self._columns["spans"][row].values
+        return Span(ends[2 * number].as_py(), ends[2 * number + 1].as_py())
 
     def each(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """These columns of all rows, in order. Read and not mapped, so that what was read is let go."""
