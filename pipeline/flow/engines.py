@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -55,6 +56,8 @@ def started(how: How) -> Iterator[Submit]:
             getattr(runner, "client", None)  # Dask's starts with its first use
         except Exception as error:
             # Ray's own are no more than that.
+            if half_started := sys.modules.get("ray"):
+                half_started.shutdown()
             where = f"at {how.address}" if how.address else "on this machine"
             raise UsageError(f"no workers of {how.engine} {where}: {_line(error)}") from error
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # Prefect has set it anew
@@ -128,7 +131,9 @@ def dask_setup(_: object) -> None:
 
 def _ray(how: How) -> tuple[TaskRunner[Any], Options]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
-    os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")
+    # On a busy machine a node needs longer than the half minute that it has.
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")
+    os.environ.setdefault("RAY_agent_register_timeout_ms", "300000")
     try:
         from prefect_ray import RayTaskRunner
         from prefect_ray.context import remote_options
