@@ -21,7 +21,14 @@ from tests.conftest import Figures
 
 pytestmark = pytest.mark.chaos
 SEEDS, WORKERS = 96, 2
-DASK = [option for option in CHEAP if option != "--no-flow"] + ["--seeds", str(SEEDS), "--workers", str(WORKERS)]
+DASK = [option for option in CHEAP if option != "--no-flow"] + [
+    "--seeds",
+    str(SEEDS),
+    "--workers",
+    str(WORKERS),
+    "--wait",
+    "120",
+]
 FLOW = ("pipeline.flow.main",)
 
 
