@@ -17,7 +17,7 @@ from pathlib import Path
 from pipeline.config.how import How
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.flow.server import PRIVATE, Server
-from pipeline.store.files import clear_errors
+from pipeline.store.lock import locked
 
 POOL = "digsite"
 _PREFECT = [sys.executable, "-m", "prefect", "--no-prompt"]
@@ -25,21 +25,20 @@ _RESTART_SECONDS = 5.0
 
 
 def serve(file: str) -> int:
-    """Until a signal; its exit code."""
+    """Until a signal; its exit code. Raises RunLocked where another one uses the same folder."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     home = Path(os.environ.get("PREFECT_HOME") or How().out / ".prefect" / "server")
-    with clear_errors(home):
-        home.mkdir(parents=True, exist_ok=True)
     server = Server(home, port=int(os.environ.get("PREFECT_SERVER_API_PORT", "4200")))
     try:
-        server.start()
-        server.wait()
-        register(file)
-        _say(f"Prefect's pages: {os.environ['PREFECT_API_URL'].removesuffix('/api')}; end with Ctrl-C")
-        while True:
-            code = _worker()
-            _say(f"the worker ended with {code}; another one starts in {_RESTART_SECONDS:.0f} s")
-            time.sleep(_RESTART_SECONDS)
+        with locked(home):
+            server.start()
+            server.wait()
+            register(file)
+            _say(f"Prefect's pages: {os.environ['PREFECT_API_URL'].removesuffix('/api')}; end with Ctrl-C")
+            while True:
+                code = _worker()
+                _say(f"the worker ended with {code}; another one starts in {_RESTART_SECONDS:.0f} s")
+                time.sleep(_RESTART_SECONDS)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
 
