@@ -118,10 +118,14 @@ def test_pairs_are_marked_by_keyboard_and_kept_as_you_go(
     page.keyboard.press("a")
     page.keyboard.press("Enter")
     page.wait_for_function("(key) => !location.pathname.endsWith(key)", arg=key)
+    page.wait_for_load_state()
     assert said() == (True, True, True, "a note, with r and n")
+    place = page.locator(".moves").inner_text()
+    assert "2 of" in place
     page.keyboard.press("k")
-    page.wait_for_url("**/review/*")
-    assert page.locator("#mark").is_visible()
+    page.wait_for_url(f"**/{key}*")
+    page.locator("#mark").wait_for()
+    assert page.locator("#note").input_value() == "a note, with r and n"
 
 
 def test_a_mark_that_could_not_be_kept_is_said(opened: Opened, places: dict[str, str]) -> None:
