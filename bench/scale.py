@@ -45,7 +45,7 @@ class Measured(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """Seconds of the processor in one process, with lines of 300 kB, and bytes of a passage."""
+    """Seconds of the processor in one process, with lines of 300 kB, and bytes of a passage in corpus and index."""
 
     call: float = 5.0e-3
     """With all that a worker does beside it: searching, auditing, counting."""
@@ -55,8 +55,8 @@ class Costs(NamedTuple):
     """A line read and judged again, by an opening or an export."""
     document: float = 577e-6
     """Read and indexed."""
-    corpus: float = 678
-    indexed: float = 165
+    per_corpus: float = 678
+    per_index: float = 165
 
 
 def forecast(pairs: int, passages: int, found: Measured, costs: Costs, options: argparse.Namespace) -> list[list[str]]:
@@ -80,8 +80,8 @@ def forecast(pairs: int, passages: int, found: Measured, costs: Costs, options: 
         ("workers' hours", f"{calls * costs.call / 3600:,.0f}", f"calls x {1e3 * costs.call:.1f} ms, over all workers"),
         ("coordinator's hours", f"{seeds * seed / 3600:,.1f}", f"seeds x {1e3 * seed:.1f} ms"),
         ("hours of indexing", f"{passages * costs.document / 3600:,.1f}", f"passages x {1e6 * costs.document:.0f} µs"),
-        ("corpus", _size(passages * costs.corpus), f"passages x {costs.corpus:.0f} bytes"),
-        ("index", _size(passages * costs.indexed), f"passages x {costs.indexed:.0f} bytes"),
+        ("corpus", _size(passages * costs.per_corpus), f"passages x {costs.per_corpus:.0f} bytes"),
+        ("index", _size(passages * costs.per_index), f"passages x {costs.per_index:.0f} bytes"),
         ("journal", _size(seeds * found.line), f"seeds x {found.line / 1000:,.0f} kB"),
         ("cache", _size(calls * found.answer), f"calls x {found.answer:,.0f} bytes"),
         ("data set, all views", _size(pairs * found.views), f"pairs x {found.views / 1000:,.0f} kB"),
