@@ -25,6 +25,7 @@ SHUTIL = frozenset("copy copy2 copyfile copyfileobj copytree move rmtree make_ar
 MODULES = ("tempfile", "sqlite3", "shelve", "dbm", "mmap", "pickle")
 TO_PATH = frozenset("write_table ParquetWriter new_file new_stream OSFile FileOutputStream".split())
 BUFFERS = frozenset("BufferOutputStream BytesIO StringIO".split())
+PIPES = (".stdin", "sys.stdout.buffer")
 FIRST_A_PATH = ("", "io.", "codecs.", "gzip.", "bz2.", "lzma.", "zstandard.", "tarfile.")
 READ_FLAGS = frozenset("os.O_RDONLY os.O_DIRECTORY os.O_CLOEXEC".split())
 
@@ -57,7 +58,7 @@ def _writes(call: ast.Call, handles: set[str]) -> bool:
     if first == "shutil":
         return last in SHUTIL
     if last in TO_PATH:
-        return not any(isinstance(a, ast.Name) and a.id in handles for a in call.args)
+        return not any(ast.unparse(a) in handles or ast.unparse(a).endswith(PIPES) for a in call.args)
     if last == "dump":
         return True
     if last == "replace" and first:
