@@ -4,7 +4,6 @@ A document is cut into equal parts rather than filled up from the left, so that 
 """
 
 import re
-from collections.abc import Iterable
 
 from pipeline.text import HAN, THAI, Span, sentences
 from pipeline.types import Document, Passage
@@ -19,11 +18,6 @@ _LONGEST = 200
 _WORD_LENGTH = 40
 _WORD = re.compile(rf"[{HAN}]{{1,2}}|[{THAI}]{{1,5}}|[^\s{HAN}{THAI}]{{1,{_WORD_LENGTH}}}")
 """What counts as a word; a longer run counts as several, as many as it has on the whole in scripts without blanks."""
-
-
-def chunker(documents: Iterable[Document]) -> str:
-    """How these documents are cut, for their fingerprint."""
-    return CHUNKER_OF_OTHERS if any(of_others(document.text) for document in documents) else CHUNKER
 
 
 def of_others(text: str) -> bool:

@@ -29,10 +29,6 @@ def band(solve_rate: float | None) -> str:
     return next(name for name, most in BANDS.items() if solve_rate <= most)
 
 
-def band_of(record: Record, policy: str) -> str:
-    return band(record.hardness_for(policy)[1])
-
-
 def order(solve_rate: float | None, steps: int | None, hops: int, key: str) -> float:
     """From 0 (easy) to 1 (hard): by the share of rollouts that failed, to a thousandth, then by steps, hops and a hash.
 

@@ -20,7 +20,7 @@ from pipeline.dataset import seed_table, seeds, versions
 from pipeline.dataset.card import Contents, card
 from pipeline.dataset.figures import Figures, Outside, figures
 from pipeline.dataset.selection import SelectionCounts, counts
-from pipeline.dataset.shards import SHARD_BYTES, File, Shard, ShardWriter, described
+from pipeline.dataset.shards import SHARD_BYTES, File, ShardFile, ShardWriter, described
 from pipeline.dataset.twins import twin_record
 from pipeline.dataset.views import base
 from pipeline.errors import UsageError, unknown
@@ -53,7 +53,7 @@ class DatasetManifest(Data):
     """All that the last export has read, taken or not."""
     views: dict[str, Exported]
     """One without rows has no shard."""
-    shards: tuple[Shard, ...]
+    shards: tuple[ShardFile, ...]
     files: tuple[File, ...] = ()
     """Card, environment, code and the table of all seeds."""
 

@@ -40,7 +40,7 @@ def described(file: Path, path: str) -> File:
     return File(path=path, bytes=file.stat().st_size, sha256=digest)
 
 
-class Shard(File):
+class ShardFile(File):
     """One Parquet file of a view."""
 
     view: str
@@ -97,7 +97,7 @@ class ShardWriter:
             if len(writer.group) >= writer.most:
                 self._write(writer)
 
-    def close(self) -> list[Shard]:
+    def close(self) -> list[ShardFile]:
         """Finish all files, give them their final names, and list them in the order of their paths."""
         for writer in self._splits.values():
             if writer.group:
@@ -164,13 +164,13 @@ class SplitWriter:
             self.writer.close()
             self.writer, self.written = None, 0
 
-    def close(self, view: str, split: str) -> Iterable[Shard]:
+    def close(self, view: str, split: str) -> Iterable[ShardFile]:
         """Once all is written: the shards under their final names."""
         self.end()
         for number, rows in enumerate(self.rows):
             name = f"{split}-{number:05d}-of-{len(self.rows):05d}.parquet"
             file = described(self.part(number).rename(self.folder / name), f"{view}/{name}")
-            yield Shard(view=view, split=split, rows=rows, **file.model_dump())
+            yield ShardFile(view=view, split=split, rows=rows, **file.model_dump())
 
     def part(self, number: int) -> Path:
         return self.folder / f"{self.split}.{number}.part"

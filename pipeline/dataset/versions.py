@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pydantic import Field, ValidationError
 
 from pipeline.dataset import seed_table
-from pipeline.dataset.shards import Shard, parquet_writer
+from pipeline.dataset.shards import ShardFile, parquet_writer
 from pipeline.dataset.shares import Met
 from pipeline.errors import UsageError
 from pipeline.store.files import atomic_write, take_over, write_json
@@ -68,7 +68,7 @@ def read(folder: Path) -> Mix | None:
         raise UsageError(f"{folder} holds something else than a mix; name another folder with -o") from error
 
 
-def write(building: Path, before: Path, mix: Mix, shards: Iterable[Shard]) -> Mix:
+def write(building: Path, before: Path, mix: Mix, shards: Iterable[ShardFile]) -> Mix:
     """Give the finished shards of `building` a version, and write the files of FILES beside them; `before` is the
     folder of the version before, if there is one."""
     content = sha256("\n".join(f"{shard.path} {shard.sha256}" for shard in shards))

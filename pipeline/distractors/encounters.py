@@ -16,7 +16,7 @@ Met = tuple[Rollout, tuple[Encounter, ...]]
 """A rollout among distractors, and those that it was shown."""
 
 
-class Contrast(NamedTuple):
+class MisledTurn(NamedTuple):
     """What a rollout that was misled and one that resisted did after the same messages."""
 
     met: Encounter
@@ -35,7 +35,7 @@ def encounters(
     return tuple(sorted(found, key=lambda met: (met.step, met.distractor)))
 
 
-def contrasts(record: Record) -> Iterator[Contrast]:
+def contrasts(record: Record) -> Iterator[MisledTurn]:
     """Among the teacher's rollouts, and among the solver's over the overlay, which begin with another prompt."""
     yield from _contrasts("teacher", [(made.rollout, made.encounters) for made in record.lessons])
     draft, tried = record.draft, record.opposition
@@ -44,7 +44,7 @@ def contrasts(record: Record) -> Iterator[Contrast]:
         yield from _contrasts("solver", [(r, encounters(draft, tried.used, r, correct=v.correct)) for r, v in pairs])
 
 
-def _contrasts(agent: str, group: Sequence[Met]) -> Iterator[Contrast]:
+def _contrasts(agent: str, group: Sequence[Met]) -> Iterator[MisledTurn]:
     for rollout, found in group:
         messages = rollout.trajectory.messages
         for met in found:
@@ -52,7 +52,7 @@ def _contrasts(agent: str, group: Sequence[Met]) -> Iterator[Contrast]:
                 prompt = messages[: met.cited_at]
                 turns = (_resisting(other, met, prompt) for other in group)
                 if turn := next(filter(None, turns), None):
-                    yield Contrast(met, prompt, turn, messages[met.cited_at], agent)
+                    yield MisledTurn(met, prompt, turn, messages[met.cited_at], agent)
 
 
 def _resisting(other: Met, met: Encounter, prompt: tuple[Message, ...]) -> Message | None:

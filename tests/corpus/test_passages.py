@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.corpus import Corpus
-from pipeline.corpus.passages import chunker, passages
+from pipeline.corpus.passages import of_others, passages
 from pipeline.text import sentences
 from pipeline.types import Document
 
@@ -57,13 +57,9 @@ def test_chinese_is_cut_into_about_as_much_text_on_the_ends_of_its_sentences() -
 
 
 def test_only_what_is_cut_by_later_rules_has_a_fingerprint_of_its_own() -> None:
-    def told(*texts: str) -> str:
-        return chunker([Document(id="d", title="d", text=text) for text in texts])
-
-    english = "The band 娘。 of May 3. It sang in 1990, as the city of São Paulo did."
-    assert told(english) == "1"
+    assert not of_others("The band 娘。 of May 3. It sang in 1990, as the city of São Paulo did.")
     for other in ("德国统一。", "Am 3. Oktober 1990 kam er.", "Он родился. Потом умер.", "서울이다. 그렇다."):
-        assert told(english, other) == "2"
+        assert of_others(other)
 
 
 @given(st.text(alphabet=st.sampled_from("aB.!? \n\t'\"(é日\u00a0"), max_size=400), st.text(max_size=10))

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.dataset import shards
-from pipeline.dataset.shards import Shard, ShardWriter
+from pipeline.dataset.shards import ShardFile, ShardWriter
 from pipeline.errors import StoreError
 from pipeline.store.files import atomic_folder
 
@@ -33,7 +33,7 @@ def at_work() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("shards")]
 
 
-def fill(folder: Path, rows: list[dict[str, Any]], shard_bytes: int = 1 << 20) -> list[Shard]:
+def fill(folder: Path, rows: list[dict[str, Any]], shard_bytes: int = 1 << 20) -> list[ShardFile]:
     with atomic_folder(folder) as building, ShardWriter(building, shard_bytes) as writer:
         for n, row in enumerate(rows):
             writer.add("view", "train" if n % 3 else "eval", SCHEMA, [row])

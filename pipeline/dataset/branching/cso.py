@@ -20,7 +20,7 @@ SUSPECTS = 3
 """States asked about in one rollout, at most."""
 
 
-class Pair(NamedTuple):
+class TurnPair(NamedTuple):
     """Two next turns of one state. Successes are counted over the samples that took the turn."""
 
     fork: Fork
@@ -61,7 +61,7 @@ def _suspects(draft: Draft, graded: GradedRollout) -> Iterator[ToolTurn]:
     yield from (turn for turn in made if idle(trajectory, turn))
 
 
-def pairs(record: Record) -> Iterator[Pair]:
+def pairs(record: Record) -> Iterator[TurnPair]:
     """The verified pairs: the chosen turn led to the right answer, and more often than the rejected one did."""
     for sample, graded in by_sample(record).items():
         for fork in forks(record, "cso", sample):
@@ -69,7 +69,7 @@ def pairs(record: Record) -> Iterator[Pair]:
             yield from _of_fork(fork, messages[: fork.prefix], messages[fork.prefix])
 
 
-def _of_fork(fork: Fork, prompt: tuple[Message, ...], rejected: Message) -> Iterator[Pair]:
+def _of_fork(fork: Fork, prompt: tuple[Message, ...], rejected: Message) -> Iterator[TurnPair]:
     groups: dict[object, list[Branch]] = defaultdict(list)
     for branch in fork.branches:
         turn = first(branch.rollout.trajectory.messages, fork.prefix)
@@ -83,4 +83,4 @@ def _of_fork(fork: Fork, prompt: tuple[Message, ...], rejected: Message) -> Iter
         chosen = way.messages[fork.prefix]
         # A turn that did nothing, such as a call that could not be read, is not to be learnt for what came after it.
         if tried and solved / len(group) > failed / tried and not idle(way, ToolTurn(fork.prefix, chosen)):
-            yield Pair(fork, prompt, chosen, rejected, solved, len(group), failed, tried)
+            yield TurnPair(fork, prompt, chosen, rejected, solved, len(group), failed, tried)

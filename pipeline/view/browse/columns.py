@@ -16,7 +16,7 @@ class Choice(NamedTuple):
     """Text, never null; a list of texts where a row has several."""
 
 
-class Span(NamedTuple):
+class NumberRange(NamedTuple):
     """A filter by a least and a greatest number; a row without a number passes neither."""
 
     name: str
@@ -52,14 +52,14 @@ CHOICES = (
     Choice("outcome", "Met a distractor and", _distinct("distractor_rollouts", "outcome")),
 )
 SPANS = (
-    Span("steps", "Measured steps", pl.col("difficulty")),
-    Span("rate", "Solve rate", pl.col("solve_rate")),
-    Span("naturalness", "Naturalness", pl.col("naturalness")),
-    Span("rounds", "Rounds", pl.col("rounds")),
-    Span("hops", "Hops", pl.col("hops")),
-    Span("calls", "Calls", CALLS),
-    Span("tokens", "Tokens", TOKENS),
-    Span("place", "Place in the plan", PLACE),
+    NumberRange("steps", "Measured steps", pl.col("difficulty")),
+    NumberRange("rate", "Solve rate", pl.col("solve_rate")),
+    NumberRange("naturalness", "Naturalness", pl.col("naturalness")),
+    NumberRange("rounds", "Rounds", pl.col("rounds")),
+    NumberRange("hops", "Hops", pl.col("hops")),
+    NumberRange("calls", "Calls", CALLS),
+    NumberRange("tokens", "Tokens", TOKENS),
+    NumberRange("place", "Place in the plan", PLACE),
 )
 SEARCHED = ("question", "answer", "key", "passage_id")
 """Columns whose text a search looks through, beside the titles of the evidence."""

@@ -40,7 +40,7 @@ WHY: Mapping[FailureKind, str] = {
 }
 
 
-class Attempt(NamedTuple):
+class ShownRollout(NamedTuple):
     """A rollout with the distractors that it met, and the number of the message at which it was taken up again."""
 
     trace: RolloutTrace
@@ -62,27 +62,27 @@ class Attempt(NamedTuple):
         return reason
 
 
-class Pair(NamedTuple):
+class RolloutPair(NamedTuple):
     """The same sample of the solver without and with the distractors."""
 
-    plain: Attempt
-    opposed: Attempt
+    plain: ShownRollout
+    opposed: ShownRollout
 
 
 class TwinTry(NamedTuple):
     tried: ChangedPremise
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[ShownRollout, ...]
 
 
-class Measured(NamedTuple):
+class ShownMeasurement(NamedTuple):
     measurement: PolicyMeasurement
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[ShownRollout, ...]
 
 
 class ForkTrace(NamedTuple):
     fork: Fork
-    branches: tuple[Attempt, ...]
-    controls: tuple[Attempt, ...]
+    branches: tuple[ShownRollout, ...]
+    controls: tuple[ShownRollout, ...]
 
 
 class Evidence(NamedTuple):
@@ -101,11 +101,11 @@ class Sheet(NamedTuple):
     tree: Grown | None
     distractors: Mapping[str, Distractor]
     """By the ids that agents were shown."""
-    pairs: tuple[Pair, ...]
-    lessons: tuple[tuple[TeacherRollout, Attempt], ...]
-    measured: tuple[Measured, ...]
+    pairs: tuple[RolloutPair, ...]
+    lessons: tuple[tuple[TeacherRollout, ShownRollout], ...]
+    measured: tuple[ShownMeasurement, ...]
     twins: tuple[TwinTry, ...]
-    twins_measured: tuple[Measured, ...]
+    twins_measured: tuple[ShownMeasurement, ...]
     forks: tuple[ForkTrace, ...]
     passages: tuple[ShownPassage, ...]
     """All that any agent was shown, once each, by title."""
@@ -157,9 +157,9 @@ def _passages(record: Record, found: Item) -> tuple[ShownPassage, ...]:
     return tuple(sorted(known.values(), key=lambda passage: (passage.title, passage.id)))
 
 
-def plain(traces: Sequence[RolloutTrace]) -> tuple[Attempt, ...]:
+def plain(traces: Sequence[RolloutTrace]) -> tuple[ShownRollout, ...]:
     """Rollouts that met no distractor."""
-    return tuple(map(Attempt, traces))
+    return tuple(map(ShownRollout, traces))
 
 
 def _evidence(draft: Draft, found: Item, skippable: Sequence[int]) -> list[Evidence]:
@@ -181,22 +181,24 @@ def highlighted(text: str, quote: str, answers: Sequence[str]) -> Markup:
     return Markup("{}<mark>{}</mark>{}").format(before, marked(quoted, answers, BOLD), after)
 
 
-def _pairs(draft: Draft, tried: DistractorEval) -> list[Pair]:
+def _pairs(draft: Draft, tried: DistractorEval) -> list[RolloutPair]:
     without = attempts(tried.plain, tried.plain_verdicts, draft)
     among = attempts(tried.opposed, tried.opposed_verdicts, draft)
     return [
-        Pair(Attempt(a), Attempt(b, encounters(draft, tried.used, b.rollout, correct=b.verdict.correct)))
+        RolloutPair(
+            ShownRollout(a), ShownRollout(b, encounters(draft, tried.used, b.rollout, correct=b.verdict.correct))
+        )
         for a, b in zip(without, among, strict=True)
     ]
 
 
-def _lessons(draft: Draft | None, lessons: Sequence[TeacherRollout]) -> list[tuple[TeacherRollout, Attempt]]:
+def _lessons(draft: Draft | None, lessons: Sequence[TeacherRollout]) -> list[tuple[TeacherRollout, ShownRollout]]:
     traces = attempts([one.rollout for one in lessons], [one.verdict for one in lessons], draft)
-    return [(one, Attempt(trace, one.encounters)) for one, trace in zip(lessons, traces, strict=True)]
+    return [(one, ShownRollout(trace, one.encounters)) for one, trace in zip(lessons, traces, strict=True)]
 
 
-def _measured(one: PolicyMeasurement, draft: Draft | None) -> Measured:
-    return Measured(one, plain(attempts(one.rollouts, one.verdicts, draft)))
+def _measured(one: PolicyMeasurement, draft: Draft | None) -> ShownMeasurement:
+    return ShownMeasurement(one, plain(attempts(one.rollouts, one.verdicts, draft)))
 
 
 def _twin(draft: Draft, tried: ChangedPremise) -> TwinTry:
@@ -207,5 +209,5 @@ def _fork(fork: Fork, draft: Draft | None) -> ForkTrace:
     return ForkTrace(fork, _branches(fork.branches, draft), _branches(fork.controls, draft))
 
 
-def _branches(branches: Sequence[Branch], draft: Draft | None) -> tuple[Attempt, ...]:
+def _branches(branches: Sequence[Branch], draft: Draft | None) -> tuple[ShownRollout, ...]:
     return plain(attempts([one.rollout for one in branches], [one.verdict for one in branches], draft))
