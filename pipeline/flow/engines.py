@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import signal
 import sys
 import threading
 import time
@@ -117,16 +116,11 @@ def _dask(how: How) -> tuple[TaskRunner[Any], Options]:
     if how.address:
         return DaskTaskRunner(address=how.address, client_kwargs={"timeout": CONNECT_SECONDS}), options
     dask.config.set({"distributed.worker.multiprocessing-method": "spawn"})  # a JVM may be running here
-    processes = {"n_workers": how.workers, "threads_per_worker": AHEAD, "memory_limit": 0, "preload": [__name__]}
+    processes = {"n_workers": how.workers, "threads_per_worker": AHEAD, "memory_limit": 0}
     # A port of this machine on which others would have their code run: a key of one command's own guards it.
     closed = {"host": "127.0.0.1", "dashboard_address": None, "security": Security.temporary()}
     own = {"resources": how.resources} if how.resources else {}
     return DaskTaskRunner(cluster_kwargs={**processes, **closed, **own, "silence_logs": logging.CRITICAL}), options
-
-
-def dask_setup(_: object) -> None:
-    """Called in each process that Dask starts for us: a Ctrl-C is for the command, which ends its workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _ray(how: How) -> tuple[TaskRunner[Any], Options]:
