@@ -107,9 +107,7 @@ def kto(view="kto"):
 def readme():
     """The eleven lines of the README, with this data set and this model in place of theirs."""
     home = Path(__file__).parents[2] / "README.md"
-    lines = (
-        home.read_text().split("<!-- trl -->")[1].split("<!-- /trl -->")[0].strip().strip("`").removeprefix("python")
-    )
+    lines = home.read_text().split("```python\n")[1].split("```")[0]
     assert lines.strip().count("\n") <= 10
     words = tokenizer()
     model(words).save_pretrained("tiny")

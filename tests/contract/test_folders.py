@@ -103,8 +103,8 @@ def test_the_readmes_training_leaves_out_what_is_not_to_be_trained_on(tmp_path: 
         "    def __init__(self, train_dataset, **rest): self.rows = train_dataset\n"
         "    def train(self): print(*self.rows['trainable'])\n"
     )
-    snippet = (ROOT / "README.md").read_text().split("<!-- trl -->")[1].split("<!-- /trl -->")[0]
-    code = snippet.strip().strip("`").removeprefix("python").replace("outputs/wiki/latest/dataset", str(folder))
+    snippet = (ROOT / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    code = snippet.replace("outputs/wiki/latest/dataset", str(folder))
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
