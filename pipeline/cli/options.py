@@ -71,7 +71,7 @@ Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or wiki
 
 @dataclass(kw_only=True)
 class CorpusOptions:
-    """A corpus, and the names of its fields where it is a path."""
+    """A corpus, and the names of its fields and its language where it is a path."""
 
     corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="A known name, or the path of a file or folder.")]
     text_field: Annotated[str | None, typer.Option(help="Field of the text, for a CORPUS that is a path.  [text]")] = (
@@ -79,6 +79,9 @@ class CorpusOptions:
     )
     title_field: Annotated[str | None, typer.Option(help="Field of the title.  [title]")] = None
     id_field: Annotated[str | None, typer.Option(help="Field of the id.  [id]")] = None
+    language: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Language of a CORPUS that is a path, such as en.  [detected]")
+    ] = None
 
     def settings(self, **fixed: Any) -> RunConfig:
         """The configuration that the options give, with `fixed` values for some of them."""
@@ -95,9 +98,6 @@ class CorpusOptions:
 class ProvenanceOptions(CorpusOptions):
     """What every record states of a corpus that is a path."""
 
-    language: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Language of a CORPUS that is a path, such as en.  [unknown]")
-    ] = None
     licence: Annotated[str | None, typer.Option(metavar="SPDX", help="Its licence, such as CC-BY-4.0.  [unknown]")] = (
         None
     )

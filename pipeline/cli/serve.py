@@ -75,6 +75,7 @@ class Serve(options.CorpusOptions):
                     self.text_field,
                     self.title_field,
                     self.id_field,
+                    self.language,
                 )
             ):
                 line = "a run has its own environment, retriever, settings and fields: leave out these options"

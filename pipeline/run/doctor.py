@@ -50,7 +50,7 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
     kept. Raises UsageError.
 
     With `judge` and where all is well so far, the judges are asked about the near misses: 200 to 400 calls more. For
-    the demo model the corpus is read too.
+    the demo model the corpus is read too, where the configuration names one.
     """
     prepare.check_models(config)
     hasty = {one.model: _hasty(one) for one in config.models.all() if one.provider != "embedded"}
@@ -67,7 +67,7 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
                 config.models.judges(), Routed({**{name: prepare.demo_model(name) for name in DEMO_MODELS}, **asked})
             )
         )
-    if config.models.of("generator").embedded:
+    if config.models.of("generator").embedded and "corpus" in config.model_fields_set:
         found.append(_check(f"texts of {config.corpus.name}", partial(_language, config)))
     return found
 

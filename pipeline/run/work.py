@@ -152,20 +152,19 @@ class Run:
 
     async def _guarded(self, work: Coroutine[None, None, None]) -> None:
         """Do the work; what ends it early says what was kept and how to go on."""
-        way_on = (
-            f"finished seeds are kept in {self.folder}; continue with: digsite resume {shlex.quote(str(self.folder))}"
-        )
+        kept = f"finished seeds are kept in {self.folder}"
+        way_on = f"{kept}; continue with: digsite resume {shlex.quote(str(self.folder))}"
         task = asyncio.create_task(work)
         try:
             with cancelling(task, f"stopped by force; {way_on}") as caught, suppress(asyncio.CancelledError):
                 await task
             if caught.signal:
-                raise Interrupted(f"interrupted: {len(self.journal.entries)} finished seeds; {way_on}", caught.signal)
+                raise Interrupted(f"interrupted: {len(self.journal.entries)} {way_on}", caught.signal)
             task.result()
         except (ProviderError, RetrievalError, WorkerError) as error:
             raise type(error)(f"{error}; {way_on}") from error
         except BudgetExceeded as error:
-            raise BudgetExceeded(f"{error}; finished seeds are kept in {self.folder}") from error
+            raise BudgetExceeded(f"{error}; {kept}") from error
         finally:
             with suppress(StoreError):
                 self.keep()

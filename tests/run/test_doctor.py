@@ -79,6 +79,7 @@ def test_the_demo_model_is_told_from_texts_that_it_cannot_read(tmp_path: Path) -
         found[language] = next(check for check in checks if check.name == f"texts of {path}")
     assert found["en"].ok
     assert (found["zh"].ok, found["zh"].remedy) == (False, "choose a --model")
+    assert [check.name for check in doctor.endpoint(build(), judge=False)] == ["endpoint"]
 
 
 def listed(*models: dict[str, Any]) -> Reply:
