@@ -25,6 +25,8 @@ HEAD = """# Reliability
 
 What Digsite promises to survive, the tests that attack each promise, and what came of them. `make chaos` writes this
 page from the tests' own figures; what was not run is not shown as passed.
+A call that is "paid twice" was in flight when its process was killed. A worker whose disk is lost with it, or is no
+shared one, costs at most one batch of seeds.
 
 """
 
