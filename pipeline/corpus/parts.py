@@ -96,7 +96,9 @@ class Parts:
 
     def __init__(self, folder: Path, count: int) -> None:
         self._paths = [folder / part(number) for number in range(count)]
-        self._hold(pa.concat_tables([mapped(path) for path in self._paths] or [DOCUMENTS.empty_table()]))
+        self._hold(
+            pa.concat_tables([mapped(path) for path in self._paths] or [pa.Table.from_batches([], schema=DOCUMENTS)])
+        )
 
     def extend(self, path: Path) -> None:
         self._paths.append(path)

@@ -20,7 +20,7 @@ def frame(rows: Iterable[Row]) -> pl.LazyFrame:
     """The table of rows that are written nowhere, such as those of a run that goes on."""
     waiting = iter(rows)
     groups = iter(lambda: list(islice(waiting, GROUP_ROWS)), [])
-    made = pa.concat_tables([SCHEMA.empty_table(), *(table(group, SCHEMA) for group in groups)])
+    made = pa.concat_tables([pa.Table.from_batches([], schema=SCHEMA), *(table(group, SCHEMA) for group in groups)])
     return pl.DataFrame(made).lazy()
 
 

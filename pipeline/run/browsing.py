@@ -217,7 +217,7 @@ def scanned(path: Path) -> pl.LazyFrame:
         pq.read_schema(path)
     except (OSError, pa.ArrowInvalid) as error:
         raise UsageError(f"{path} is no table of seeds; 'digsite export' writes one") from error
-    known = pl.DataFrame(SCHEMA.empty_table()).schema
+    known = pl.DataFrame(pa.Table.from_batches([], schema=SCHEMA)).schema
     frame = pl.scan_parquet(path)
     has = frame.collect_schema()
     lacking = {name: kind for name, kind in known.items() if name not in has}

@@ -36,7 +36,7 @@ def test_runs_become_one_data_set_with_a_version(digsite: Digsite, runs: Path, t
     [
         (("--quota", "band:harsh=0.5"), "no 'harsh'; known: unsolved, hard"),
         (("--set", "loop.rounds=1"), "mix can set gates and sft alone"),
-        (("--set", "gates.answer=1"), "known: "),
+        (("--set", "gates.answer=1"), "did you mean 'gates.answers'?"),
         (("--view", "no_such"), "no_such"),
         (("--for", "nobody"), "measured for policy 'nobody'"),
     ],

@@ -241,4 +241,4 @@ def test_on_a_terminal_progress_is_a_panel_and_colour_can_be_turned_off(tmp_path
     assert colour.search(coloured)
     assert not colour.search(plain)
     assert "\x1b[2K" in coloured
-    assert "4/4 seeds" in coloured
+    assert "4/4" in coloured

@@ -135,7 +135,9 @@ async def test_two_questions_without_an_id_are_two(tmp_path: Path) -> None:
     assert (result.figures[0].questions, result.figures[0].rollouts, result.figures[0].solved) == (2, 4, 1.0)
 
 
-@pytest.mark.parametrize(("name", "said"), [("q.parquet", "not Parquet"), ("empty", "no questions"), ("no", "No such")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("q.parquet", "not Parquet"), ("empty", "no questions"), ("no", "such file")]
+)
 def test_what_holds_no_questions_is_told(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "q.parquet").write_bytes(b"PAR1")
     (tmp_path / "empty").mkdir()

@@ -99,6 +99,10 @@ def test_how_may_change(begun: Path, tmp_path: Path) -> None:
         "wait_seconds": 3.5,
         "verify": True,
         "shard": Shard(1, 2),
+        "engine": "dask",
+        "address": "tcp://localhost:8786",
+        "workers": 3,
+        "resources": {"gpu": 1.0},
     } | others
     assert set(others) == set(How.model_fields)
     for name, value in others.items():

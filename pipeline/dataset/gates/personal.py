@@ -1,7 +1,8 @@
 """Pairs with personal data or secrets: e-mail addresses, phone, card and account numbers, API keys.
 
 The question, its answer and its quotes are looked at for all of these; the passages of the rollouts that would be
-trained on and the distractors, which are long and full of figures, for addresses and keys alone. What else was read
+trained on and the distractors, which are long and full of figures, for addresses and keys alone. Addresses of
+mailing lists and of roles (`postmaster@`) are nobody's. What else was read
 on the way (by the generator, some two hundred passages) costs no pair: the view `records`, which ships it, gives the
 kind of such a text in its place. Forks come after the gates and are not looked at.
 
@@ -32,6 +33,12 @@ _ANYWHERE = {
     r"|xox[abprs]-[\w-]{10,}|AIza[\w-]{35}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,})",
     "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*-----)?",
 }
+_NOBODY = re.compile(
+    r"(?:abuse|admin|contact|hostmaster|info|list|listmaster|noc|postmaster|root|sales|security|support|webmaster)@"
+    r"|@(?:[\w-]+\.)*(?:lists?|bugs)\.",
+    re.IGNORECASE,
+)
+"""Addresses of a role (RFC 2142), a mailing list or a bug tracker."""
 _IN_SHORT_TEXTS = {
     "a phone number": _B + r"(?<![.,])"
     r"(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?(?:\d{2,4}[ .-]?){2,4}\d{2,4}"
@@ -67,7 +74,8 @@ def _found(text: str, patterns: dict[str, str]) -> Iterator[str]:
     return (
         kind
         for kind, pattern in patterns.items()
-        if any(mark in text for mark in _MARKS.get(kind, [""])) and re.search(pattern, text)
+        if any(mark in text for mark in _MARKS.get(kind, [""]))
+        and any(not _NOBODY.search(found[0]) for found in re.finditer(pattern, text))
     )
 
 

@@ -36,6 +36,7 @@ def test_what_is_nobodys_business(text: str) -> None:
         "Its ISBN is 978-0-306-40615-7 and its area 1234 5678 km.",
         "the 1990-1994 season, 4-3-3",
         "On 2012-08-19 the @Kirkholm band played",
+        "write to debian-user@lists.debian.org, 4711@bugs.debian.org or Postmaster@fells.example.org",
         "population 120,345 (2010), 119,888 (2000)",
         "4111 1111 1111 1112",
     ],
