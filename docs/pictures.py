@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import httpx2
 from rich.console import Console
 from rich.text import Text
 
@@ -34,8 +35,10 @@ def main() -> None:
         terminal(RUN, FOLDER / "terminal.svg", folder)
         shot((out / "wiki" / "latest" / "report.html").as_uri(), FOLDER / "report.png", (1100, 900))
         with serving("view", "latest", "--out", out) as (_, address):
-            page = address.split()[-1]
-            shot(page, FOLDER / "items.png", (1200, 680))
+            items = str(httpx2.get(address.split()[-1], follow_redirects=True).url)
+            shot(items, FOLDER / "items.png", (1200, 680))
+            shot(items.removesuffix("items") + "overview", FOLDER / "overview.png", (1200, 900))
+            shot(items.removesuffix("items") + "review?by=Ada", FOLDER / "review.png", (1200, 680))
     for path in sorted(FOLDER.iterdir()):
         print(f"{path.stat().st_size / 1000:6.0f} kB  {path.name}")
 
