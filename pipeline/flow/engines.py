@@ -50,6 +50,7 @@ def started(how: How) -> Iterator[Submit]:
             raise DigsiteError(f"the engine {how.engine} failed: {_line(error)}") from error
 
     with ExitStack() as stack:
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # how a cluster starts is nobody's news
         try:
             stack.enter_context(runner)
             getattr(runner, "client", None)  # Dask's starts with its first use
