@@ -72,7 +72,7 @@ def other_answer(draft: Draft, own: str, passages: Iterable[Shown]) -> tuple[Sho
 
 
 def _said(draft: Draft) -> set[str]:
-    """What the last quote says beside the answer; nothing where that is too little to tell a rival by."""
+    """What the last quote says of its subject beside the answer; nothing where it is too little to know a rival by."""
     last = draft.hops[-1]
     quote = last.quote
     if spaceless(quote):
@@ -85,7 +85,9 @@ def _said(draft: Draft) -> set[str]:
     # A comparison's answer is not what its last step finds, and another answer to a list is one more of its items.
     if draft.answer_items:
         return set()
-    return said if len(said) >= LEAST and normalise(last.answer) == normalise(draft.answer) else set()
+    if len(said) < LEAST or normalise(last.answer) != normalise(draft.answer):
+        return set()
+    return said - {*terms(_subject(draft))}
 
 
 def _subject(draft: Draft) -> str:

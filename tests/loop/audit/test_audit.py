@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from pipeline.loop.audit import ahead, audit, shortcuts, soundness
+from pipeline.loop.audit.uniqueness import other_answer
 from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Passage, Searched
 from tests.shelf import Shelf, passage
 
@@ -244,3 +245,20 @@ def test_a_place_is_exposed_by_its_short_name_and_a_number_not_by_its_first_digi
     draft = changed(1, answer=answer).model_copy(update={"question": f"{QUESTION} ({names})"})
     found = asyncio.run(shortcuts.exposed_intermediate(draft, (), SHELF, 1))
     assert [finding.hops for finding in found] == exposed
+
+
+def test_a_quote_that_says_nothing_but_its_subject_has_no_rival() -> None:
+    """A list of names has the same words as "Harbour Song, by Ada Holm", and answers nothing."""
+    songs = passage("s", "Songs", "These are sung. Harbour Song, by Ada Holm, is one.")
+    listed, other = (
+        passage("n", "Chairs", "Ada Holm January 1998."),
+        passage("o", "Airs", "Tarn Song, by Ada Holm, is one."),
+    )
+    last = hop(songs, "Harbour Song", "Which song is by Ada Holm?")
+    bare = last.model_copy(update={"quote": "Harbour Song, by Ada Holm"})
+    by_quote = [
+        DRAFT.model_copy(update={"hops": (HOPS[0], one), "answer": "Harbour Song", "answer_type": AnswerType.ENTITY})
+        for one in (bare, bare.model_copy(update={"quote": "Harbour Song, song by Ada Holm, is one"}))
+    ]
+    assert [other_answer(draft, songs.id, [listed]) for draft in by_quote] == [None, None]
+    assert other_answer(by_quote[1], songs.id, [listed, other]) is not None
