@@ -125,6 +125,9 @@ class BatchCache(Cache):
             self._known = sqlite3.connect(address, uri=True, check_same_thread=False)
 
     def get(self, digest: bytes) -> bytes | None:
+        if not self.path.exists():
+            # Who goes on would pay for what nobody takes over.
+            raise StoreError(f"{self.path} is gone: whoever asked for the seeds has taken it")
         if (own := super().get(digest)) is not None or self._known is None:
             return own
         with self._lock, suppress(sqlite3.Error):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import StoreError
-from pipeline.store.cache import Cache
+from pipeline.store.cache import BatchCache, Cache
 from tests.conftest import Figures
 
 
@@ -175,3 +175,13 @@ def test_an_index_that_leads_to_another_row_is_a_miss(tmp_path: Path) -> None:
     cache._db.execute("UPDATE answers SET digest = ?", (digest(2),))
     assert cache.get(digest(2)) is None
     assert cache.put(digest(2), b'"two"') == b'"two"' == cache.get(digest(2))
+
+
+def test_a_worker_whose_answers_were_taken_pays_for_no_more(tmp_path: Path) -> None:
+    cache = BatchCache(tmp_path / "batch.sqlite", tmp_path / "none.sqlite")
+    cache.put(digest(1), b"1")
+    assert cache.get(digest(1)) == b"1"
+    cache.path.unlink()
+    with pytest.raises(StoreError, match=r"batch\.sqlite is gone"):
+        cache.get(digest(2))
+    cache.close()
