@@ -3,12 +3,14 @@
 import asyncio
 import logging
 import os
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
+from multiprocessing import resource_tracker
 from typing import Any
 
 from prefect import task
@@ -36,6 +38,8 @@ def batch(asked: bytes) -> bytes:
 def started(how: How) -> Iterator[Submit]:
     """Have the engine's workers: those of a cluster that runs already, or processes of this machine until it closes."""
     runner, options = {"dask": _dask, "ray": _ray}[how.engine](how)
+    for name in ("distributed", "distributed.client"):  # each has a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
     async def submit(asked: bytes) -> bytes:
         try:
@@ -52,16 +56,30 @@ def started(how: How) -> Iterator[Submit]:
     with ExitStack() as stack:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # how a cluster starts is nobody's news
         try:
-            stack.enter_context(runner)
-            getattr(runner, "client", None)  # Dask's starts with its first use
+            with _interrupts_held() if how.engine == "dask" and not how.address else nullcontext():
+                stack.enter_context(runner)
+                getattr(runner, "client", None)  # Dask's starts with its first use
         except Exception as error:
             # Ray's own are no more than that.
             if half_started := sys.modules.get("ray"):
                 half_started.shutdown()
             where = f"at {how.address}" if how.address else "on this machine"
             raise UsageError(f"no workers of {how.engine} {where}: {_line(error)}") from error
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # Prefect has set it anew
         yield submit
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Whatever thread or process begins within this never gets a Ctrl-C, nor do those that these begin later.
+
+    A terminal sends it to all of a command's processes; workers are ended by the command.
+    """
+    resource_tracker.ensure_running()  # its start would let them through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 async def _unless_lost(result: Coroutine[None, None, bytes], runner: TaskRunner[Any]) -> bytes:
