@@ -17,7 +17,7 @@ import pytest
 from pipeline import config
 from pipeline.flow.server import QUIET
 from pipeline.run import attempts
-from pipeline.store.journal import Journal
+from pipeline.store.journal import Journal, encode
 from pipeline.store.lock import locked
 from tests import hub_server
 
@@ -59,6 +59,24 @@ def settings(folder: Path, **how: object) -> Path:
         "loop = {rounds = 0, audit = false, rollouts = 2}\n[how]\n" + "\n".join(lines)
     )
     return path
+
+
+@pytest.mark.slow
+def test_a_night_by_workers_of_dask_makes_the_journal_of_one_process(server: tuple[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("prefect_dask")
+    journals = []
+    for engine in ("dask", "local"):
+        (folder := tmp_path / engine).mkdir()
+        night = {"config": str(settings(folder, seeds=24, engine=engine))}
+        (state,) = states(server, ("grow", night))
+        assert state.name == "Completed", state
+        (run,) = {path.resolve().parent for path in (folder / "out").glob("tiny/*/run.json")}
+        journals.append(Journal(run / "journal"))
+    first, second = (
+        {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()} for journal in journals
+    )
+    assert len(first) == 24
+    assert first == second
 
 
 def test_a_budget_is_one_night_s_and_the_next_night_goes_on(server: tuple[str, str], tmp_path: Path) -> None:
