@@ -47,7 +47,7 @@ def merged(folder: Path, count: int) -> Iterator[tuple[str, str, int]]:
 def _each(path: Path) -> Iterator[tuple[str, str, int]]:
     batch = 0
     while True:
-        with path.open("rb") as source:
+        with pa.OSFile(str(path)) as source:
             file = pa.ipc.open_file(source)
             if batch >= file.num_record_batches:
                 return

@@ -57,6 +57,8 @@ def _writes(call: ast.Call, handles: set[str]) -> bool:
         return last in OS
     if first == "shutil":
         return last in SHUTIL
+    if last == "OSFile" and len(call.args) == 1 and not call.keywords:
+        return False  # it is read
     if last in TO_PATH:
         return not any(ast.unparse(a) in handles or ast.unparse(a).endswith(PIPES) for a in call.args)
     if last == "dump":
