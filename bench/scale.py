@@ -47,7 +47,7 @@ class Measured(NamedTuple):
 class Costs(NamedTuple):
     """Seconds of the processor in one process, with lines of 300 kB, and bytes of a passage in corpus and index."""
 
-    call: float = 5.0e-3
+    call: float = 5.8e-3
     """With all that a worker does beside it: searching, auditing, counting."""
     seed: float = 5.3e-3
     """Planned, journalled and gated, without its calls."""
