@@ -116,10 +116,12 @@ class Progress(rich.progress.Progress):
         return next((line for line in lines if len(line) < width), lines[-1])
 
     def _yield(self) -> str:
-        seeds = f"/{self.seeds:,}" if self.seeds is not None else ""
-        pairs = f"/{self.pairs:,}" if self.seeds is None else ""
         rate = f"{self.accepted / self.done:.0%}" if self.done else "–"
-        return f"{self.done:,}{seeds} seeds, {self.accepted:,}{pairs} accepted ({rate})"
+        if self.seeds is not None or self.pairs is None:
+            seeds = f"/{self.seeds:,}" if self.seeds is not None else ""
+            return f"{self.done:,}{seeds} seeds, {self.accepted:,} accepted ({rate})"
+        surplus = f" + {self.accepted - self.pairs:,} surplus" if self.accepted > self.pairs else ""
+        return f"{self.done:,} seeds, {min(self.accepted, self.pairs):,}/{self.pairs:,}{surplus} accepted ({rate})"
 
     def _tokens_and_cost(self) -> str:
         return f"{short(self._tokens)} tokens, cost {'–' if self._cost is None else f'{self._cost:,.2f}'}"

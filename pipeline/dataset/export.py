@@ -19,6 +19,7 @@ from pipeline.config import RunConfig
 from pipeline.dataset import seed_table, seeds, versions
 from pipeline.dataset.card import Contents, card
 from pipeline.dataset.figures import Figures, Outside, figures
+from pipeline.dataset.gates.personal import public
 from pipeline.dataset.selection import SelectionCounts, counts
 from pipeline.dataset.shards import SHARD_BYTES, File, ShardFile, ShardWriter, described
 from pipeline.dataset.twins import twin_record
@@ -149,6 +150,8 @@ def export(
             seen += int(sha256(f"{record.key} {record.status} {len(record.forks)} {measured}"), 16)
             if not base.taken(record, chosen.include):
                 continue
+            if "personal" not in chosen.config.gates.off:
+                record = public(record)  # noqa: PLW2901 - nothing below may see the other
             side = record.seed.side
             if record.draft:
                 _exemplify(examples, record.seed.target_steps, record.draft)

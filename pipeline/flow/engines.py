@@ -125,12 +125,10 @@ Options = Callable[[], AbstractContextManager[object]]
 
 
 def _dask(how: How) -> tuple[TaskRunner[Any], Options]:
-    try:
-        import dask
-        from distributed.security import Security
-        from prefect_dask import DaskTaskRunner
-    except ImportError as error:
-        raise _missing("dask") from error
+    import dask
+    from distributed.security import Security
+    from prefect_dask import DaskTaskRunner
+
     options = partial(dask.annotate, resources=how.resources) if how.resources else nullcontext
     if how.address:
         return DaskTaskRunner(address=how.address, client_kwargs={"timeout": CONNECT_SECONDS}), options
@@ -147,21 +145,15 @@ def _ray(how: How) -> tuple[TaskRunner[Any], Options]:
     # On a busy machine a node needs longer than the half minute that it has.
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")
     os.environ.setdefault("RAY_agent_register_timeout_ms", "300000")
-    try:
-        from prefect_ray import RayTaskRunner
-        from prefect_ray.context import remote_options
-    except ImportError as error:
-        raise _missing("ray") from error
+    from prefect_ray import RayTaskRunner
+    from prefect_ray.context import remote_options
+
     options = partial(remote_options, **how.resources) if how.resources else nullcontext
     if how.address:
         return RayTaskRunner(address=how.address), options
     closed = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     return RayTaskRunner(init_kwargs={"num_cpus": how.workers, **closed, **quiet}), options
-
-
-def _missing(extra: str) -> UsageError:
-    return UsageError(f"--engine {extra} needs more packages: pip install 'digsite[{extra}]'")
 
 
 def _line(error: BaseException) -> str:

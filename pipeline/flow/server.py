@@ -12,6 +12,7 @@ works on this machine, and therefore no password.
 
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -20,6 +21,8 @@ import time
 import urllib.error
 import urllib.request
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.errors import DigsiteError, UsageError
@@ -117,6 +120,9 @@ def _answers(opener: urllib.request.OpenerDirector, url: str) -> bool:
 def _serve(handle: int, port: int) -> None:
     """The child: Prefect's server on a socket that the parent has bound."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    # Whoever signals all processes of a job, as `scancel` does, must not end this one before the flow has reported.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     os.environ["PREFECT__SERVER_FINAL"] = "1"
     if port:
         os.environ["PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT"] = "false"
@@ -131,9 +137,16 @@ def _serve(handle: int, port: int) -> None:
     from prefect.server.api.server import create_app
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+    class Deaf(uvicorn.Server):
+        """Uvicorn's without its handlers of signals."""
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
     app = TrustedHostMiddleware(create_app(), allowed_hosts=[_HOST])
     config = uvicorn.Config(app, log_level="error", lifespan="on", access_log=False)
-    uvicorn.Server(config).run(sockets=[socket.socket(fileno=handle)])
+    Deaf(config).run(sockets=[socket.socket(fileno=handle)])
 
 
 def _end_with_parent() -> None:

@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 def read(config: RunConfig, watch: Watch) -> Corpus:
     """The corpus, with a word on what was left out of it. Raises where no pair could be made or passed on."""
+    prepare.engine(config)
     watch.stage("reading the corpus")
     corpus = prepare.corpus(config)
     prepare.gates(config, corpus.manifest)

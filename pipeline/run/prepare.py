@@ -4,6 +4,7 @@ import asyncio
 import gc
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from pipeline import registry
@@ -66,6 +67,13 @@ def gates(config: RunConfig, manifest: Manifest) -> None:
             f"{manifest.name}: {problem}, so no pair could be published; "
             "to generate pairs for private use: --set 'gates.off=[\"licence\"]'"
         )
+
+
+def engine(config: RunConfig) -> None:
+    """Raises UsageError where the packages of `how.engine` are not installed."""
+    name = config.how.engine
+    if name != "local" and find_spec(f"prefect_{name}") is None:
+        raise UsageError(f"--engine {name} needs more packages: pip install 'digsite[{name}]'")
 
 
 def corpus(config: RunConfig) -> Corpus:

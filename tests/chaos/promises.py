@@ -150,8 +150,9 @@ PROMISES = (
     ),
     _promise(
         "F22",
-        "A command, scheduler or endpoint killed under its workers: no process left, and the next command goes on",
+        "Command, scheduler, endpoint or all processes killed or signalled: none is left, and the next command goes on",
         "chaos/test_workers.py::test_the_command_is_killed_with_its_workers",
+        "chaos/test_workers.py::test_all_processes_of_a_job_are_signalled_at_once",
         "chaos/test_workers.py::test_the_scheduler_is_killed",
         "chaos/test_workers.py::test_the_endpoint_is_killed_under_two_workers",
         "run/test_batches.py::test_a_resumed_run_takes_what_killed_workers_have_paid_for",

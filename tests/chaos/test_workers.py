@@ -53,17 +53,22 @@ def command(out: Path, endpoint: Endpoint, *more: str) -> subprocess.Popen[str]:
     return start(out, *DASK, *over(endpoint.url), "--engine", "dask", *more, through=FLOW)
 
 
-def workers(out: Path) -> list[int]:
-    """The processes in which a command's workers run seeds, oldest first."""
+def processes(out: Path, doing: bytes = b"") -> list[int]:
+    """Those of a command, itself among them, that have a certain word in their command line; oldest first."""
     found: list[tuple[float, int]] = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             tagged = f"CHAOS_TAG={out}".encode() in (process / "environ").read_bytes().split(b"\0")
-            if tagged and b"spawn_main" in (process / "cmdline").read_bytes():
+            if tagged and doing in (process / "cmdline").read_bytes():
                 found.append((process.stat().st_ctime, int(process.name)))
         except OSError:
             continue
     return [number for _, number in sorted(found)]
+
+
+def workers(out: Path) -> list[int]:
+    """The processes in which a command's workers run seeds."""
+    return processes(out, b"spawn_main")
 
 
 def more_answers(endpoint: Endpoint, number: int, process: subprocess.Popen[str]) -> None:
@@ -133,6 +138,34 @@ def test_the_command_is_killed_with_its_workers(
         {"lost": 0, "doubled": 0, "orphans": 0, "calls paid twice": repaid, "slowest end in s": round(slowest, 1)},
     )
     assert repaid <= CONCURRENCY * (kills + 1)
+
+
+def test_all_processes_of_a_job_are_signalled_at_once(
+    tmp_path: Path, endpoint: Endpoint, figures: Figures, whole: Whole
+) -> None:
+    """As Slurm's `scancel` does: command, workers, and Prefect's server, which goes on until the flow has reported."""
+    out, slowest, signals = tmp_path / "out", 0.0, (signal.SIGTERM, signal.SIGTERM, signal.SIGINT)
+    for number in signals:
+        process = command(out, endpoint)
+        more_answers(endpoint, 20, process)
+        for one in processes(out):
+            os.kill(one, number)
+        began = time.monotonic()
+        _, said = process.communicate(timeout=100)
+        slowest = max(slowest, time.monotonic() - began)
+        assert process.returncode == 128 + number, said
+        assert "digsite resume" in said
+        assert "Traceback" not in said
+        assert gone(out)
+    finished(start(out, *CHEAP, *over(endpoint.url), "--seeds", str(SEEDS)))
+    same(out, whole)
+    repaid = twice(endpoint.answered())
+    figures(
+        {"signals": len(signals), "seeds": SEEDS},
+        {"lost": 0, "doubled": 0, "orphans": 0, "calls paid twice": repaid, "slowest end in s": round(slowest, 1)},
+    )
+    assert repaid <= CONCURRENCY * len(signals)
+    assert slowest <= 10
 
 
 @contextmanager

@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from pipeline.config import RunConfig
+from pipeline.config import RunConfig, build
 from pipeline.dataset.export import Selection, export
 from pipeline.dataset.shards import ShardWriter
 from pipeline.dataset.views import base, records
 from pipeline.errors import UsageError
 from pipeline.store.journal import Journal
+from pipeline.types import Record
 from tests.forks import branched
 from tests.hostile import HOSTILE
 from tests.records import accepted, batch, hostile, no_draft, rejected
@@ -112,6 +113,26 @@ def test_another_hash_seed_gives_the_same_bytes(tmp_path, seed):
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "other")], env=environ, check=True)
     export(batch(16), tmp_path / "this", CHOSEN)
     assert files(tmp_path / "other") == files(tmp_path / "this")
+
+
+def test_no_file_holds_an_address_that_agents_have_read(tmp_path):
+    """But for a user who has switched the gate off."""
+    address = "ada.brannick@fells.example.org"
+    originals = [branched(200), taught(202), taught(203, side="eval")]
+    read = [
+        Record.model_validate_json(record.model_dump_json().replace("clockmaker", f"clockmaker ({address})"))
+        for record in originals
+    ]
+    assert any(address in record.model_dump_json() for record in read)
+
+    def holding(folder, config):
+        export(read, folder, CHOSEN.model_copy(update={"config": config}))
+        tables = {path: str(pq.read_table(path).to_pylist()) for path in folder.rglob("*.parquet")}
+        texts = {path: path.read_text() for path in folder.rglob("*") if path.suffix in (".md", ".json", ".jsonl")}
+        return [path.relative_to(folder).parts[0] for path, text in (tables | texts).items() if address in text]
+
+    assert holding(tmp_path / "public", RunConfig()) == []
+    assert "sft" in holding(tmp_path / "whole", build(values={"gates": {"off": ["personal"]}}))
 
 
 def test_small_shards_are_numbered_and_none_is_empty(tmp_path):

@@ -1,10 +1,9 @@
 """Pairs with personal data or secrets: e-mail addresses, phone, card and account numbers, API keys.
 
-The question, its answer and its quotes are looked at for all of these; the passages of the rollouts that would be
-trained on and the distractors, which are long and full of figures, for addresses and keys alone. Addresses of
-mailing lists and of roles (`postmaster@`) are nobody's. What else was read
-on the way (by the generator, some two hundred passages) costs no pair: the view `records`, which ships it, gives the
-kind of such a text in its place. Forks come after the gates and are not looked at.
+The question, its answer and its quotes are looked at for all of these. What agents read on the way to them (by the
+generator alone some two hundred passages, and a corpus of manuals names somebody on every tenth page) costs no pair:
+unless the gate is off, the data set gives the kind of an address or key in its place, in whatever view. Addresses of
+mailing lists and of roles (`postmaster@`) are nobody's.
 
 Phone numbers are found with the code of their country, or as North America writes them; identity numbers as in the
 United States. Blanks around what is found are not needed in scripts that write none.
@@ -12,6 +11,8 @@ United States. Blanks around what is found are not needed in scripts that write 
 
 import re
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates.base import GateResult
@@ -53,21 +54,34 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult
     quotes = [text for hop in draft.hops for text in (hop.sub_question, hop.answer, hop.quote)]
     short = "\n".join((draft.question, draft.answer, *draft.answer_aliases, *quotes))
     found = [*_found(short, _ANYWHERE), *_found(short, _IN_SHORT_TEXTS), *_cards(short)]
-    if not found:
-        found = [kind for text in _observed(record, settings.policy) for kind in _found(text, _ANYWHERE)]
     return [GateResult(drop=f"it holds {found[0]}")] if found else []
 
 
-def private(text: str) -> bool:
-    """Does a long text hold an address or a key?"""
-    return any(True for _ in _found(text, _ANYWHERE))
+def public(record: Record) -> Record:
+    """The record as it may be passed on: with the kind of each address and key in its place."""
+    # Few records hold any, and to go through all parts of one takes as long as to write it.
+    if not any(_found(record.model_dump_json(), _ANYWHERE)):
+        return record
+    return Record.model_validate(_masked(record.model_dump(mode="json")))
 
 
 def masked(text: str) -> str:
     """The text with the kind of each address and key in its place."""
     for kind in _found(text, _ANYWHERE):
-        text = re.sub(_ANYWHERE[kind], f"[{kind}]", text)
+        text = re.sub(_ANYWHERE[kind], partial(_instead, kind), text)
     return text
+
+
+def _instead(kind: str, found: re.Match[str]) -> str:
+    return found[0] if _NOBODY.search(found[0]) else f"[{kind}]"
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, dict):
+        return {name: _masked(part) for name, part in value.items()}
+    return [_masked(part) for part in value] if isinstance(value, list) else value
 
 
 def _found(text: str, patterns: dict[str, str]) -> Iterator[str]:
@@ -85,15 +99,3 @@ def _cards(text: str) -> Iterator[str]:
         doubled = [sum(divmod(2 * d, 10)) if n % 2 else d for n, d in enumerate(reversed(digits))]
         if sum(doubled) % 10 == 0 and len(set(digits)) > 1:
             yield "a card number"
-
-
-def _observed(record: Record, policy: str) -> Iterator[str]:
-    last, opposition = record.last, record.opposition
-    measured = record.measurement(policy) if policy else None
-    tried = measured.rollouts if measured else ()
-    taught = [lesson.rollout for lesson in record.lessons]
-    opposed = opposition.opposed if opposition else ()
-    for distractor in opposition.used if opposition else ():
-        yield f"{distractor.title}\n{distractor.text}"
-    for rollout in (*record.confirmation, *(last.rollouts if last else ()), *taught, *opposed, *tried):
-        yield "\n".join(message.content for message in rollout.trajectory.messages if message.role == "tool")

@@ -2,8 +2,10 @@
 
 import pytest
 
+from pipeline.dataset.gates.personal import public
 from pipeline.types import Record
 from tests.dataset.gates.test_gates import having, judged, only
+from tests.forks import branched
 from tests.records import accepted
 from tests.teacher_rollouts import taught
 
@@ -45,26 +47,42 @@ def test_what_is_not(text: str) -> None:
     assert judged([having(0, question=f"What does this mean: {text}?")], only("personal")) == [""]
 
 
-def test_passages_are_looked_at_for_addresses_and_keys_alone() -> None:
-    def observed(text: str):
-        tree = accepted().model_dump(mode="json")
-        tree["confirmation"][0]["trajectory"]["messages"][3]["content"] += text
-        return type(accepted()).model_validate(tree)
-
-    found = [observed(KEY), observed("a@b.example"), observed("call +44 20 7946 0958")]
-    assert judged(found, only("personal")) == ["personal", "personal", ""]
+def test_what_was_read_on_the_way_costs_no_pair() -> None:
+    tree = accepted().model_dump(mode="json")
+    tree["confirmation"][0]["trajectory"]["messages"][3]["content"] += KEY
+    assert judged([Record.model_validate(tree)], only("personal")) == [""]
 
 
-def test_the_teacher_s_passages_and_those_of_the_overlay_are_looked_at_too() -> None:
-    def observed(*path: str | int) -> Record:
-        tree = place = taught().model_dump(mode="json")
+ADDRESS = "ada.brannick@fells.example.org"
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----"
+PLACES: dict[str, list[str | int]] = {
+    "seed": ["seed", "passage", "text"],
+    "generator": ["rounds", 0, "agent", "messages", 3, "content"],
+    "refiner's inputs": ["rounds", 1, "agent", "messages", 1, "content"],
+    "earlier rollout": ["rounds", 0, "rollouts", 0, "trajectory", "messages", 3, "content"],
+    "confirmation": ["confirmation", 0, "trajectory", "messages", 3, "content"],
+    "over distractors": ["opposition", "opposed", 0, "trajectory", "messages", 3, "content"],
+    "teacher": ["lessons", 0, "rollout", "trajectory", "messages", 3, "content"],
+    "distractor": ["opposition", "distractors", 0, "text"],
+    "fork": ["forks", 0, "branches", 0, "rollout", "trajectory", "messages", -2, "content"],
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_data_set_holds_no_address_and_no_key(place: str) -> None:
+    """Nothing else of the record is changed, nor are addresses of lists."""
+    two = accepted(1, rounds=2)
+    whole = two.model_copy(
+        update={"opposition": taught(1).opposition, "lessons": taught(1).lessons, "forks": branched(1).forks}
+    )
+
+    def having(text: str) -> Record:
+        tree = at = whole.model_dump(mode="json")
+        *path, last = PLACES[place]
         for step in path:
-            place = place[step]
-        next(m for m in place["trajectory"]["messages"] if m["role"] == "tool")["content"] += KEY
+            at = at[step]
+        at[last] += text
         return Record.model_validate(tree)
 
-    false = taught().model_dump(mode="json")
-    false["opposition"]["distractors"][-1]["text"] += KEY
-    assert judged([Record.model_validate(false)], only("personal")) == ["personal"]
-    found = [observed("lessons", 0, "rollout"), observed("opposition", "opposed", 0), taught()]
-    assert judged(found, only("personal")) == ["personal", "personal", ""]
+    made = public(having(f" {ADDRESS}, {KEY}; {PEM} and list@fells.example.org"))
+    assert made == having(" [an e-mail address], [a key]; [a private key] and list@fells.example.org")
