@@ -39,21 +39,21 @@ class Asked(NamedTuple):
     record: Record
     draft: Draft
     used: tuple[Distractor, ...]
-    plain: Tried
-    opposed: Tried
+    without_distractors: Tried
+    with_distractors: Tried
     neutral: Tried
 
     @property
     def lost(self) -> list[Rollout]:
         """Rollouts of the overlay that are wrong where the same sample was right without it."""
-        pairs = zip(self.plain, self.opposed, strict=True)
+        pairs = zip(self.without_distractors, self.with_distractors, strict=True)
         return [rollout for (_, before), (rollout, after) in pairs if before.correct and not after.correct]
 
 
 async def ask(record: Record, context: RunContext, rollouts: int) -> Asked:
     assert record.draft
-    assert record.opposition
-    used = record.opposition.used
+    assert record.distractor_eval
+    used = record.distractor_eval.used
     blank = [d.model_copy(update={"text": d.text.replace(d.claim, UNTOLD)}).passage for d in used]
     arms: list[Tried] = []
     for passages in ([], [d.passage for d in used], blank):
@@ -69,9 +69,9 @@ async def arm(draft: Draft, context: RunContext, passages: Sequence[Passage], ro
 async def again(record: Record, context: RunContext) -> list[str]:
     """The used distractors that no longer pass, with the reason."""
     assert record.draft
-    assert record.opposition
+    assert record.distractor_eval
     case = DistractorChecks(record.draft, context)
-    checked = [await case.check(d.model_copy(update={"checks": ()}), last=True) for d in record.opposition.used]
+    checked = [await case.check(d.model_copy(update={"checks": ()}), last=True) for d in record.distractor_eval.used]
     return [f"{d.id}: {d.reason}: {d.checks[-1].detail}" for d in checked if not d.used]
 
 
@@ -85,29 +85,33 @@ def mean_rate(asked: Sequence[Asked], arm: str) -> float:
 
 def drop(asked: Sequence[Asked], arm: str) -> float:
     """Points by which the arm's solve rate lies below that of the index alone."""
-    return mean_rate(asked, "plain") - mean_rate(asked, arm)
+    return mean_rate(asked, "without_distractors") - mean_rate(asked, arm)
 
 
 def by_kind(records: Sequence[Record], asked: Sequence[Asked]) -> str:
-    written = Counter(d.kind for r in records if r.opposition for d in r.opposition.distractors)
-    used = Counter(d.kind for r in records if r.opposition for d in r.opposition.used)
+    written = Counter(d.kind for r in records if r.distractor_eval for d in r.distractor_eval.distractors)
+    used = Counter(d.kind for r in records if r.distractor_eval for d in r.distractor_eval.used)
     rows = []
     for kind in Kind:
         having = [a for a in asked if any(d.kind == kind for d in a.used)]
         found = [
             encounters(a.draft, [d for d in a.used if d.kind == kind], rollout, correct=verdict.correct)
             for a in having
-            for rollout, verdict in a.opposed
+            for rollout, verdict in a.with_distractors
         ]
         met, misled = sum(map(bool, found)), sum(any(e.outcome is Outcome.MISLED for e in one) for one in found)
-        rates = f"{mean_rate(having, 'plain'):.0f} → {mean_rate(having, 'opposed'):.0f} %" if having else "–"
+        rates = (
+            f"{mean_rate(having, 'without_distractors'):.0f} → {mean_rate(having, 'with_distractors'):.0f} %"
+            if having
+            else "–"
+        )
         part = share(used[kind], used.total())
         rows.append((kind.value, written[kind], part, len(having), share(met, len(found)), share(misled, met), rates))
     return table(("kind", "written", "used", "pairs", "met", "misled of met", "solve rate"), rows)
 
 
 def rejected(records: Sequence[Record]) -> str:
-    reasons = Counter((d.kind, d.reason) for r in records if r.opposition for d in r.opposition.distractors)
+    reasons = Counter((d.kind, d.reason) for r in records if r.distractor_eval for d in r.distractor_eval.distractors)
     names = sorted({reason for _, reason in reasons if reason})
     rows = [(kind.value, *(reasons[kind.value, name] for name in names)) for kind in Kind]
     return table(("rejected by", *names), rows)
@@ -126,21 +130,21 @@ def followed(asked: Asked, rollout: Rollout) -> bool:
 
 def met_by_any(asked: Asked) -> int:
     """Distractors that a rollout of the overlay was shown."""
-    shown = {i for rollout, _ in asked.opposed for call in rollout.trajectory.calls for i in call.passage_ids}
+    shown = {i for rollout, _ in asked.with_distractors for call in rollout.trajectory.calls for i in call.passage_ids}
     return sum(d.id in shown for d in asked.used)
 
 
 def report(run: Dug, asked: Sequence[Asked], broken: Sequence[str]) -> bool:
-    opposed = [record for record in run.accepted if record.opposition]
+    tried = [record for record in run.accepted if record.distractor_eval]
     used = sum(len(a.used) for a in asked)
     print(heading("distractors", run.records))
-    print(f"{len(opposed)} pairs opposed, {len(asked)} with an overlay, {used} distractors\n")
-    print(by_kind(opposed, asked), "\n")
-    print(rejected(opposed), "\n")
-    for name in ("plain", "opposed", "neutral"):
+    print(f"{len(tried)} pairs with distractors tried, {len(asked)} with an overlay, {used} distractors\n")
+    print(by_kind(tried, asked), "\n")
+    print(rejected(tried), "\n")
+    for name in ("without_distractors", "with_distractors", "neutral"):
         print(f"solve rate {name}: {interval(asked, partial(mean_rate, arm=name))} %")
-    overlay, neutral = (interval(asked, partial(drop, arm=name)) for name in ("opposed", "neutral"))
-    more = interval(asked, lambda of: drop(of, "opposed") - drop(of, "neutral"))
+    overlay, neutral = (interval(asked, partial(drop, arm=name)) for name in ("with_distractors", "neutral"))
+    more = interval(asked, lambda of: drop(of, "with_distractors") - drop(of, "neutral"))
     print(f"points lost: {overlay} (at least {LEAST_DROP:.0f}), with neutral passages {neutral}, difference {more}")
     lost = [(a, rollout) for a in asked for rollout in a.lost]
     claims, led, met = sum(claimed(*it) for it in lost), sum(followed(*it) for it in lost), sum(map(met_by_any, asked))
@@ -159,7 +163,7 @@ async def main(options: argparse.Namespace) -> bool:
     run = dug(options.run, options.out, options.pairs)
     config = run.config.model_copy(update={"how": run.config.how.model_copy(update={"out": options.out})})
     context = prepare.context(config, prepare.corpus(config))
-    with_overlay = [r for r in run.accepted if r.opposition and r.opposition.used]
+    with_overlay = [r for r in run.accepted if r.distractor_eval and r.distractor_eval.used]
     asked = [await ask(record, context, options.rollouts) for record in with_overlay]
     broken = [line for record in with_overlay for line in await again(record, context)]
     return report(run, asked, broken)

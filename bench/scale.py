@@ -149,7 +149,7 @@ def _traces(record: Record) -> Iterator[Trajectory]:
         yield past.agent
         yield from (rollout.trajectory for rollout in past.rollouts)
     yield from (rollout.trajectory for rollout in record.confirmation)
-    yield from (lesson.rollout.trajectory for lesson in record.lessons)
+    yield from (made.rollout.trajectory for made in record.teacher_rollouts)
 
 
 def shown(options: argparse.Namespace, found: Measured = Measured()) -> str:  # noqa: B008 - frozen

@@ -56,7 +56,7 @@ def played(question: str, searches: Searches, answer: str, sample: int = 0, thou
     return Rollout(sample=sample, trajectory=trajectory, answer=answer)
 
 
-def lesson(draft: Draft, w: World, searches: Searches, answer: str, sample: int = 0) -> TeacherRollout:
+def teacher_rollout(draft: Draft, w: World, searches: Searches, answer: str, sample: int = 0) -> TeacherRollout:
     made, right = played(draft.question, searches, answer, sample), answer == draft.answer
     verdict = Verdict(
         sample=sample, right=right, supported=right, method="exact", steps=made.trajectory.steps,
@@ -66,7 +66,7 @@ def lesson(draft: Draft, w: World, searches: Searches, answer: str, sample: int 
     return TeacherRollout(rollout=made, verdict=verdict, f1=float(right), encounters=met, kept=right)
 
 
-def opposition(w: World, record: Record) -> DistractorEval:
+def distractor_eval(w: World, record: Record) -> DistractorEval:
     """The lie, used; the same of another edition, rejected; and the same rollouts in both arms, but for one."""
     used = lie(w).model_copy(update={"checks": (Check(name="marked", passed=True),)})
     failed = used.model_copy(update={"mark": "1912", "checks": (Check(name="marked", passed=False, detail="why"),)})
@@ -77,10 +77,10 @@ def opposition(w: World, record: Record) -> DistractorEval:
     return DistractorEval(
         distractors=(failed, used),
         unwritten=(Kind.FALSE_SHORTCUT,),
-        plain=plain,
-        plain_verdicts=verdicts,
-        opposed=(misled, *plain[1:]),
-        opposed_verdicts=(wrong, *verdicts[1:]),
+        without_distractors=plain,
+        without_distractors_verdicts=verdicts,
+        with_distractors=(misled, *plain[1:]),
+        with_distractors_verdicts=(wrong, *verdicts[1:]),
         writer=Usage(calls=2),
     )
 
@@ -92,19 +92,21 @@ def taught(n: int = 1, model: str = "embedded", side: Literal["train", "eval"] =
     first = ("the crossing", [w.bridge, lie(w).passage])
     on, truth = ("the engineer", [w.engineer]), ("the town", [w.town])
     made = [
-        lesson(record.draft, w, [first, on, truth], w.year, 0),
-        lesson(record.draft, w, [first, ("founded 1399", [w.noise[0]])], "1399", 1),
-        lesson(record.draft, w, [("the crossing", [w.bridge]), on, truth], w.year, 2),
-        lesson(record.draft, w, [first, on, ("who knows", [w.noise[1]])], "1850", 3),
+        teacher_rollout(record.draft, w, [first, on, truth], w.year, 0),
+        teacher_rollout(record.draft, w, [first, ("founded 1399", [w.noise[0]])], "1399", 1),
+        teacher_rollout(record.draft, w, [("the crossing", [w.bridge]), on, truth], w.year, 2),
+        teacher_rollout(record.draft, w, [first, on, ("who knows", [w.noise[1]])], "1850", 3),
     ]
-    return record.model_copy(update={"lessons": tuple(made), "opposition": opposition(w, record)})
+    return record.model_copy(update={"teacher_rollouts": tuple(made), "distractor_eval": distractor_eval(w, record)})
 
 
 def blindly_read(record: Record, *named: bool) -> Record:
     """The record, whose used distractor was named in these blind readings, and its refused one in three of three."""
-    assert record.opposition
+    assert record.distractor_eval
     distractors = tuple(
         one.model_copy(update={"blind": named if one.used else (True, True, True)})
-        for one in record.opposition.distractors
+        for one in record.distractor_eval.distractors
     )
-    return record.model_copy(update={"opposition": record.opposition.model_copy(update={"distractors": distractors})})
+    return record.model_copy(
+        update={"distractor_eval": record.distractor_eval.model_copy(update={"distractors": distractors})}
+    )

@@ -54,6 +54,6 @@ def curriculum(record: Record, policy: str) -> dict[str, Any]:
         "answer_type": str(draft.answer_type),
         "language": record.lineage.language,
         "strategy": record.lineage.strategy,
-        "distractors": len(record.opposition.used) if record.opposition else 0,
+        "distractors": len(record.distractor_eval.used) if record.distractor_eval else 0,
         "order": order(solve_rate, steps, len(draft.hops), record.key),
     }

@@ -231,20 +231,20 @@ def _controls(record: Record) -> Row:
 
 def _distractors(record: Record) -> Iterator[Row]:
     """Of an accepted pair: what was written, used or rejected, then the tries at which nothing was written."""
-    if record.opposition and record.status is Status.ACCEPTED:
-        for distractor in record.opposition.distractors:
+    if record.distractor_eval and record.status is Status.ACCEPTED:
+        for distractor in record.distractor_eval.distractors:
             blind = {"blind_readings": len(distractor.blind), "blind_named": sum(distractor.blind)}
             yield {"kind": distractor.kind, "rejected_by": distractor.reason, **blind}
-        for kind in record.opposition.unwritten:
+        for kind in record.distractor_eval.unwritten:
             yield {"kind": kind, "rejected_by": "unwritten", "blind_readings": 0, "blind_named": 0}
 
 
 def _distractor_rollouts(record: Record) -> Iterator[Row]:
     """For each kind that was used, the paired rollouts without and with all distractors of the pair."""
-    tried = record.opposition if record.status is Status.ACCEPTED else None
+    tried = record.distractor_eval if record.status is Status.ACCEPTED else None
     for kind in dict.fromkeys(distractor.kind for distractor in tried.used) if tried else ():
-        pairs = zip(met(record, kind), tried.plain_verdicts, tried.opposed_verdicts, strict=True) if tried else ()
-        for found, without, among in pairs:
+        arms = (tried.without_distractors_verdicts, tried.with_distractors_verdicts) if tried else ((), ())
+        for found, without, among in zip(met(record, kind), *arms, strict=True):
             outcome = min((one.outcome for one in found), key=TELLING.index, default=None)
             correct_in = {"correct_without": without.correct, "correct_with": among.correct}
             steps_in = {"steps_without": without.steps, "steps_with": among.steps}
@@ -253,10 +253,10 @@ def _distractor_rollouts(record: Record) -> Iterator[Row]:
 
 def met(record: Record, kind: str) -> Iterator[Sequence[Encounter]]:
     """For each rollout of an accepted pair among its distractors, those of a kind that it met."""
-    draft, tried = record.draft, record.opposition
+    draft, tried = record.draft, record.distractor_eval
     if draft and tried:
         mine = [distractor for distractor in tried.used if distractor.kind == kind]
-        for rollout, verdict in zip(tried.opposed, tried.opposed_verdicts, strict=True):
+        for rollout, verdict in zip(tried.with_distractors, tried.with_distractors_verdicts, strict=True):
             yield encounters(draft, mine, rollout, correct=verdict.correct)
 
 

@@ -78,7 +78,7 @@ def counts(record: Record, environment: Environment) -> dict[str, SelectionCount
     measured = _measured(record, environment)
     made = {
         "solver": [verdict for _, verdict in record.graded],
-        "teacher": [lesson.verdict for lesson in record.lessons],
+        "teacher": [made.verdict for made in record.teacher_rollouts],
         "policy": list(measured.verdicts) if measured else [],
     }
     return {
@@ -117,7 +117,7 @@ def _fit(record: Record, agent: str, environment: Environment) -> list[TrainingE
         ]
     return [
         TrainingExample("teacher", made.rollout, made.verdict, made.resisted if made.encounters else None)
-        for made in record.lessons
+        for made in record.teacher_rollouts
         if made.kept and fit(made.rollout.trajectory)
     ]
 

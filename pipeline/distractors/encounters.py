@@ -37,10 +37,10 @@ def encounters(
 
 def contrasts(record: Record) -> Iterator[MisledTurn]:
     """Among the teacher's rollouts, and among the solver's over the overlay, which begin with another prompt."""
-    yield from _contrasts("teacher", [(made.rollout, made.encounters) for made in record.lessons])
-    draft, tried = record.draft, record.opposition
+    yield from _contrasts("teacher", [(made.rollout, made.encounters) for made in record.teacher_rollouts])
+    draft, tried = record.draft, record.distractor_eval
     if draft and tried:
-        pairs = zip(tried.opposed, tried.opposed_verdicts, strict=True)
+        pairs = zip(tried.with_distractors, tried.with_distractors_verdicts, strict=True)
         yield from _contrasts("solver", [(r, encounters(draft, tried.used, r, correct=v.correct)) for r, v in pairs])
 
 

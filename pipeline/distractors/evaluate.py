@@ -48,10 +48,15 @@ async def evaluate_distractors(
         return *await attempt(draft, sample, context), *await attempt(draft, sample, overlaid)
 
     found = await with_verdict(map(pair, missing_pairs(made, context)))
-    known = zip(made.plain, made.plain_verdicts, made.opposed, made.opposed_verdicts, strict=True)
+    fields = (
+        "without_distractors",
+        "without_distractors_verdicts",
+        "with_distractors",
+        "with_distractors_verdicts",
+    )
+    known = zip(*(getattr(made, name) for name in fields), strict=True)
     pairs = sorted([*known, *found], key=lambda pair: pair[0].sample)
     columns = zip(*pairs, strict=True) if pairs else 4 * ((),)
-    fields = ("plain", "plain_verdicts", "opposed", "opposed_verdicts")
     return made.model_copy(update=dict(zip(fields, columns, strict=True)))
 
 
@@ -71,8 +76,8 @@ def missing_pairs(made: DistractorEval | None, context: RunContext) -> list[int]
     """The samples whose two rollouts are still to be made."""
     if made is None or not made.used:
         return []
-    first = 2 * context.config.loop.rollouts
-    return sorted({*range(first, first + context.config.distractors.rollouts)} - {r.sample for r in made.plain})
+    first, made_already = 2 * context.config.loop.rollouts, {rollout.sample for rollout in made.without_distractors}
+    return sorted({*range(first, first + context.config.distractors.rollouts)} - made_already)
 
 
 async def written(draft: Draft, context: RunContext) -> DistractorEval:

@@ -245,16 +245,16 @@ async def enrich(record: Record, context: RunContext) -> Record:
     """
     if record.status is not Status.ACCEPTED or record.draft is None:
         return record
-    opposition = await evaluate_distractors(record.draft, context, graded_rollout, record.opposition)
-    teacher = await teacher_rollouts(record.draft, opposition, record.key, context, record.lessons)
+    distractor_eval = await evaluate_distractors(record.draft, context, graded_rollout, record.distractor_eval)
+    teacher = await teacher_rollouts(record.draft, distractor_eval, record.key, context, record.teacher_rollouts)
     measured = await policy_measurements(record, context, graded_rollout)
     twin = await unanswerable_twin(record.draft, record.key, context, graded_rollout, record.twin)
-    more = {"opposition": opposition, "lessons": teacher, "measurements": measured, "twin": twin}
+    more = {"distractor_eval": distractor_eval, "teacher_rollouts": teacher, "measurements": measured, "twin": twin}
     record = await _twin_measured(record.model_copy(update=more), context)
     own = as_record(record)
     owed = {
-        "distractors": missing_pairs(opposition, context),
-        "teacher": missing_samples(opposition, teacher, context),
+        "distractors": missing_pairs(distractor_eval, context),
+        "teacher": missing_samples(distractor_eval, teacher, context),
         "policies": unmeasured(record, context) or (own is not None and unmeasured(own, context)),
         "unanswerable": missing_twin(record.key, twin, context),
     }

@@ -56,8 +56,8 @@ def overlays(folder: Path) -> Overlays:
     def passages(question_id: str) -> tuple[Passage, ...]:
         if question_id not in journal.entries:
             raise UsageError(f"this run has no question '{question_id}'; it is the column `id` of its data set")
-        opposition = journal.read(question_id).opposition
-        return tuple(d.passage for d in opposition.distractors if d.used) if opposition else ()
+        distractor_eval = journal.read(question_id).distractor_eval
+        return tuple(d.passage for d in distractor_eval.distractors if d.used) if distractor_eval else ()
 
     return passages
 

@@ -1,8 +1,8 @@
 """How hard a question is, and for whom: difficulty ages with the model that it was measured with."""
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import model_validator
+from pydantic import AliasChoices, Field
 
 from pipeline.types.data import Data
 from pipeline.types.probe import Probe
@@ -19,7 +19,7 @@ class Assessment(Data):
 
     policy: str = ""
     """Which of the models to be trained it is, by its name in `models.policies`; empty: the run's own solver."""
-    model: str
+    model: str = Field(validation_alias=AliasChoices("model", "solver"))
     retriever: str
     k: int
     """Passages per search."""
@@ -38,14 +38,6 @@ class Assessment(Data):
     known_tries: int = 0
     date: str = ""
     """The day on which `digsite remeasure` measured it; empty for what the run itself measured."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_before(cls, tree: Any) -> Any:
-        """Runs of before call the model `solver`."""
-        if isinstance(tree, dict) and "solver" in tree:
-            return {"model" if name == "solver" else name: value for name, value in tree.items()}
-        return tree
 
 
 class PolicyMeasurement(Data):

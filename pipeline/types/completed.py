@@ -1,5 +1,7 @@
 """What was made up of the optional stages of a record after its run."""
 
+from pydantic import AliasChoices, Field
+
 from pipeline.types.assessment import PolicyMeasurement
 from pipeline.types.data import Data
 from pipeline.types.distractor import DistractorEval, TeacherRollout
@@ -12,8 +14,8 @@ class CompletedStages(Data):
     key: str
     attempt: int
     """From 1; the last attempt counts."""
-    opposition: DistractorEval | None
-    lessons: tuple[TeacherRollout, ...]
+    distractor_eval: DistractorEval | None = Field(validation_alias=AliasChoices("distractor_eval", "opposition"))
+    teacher_rollouts: tuple[TeacherRollout, ...] = Field(validation_alias=AliasChoices("teacher_rollouts", "lessons"))
     measurements: tuple[PolicyMeasurement, ...] = ()
     twin: Twin | None = None
     missing: tuple[str, ...]

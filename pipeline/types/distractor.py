@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from pydantic import AliasChoices, Field
+
 from pipeline.types.corpus import Passage
 from pipeline.types.data import Data, sha256
 from pipeline.types.rollout import Rollout, Usage, Verdict
@@ -91,12 +93,16 @@ class DistractorEval(Data):
     """Used and rejected ones, by kind and in the order in which they were tried."""
     unwritten: tuple[str, ...] = ()
     """The kind of every try at which the writer gave nothing."""
-    plain: tuple[Rollout, ...] = ()
-    plain_verdicts: tuple[Verdict, ...] = ()
-    """Over the index alone."""
-    opposed: tuple[Rollout, ...] = ()
-    opposed_verdicts: tuple[Verdict, ...] = ()
-    """Over the index with the overlay; rollouts and verdicts pair up with the plain ones by sample."""
+    without_distractors: tuple[Rollout, ...] = Field((), validation_alias=AliasChoices("without_distractors", "plain"))
+    """Rollouts over the index alone."""
+    without_distractors_verdicts: tuple[Verdict, ...] = Field(
+        (), validation_alias=AliasChoices("without_distractors_verdicts", "plain_verdicts")
+    )
+    with_distractors: tuple[Rollout, ...] = Field((), validation_alias=AliasChoices("with_distractors", "opposed"))
+    """Rollouts over the index with the overlay: the same samples in the same order."""
+    with_distractors_verdicts: tuple[Verdict, ...] = Field(
+        (), validation_alias=AliasChoices("with_distractors_verdicts", "opposed_verdicts")
+    )
     writer: Usage = Usage()
     reader: Usage = Usage()
     judge: Usage = Usage()
@@ -109,13 +115,17 @@ class DistractorEval(Data):
         return tuple(distractor for distractor in self.distractors if distractor.used)
 
     @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return (*self.without_distractors_verdicts, *self.with_distractors_verdicts)
+
+    @property
     def usages(self) -> dict[str, list[Usage]]:
         """By role, of writing, checks and rollouts."""
         return {
             "writer": [self.writer],
             "reader": [self.reader],
-            "judge": [self.judge, *(verdict.usage for verdict in (*self.plain_verdicts, *self.opposed_verdicts))],
-            "solver": [rollout.trajectory.usage for rollout in (*self.plain, *self.opposed)],
+            "judge": [self.judge, *(verdict.usage for verdict in self.verdicts)],
+            "solver": [rollout.trajectory.usage for rollout in (*self.without_distractors, *self.with_distractors)],
         }
 
 

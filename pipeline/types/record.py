@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from pipeline.types.assessment import DEMO_MODELS, Assessment, PolicyMeasurement
 from pipeline.types.data import Data, Slotted, slotted
@@ -165,9 +165,11 @@ class Record(Data):
     rounds: tuple[Round, ...]
     confirmation: tuple[Rollout, ...] = ()
     confirmation_verdicts: tuple[Verdict, ...] = ()
-    lessons: tuple[TeacherRollout, ...] = ()
+    teacher_rollouts: tuple[TeacherRollout, ...] = Field(
+        (), validation_alias=AliasChoices("teacher_rollouts", "lessons")
+    )
     """Of the teacher, by sample. Acceptance, difficulty and solve rate rest on none of them."""
-    opposition: DistractorEval | None = None
+    distractor_eval: DistractorEval | None = Field(None, validation_alias=AliasChoices("distractor_eval", "opposition"))
     """None where no distractor was asked for, and where the pair was not accepted."""
     twin: Twin | None = None
     """The tries to change its question into one without an answer; None where it was not drawn for that."""
@@ -210,10 +212,10 @@ class Record(Data):
             used["curator"] += [past.tree.usage] if past.tree else []
             used["reader"] += [probe.usage for probe in (*past.probes, *past.checked)]
             used["judge"] += [probe.judged for probe in past.probes]
-        used["teacher"] += [made.rollout.trajectory.usage for made in self.lessons]
+        used["teacher"] += [made.rollout.trajectory.usage for made in self.teacher_rollouts]
         used["solver"] += [rollout.trajectory.usage for rollout in rollouts]
-        used["judge"] += [verdict.usage for verdict in (*verdicts, *(made.verdict for made in self.lessons))]
-        stages = (self.opposition, self.twin, *self.measurements)
+        used["judge"] += [verdict.usage for verdict in (*verdicts, *(made.verdict for made in self.teacher_rollouts))]
+        stages = (self.distractor_eval, self.twin, *self.measurements)
         for usages in (stage.usages for stage in stages if stage):
             for role, took in usages.items():
                 used[role] += took
@@ -225,10 +227,10 @@ class Record(Data):
         took = [verdict.second for verdict in self.confirmation_verdicts]
         took += [verdict.second for past in self.rounds for verdict in (*past.verdicts, *past.policy_verdicts)]
         took += [probe.second for past in self.rounds for probe in past.probes]
-        took += [lesson.verdict.second for lesson in self.lessons]
+        took += [made.verdict.second for made in self.teacher_rollouts]
         took += [measured.second for measured in (*self.measurements, *(self.twin.measurements if self.twin else ()))]
-        if opposed := self.opposition:
-            took += [opposed.second, *(v.second for v in (*opposed.plain_verdicts, *opposed.opposed_verdicts))]
+        if tried := self.distractor_eval:
+            took += [tried.second, *(verdict.second for verdict in tried.verdicts)]
         return Usage.total(took)
 
     @property

@@ -20,11 +20,13 @@ class DistractorExample(NamedTuple):
 
 def example(record: Record, kind: str) -> DistractorExample | None:
     """The rollout whose outcome tells most of the distractors of that kind, of which one was met."""
-    tried, draft = record.opposition, record.draft
+    tried, draft = record.distractor_eval, record.draft
     if not tried or not draft:
         return None
     found = [
-        (one, rollout) for rollout, all_met in zip(tried.opposed, met(record, kind), strict=True) for one in all_met
+        (one, rollout)
+        for rollout, all_met in zip(tried.with_distractors, met(record, kind), strict=True)
+        for one in all_met
     ]
     encounter, rollout = min(found, key=lambda pair: TELLING.index(pair[0].outcome))
     return DistractorExample(

@@ -48,9 +48,9 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Judged, "bad", True)
 
 
-def lessons(folder: Path) -> int:
+def count_teacher_rollouts(folder: Path) -> int:
     rows = [row for path in (folder / "dataset/records").glob("*.parquet") for row in pq.read_table(path).to_pylist()]
-    return sum(len(row["lessons"]) for row in rows)
+    return sum(len(row["teacher_rollouts"]) for row in rows)
 
 
 def test_what_a_run_lacks_is_told_and_made_up(digsite: Digsite, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_what_a_run_lacks_is_told_and_made_up(digsite: Digsite, tmp_path: Path) 
     assert made["accepted"] == 4
     assert (made["failed"], made["missing"].keys()) == (0, {"teacher"})
     lacking = made["missing"]["teacher"]
-    there, journal = lessons(folder), (folder / "journal/main.jsonl").read_bytes()
+    there, journal = count_teacher_rollouts(folder), (folder / "journal/main.jsonl").read_bytes()
     where = ("latest", "--out", tmp_path)
     told = "ccepted pairs without all teacher rollouts"
     assert f"{told}: {lacking}" in digsite("inspect", *where).out
@@ -70,7 +70,7 @@ def test_what_a_run_lacks_is_told_and_made_up(digsite: Digsite, tmp_path: Path) 
     Judged.bad = False
     said = digsite("complete", *where, "--json")
     assert (said.code, said.json["pairs"], said.json["completed"], said.json["missing"]) == (0, lacking, lacking, {})
-    assert lessons(folder) > there
+    assert count_teacher_rollouts(folder) > there
     assert told not in (folder / "dataset/README.md").read_text()
     assert told not in digsite("inspect", *where).out
     assert (folder / "journal/main.jsonl").read_bytes() == journal, "the journal keeps its one line for each seed"

@@ -157,7 +157,7 @@ def test_odd_answers_come_back_through_every_view(tmp_path, text):
     record = answering(accepted(3), text)
     chosen = Selection(config=RunConfig())
     manifest = export([record], tmp_path / "ds", chosen)
-    # These need branches, lessons or distractors, which hold answers of their own.
+    # These need branches, teacher rollouts or distractors, which hold answers of their own.
     assert set(base.names()) - set(manifest.rows()) <= {"dpo_steps", "steps", "robust_pairs", "synthetic"}
     for view in manifest.rows():
         module = base.load(view)

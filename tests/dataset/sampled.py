@@ -102,8 +102,8 @@ async def _sampled(number: int, w: records.World, agent: Agent, model: Thinker, 
     ]
     teacher = replace(agent, model=config.models.of("teacher"))
     taught = [await attempt(teacher, d.question, ROLLOUTS * 2 + sample) for sample in (0, 4)]
-    lessons = tuple(_lesson(w, d, one, misled=place == 1) for place, one in enumerate(taught))
-    record = record.model_copy(update={"forks": tuple(forks), "lessons": lessons})
+    teacher_rollouts = tuple(_teacher_rollout(w, d, one, misled=place == 1) for place, one in enumerate(taught))
+    record = record.model_copy(update={"forks": tuple(forks), "teacher_rollouts": teacher_rollouts})
     return Sampled(record, environment(config), model.shown)
 
 
@@ -115,7 +115,7 @@ def _branches(w: records.World, d: Any, made: list[Rollout]) -> tuple[Branch, ..
     return tuple(Branch(rollout=one, verdict=records.verdict(w, one, d)) for one in made)
 
 
-def _lesson(w: records.World, d: Any, made: Rollout, *, misled: bool) -> TeacherRollout:
+def _teacher_rollout(w: records.World, d: Any, made: Rollout, *, misled: bool) -> TeacherRollout:
     outcome = Outcome.MISLED if misled else Outcome.RESISTED
     cited = _turns(made)[1] if misled else None
     met = Encounter(distractor="d", step=1, cited_at=cited, disproved_at=None, outcome=outcome)

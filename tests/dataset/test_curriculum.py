@@ -81,9 +81,9 @@ def test_the_band_is_that_of_the_policy_that_the_data_set_is_for() -> None:
 
 def test_distractors_are_those_that_are_used() -> None:
     (row,) = qa.rows(taught(1, "qwen"), ENVIRONMENT)
-    opposition = taught(1, "qwen").opposition
-    assert opposition
-    assert row["distractors"] == len(opposition.used) > 0
+    distractor_eval = taught(1, "qwen").distractor_eval
+    assert distractor_eval
+    assert row["distractors"] == len(distractor_eval.used) > 0
 
 
 def test_one_line_sorts_a_loaded_view_and_more_pairs_move_none(tmp_path) -> None:

@@ -22,25 +22,29 @@ Pair = tuple[bool, int, bool, int]
 def paired(n: int, pairs: Sequence[Pair], kinds: Sequence[str] = (Kind.DOPPELGANGER,)) -> Record:
     """An accepted record whose paired rollouts went so, among one distractor of each kind."""
     record = taught(n)
-    assert record.opposition
-    tried = record.opposition
+    assert record.distractor_eval
+    tried = record.distractor_eval
 
     def verdict(sample: int, right: bool, steps: int) -> Verdict:
-        return tried.plain_verdicts[0].model_copy(
+        return tried.without_distractors_verdicts[0].model_copy(
             update={"sample": sample, "right": right, "supported": right, "steps": steps}
         )
 
-    (used,), rollout = tried.used, tried.opposed[0]
+    (used,), rollout = tried.used, tried.with_distractors[0]
     rollouts = tuple(rollout.model_copy(update={"sample": 8 + sample}) for sample in range(len(pairs)))
     changed = {
         "distractors": tuple(used.model_copy(update={"kind": kind}) for kind in kinds),
         "unwritten": (),
-        "plain": rollouts,
-        "opposed": rollouts,
-        "plain_verdicts": tuple(verdict(8 + i, right, steps) for i, (right, steps, _, _) in enumerate(pairs)),
-        "opposed_verdicts": tuple(verdict(8 + i, right, steps) for i, (_, _, right, steps) in enumerate(pairs)),
+        "without_distractors": rollouts,
+        "with_distractors": rollouts,
+        "without_distractors_verdicts": tuple(
+            verdict(8 + i, right, steps) for i, (right, steps, _, _) in enumerate(pairs)
+        ),
+        "with_distractors_verdicts": tuple(
+            verdict(8 + i, right, steps) for i, (_, _, right, steps) in enumerate(pairs)
+        ),
     }
-    return record.model_copy(update={"opposition": tried.model_copy(update=changed)})
+    return record.model_copy(update={"distractor_eval": tried.model_copy(update=changed)})
 
 
 def by_kind(*records: Record) -> dict[str | None, DistractorFigures]:

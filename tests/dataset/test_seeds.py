@@ -81,10 +81,10 @@ def test_a_row_says_what_became_of_a_seed(tmp_path: Path) -> None:
     assert (third["stage"], third["question"], third["hops"], third["labels"]) == ("planned", None, None, ["none"])
     assert [one["rejected_by"] for one in fourth["distractors"]] == ["marked", "", "unwritten"]
     assert [(one["blind_readings"], one["blind_named"]) for one in fourth["distractors"]] == [(3, 3), (3, 1), (0, 0)]
-    tried = records[3].opposition
+    tried = records[3].distractor_eval
     assert tried
     steps = [(one["sample"], one["steps_without"], one["steps_with"]) for one in fourth["distractor_rollouts"]]
-    pairs = zip(tried.plain_verdicts, tried.opposed_verdicts, strict=True)
+    pairs = zip(tried.without_distractors_verdicts, tried.with_distractors_verdicts, strict=True)
     assert steps == [(without.sample, without.steps, among.steps) for without, among in pairs]
     for record, row in zip(records, rows, strict=True):
         for role, usage in record.usage.items():

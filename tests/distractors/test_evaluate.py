@@ -52,7 +52,7 @@ def run(*sets: str, draft: Draft = DRAFT, model: ScriptedLLM | None = None) -> D
     return asyncio.run(evaluate_distractors(draft, context, graded_rollout))
 
 
-def opposed(*sets: str, draft: Draft = DRAFT, model: ScriptedLLM | None = None) -> DistractorEval:
+def evaluated(*sets: str, draft: Draft = DRAFT, model: ScriptedLLM | None = None) -> DistractorEval:
     made = run(*sets, draft=draft, model=model)
     assert made is not None
     return made
@@ -65,13 +65,17 @@ def test_without_kinds_nothing_is_done() -> None:
 
 
 def test_the_same_fresh_samples_are_tried_without_and_with_the_overlay() -> None:
-    made = opposed("distractors.rollouts=6", "loop.rollouts=4")
-    assert [r.sample for r in made.plain] == [r.sample for r in made.opposed] == [8, 9, 10, 11, 12, 13]
-    assert [v.correct for v in made.plain_verdicts] == [True] * 6
-    assert sum(v.correct for v in made.opposed_verdicts) == 3
-    assert not any(synthetic(i) for r in made.plain for c in r.trajectory.calls for i in c.passage_ids)
+    made = evaluated("distractors.rollouts=6", "loop.rollouts=4")
+    assert (
+        [r.sample for r in made.without_distractors]
+        == [r.sample for r in made.with_distractors]
+        == [8, 9, 10, 11, 12, 13]
+    )
+    assert [v.correct for v in made.without_distractors_verdicts] == [True] * 6
+    assert sum(v.correct for v in made.with_distractors_verdicts) == 3
+    assert not any(synthetic(i) for r in made.without_distractors for c in r.trajectory.calls for i in c.passage_ids)
     ids = {d.id for d in made.used}
-    for rollout in made.opposed:
+    for rollout in made.with_distractors:
         assert ids & {i for c in rollout.trajectory.calls for i in c.passage_ids}
         assert not any("synthetic" in message.content for message in rollout.trajectory.messages)
     calls = {role: Usage.total(usages).calls for role, usages in made.usages.items()}
@@ -82,7 +86,7 @@ def test_the_same_fresh_samples_are_tried_without_and_with_the_overlay() -> None
 
 @pytest.mark.parametrize("most", [1, 2, 4, 9])
 def test_no_more_are_used_than_there_is_room(most: int) -> None:
-    made = opposed(f"distractors.passages={most}")
+    made = evaluated(f"distractors.passages={most}")
     assert len(made.used) == min(most, 5) if most != 4 else len(made.used) in (3, 4)
     by_kind = Counter(d.kind for d in made.used)
     assert by_kind[Kind.FRAGMENTED_PUZZLE] in (0, 2)
@@ -91,7 +95,7 @@ def test_no_more_are_used_than_there_is_room(most: int) -> None:
 def test_kinds_are_balanced_by_lot() -> None:
     used: Counter[str] = Counter()
     for n in range(80):
-        used += Counter(d.kind for d in opposed(draft=DRAFT.model_copy(update={"question": f"{n}?"})).used)
+        used += Counter(d.kind for d in evaluated(draft=DRAFT.model_copy(update={"question": f"{n}?"})).used)
     assert all(count >= 0.15 * used.total() for count in used.values()), used
     assert set(used) == set(Kind)
 
@@ -102,7 +106,7 @@ def test_a_rejected_one_is_recorded_with_its_reason_and_another_is_tried() -> No
         claim = "1598" if request.sample else "1641"
         return message.model_copy(update={"content": message.content.replace("1598", claim)})
 
-    made = opposed(model=cast(fooled))
+    made = evaluated(model=cast(fooled))
     assert made.used
     assert {d.reason for d in made.distractors if not d.used} == {"contradicts"}
 
@@ -113,24 +117,24 @@ def test_a_puzzle_of_which_one_piece_fails_is_not_used() -> None:
         output["passages"][1]["text"] = "nothing"
         return Message(role="assistant", content=orjson.dumps(output).decode())
 
-    made = opposed('distractors.kinds=["fragmented_puzzle"]', "distractors.tries=1", model=cast(torn))
+    made = evaluated('distractors.kinds=["fragmented_puzzle"]', "distractors.tries=1", model=cast(torn))
     assert [d.reason for d in made.distractors if d.target == len(DRAFT.hops) - 1] == ["whole", "marked"]
     assert made.used == ()
-    assert made.plain == ()
+    assert made.without_distractors == ()
 
 
 @pytest.mark.parametrize(("content", "tries"), [("hm", 2), ('{"passages": []}', 1)])
 def test_a_writer_that_gives_nothing_is_counted(content: str, tries: int) -> None:
     """What cannot be read is asked for again; a kind that the writer holds not to fit is not."""
-    made = opposed("distractors.tries=2", model=cast(lambda request: Message(role="assistant", content=content)))
+    made = evaluated("distractors.tries=2", model=cast(lambda request: Message(role="assistant", content=content)))
     assert made.distractors == ()
     earlier = {Kind.DOPPELGANGER: 2, Kind.SUBJECTIVE_FALLACY: 2, Kind.FALSE_SHORTCUT: 1}
     assert Counter(made.unwritten) == Counter(dict.fromkeys(Kind, tries)) + Counter(earlier)
-    assert not made.plain_verdicts
+    assert not made.without_distractors_verdicts
 
 
 def test_the_last_hop_is_lied_about_first_and_an_earlier_one_where_it_cannot_be() -> None:
-    assert {d.target for d in opposed().used} == {len(DRAFT.hops) - 1}
+    assert {d.target for d in evaluated().used} == {len(DRAFT.hops) - 1}
 
     def unfit(request: Request) -> Message:
         """Nothing can be written of Vessby's year."""
@@ -141,16 +145,16 @@ def test_the_last_hop_is_lied_about_first_and_an_earlier_one_where_it_cannot_be(
         passage = {"title": "Ada Holm (1902 edition)", "text": text, "claim": "Tarn Mill", "mark": "1902 edition"}
         return Message(role="assistant", content=orjson.dumps({"passages": [passage]}).decode())
 
-    made = opposed('distractors.kinds=["doppelganger"]', model=cast(unfit))
+    made = evaluated('distractors.kinds=["doppelganger"]', model=cast(unfit))
     assert [d.target for d in made.used] == [1]
     assert len(made.unwritten) == 1
-    assert not opposed('distractors.kinds=["doppelganger"]', "distractors.hops=last", model=cast(unfit)).used
+    assert not evaluated('distractors.kinds=["doppelganger"]', "distractors.hops=last", model=cast(unfit)).used
 
 
 def test_it_is_a_pure_function_of_the_pair() -> None:
-    assert opposed() == opposed()
-    other = opposed(draft=DRAFT.model_copy(update={"question": sha256("another")}))
-    assert {d.kind for d in other.used} != {d.kind for d in opposed().used} or other.used == opposed().used
+    assert evaluated() == evaluated()
+    other = evaluated(draft=DRAFT.model_copy(update={"question": sha256("another")}))
+    assert {d.kind for d in other.used} != {d.kind for d in evaluated().used} or other.used == evaluated().used
 
 
 EDITION = {
@@ -161,32 +165,34 @@ EDITION = {
 }
 
 
-class Opposing(Cast):
+class WritesDistractors(Cast):
     def __call__(self, request: Request) -> Message:
         if request.output and request.output.name == "write":
             return Message(role="assistant", content=orjson.dumps({"passages": [EDITION]}).decode())
         return super().__call__(request)
 
 
-def test_an_accepted_pair_is_opposed_and_nothing_it_rests_on_changes() -> None:
+def test_distractors_change_nothing_that_an_accepted_pair_rests_on() -> None:
     def play(sample: int) -> int:
         return [3, 3, 0, 4][sample % 4]
 
-    alone = run_seed(Opposing(lambda question, sample: play(sample)))
-    cast = Opposing(lambda question, sample: play(sample))
+    alone = run_seed(WritesDistractors(lambda question, sample: play(sample)))
+    cast = WritesDistractors(lambda question, sample: play(sample))
     cast.reads = lambda passages: "1641" if passages >= 3 else ""
-    opposed = run_seed(cast, 'distractors.kinds=["doppelganger"]', "distractors.tries=2", "distractors.rollouts=3")
-    assert opposed.opposition is not None
-    written = opposed.opposition.distractors
+    evaluated = run_seed(cast, 'distractors.kinds=["doppelganger"]', "distractors.tries=2", "distractors.rollouts=3")
+    assert evaluated.distractor_eval is not None
+    written = evaluated.distractor_eval.distractors
     assert len(written) == 1
     assert written[0].used, written[0].checks
-    assert len(opposed.opposition.plain) == len(opposed.opposition.opposed) == 3
-    assert [lesson.rollout.sample for lesson in opposed.lessons] == [0, 1, 2, 3]
-    assert opposed.usage["teacher"].calls > 0
-    assert opposed.model_copy(update={"opposition": None, "lessons": ()}) == alone
-    assert opposed.usage["writer"].calls == 1
-    unsolved = run_seed(Opposing(lambda question, sample: 0), 'distractors.kinds=["doppelganger"]', "loop.rounds=0")
-    assert unsolved.opposition is None
+    assert len(evaluated.distractor_eval.without_distractors) == len(evaluated.distractor_eval.with_distractors) == 3
+    assert [made.rollout.sample for made in evaluated.teacher_rollouts] == [0, 1, 2, 3]
+    assert evaluated.usage["teacher"].calls > 0
+    assert evaluated.model_copy(update={"distractor_eval": None, "teacher_rollouts": ()}) == alone
+    assert evaluated.usage["writer"].calls == 1
+    unsolved = run_seed(
+        WritesDistractors(lambda question, sample: 0), 'distractors.kinds=["doppelganger"]', "loop.rounds=0"
+    )
+    assert unsolved.distractor_eval is None
 
 
 def test_the_writer_is_told_why_the_tries_before_were_refused() -> None:
@@ -199,7 +205,7 @@ def test_the_writer_is_told_why_the_tries_before_were_refused() -> None:
         return Message(role="assistant", content=orjson.dumps(output).decode())
 
     model = cast(slow)
-    made = opposed('distractors.kinds=["doppelganger"]', model=model)
+    made = evaluated('distractors.kinds=["doppelganger"]', model=model)
     asked = [r for r in model.requests if r.output and r.output.name == "write"]
     first, second = (prompts.unfence(request.messages[-1].content) or {} for request in asked)
     assert first["refused"] == []

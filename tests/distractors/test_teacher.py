@@ -59,11 +59,11 @@ def taught(*sets: str, distractors: tuple[Distractor, ...] = (LIE,)) -> tuple[tu
 
 def test_each_rollout_says_what_it_met_and_how_it_ended() -> None:
     made, _ = taught()
-    assert [lesson.rollout.sample for lesson in made] == [0, 1, 2, 3]
-    outcomes = [lesson.encounters[0].outcome for lesson in made]
+    assert [made.rollout.sample for made in made] == [0, 1, 2, 3]
+    outcomes = [made.encounters[0].outcome for made in made]
     assert outcomes == [Outcome.RESISTED, Outcome.MISLED, Outcome.RESISTED, Outcome.MISLED]
-    assert [lesson.kept for lesson in made] == [True, False, True, False]
-    assert [lesson.f1 for lesson in made] == [1, 0, 1, 0]
+    assert [made.kept for made in made] == [True, False, True, False]
+    assert [made.f1 for made in made] == [1, 0, 1, 0]
     assert TeacherRollout.model_validate_json(made[0].model_dump_json()) == made[0]
 
 
@@ -96,7 +96,7 @@ def test_without_distractors_there_is_nothing_to_teach() -> None:
     assert (made, llm.requests) == ((), [])
 
 
-def lesson(answer: str) -> TeacherRollout:
+def teacher_rollout(answer: str) -> TeacherRollout:
     made, _ = taught()
     return made[0] if answer == "1641" else made[1]
 
@@ -104,11 +104,11 @@ def lesson(answer: str) -> TeacherRollout:
 @pytest.mark.parametrize(
     ("rule", "made", "wanted"),
     [
-        (TeacherConfig(), lesson("1641"), True),
-        (TeacherConfig(), lesson("1399"), False),
-        (TeacherConfig(keep="f1"), lesson("1641"), True),
-        (TeacherConfig(keep="f1"), lesson("1641").model_copy(update={"f1": 0.9}), False),
-        (TeacherConfig(keep="f1"), lesson("1399").model_copy(update={"f1": 0.95}), True),
+        (TeacherConfig(), teacher_rollout("1641"), True),
+        (TeacherConfig(), teacher_rollout("1399"), False),
+        (TeacherConfig(keep="f1"), teacher_rollout("1641"), True),
+        (TeacherConfig(keep="f1"), teacher_rollout("1641").model_copy(update={"f1": 0.9}), False),
+        (TeacherConfig(keep="f1"), teacher_rollout("1399").model_copy(update={"f1": 0.95}), True),
     ],
 )
 def test_what_is_kept(rule: TeacherConfig, made: TeacherRollout, wanted: bool) -> None:

@@ -48,7 +48,7 @@ ROLES = (
     "skip",
     "write",
 )
-OPPOSED = config.build(values={"distractors": {"kinds": tuple(Kind), "tries": 2}})
+WITH_DISTRACTORS = config.build(values={"distractors": {"kinds": tuple(Kind), "tries": 2}})
 EACH = 4
 """Requests of one role that are asked again."""
 LOREM = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor."
@@ -107,8 +107,8 @@ async def play(corpus: Corpus, model: Recorder) -> None:
             await near_misses(record.draft, context)
             await readings(record.draft, corpus, context)
             await naturalness(record.draft.question, context)
-            opposed = await written(record.draft, replace(context, config=OPPOSED))
-            for distractor in opposed.used[:2]:
+            evaluated = await written(record.draft, replace(context, config=WITH_DISTRACTORS))
+            for distractor in evaluated.used[:2]:
                 await blind_readings(distractor, record.draft.hops[distractor.hop].sub_question, context)
         if all(len(model.asked[name]) >= EACH for name in ROLES):
             return

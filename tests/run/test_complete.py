@@ -67,16 +67,17 @@ def completed(record: Record, llm: object, folder: Path) -> Completing:
 
 
 @pytest.mark.parametrize(
-    ("role", "missing", "pairs", "lessons"), [("distractors", ("distractors",), 0, 2), ("teacher", ("teacher",), 2, 0)]
+    ("role", "missing", "pairs", "teacher_rollouts"),
+    [("distractors", ("distractors",), 0, 2), ("teacher", ("teacher",), 2, 0)],
 )
 def test_an_unreadable_judge_costs_the_rollout_and_not_the_pair_and_is_made_up(
-    tmp_path: Path, role: str, missing: tuple[str, ...], pairs: int, lessons: int
+    tmp_path: Path, role: str, missing: tuple[str, ...], pairs: int, teacher_rollouts: int
 ) -> None:
     cast, cache = Faulty(role), Cache(tmp_path / "cache.sqlite")
     record = asyncio.run(run_seed(seeded(), context(Cached(ScriptedLLM(cast), cache))))
     assert (record.status, record.reason, record.missing) == (Status.ACCEPTED, "", missing)
-    assert record.opposition is not None
-    assert (len(record.opposition.plain), len(record.lessons)) == (pairs, lessons)
+    assert record.distractor_eval is not None
+    assert (len(record.distractor_eval.without_distractors), len(record.teacher_rollouts)) == (pairs, teacher_rollouts)
     assert [(count.name, count.count) for count in figures([record]).missing] == [(missing[0], 1)]
 
     # The judge cannot be read yet: that attempt stands, and the next one asks afresh.
@@ -90,9 +91,13 @@ def test_an_unreadable_judge_costs_the_rollout_and_not_the_pair_and_is_made_up(
 
     whole = Completions(tmp_path).joined(record)
     assert whole.missing == ()
-    assert whole.opposition is not None
-    assert [r.sample for r in whole.opposition.plain] == [r.sample for r in whole.opposition.opposed] == [4, 5]
-    assert [lesson.rollout.sample for lesson in whole.lessons] == [0, 1]
+    assert whole.distractor_eval is not None
+    assert (
+        [r.sample for r in whole.distractor_eval.without_distractors]
+        == [r.sample for r in whole.distractor_eval.with_distractors]
+        == [4, 5]
+    )
+    assert [made.rollout.sample for made in whole.teacher_rollouts] == [0, 1]
     assert (whole.confirmation, whole.rounds, whole.difficulty) == (record.confirmation, record.rounds, 3)
     assert completed(record, ScriptedLLM([]), tmp_path).pairs == 0, "and nothing is asked twice"
 
@@ -116,9 +121,9 @@ def test_a_clock_that_ends_the_teacher_costs_no_pair() -> None:
     settings = build(sets=[*SETS, "how.rollout_seconds=0.2"])
     slow = RunContext(config=settings, llm=Slow(cast), retriever=SHELF, lineage=LINEAGE)
     record = asyncio.run(run_seed(seeded(), slow))
-    assert (record.status, record.missing, record.lessons) == (Status.ACCEPTED, ("teacher",), ())
-    assert record.opposition is not None
-    assert len(record.opposition.opposed) == 2
+    assert (record.status, record.missing, record.teacher_rollouts) == (Status.ACCEPTED, ("teacher",), ())
+    assert record.distractor_eval is not None
+    assert len(record.distractor_eval.with_distractors) == 2
 
 
 def test_an_endpoint_that_fails_there_still_requeues_the_seed() -> None:

@@ -17,11 +17,14 @@ def test_what_was_written_met_and_believed_is_counted() -> None:
     kinds = counted(*batch(), taught(1), taught(2))
     written = {kind: row.written for kind, row in kinds.items()}
     assert written == {Kind.DOPPELGANGER: 4, Kind.FALSE_SHORTCUT: 0, None: 4}
-    row, tried = kinds[Kind.DOPPELGANGER], taught(1).opposition
+    row, tried = kinds[Kind.DOPPELGANGER], taught(1).distractor_eval
     assert tried
     assert (row.used, row.reasons) == (2, (Count(name="marked", count=2),))
-    assert (row.met, row.misled) == (1 / len(tried.opposed), 1.0)
-    right = [[verdict.correct for verdict in verdicts] for verdicts in (tried.plain_verdicts, tried.opposed_verdicts)]
+    assert (row.met, row.misled) == (1 / len(tried.with_distractors), 1.0)
+    right = [
+        [verdict.correct for verdict in verdicts]
+        for verdicts in (tried.without_distractors_verdicts, tried.with_distractors_verdicts)
+    ]
     assert [row.correct_without, row.correct_with] == [sum(ones) / len(ones) for ones in right]
     assert row.example == taught(1).key
     shown = example(taught(1), Kind.DOPPELGANGER)
@@ -31,9 +34,9 @@ def test_what_was_written_met_and_believed_is_counted() -> None:
 
 def test_a_kind_of_which_nothing_was_written_is_counted_too() -> None:
     record = taught(1)
-    assert record.opposition
-    silent = record.opposition.model_copy(update={"unwritten": ("old_name", "old_name", Kind.DOPPELGANGER)})
-    record = record.model_copy(update={"opposition": silent})
+    assert record.distractor_eval
+    silent = record.distractor_eval.model_copy(update={"unwritten": ("old_name", "old_name", Kind.DOPPELGANGER)})
+    record = record.model_copy(update={"distractor_eval": silent})
     kinds = counted(record)
     row = kinds["old_name"]
     assert (row.written, row.used, row.reasons, row.example) == (0, 0, (Count(name="unwritten", count=2),), None)
@@ -43,9 +46,13 @@ def test_a_kind_of_which_nothing_was_written_is_counted_too() -> None:
 
 def test_a_kind_that_no_rollout_met_has_no_example() -> None:
     record = taught(1)
-    assert record.opposition
-    others = tuple(one.model_copy(update={"text": f"{one.text} So it says."}) for one in record.opposition.distractors)
-    record = record.model_copy(update={"opposition": record.opposition.model_copy(update={"distractors": others})})
+    assert record.distractor_eval
+    others = tuple(
+        one.model_copy(update={"text": f"{one.text} So it says."}) for one in record.distractor_eval.distractors
+    )
+    record = record.model_copy(
+        update={"distractor_eval": record.distractor_eval.model_copy(update={"distractors": others})}
+    )
     row = counted(record)[Kind.DOPPELGANGER]
     assert (row.met, row.example) == (0, None)
     assert '<section id="distractors">' in page([record], RunConfig())

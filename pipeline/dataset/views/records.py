@@ -14,6 +14,8 @@ from pipeline.dataset.process import Process, measured, process
 from pipeline.dataset.views.base import Rows, arrow
 from pipeline.types import Record
 
+_ADDED = ("process", "trainable")
+"""Columns that a record does not have."""
 TWINS = False
 """A twin is a part of the record of its pair."""
 WHOLE = pa.int64()
@@ -47,4 +49,4 @@ def _named(*checks: dict[str, Any]) -> None:
 
 def record(row: dict[str, Any]) -> Record:
     """The inverse of `rows`."""
-    return Record.model_validate({name: row[name] for name in Record.model_fields})
+    return Record.model_validate({name: value for name, value in row.items() if name not in _ADDED})

@@ -31,5 +31,5 @@ SCHEMA, row = projection(
 
 
 def rows(record: Record, environment: Environment) -> Rows:
-    for distractor in record.opposition.used if record.opposition else ():
+    for distractor in record.distractor_eval.used if record.distractor_eval else ():
         yield row(record, distractor)

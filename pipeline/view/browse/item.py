@@ -65,8 +65,8 @@ class ShownRollout(NamedTuple):
 class RolloutPair(NamedTuple):
     """The same sample of the solver without and with the distractors."""
 
-    plain: ShownRollout
-    opposed: ShownRollout
+    without_distractors: ShownRollout
+    with_distractors: ShownRollout
 
 
 class TwinTry(NamedTuple):
@@ -102,7 +102,7 @@ class Sheet(NamedTuple):
     distractors: Mapping[str, Distractor]
     """By the ids that agents were shown."""
     pairs: tuple[RolloutPair, ...]
-    lessons: tuple[tuple[TeacherRollout, ShownRollout], ...]
+    teacher_rollouts: tuple[tuple[TeacherRollout, ShownRollout], ...]
     measured: tuple[ShownMeasurement, ...]
     twins: tuple[TwinTry, ...]
     twins_measured: tuple[ShownMeasurement, ...]
@@ -119,7 +119,7 @@ class Sheet(NamedTuple):
 
 def sheet(record: Record) -> Sheet:
     found, draft = item(record), record.draft
-    tried = record.opposition
+    tried = record.distractor_eval
     distractors = {shown_id(one.id): one for one in tried.distractors} if tried else {}
     twins = record.twin.tries if record.twin and draft else ()
     return Sheet(
@@ -128,7 +128,7 @@ def sheet(record: Record) -> Sheet:
         tree=grown(record),
         distractors=distractors,
         pairs=tuple(_pairs(draft, tried)) if draft and tried else (),
-        lessons=tuple(_lessons(draft, record.lessons)),
+        teacher_rollouts=tuple(_teacher_rollouts(draft, record.teacher_rollouts)),
         measured=tuple(_measured(one, draft) for one in record.measurements),
         twins=tuple(_twin(draft, one) for one in twins) if draft else (),
         twins_measured=tuple(
@@ -144,9 +144,9 @@ def sheet(record: Record) -> Sheet:
 
 def _passages(record: Record, found: Item) -> tuple[ShownPassage, ...]:
     """Those of the report, and what was shown over the overlay, to teacher and policies, and of the twin."""
-    rollouts = [one.rollout for one in record.lessons]
-    if tried := record.opposition:
-        rollouts += [*tried.plain, *tried.opposed]
+    rollouts = [one.rollout for one in record.teacher_rollouts]
+    if tried := record.distractor_eval:
+        rollouts += [*tried.without_distractors, *tried.with_distractors]
     if twin := record.twin:
         rollouts += [rollout for one in twin.tries for rollout in one.rollouts]
     measured = (*record.measurements, *(twin.measurements if twin else ()))
@@ -182,8 +182,8 @@ def highlighted(text: str, quote: str, answers: Sequence[str]) -> Markup:
 
 
 def _pairs(draft: Draft, tried: DistractorEval) -> list[RolloutPair]:
-    without = attempts(tried.plain, tried.plain_verdicts, draft)
-    among = attempts(tried.opposed, tried.opposed_verdicts, draft)
+    without = attempts(tried.without_distractors, tried.without_distractors_verdicts, draft)
+    among = attempts(tried.with_distractors, tried.with_distractors_verdicts, draft)
     return [
         RolloutPair(
             ShownRollout(a), ShownRollout(b, encounters(draft, tried.used, b.rollout, correct=b.verdict.correct))
@@ -192,9 +192,9 @@ def _pairs(draft: Draft, tried: DistractorEval) -> list[RolloutPair]:
     ]
 
 
-def _lessons(draft: Draft | None, lessons: Sequence[TeacherRollout]) -> list[tuple[TeacherRollout, ShownRollout]]:
-    traces = attempts([one.rollout for one in lessons], [one.verdict for one in lessons], draft)
-    return [(one, ShownRollout(trace, one.encounters)) for one, trace in zip(lessons, traces, strict=True)]
+def _teacher_rollouts(draft: Draft | None, made: Sequence[TeacherRollout]) -> list[tuple[TeacherRollout, ShownRollout]]:
+    traces = attempts([one.rollout for one in made], [one.verdict for one in made], draft)
+    return [(one, ShownRollout(trace, one.encounters)) for one, trace in zip(made, traces, strict=True)]
 
 
 def _measured(one: PolicyMeasurement, draft: Draft | None) -> ShownMeasurement:

@@ -61,9 +61,9 @@ PLACES: dict[str, list[str | int]] = {
     "refiner's inputs": ["rounds", 1, "agent", "messages", 1, "content"],
     "earlier rollout": ["rounds", 0, "rollouts", 0, "trajectory", "messages", 3, "content"],
     "confirmation": ["confirmation", 0, "trajectory", "messages", 3, "content"],
-    "over distractors": ["opposition", "opposed", 0, "trajectory", "messages", 3, "content"],
-    "teacher": ["lessons", 0, "rollout", "trajectory", "messages", 3, "content"],
-    "distractor": ["opposition", "distractors", 0, "text"],
+    "over distractors": ["distractor_eval", "with_distractors", 0, "trajectory", "messages", 3, "content"],
+    "teacher": ["teacher_rollouts", 0, "rollout", "trajectory", "messages", 3, "content"],
+    "distractor": ["distractor_eval", "distractors", 0, "text"],
     "fork": ["forks", 0, "branches", 0, "rollout", "trajectory", "messages", -2, "content"],
 }
 
@@ -73,7 +73,11 @@ def test_the_data_set_holds_no_address_and_no_key(place: str) -> None:
     """Nothing else of the record is changed, nor are addresses of lists."""
     two = accepted(1, rounds=2)
     whole = two.model_copy(
-        update={"opposition": taught(1).opposition, "lessons": taught(1).lessons, "forks": branched(1).forks}
+        update={
+            "distractor_eval": taught(1).distractor_eval,
+            "teacher_rollouts": taught(1).teacher_rollouts,
+            "forks": branched(1).forks,
+        }
     )
 
     def having(text: str) -> Record:

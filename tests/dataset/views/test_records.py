@@ -12,8 +12,8 @@ ENVIRONMENT = environment(RunConfig())
 
 
 def test_every_record_comes_back_from_arrow_as_it_was():
-    opposed = taught(2)
-    originals = [*batch(), hostile(), opposed, taught()]
+    with_distractors = taught(2)
+    originals = [*batch(), hostile(), with_distractors, taught()]
     rows = [row for record in originals for row in records.rows(record, ENVIRONMENT)]
     table = pa.Table.from_pylist(rows, schema=records.SCHEMA)
     assert [records.record(row) for row in table.to_pylist()] == originals

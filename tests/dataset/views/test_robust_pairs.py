@@ -5,7 +5,7 @@ from pipeline.config import RunConfig
 from pipeline.dataset.views import robust_pairs
 from tests.records import accepted, world
 from tests.shelf import synthetic
-from tests.teacher_rollouts import lesson, lie, taught
+from tests.teacher_rollouts import lie, taught, teacher_rollout
 
 ENVIRONMENT = environment(RunConfig())
 W = world(1)
@@ -16,11 +16,11 @@ def rows(record):
     return list(robust_pairs.rows(record, ENVIRONMENT))
 
 
-def of(*lessons):
+def of(*attempts):
     record = accepted(1)
     assert record.draft
-    made = tuple(lesson(record.draft, W, searches, answer, n) for n, (searches, answer) in enumerate(lessons))
-    return rows(record.model_copy(update={"lessons": made}))
+    made = tuple(teacher_rollout(record.draft, W, searches, answer, n) for n, (searches, answer) in enumerate(attempts))
+    return rows(record.model_copy(update={"teacher_rollouts": made}))
 
 
 def said(message):
@@ -67,15 +67,17 @@ def test_without_a_shared_state_a_meeting_or_a_resistance_there_is_no_pair():
 
 
 def test_the_solver_s_rollouts_over_the_overlay_make_pairs_too():
-    record = taught().model_copy(update={"lessons": ()})
+    record = taught().model_copy(update={"teacher_rollouts": ()})
     assert record.draft
-    assert record.opposition
+    assert record.distractor_eval
     on, truth = ("the engineer", [W.engineer]), ("the town", [W.town])
-    resisted = lesson(record.draft, W, [FIRST, on, truth], W.year)
-    opposed = (record.opposition.opposed[0], resisted.rollout)
-    verdicts = (record.opposition.opposed_verdicts[0], resisted.verdict)
-    tried = record.opposition.model_copy(update={"opposed": opposed, "opposed_verdicts": verdicts})
-    (row,) = rows(record.model_copy(update={"opposition": tried}))
+    resisted = teacher_rollout(record.draft, W, [FIRST, on, truth], W.year)
+    rollouts = (record.distractor_eval.with_distractors[0], resisted.rollout)
+    verdicts = (record.distractor_eval.with_distractors_verdicts[0], resisted.verdict)
+    tried = record.distractor_eval.model_copy(
+        update={"with_distractors": rollouts, "with_distractors_verdicts": verdicts}
+    )
+    (row,) = rows(record.model_copy(update={"distractor_eval": tried}))
     assert (said(*row["chosen"]), said(*row["rejected"])) == ({"query": "the engineer"}, {"answer": "1399"})
 
 

@@ -78,7 +78,7 @@ def test_the_shortest_rollout_is_chosen():
     assert row["steps"] == 1
 
 
-def test_kept_lessons_are_rows_of_the_teacher_under_the_environment_s_prompt():
+def test_kept_teacher_rollouts_are_rows_under_the_environment_s_prompt():
     solver, *taught_rows = rows(taught())
     assert (solver["agent"], solver["resisted"], solver["weight"]) == ("solver", None, 1)
     assert [(row["agent"], row["resisted"]) for row in taught_rows] == [("teacher", True), ("teacher", None)]
@@ -87,22 +87,22 @@ def test_kept_lessons_are_rows_of_the_teacher_under_the_environment_s_prompt():
         assert row["id"] == solver["id"]
 
 
-def test_a_lesson_that_is_not_kept_or_not_fit_is_no_row():
+def test_a_teacher_rollout_that_is_not_kept_or_not_fit_is_no_row():
     record = taught()
-    dropped = tuple(lesson.model_copy(update={"kept": False}) for lesson in record.lessons)
-    assert len(rows(record.model_copy(update={"lessons": dropped}))) == 1
-    first = record.lessons[0]
+    dropped = tuple(made.model_copy(update={"kept": False}) for made in record.teacher_rollouts)
+    assert len(rows(record.model_copy(update={"teacher_rollouts": dropped}))) == 1
+    first = record.teacher_rollouts[0]
     forced = first.rollout.trajectory.model_copy(update={"format_errors": 1})
     unfit = first.model_copy(update={"rollout": first.rollout.model_copy(update={"trajectory": forced})})
-    assert len(rows(record.model_copy(update={"lessons": (unfit,)}))) == 1
+    assert len(rows(record.model_copy(update={"teacher_rollouts": (unfit,)}))) == 1
 
 
 def test_the_same_trajectory_is_one_row_however_often_it_was_walked():
     record = taught()
-    again = tuple(lesson.model_copy(update={"rollout": lesson.rollout}) for lesson in record.lessons)
-    assert rows(record.model_copy(update={"lessons": (*record.lessons, *again)})) == rows(record)
-    solver = record.lessons[0].model_copy(update={"rollout": record.confirmation[0], "kept": True})
-    assert len(rows(record.model_copy(update={"lessons": (solver,)}))) == 1
+    again = tuple(made.model_copy(update={"rollout": made.rollout}) for made in record.teacher_rollouts)
+    assert rows(record.model_copy(update={"teacher_rollouts": (*record.teacher_rollouts, *again)})) == rows(record)
+    solver = record.teacher_rollouts[0].model_copy(update={"rollout": record.confirmation[0], "kept": True})
+    assert len(rows(record.model_copy(update={"teacher_rollouts": (solver,)}))) == 1
 
 
 def test_loss_falls_on_what_the_assistant_says_alone():

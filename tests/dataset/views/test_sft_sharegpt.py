@@ -41,14 +41,14 @@ def test_turns_alternate_and_are_even():
 
 def test_its_rollouts_are_those_of_sft_the_teacher_s_too():
     record = taught()
-    twice = record.model_copy(update={"lessons": (*record.lessons, *record.lessons)})
+    twice = record.model_copy(update={"teacher_rollouts": (*record.teacher_rollouts, *record.teacher_rollouts)})
     ours, theirs = rows(twice), list(sft.rows(twice, ENVIRONMENT))
     assert [row["agent"] for row in ours] == ["solver", "teacher", "teacher"]
     for name in ("agent", "resisted"):
         assert [row[name] for row in ours] == [row[name] for row in theirs]
     assert {row["system"] for row in ours} == {ENVIRONMENT.system}
-    dropped = tuple(lesson.model_copy(update={"kept": False}) for lesson in record.lessons)
-    assert len(rows(record.model_copy(update={"lessons": dropped}))) == 1
+    dropped = tuple(made.model_copy(update={"kept": False}) for made in record.teacher_rollouts)
+    assert len(rows(record.model_copy(update={"teacher_rollouts": dropped}))) == 1
 
 
 def test_calls_read_as_the_formatter_reads_them():

@@ -11,12 +11,12 @@ ENVIRONMENT = environment(RunConfig())
 def test_the_used_ones_stand_apart_and_every_row_is_marked():
     record = blindly_read(taught(3), True, False, False)
     (row,) = synthetic.rows(record, ENVIRONMENT)
-    (used,) = record.opposition.used
+    (used,) = record.distractor_eval.used
     assert row["synthetic"] is True
     assert is_synthetic(row["passage_id"])
     assert (row["question_id"], row["text"], row["claim"]) == (record.key, used.text, used.claim)
     assert (row["blind_readings"], row["blind_named"]) == (3, 1)
-    shown = "\n".join(m.content for m in record.opposition.opposed[0].trajectory.messages)
+    shown = "\n".join(m.content for m in record.distractor_eval.with_distractors[0].trajectory.messages)
     assert f"[{row['shown_id']}]" in shown
     assert row["passage_id"] not in shown
 

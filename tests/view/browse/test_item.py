@@ -53,10 +53,12 @@ def test_a_page_shows_question_evidence_rounds_feedback_and_every_search(made: M
         page = shown(client, record)
     check_inert(page)
     text = " ".join("".join(page.text).split())
-    tried = record.opposition
+    tried = record.distractor_eval
     drafts = [past.draft for past in record.rounds if past.draft]
     rollouts = [*record.confirmation, *(one for past in record.rounds for one in past.rollouts)]
-    rollouts += [one.rollout for one in record.lessons] + ([*tried.plain, *tried.opposed] if tried else [])
+    rollouts += [one.rollout for one in record.teacher_rollouts] + (
+        [*tried.without_distractors, *tried.with_distractors] if tried else []
+    )
     assert record.status.value in text
     assert record.reason.replace("_", " ") in text
     for wanted in (
