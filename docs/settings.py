@@ -79,7 +79,7 @@ def _walk(name: str, kind: type[Data], default: Data | None, found: list[tuple[s
         elif (table_kind := _table(info.annotation)) is not None:
             _walk(path, table_kind, value if isinstance(value, Data) else None, found)
         else:
-            own.append(Setting(field, spelled(info.annotation, info), _default(value, info), words(kind, field)))
+            own.append(Setting(field, spelled(info.annotation, info), toml(value), words(kind, field)))
 
 
 def _model() -> tuple[type[Data], Data]:
@@ -151,12 +151,6 @@ def _limits(info: FieldInfo | None) -> str:
             if (value := getattr(one, name, None)) is not None:
                 limits.append(f"{sign} {value}")
     return f", {', '.join(limits)}" if limits else ""
-
-
-def _default(value: Any, info: FieldInfo) -> str:
-    if info.is_required():
-        return ""
-    return toml(value)
 
 
 def toml(value: Any) -> str:

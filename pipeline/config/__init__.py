@@ -49,10 +49,10 @@ class CorpusConfig(Data):
     title_field: str = "title"
     """The field of a row that holds its title."""
     id_field: str = "id"
-    """The field of a row that holds its id; a row without one is known by its place."""
+    """The field of a row that holds its id; a row without one is named by its file and line."""
     language: str | None = None
-    """The language of the texts, such as `en`. It and the three below are for a corpus that is a path, and digested,
-    since every record states them."""
+    """Language of the texts, such as `en`; left out, it is detected. This setting and the next three apply to a
+    corpus that is a path; every record states them, so another value is another run."""
     licence: str | None = None
     """The SPDX expression of the licence of the texts."""
     attribution: str | None = None
@@ -82,15 +82,17 @@ class RunConfig(Data):
     steps: tuple[int, int] = (2, 4)
     """Least and greatest target; each seed draws its own."""
     solve_rate: tuple[float, float] | None = None
-    """Least and greatest solve rate of a pair for `policy`: a target beside `steps`. Digested, with the policy, only
-    where it is set."""
+    """Least and greatest solve rate of a pair for `policy`, a target beside `steps`; left out, the solve rate is no
+    target."""
     policy: str = ""
-    """Which of `models.policies` the pairs are for, in `gates.policy` too; empty: the run's own solver."""
+    """Name in `models.policies` of the model that the pairs are made for; sets `gates.policy` too. Empty: the run's
+    own solver."""
     steps_required: bool = Field(True, exclude_if=lambda required: required)
-    """Must a pair take its steps? If not, `solve_rate` alone is the target, and the steps say what the generator begins
-    with. Left out, they need not where `solve_rate` is given and `steps` is not."""
+    """Whether a pair must take its target of steps. If false, `solve_rate` alone is the target, and `steps` only
+    guides the generator. Left out: false where `solve_rate` is given without `steps`, else true."""
     answer_types: AnswerTypes = PLAIN
-    """`list`, `boolean` and `comparison` are written where they are named here, and by no demo model."""
+    """Types of answer that questions may have: `entity`, `date`, `number`, `list`, `boolean`, `comparison`. The last
+    three need a real model."""
     questions: QuestionsConfig = QuestionsConfig()
     loop: LoopConfig = LoopConfig()
     checks: ChecksConfig = ChecksConfig()

@@ -18,21 +18,21 @@ class DenseConfig(Data):
     """A folder with `model.onnx` and `tokenizer.json`, or what sentence-transformers loads: a folder, or a name on the
     Hub with, after an '@', its revision."""
     digest: str = ""
-    """Of the files of a folder; filled in where it is empty. Another folder of that name is refused."""
+    """Digest of the files in the encoder's folder; computed if left empty. A folder with other files is refused."""
     query_prefix: str = ""
-    """What the encoder was trained to see before a query, such as 'query: ' for E5."""
+    """Text that the encoder expects before a query, such as 'query: ' for E5."""
     passage_prefix: str = ""
-    """The same before a passage, such as 'passage: '."""
+    """Text that the encoder expects before a passage, such as 'passage: '."""
     pooling: Pooling = "model"
-    """How token vectors become one: as the encoder's own files say (`model`; the mean where they say nothing), their
-    mean, the first one's or the last one's."""
+    """How the token vectors of a text become one vector: as the encoder's own files say (`model`; the mean if they
+    say nothing), their mean, the first one (`cls`) or the last one."""
     normalise: bool = True
-    """Compare by the cosine; otherwise by the dot product."""
+    """Compare vectors by cosine similarity; if false, by the dot product."""
     max_length: int = Field(512, ge=8, le=32_768)
     """Tokens of a text that the encoder sees; the rest is cut off."""
     index: Literal["flat", "hnsw"] = "flat"
-    """`flat` compares a query with every vector; `hnsw` walks a graph, which is faster for millions of passages and
-    misses some. One core builds the graph: built on several, it would be another each time."""
+    """`flat` compares a query with every vector; `hnsw` searches a graph, which is faster for millions of passages
+    and misses some. The graph is built on one core, so that it is the same every time."""
 
     @model_validator(mode="before")
     @classmethod

@@ -14,32 +14,32 @@ class GateConfig(Data):
     """`[gates]`: what an accepted pair must pass to count. Nothing of it changes the journal or is digested."""
 
     policy: str = Field("", exclude_if=lambda name: not name)
-    """Whose measurements gates, `rl_*`, card and report read: a policy by its name; empty: the run's own solver.
+    """Name of the policy whose measurements gates, `rl_*` views, card and report use; empty: the run's own solver.
     `--for` sets it."""
     off: tuple[str, ...] = ()
-    """Gates, by name, that let everything through."""
+    """Names of gates that are turned off."""
     answers: Ratio = 0.01
-    """Share of the pairs that may have one answer; a first one always may."""
+    """Greatest share of the pairs with the same answer; the first pair always passes."""
     openings: Ratio = 0.10
-    """Share that may begin with the same four words."""
+    """Greatest share of the pairs whose questions begin with the same four words."""
     relations: Ratio = 0.20
-    """Share that may rest on one relation."""
+    """Greatest share of the pairs that use the same relation between hops."""
     least: int = Field(10, ge=1)
-    """So many pairs may have an opening, a relation or a quota in common whatever their share is: a small run
-    must not starve."""
+    """This many pairs may share an opening, a relation or a quota whatever their share is, so that small runs keep
+    their pairs."""
     pairs_per_passage: int = Field(5, ge=1)
-    """Pairs whose evidence may rest on one passage."""
+    """Most pairs that use the same passage as evidence."""
     solve_rate: tuple[Ratio, Ratio] = (0.0, 1.0)
-    """Least and greatest, both included, for `policy` or the run's own solver."""
+    """Least and greatest solve rate of a pair, both included, for `policy` or the run's own solver."""
     known_to: Ratio = 0.5
-    """Share of the tries in which `policy` may know the answer from memory. What other models know drops nothing."""
+    """Greatest share of the tries in which `policy` answers from memory. What other models know drops no pair."""
     naturalness: int = Field(0, ge=0, le=5)
-    """Least grade of the wording; a question that nobody graded passes."""
+    """Least grade of the wording, from 1 to 5; a question without a grade passes."""
     quotas: dict[str, dict[str, Ratio]] = Field(default_factory=dict)
-    """By trait (target, difficulty, answer_type, hops, strategy, domain) and value, the greatest share; `*` stands for
-    any other value."""
+    """Greatest share of the pairs by trait (target, difficulty, band, answer_type, hops, strategy, language, domain)
+    and value, such as `{hops = {2 = 0.5}}`; `*` stands for any other value."""
     against: tuple[Path, ...] = ()
-    """Files of benchmark questions that no pair may be like, beside the shipped ones."""
+    """Files of benchmark questions that no pair may resemble, in addition to the shipped ones."""
 
     @field_validator("solve_rate")
     @classmethod

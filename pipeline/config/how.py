@@ -33,36 +33,38 @@ class How(Data):
     seeds: int | None = Field(None, ge=1)
     """Run exactly so many seeds, however many pairs they give."""
     max_seeds: int | None = Field(None, ge=1)
-    """Most seeds that are tried; left out, ten for each pair wanted."""
+    """Most seeds to try; left out, ten for each pair wanted."""
     concurrency: int | None = Field(None, ge=1, le=MOST_SEEDS)
-    """Seeds at work at once; left out: enough that no endpoint stands idle."""
+    """Seeds in progress at once; left out, enough to keep all endpoints busy."""
     out: Path = Path("outputs")
     """The folder of all runs, with prepared corpora, indexes and the cache of answers."""
     shard: Shard | None = None
-    """`I/N`: the I-th of N parts of the plan alone, in a run folder of its own. Pairs, seeds and budgets of tokens and
-    money are of the whole: a part aims at its share of them."""
+    """`I/N`: run only the I-th of N parts of the plan, in a run folder of its own. Pairs, seeds and budgets of
+    tokens and money are given for the whole; each part takes its share."""
     engine: Literal["local", "dask", "ray"] = "local"
-    """Who runs the seeds: this process, or workers of Dask or Ray through Prefect's task runners. The bytes are the
-    same. Without Prefect it is this process."""
+    """What runs the seeds: this process, or Dask or Ray workers through Prefect's task runners. The bytes are the
+    same."""
     address: str = ""
-    """The scheduler of a cluster that runs already, such as `tcp://host:8786`; empty: workers are started here."""
+    """Address of a running Dask or Ray cluster, such as `tcp://host:8786`; empty: workers are started on this
+    machine."""
     workers: int = Field(2, ge=1, le=MOST_SEEDS)
-    """Processes that run seeds, for an engine other than `local`. Each takes its part of the limits of an endpoint, and
-    of what is left of a budget: with `address` as many batches are out at once, and no more."""
+    """Processes that run seeds, for an engine other than `local`; with `address`, how many batches of seeds are out
+    at once. Each gets an equal part of the endpoint's limits and of the remaining budget."""
     resources: dict[str, float] = Field(default_factory=dict)
-    """What an engine sets aside for each batch, by name: `num_cpus` and the like of Ray, resources of Dask."""
+    """Resources that the engine reserves for each batch, by name: `num_cpus` and others of Ray, or resources of
+    Dask."""
     verify: bool = False
-    """Read the corpus and hash its index again, even where the sizes and times of all files are as they were."""
+    """Read the corpus and hash its index again, even if size and time of all files are unchanged."""
     rollout_seconds: float = Field(300.0, gt=0)
-    """Seconds that one agent may take; waiting for an endpoint that is busy or down does not count."""
+    """Seconds that one agent may take, without the time spent waiting for an endpoint that is busy or down."""
     budget_tokens: int | None = Field(None, ge=1)
-    """Prompt and completion tokens that were paid for, over all commands that went on with the run."""
+    """Most prompt and completion tokens to pay for, over all commands that continue the run."""
     budget_money: float | None = Field(None, gt=0)
-    """Money that may be spent, in the currency of `prices`, over all commands that went on with the run."""
+    """Most money to spend, in the currency of `prices`, over all commands that continue the run."""
     budget_seconds: float | None = Field(None, gt=0)
-    """Seconds that one command may take."""
+    """Most seconds that one command may take."""
     wait_seconds: float = Field(0.0, ge=0)
-    """How long an endpoint that does not answer at the start is waited for."""
+    """Seconds to wait at the start for an endpoint that does not answer yet."""
 
     @field_validator("shard", mode="before")
     @classmethod

@@ -9,22 +9,23 @@ class AgentLimits(Data):
     """What ends one agent. Each limit has its own `Stop`."""
 
     searches: int = Field(ge=0)
-    """Searches and opens, repeats included; then one forced last call."""
+    """Most searches and opened documents of one agent, repeats included; after them it must answer."""
     turns: int = Field(ge=1)
-    """Answers of the model in one conversation."""
+    """Most turns of the model in one conversation."""
     tokens: int = Field(200_000, ge=1)
-    """Prompt and completion tokens over all turns."""
+    """Most prompt and completion tokens over all turns."""
     calls_per_turn: int = Field(8, ge=1)
-    """Tool calls of one turn that are carried out; the others are answered with an error."""
+    """Most tool calls of one turn that are carried out; the others get an error."""
     format_errors: int = Field(3, ge=1)
-    """Answers in a row that cannot be read, after which the agent ends."""
+    """Unreadable answers in a row after which the agent stops."""
 
 
 class AuthorLimits(AgentLimits):
     """Of generator, refiner and composer."""
 
     checks: int = Field(6, ge=0)
-    """Drafts that one of them may have checked before it ends; they are no searches. A reader is asked two things
-    of each, as far as `checks.run` holds them, which the audit then has from the cache."""
+    """Most drafts that a generator or refiner may have checked before it ends; they do not count as searches. Two of
+    the checks ask a reader, if `checks.run` holds them; the audit then reuses the answers from the cache."""
     request_tokens: int = Field(24_000, ge=4096)
-    """Largest request, where its model's context would allow more: before it, the oldest search results are cut."""
+    """Largest request in tokens, even if the model's context would allow more; the oldest search results are cut to
+    fit."""

@@ -13,27 +13,30 @@ class LoopConfig(Data):
     """SAGE's loop (arXiv 2601.18202, Alg. 1 and 2) and the stages that this product adds to it."""
 
     rollouts: int = Field(4, ge=1, le=MOST_TRIES)
-    """Fresh rollouts that confirm a candidate (K). Without a confirmation they give the verdict."""
+    """K: fresh rollouts that confirm a candidate. If `confirm` is false, the K rollouts that decide about a draft."""
     screen: int = Field(2, ge=1, le=64)
-    """Rollouts of which the first correct one sends a draft on to the confirmation, which runs all K afresh. Without a
-    confirmation all K decide, as in SAGE."""
+    """Most rollouts before the confirmation; the first correct one sends the draft on to it. Unused if `confirm` is
+    false, where all K rollouts decide, as in SAGE."""
     rounds: int = Field(4, ge=0, le=8)
-    """Revisions after round 0 (R), most of which end without a rollout. SAGE's is 2: its third made the data harder and
-    the training worse (Table 5), by drafts that few rollouts solve; the confirmation measures those afresh."""
+    """R: most revisions after the first draft; most of them end without a rollout. SAGE uses 2: with 3, its data
+    became harder and training worse (Table 5), through drafts that few rollouts solve. Here the confirmation filters
+    those."""
     audit: bool = True
     """Check a draft for errors and shortcuts before any rollout is paid for."""
     early_stop: bool = True
-    """Stop the rollouts of a draft once its verdict cannot change."""
+    """Stop the rollouts of a draft once more of them cannot change the verdict."""
     confirm: bool = True
-    """Confirm a candidate by K fresh rollouts, whose figures are the exported ones."""
+    """Confirm a candidate by K fresh rollouts; difficulty and solve rate are exported from those."""
     refiner_searches: bool = True
     """Let the refiner search the corpus; in SAGE it only sees the traces."""
     feedback_rollouts: Literal["all", "one"] = "all"
-    """`one`: the correct rollout with the fewest searches, else any with an answer, as in SAGE."""
+    """Rollouts that the refiner is shown: `all`, or `one`, as in SAGE: the correct one with the fewest searches,
+    else any with an answer."""
     last_round_relaxed: bool = False
-    """Accept on the last round whatever is solved, below the target too, as SAGE's post-filter does."""
+    """Accept a draft of the last round if it was solved at all, even below the target, as SAGE's post-filter does."""
     control_share: float = Field(0.05, ge=0, le=1)
-    """Share of the drafts cut by audit or early stop that run to full K all the same, to measure both."""
+    """Share of the drafts stopped by the audit or by `early_stop` that still get all K rollouts, to measure how
+    often those are wrong."""
 
 
 Check = Literal[
@@ -45,12 +48,12 @@ class ChecksConfig(Data):
     """Checks of a draft that only a model can make."""
 
     run: tuple[Check, ...] | None = None
-    """Left out: all of them with a real reader; with all embedded, which know nothing by heart, the oracle alone."""
+    """The checks that readers make. Left out: all of them with a real model as reader; `oracle` only with the demo
+    model, which knows nothing from memory."""
     tries: int = Field(3, ge=1, le=32)
-    """Tries at answering from memory, of which most must fail."""
+    """Tries to answer from memory; most of them must fail."""
     oracle_tries: int = Field(2, ge=1, le=32)
-    """Tries at answering with the evidence in hand, of which one must succeed; the second is made only where the first
-    failed."""
+    """Tries to answer with all evidence given; one must succeed. The second is made only if the first failed."""
     naturalness: int = Field(4, ge=1, le=5)
-    """The least grade, of 5, of a wording that is not sent back. Of 15 questions of a strong model an independent
-    reader called five of the nine that had a 3 clumsy, and none of the six that had more."""
+    """Least grade of the wording, from 1 to 5; a draft below it is sent back. Of 15 questions by a strong model, an
+    independent reader found five of the nine graded 3 clumsy, and none of the six graded higher."""

@@ -37,15 +37,15 @@ class Limits(Data):
     """What one model is asked for at most at each of its addresses, over all roles that it plays."""
 
     concurrency: int = Field(64, ge=1, le=4096)
-    """Calls in flight. The endpoint may lower it by answering 429, never raise it."""
+    """Most calls in flight at one address; lowered while the endpoint answers 429."""
     requests_per_minute: int | None = Field(None, ge=1)
     """Requests sent to one address in a minute, at most; left out, no limit."""
     tokens_per_minute: int | None = Field(None, ge=1)
     """Prompt and completion tokens at one address in a minute, at most; left out, no limit."""
     timeout_seconds: float = Field(300.0, gt=0)
-    """Seconds that one try may take, from the request to the end of the answer."""
+    """Seconds that one request may take, from sending it to the end of the answer."""
     attempts: int = Field(10, ge=1)
-    """Tries of one call at each address before its seed goes back to the queue."""
+    """Tries of one call at each address before its seed is put back into the queue."""
     patience_seconds: float = Field(600.0, gt=0)
     """Seconds without one answer from any address after which the run stops; it can be resumed."""
 
@@ -58,7 +58,7 @@ class Prices(Data):
     completion: float = Field(ge=0)
     """Price of a million completion tokens."""
     cached: float | None = Field(None, ge=0)
-    """Price of a million prompt tokens that the server had cached; left out, the price of all others."""
+    """Price of a million prompt tokens that the server had cached; left out, `prompt`."""
 
     def of(self, usage: Usage) -> float:
         cached = self.prompt if self.cached is None else self.cached
@@ -72,31 +72,35 @@ class ModelConfig(Data):
     """One model. The embedded one needs no more than its name."""
 
     provider: Literal["embedded", "openai", "gguf"] = "embedded"
-    """`openai` is every server that speaks Chat Completions: OpenAI, vLLM, SGLang, llama.cpp, ..."""
+    """`openai`: any server with OpenAI's Chat Completions API (OpenAI, vLLM, SGLang, llama.cpp, ...); `gguf`: a
+    local file of weights; `embedded`: the demo model."""
     file: Path | None = None
-    """The file of weights, for `gguf`; they run here, on the CPU."""
+    """File of weights for `gguf`, which runs in this process on the CPU."""
     model: str = Field("embedded", min_length=1)
     """The model's name, as its server knows it; `embedded` and `embedded-weak` are the demo model."""
     sampling: Sampling = Sampling()
     reasoning: Literal["keep", "strip"] = Field("strip", exclude_if=lambda value: value == "strip")
-    """Within a tool loop, whether a model is sent its thoughts of earlier turns again (`keep`), as most models that
-    think are trained to be, or its words and calls alone."""
+    """Whether the reasoning of earlier turns is sent back to the model within a tool loop (`keep`, as most reasoning
+    models expect) or left out (`strip`)."""
     context: int = Field(32_768, ge=LEAST_CONTEXT)
-    """Tokens that the server takes, prompt and completion together. No request is larger than three quarters of it."""
+    """Context length of the server in tokens, prompt and completion together. No request is larger than three
+    quarters of it."""
     base_urls: tuple[Annotated[str, AfterValidator(address.checked)], ...] = Field(
         ("https://api.openai.com/v1",), min_length=1
     )
-    """Addresses of servers that all serve this model and share its calls. One alone may be given as `base_url`."""
+    """Addresses of servers that all serve this model; calls are spread over them. A single one may be given as
+    `base_url`."""
     api_key_env: str = Field("", pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")
-    """The name of the environment variable that holds the key. Left out, OpenAI's own endpoint is sent the key of
-    OPENAI_API_KEY and every other one none. The key itself is written nowhere."""
+    """Name of the environment variable that holds the API key. Left out, OPENAI_API_KEY is sent to OpenAI's own
+    endpoint only, and no key to any other. The key itself is never stored."""
     limits: Limits = Limits()
     gpus: int = Field(1, ge=0)
-    """GPUs of the server at each address, which the forecast of GPU-hours counts; of OpenAI's own endpoint none are."""
+    """GPUs of the server at each address, for the forecast of GPU-hours; not counted for OpenAI's own endpoint."""
     prices: Prices | None = None
     """Unknown prices make unknown costs, never a guess."""
     trainable: bool = True
-    """May other models be trained on what it writes? The terms of some providers forbid it."""
+    """Whether other models may be trained on this model's output; the terms of some providers forbid it. It becomes
+    the column `trainable`."""
 
     @model_validator(mode="before")
     @classmethod

@@ -21,11 +21,11 @@ class QuestionsConfig(Data):
     """`[questions]`: digested where it differs from the default."""
 
     unanswerable: float = Field(0.0, ge=0, le=1)
-    """Share of the accepted pairs that get a twin without an answer: the same question with one premise changed. 0: the
-    stage is left out."""
+    """Share of the accepted pairs that get an unanswerable twin: the same question with one premise changed. 0 turns
+    the stage off."""
     tries: int = Field(3, ge=1, le=16)
-    """Changed premises that are tried for one pair until one passes all checks; the writer is told why the tries before
-    were refused."""
+    """Most changed premises that are tried for one pair, until one passes all checks; the writer sees why the
+    earlier ones were refused."""
 
     def twins(self, models: Models) -> float:
         """The share that these models make: none with the demo model, which answers whatever it is asked."""

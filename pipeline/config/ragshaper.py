@@ -11,48 +11,50 @@ class TreeConfig(Data):
     """The curator's information tree (RAGShaper, arXiv 2601.08699, §3.1 and Fig. 11 to 12)."""
 
     depth: int = Field(20, ge=1, le=64)
-    """Actions on a path at most; RAGShaper's 30 cost about 65 expansions a seed."""
+    """Most actions on one path of the tree; RAGShaper's 30 cost about 65 expansions a seed."""
     branching: float = Field(0.5, ge=0, le=1)
-    """Probability of a second child."""
+    """Probability that a node gets a second child."""
     branching_depth: int = Field(2, ge=0)
     """Levels that may branch; below them every path is a chain."""
     paths: int = Field(2, ge=1)
-    """m, the best paths that questions are composed from."""
+    """m: how many of the best paths a question is composed from."""
     hops: int = Field(2, ge=1)
-    """Dependent hops that a composed question has at least, whatever its target; RAGShaper asks for 3."""
+    """Least number of dependent hops of a composed question, whatever its target; RAGShaper uses 3."""
     composer_searches: int = Field(12, ge=0)
-    """What the composer may try its question out with; RAGShaper's has none."""
+    """Searches with which the composer may try out its question; RAGShaper's composer has none."""
 
 
 class DistractorConfig(Data):
     """Synthetic passages against every accepted pair (RAGShaper, arXiv 2601.08699, Table 1)."""
 
     kinds: tuple[str, ...] = ()
-    """None: the stage is left out."""
+    """Kinds of distractors to write, such as `doppelganger`. An empty list turns the stage off."""
     passages: int = Field(2, ge=1, le=16)
-    """Most that one pair's overlay holds. The paper injects two: with many, they crowd the evidence out instead."""
+    """Most distractors for one pair. The paper injects two; more would crowd the evidence out of the search results."""
     tries: int = Field(3, ge=1, le=32)
-    """Of one kind at the last hop, until what one try wrote passes all checks; the writer is told why the tries before
-    were refused. At an earlier hop a kind has a quarter of them."""
+    """Most tries for one kind at the last hop, until one passes all checks; the writer sees why the earlier ones
+    were refused. At an earlier hop, a quarter as many."""
     hops: Literal["last", "any"] = "any"
-    """Which hop's answer they get wrong: the last one's alone, or an earlier one's too where the last leaves room."""
+    """Which hops a distractor may answer wrongly: the `last` only, or `any`, an earlier one where the last leaves
+    room."""
     rank: Literal["among", "above"] = "among"
-    """Where the hop's own query must bring them: among the k passages of a search, or above the hop's evidence too."""
+    """Where a search for the hop must rank a distractor: `among` its k passages, or `above` the hop's evidence."""
     outright: bool = False
-    """State the claim flatly, without the words that limit it (another year, a part, a guess, an opinion), so that only
+    """Let distractors state their claim without a limit (another year, a part, a guess, an opinion), so that only
     the evidence shows that it is wrong."""
     rollouts: int = Field(4, ge=1, le=64)
-    """Fresh ones, once without and once with the overlay."""
+    """Fresh rollouts of the solver without the distractors, and as many with them."""
 
 
 class TeacherConfig(Data):
     """Rollouts among forced distractors, to be imitated (RAGShaper, arXiv 2601.08699, §3.3 to 3.4)."""
 
     rollouts: int = Field(4, ge=0, le=64)
-    """Of every accepted pair that has distractors."""
+    """Teacher rollouts for every accepted pair that has distractors."""
     injected: int = Field(2, ge=1, le=16)
-    """Distractors that a search is made to bring, of its k passages."""
+    """Distractors that are put among the k passages of a search."""
     injected_again: float = Field(0.5, ge=0, le=1)
-    """p_e, after the first search, where the one before brought none."""
+    """p_e: probability that a search after the first gets distractors if the search before it got none."""
     keep: Literal["correct", "f1"] = "correct"
-    """What is imitated: a correct rollout or, as in the paper, an answer of a token F1 above 0.9."""
+    """Which teacher rollouts are kept for training: the `correct` ones or, as in the paper, those whose answer has a
+    token F1 above 0.9 (`f1`)."""

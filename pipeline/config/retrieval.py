@@ -15,7 +15,8 @@ _PARTS = ("lucene", "dense")
 
 class RetrievalConfig(Data):
     retriever: str = "lucene"
-    """A kind, or the address of a server that speaks Search-R1's contract, with a name for its index after a '#'."""
+    """`lucene`, `bm25`, `dense`, `hybrid`, or the address of a server with Search-R1's interface, followed by '#'
+    and a name for its index."""
     k: int = Field(5, ge=1, le=100)
     """Passages per search, for every agent."""
     dense: DenseConfig = Field(DenseConfig(), exclude_if=lambda value: value == DenseConfig())
@@ -23,9 +24,10 @@ class RetrievalConfig(Data):
     parts: tuple[str, ...] = Field(_PARTS, min_length=2, max_length=8, exclude_if=lambda value: value == _PARTS)
     """The retrievers, or addresses, whose ranks `hybrid` fuses."""
     audit: tuple[str, ...] = Field((), max_length=8, exclude_if=lambda value: not value)
-    """More retrievers, or addresses, that the audit searches beside the run's own: name those that training will use.
-    A draft is sent back if any of them finds a shortcut, since what is hard for BM25 may be trivial for a dense index;
-    what every one of them finds of an accepted pair is its column `one_search`. Rollouts use the run's own alone."""
+    """More retrievers, or addresses, that the audit searches beside the run's own: name those that training will
+    use. A draft is sent back if any of them finds a shortcut, since what is hard for BM25 may be trivial for a dense
+    index. The column `one_search` says what each of them finds of an accepted pair. Rollouts use the run's own
+    retriever only."""
 
     @field_validator("retriever")
     @classmethod

@@ -12,23 +12,23 @@ class SftConfig(Data):
     correct, ended on its own and neither repeated a call nor made one that could not be read."""
 
     source: tuple[Literal["solver", "teacher", "policy"], ...] = Field(("solver", "teacher"), min_length=1)
-    """Whose rollouts; `policy`: the model to be trained that `--for` names."""
+    """Agents whose rollouts become rows; `policy` is the model to be trained that `--for` names."""
     per_pair: int | None = Field(None, ge=1)
-    """Most rollouts of one agent for one pair; left out, one of the solver's, one of the policy's and all that the run
-    keeps of the teacher's."""
+    """Most rollouts of one agent for one pair; left out, one of the solver, one of the policy, and all kept ones of
+    the teacher."""
     select: Literal["shortest", "random", "diverse", "all"] = "shortest"
-    """Which come first: those of the fewest steps; any, by a hash; or the shortest, then whichever is least like those
-    before it by its calls. `all` takes every one, the shortest first."""
+    """Order of the rollouts of a pair: `shortest`: fewest steps first; `random`: by a hash; `diverse`: the shortest,
+    then each time the one whose calls differ most from those before it; `all`: every one, the shortest first."""
     every_hop: bool = False
-    """Only rollouts that saw the evidence of every hop."""
+    """Take only rollouts that saw the evidence of every hop."""
     unguessed: bool = False
-    """Only rollouts that searched with no hop's answer before they had been shown it."""
+    """Take only rollouts that never searched for a hop's answer before they had seen it."""
     max_tokens: int | None = Field(None, ge=1)
-    """Only rollouts of at most so many tokens, by the estimate of the column `tokens`."""
+    """Take only rollouts of at most this many tokens, by the estimate in the column `tokens`."""
     thinking: Literal["all", "last", "none"] = "all"
-    """Thoughts in every view that trains on turns. `all`: every turn is learnt with its thought and in the context in
-    which it was sampled; where thoughts were not sent back, a trajectory is then one row for each turn. `last`: a row
-    holds the thought of its last turn alone. `none`: no row holds any."""
+    """Reasoning in the views that train on turns. `all`: every turn is learnt with its reasoning and in the context
+    in which it was sampled; where reasoning was not sent back, a trajectory becomes one row per turn. `last`: a row
+    holds the reasoning of its last turn only. `none`: no row holds any."""
 
     @model_validator(mode="after")
     def _all_or_some(self) -> "SftConfig":

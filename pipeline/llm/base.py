@@ -59,14 +59,14 @@ class Sampling(Data):
     max_tokens: int = 4096
     """Tokens of one answer at most, its thoughts included."""
     top_k: Annotated[int, Field(ge=-1)] | None = Unset
-    """Sample among so many tokens; left out, it is not sent."""
+    """Sample from this many of the likeliest tokens; left out, it is not sent."""
     min_p: Annotated[float, Field(ge=0, le=1)] | None = Unset
-    """Least probability of a token, as a share of the likeliest one's; left out, it is not sent."""
+    """Least probability of a token, as a share of the likeliest token's; left out, it is not sent."""
     seed: Annotated[int, Field(ge=0)] | None = Unset
-    """In place of the run's: the seed on the wire is drawn from it and the index of the rollout."""
+    """Random seed in place of the run's; the seed that is sent is derived from it and the number of the rollout."""
     extra_body: dict[str, Any] | None = Unset
-    """More fields of every request, such as `{chat_template_kwargs = {enable_thinking = true}}`. They are published
-    with the settings: no place for a secret."""
+    """More fields for every request, such as `{chat_template_kwargs = {enable_thinking = true}}`. They are published
+    with the settings, so put no secret here."""
 
     @field_validator("extra_body")
     @classmethod
