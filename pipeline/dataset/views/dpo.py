@@ -1,4 +1,4 @@
-"""`dpo`: what a right and a wrong rollout of one question did next after the same beginning; for TRL's DPOTrainer.
+"""`dpo`: the next turns of a right and a wrong rollout of one question after the same beginning; for TRL's DPOTrainer.
 
 Rules: TRL 1.16 "Dataset formats" (`prompt`, `chosen`, `rejected` as messages, and `tools`). Each completion is
 exactly one assistant turn: in a longer one the loss would fall on observations too. A wrong rollout is paired with

@@ -1,4 +1,4 @@
-"""`qa`: one flat row per question with its evidence; for people, evaluation harnesses and one's own converter.
+"""`qa`: one flat row per question with its evidence; for people, evaluation harnesses and your own converter.
 
 The columns are the product's own contract. Difficulty, solve rate and hit step are those of the confirmation: the
 least of the rollouts that chose a question is biased, the least of fresh ones is not. `assessments` has them for the

@@ -1,4 +1,4 @@
-"""`synthetic`: the distractors of every question, apart from all that is of the corpus; for whoever trains with them.
+"""`synthetic`: the distractors of every question, as passages; to train with them in the index.
 
 Every passage here was written to mislead and is false in part: `synthetic` marks each row. They belong to the overlay
 of their own question, `question_id`, and must enter no index that other questions search. `shown_id` is the id that
