@@ -21,7 +21,7 @@ help: ## this list
 
 setup: $(READY) ## install everything into .venv (done by the others where needed)
 
-generate: $(READY) ## dig a data set: CORPUS=wiki|tiny|path, PAIRS=30, STEPS=2-4, SEED=0, ARGS='--model ...'
+generate: $(READY) ## generate a data set: CORPUS=wiki|tiny|path, PAIRS=30, STEPS=2-4, SEED=0, ARGS='--model ...'
 	$(DIGSITE) generate "$(CORPUS)" $(if $(PAIRS),--pairs $(PAIRS)) $(if $(STEPS),--steps $(STEPS)) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 preview: $(READY) ## three pairs with their traces, without a run: CORPUS=...

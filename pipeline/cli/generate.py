@@ -142,7 +142,7 @@ def say_target(config: RunConfig) -> None:
     if band := config.band:
         few = len(band.counts) == 1 and band.low < band.high
         message = f"target: {explained(config)}"
-        console.message(message + ("; a greater loop.rollouts tells rates apart that lie in it" if few else ""))
+        console.message(message + ("; raise loop.rollouts to measure rates within it" if few else ""))
 
 
 def summary(result: "RunResult") -> dict[str, Any]:

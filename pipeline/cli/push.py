@@ -43,7 +43,7 @@ def push(
         console.show(console.text(summary))
     if not yes:
         if json or not sys.stdin.isatty():
-            raise UsageError("push asks before it sends anything; where nobody can answer, say --yes")
+            raise UsageError("push asks before it sends anything, and there is no terminal to answer from; add --yes")
         if not typer.confirm("Send this?", err=True):
             console.message("digsite: nothing was sent")
             return

@@ -70,7 +70,7 @@ def _read(folder: Path, config: RunConfig, sheet: Path, by: str, *, as_json: boo
     publish.reviewed(folder, config, said)
     found = reviews.reviewed(publish.outside(folder).marks, set(accepted))
     if found is None:  # no mark is on a pair
-        raise UsageError("no row says anything of a pair")
+        raise UsageError("no row has a mark: fill in yes or no")
     tree = {**found.model_dump(), "value": found.precision.value, "interval": found.precision.interval}
     line = console.text(f"right and unique: {found.precision}")
     console.result(tree, line, as_json=as_json, model=config.models.names())

@@ -230,7 +230,7 @@ def _views(chosen: Selection) -> dict[str, base.View]:
     withheld = [name for name, view in views.items() if base.withheld(view, chosen.redistribute)]
     if chosen.views and withheld:
         raise UsageError(
-            f"view '{withheld[0]}' holds more of the corpus than its manifest lets pass on "
+            f"view '{withheld[0]}' holds more of the corpus than its manifest allows to redistribute "
             f"(redistribute = {chosen.redistribute})"
         )
     return {name: view for name, view in views.items() if name not in withheld}

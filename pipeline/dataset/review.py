@@ -90,7 +90,7 @@ def read(text: str, known: Iterable[str], reviewer: str, at: str) -> list[Mark]:
         if note or any(said.values()):
             marks.append(Mark(key=key, reviewer=reviewer, note=clean(note), at=at, **answers))
     if not any(mark.right is not None or mark.unique is not None for mark in marks):
-        raise UsageError("no row says yet whether its answer is right or unique: yes or no")
+        raise UsageError("no row is marked yet: fill in yes or no for right or unique")
     return marks
 
 

@@ -91,7 +91,7 @@ async def _unless_lost(result: Coroutine[None, None, bytes], runner: TaskRunner[
             if client is None or client.scheduler_info(n_workers=1)["workers"]:
                 seen = time.monotonic()
             elif time.monotonic() - seen > LOST_SECONDS:
-                raise WorkerError(f"no worker of the engine is left since {LOST_SECONDS} seconds")
+                raise WorkerError(f"the engine has had no worker for {LOST_SECONDS} seconds")
         return await waiting
     finally:
         waiting.cancel()

@@ -39,7 +39,7 @@ def check(settings: DenseConfig) -> None:
         raise UsageError("which encoder? say --set retrieval.dense.encoder=FOLDER, with its model.onnx, or a name")
     folder = Path(settings.encoder)
     if folder.is_absolute() and not folder.is_dir():
-        raise UsageError(f"the encoder {folder} is not there")
+        raise UsageError(f"there is no encoder at {folder}")
     if folder.is_absolute() and settings.digest and folder_digest(folder) != settings.digest:
         raise UsageError(f"{folder} holds another encoder than the run's: a file in it has changed")
     needed = ["faiss", "onnxruntime", "tokenizers"] if _model(settings) else ["faiss", "sentence_transformers"]

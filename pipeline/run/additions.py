@@ -47,7 +47,9 @@ def opened(
         corpus = prepare.corpus(config)
         context = prepare.context(config, corpus, spent(folder, config) if spent else None)
         if context.config != config:
-            raise UsageError(f"{folder} was made with {config.retrieval.retriever}, which is not here: digsite doctor")
+            raise UsageError(
+                f"{folder} was made with {config.retrieval.retriever}, which does not start here: see digsite doctor"
+            )
         with Run(own, corpus, folder=folder, lock=lock.pop_all()) as found:
             yield found, context
 

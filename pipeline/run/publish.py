@@ -190,7 +190,9 @@ def passed_on(folder: Path, config: RunConfig) -> Redistribute:
     name = config.corpus.name
     known = name in manifest.names()
     if not known and not Path(name).is_absolute() and not ADDRESSED.fullmatch(name):
-        raise UsageError(f"corpora/{name}.toml, which says what of '{name}' may be passed on, is missing; restore it")
+        raise UsageError(
+            f"corpora/{name}.toml, which says how much of '{name}' may be redistributed, is missing; restore it"
+        )
     return manifest.read(name).redistribute if known else facts.kept(folder).redistribute
 
 

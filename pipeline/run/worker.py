@@ -168,7 +168,7 @@ async def _tried(
             with counting() as ledger:
                 try:
                     if not wanted():
-                        raise WorkerError("whoever asked for the seeds has gone")
+                        raise WorkerError("the command that started this worker has ended")
                     record = await run_seed(planned.seed, context)
                 except Exception as error:  # noqa: BLE001 - it is raised where the answer is read
                     return planned, attempt(planned.seed, type(error).__name__, "", ledger), error

@@ -127,7 +127,7 @@ class BatchCache(Cache):
     def get(self, digest: bytes) -> bytes | None:
         if not self.path.exists():
             # Who goes on would pay for what nobody takes over.
-            raise StoreError(f"{self.path} is gone: whoever asked for the seeds has taken it")
+            raise StoreError(f"{self.path} is gone: the command that started this worker has already collected it")
         if (own := super().get(digest)) is not None or self._known is None:
             return own
         with self._lock, suppress(sqlite3.Error):

@@ -86,7 +86,7 @@ def test_a_fault_that_one_of_several_people_saw_counts(tmp_path):
     ("text", "words"),
     [
         (filled("yes", "yes/maybe"), "row 2: 'unique'"),
-        (filled("", "//yes"), "no row says"),
+        (filled("", "//yes"), "no row is marked"),
         ("", "columns"),
         ("a,b\r\n1,2\r\n", "columns"),
         (filled("yes") + filled("no").split("\r\n", 1)[1], "row 2"),

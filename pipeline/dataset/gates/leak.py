@@ -27,7 +27,7 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult
     leaked = [answer for answer in answers if contains(question, answer) and not _offered(question, answer)]
     same = {AnswerType.DATE: _same_date, AnswerType.NUMBER: _same_number}.get(draft.answer_type)
     if leaked or (same and same(question, draft.answer)):
-        return [GateResult(drop="the question tells its answer")]
+        return [GateResult(drop="the question contains its answer")]
     return []
 
 

@@ -9,7 +9,7 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult
     low, high = settings.solve_rate
     _, rate = record.hardness_for(settings.policy)
     if rate is None and settings.policy and (low, high) != (0.0, 1.0):
-        return [GateResult(drop=f"nobody measured it for {settings.policy}: digsite remeasure")]
+        return [GateResult(drop=f"not measured for {settings.policy}: run digsite remeasure")]
     if rate is None or low <= rate <= high:
         return []
     return [GateResult(drop=f"its solve rate of {rate:.2f} is not within {low:g} and {high:g}")]

@@ -1,4 +1,4 @@
-"""`critic`: rollouts with their calls, their result and the kind of failure; to train verifiers, and judges by checklists.
+"""`critic`: rollouts with their calls, their result and the kind of failure; to train verifiers and judges.
 
 Rules: DeepVerifier (arXiv 2601.15808): a trajectory as steps with their sources, the predicted answer and whether it is
 right, with a kind of failure; `taxonomy` has its 13 kinds and is null where no model judged, `failure` is computed.
