@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple
 from uuid import UUID
 
 import polars as pl
@@ -46,25 +46,47 @@ EVERY = 3.0
 """Seconds between two updates of the progress artifact."""
 SHOWN = 3
 """Questions in the report artifact."""
-_given: ContextVar[Job] = ContextVar("job")
+
+
+class _Given(NamedTuple):
+    """What a command hands to its flow."""
+
+    job: Job
+    outcome: asyncio.Future[RunResult]
+    """Known before Prefect's server has heard of it."""
+
+
+_given: ContextVar[_Given] = ContextVar("given")
 
 
 async def run(job: Job, config: Path) -> RunResult:
-    """The job as a flow run; `config` is the file of its settings. Raises what ended it early."""
-    _given.set(job)
-    result = await generate(str(config))
-    if isinstance(result, BudgetExceeded):
-        raise result
-    return cast(RunResult, result)
+    """The job as a flow run; `config` is the file of its settings. Raises what ended it early.
+
+    Prefect's server may go away meanwhile: the run does not need it.
+    """
+    outcome: asyncio.Future[RunResult] = asyncio.get_running_loop().create_future()
+    _given.set(_Given(job, outcome))
+    try:
+        await generate(str(config))
+    except Exception as error:
+        if not outcome.done():
+            raise
+        if not isinstance(error, DigsiteError):
+            logger.warning("Prefect's server does not know how this run ended: %s", error)
+    return outcome.result()
 
 
 @flow(name="digsite-generate", persist_result=False)
 async def generate(config: str) -> RunResult | State[DigsiteError]:
     """Make the pairs that the file of settings at `config` asks for."""
+    job, outcome = _job()
     try:
-        return await stages(_job())
+        result = await stages(job)
     except DigsiteError as error:
+        outcome.set_exception(error)
         return ended(error)
+    outcome.set_result(result)
+    return result
 
 
 def ended(error: DigsiteError) -> State[DigsiteError]:
@@ -78,7 +100,7 @@ def ended(error: DigsiteError) -> State[DigsiteError]:
     return state(message=str(error), data=error)
 
 
-def _job() -> Job:
+def _job() -> _Given:
     """That of the command. Prefect sends the flow's own code to workers, and a context variable cannot travel."""
     return _given.get()
 

@@ -33,6 +33,8 @@ QUIET = PRIVATE | {
     "PREFECT_LOGGING_LEVEL": "WARNING",
     "PREFECT_LOGGING_TO_API_ENABLED": "false",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+    # A server of ours that does not answer is dead, and nobody starts another.
+    "PREFECT_CLIENT_MAX_RETRIES": "2",
 }
 _START_SECONDS = 120.0
 _HOST = "127.0.0.1"

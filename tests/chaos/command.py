@@ -76,6 +76,19 @@ def kill(process: subprocess.Popen[str]) -> bool:
     return process.returncode == -signal.SIGKILL
 
 
+def processes(out: Path, doing: bytes = b"") -> list[int]:
+    """All that a command of `start` began and itself, as far as a word is in their command lines; oldest first."""
+    found: list[tuple[float, int]] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            tagged = f"CHAOS_TAG={out}".encode() in (process / "environ").read_bytes().split(b"\0")
+            if tagged and doing in (process / "cmdline").read_bytes():
+                found.append((process.stat().st_ctime, int(process.name)))
+        except OSError:
+            continue
+    return [number for _, number in sorted(found)]
+
+
 def orphans(out: Path) -> list[str]:
     """The command lines of all processes that a command of `start` began and left, as far as /proc shows them."""
     found = []

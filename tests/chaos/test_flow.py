@@ -1,6 +1,8 @@
 """The Prefect flow, killed with its server: the journal decides what is owed, whatever Prefect's database holds."""
 
+import os
 import random
+import signal
 import sqlite3
 import time
 from contextlib import closing
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.command import CHEAP, Remains, finished, kill, orphans, start, until_more
+from tests.chaos.command import CHEAP, Remains, finished, kill, orphans, processes, start, until_more
 from tests.conftest import Figures
 
 FLOW = [option for option in CHEAP if option != "--no-flow"]
@@ -50,3 +52,33 @@ def test_a_killed_flow_goes_on(tmp_path: Path, figures: Figures, kills: int, see
     figures(size, {"lost": 0, "doubled": 0, "orphans": 0, LOCKED: said.count(LOCKED)})
     assert LOCKED not in said
     assert (remains.known, remains.shards()) == (whole.known, whole.shards())
+
+
+@pytest.mark.chaos
+def test_a_run_does_without_its_server(tmp_path: Path, figures: Figures) -> None:
+    """It ends as it would have, with one line of warning; a signal still ends it in order."""
+    out, seeds = tmp_path / "out", 200
+    command, remains = [*FLOW, "--seeds", str(seeds)], Remains(out)
+    process = start(out, *command, through=("pipeline.flow.main",))
+    until_more(remains, process)
+    kill_server(out)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, said = process.communicate(timeout=100)
+    slowest = time.monotonic() - began
+    assert process.returncode == 130, said
+    assert "digsite resume" in said
+    process = start(out, *command, through=("pipeline.flow.main",))
+    until_more(remains, process)
+    kill_server(out)
+    said = finished(process, timeout=200)
+    assert "Prefect's server does not know how this run ended" in said
+    assert "Traceback" not in said
+    remains.whole(seeds)
+    assert remains.shards()
+    figures({"kills": 2, "seeds": seeds}, {"lost": 0, "doubled": 0, "slowest end in s": round(slowest, 1)})
+
+
+def kill_server(out: Path) -> None:
+    (server,) = processes(out, b"pipeline.flow.server")
+    os.kill(server, signal.SIGKILL)

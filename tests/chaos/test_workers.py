@@ -15,7 +15,20 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.chaos.command import CHEAP, CONCURRENCY, ROOT, Remains, finished, kill, orphans, over, start, twice, until
+from tests.chaos.command import (
+    CHEAP,
+    CONCURRENCY,
+    ROOT,
+    Remains,
+    finished,
+    kill,
+    orphans,
+    over,
+    processes,
+    start,
+    twice,
+    until,
+)
 from tests.chaos.endpoint import Endpoint, serving
 from tests.conftest import Figures
 
@@ -51,19 +64,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
 
 def command(out: Path, endpoint: Endpoint, *more: str) -> subprocess.Popen[str]:
     return start(out, *DASK, *over(endpoint.url), "--engine", "dask", *more, through=FLOW)
-
-
-def processes(out: Path, doing: bytes = b"") -> list[int]:
-    """Those of a command, itself among them, that have a certain word in their command line; oldest first."""
-    found: list[tuple[float, int]] = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            tagged = f"CHAOS_TAG={out}".encode() in (process / "environ").read_bytes().split(b"\0")
-            if tagged and doing in (process / "cmdline").read_bytes():
-                found.append((process.stat().st_ctime, int(process.name)))
-        except OSError:
-            continue
-    return [number for _, number in sorted(found)]
 
 
 def workers(out: Path) -> list[int]:

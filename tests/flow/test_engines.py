@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.config import build
 from pipeline.config.how import How
 from pipeline.errors import UsageError
 from pipeline.flow import engines
+from pipeline.run import LogWatch
+from pipeline.run.job import Job
 from tests.cli.conftest import SMALL
 from tests.flow.test_generate import MAIN, digsite, files, processes_of
 
@@ -30,10 +33,14 @@ def test_an_engine_gives_the_bytes_of_one_process_and_leaves_nothing_running(tmp
     assert files(tmp_path / engine / "tiny/latest/dataset") == files(tmp_path / "whole/tiny/latest/dataset")
 
 
-def test_an_engine_that_is_not_here_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "prefect_ray", None)
-    with pytest.raises(UsageError, match=r"pip install 'digsite\[ray\]'"), engines.started(How(engine="ray")):
-        pass
+def test_an_engine_that_is_not_here_is_one_line_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.run.prepare.find_spec", lambda name: None)
+    config = build(values={"corpus": {"name": "tiny"}, "how": {"out": tmp_path, "engine": "ray"}})
+    with pytest.raises(UsageError, match=r"pip install 'digsite\[ray\]'"):
+        Job(config, LogWatch()).read()
+    assert not (tmp_path / "corpora").exists()
 
 
 @pytest.mark.slow
