@@ -26,7 +26,9 @@ _RESTART_SECONDS = 5.0
 
 def serve(file: str) -> int:
     """Until a signal; its exit code. Raises RunLocked where another one uses the same folder."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A script's background jobs ignore SIGINT, and so would the worker, which ends by one.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     home = Path(os.environ.get("PREFECT_HOME") or How().out / ".prefect" / "server")
     server = Server(home, port=int(os.environ.get("PREFECT_SERVER_API_PORT", "4200")))
     try:

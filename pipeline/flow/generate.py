@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import NamedTuple
 from uuid import UUID
 
@@ -46,6 +47,8 @@ EVERY = 3.0
 """Seconds between two updates of the progress artifact."""
 SHOWN = 3
 """Questions in the report artifact."""
+WIDTH = 88
+"""Characters of a line there: Prefect does not break them."""
 
 
 class _Given(NamedTuple):
@@ -224,13 +227,14 @@ async def report(folder: Path, config: RunConfig, published: str = "") -> None:
     pairs = seeds.filter(ACCEPTED).head(SHOWN).select("question", "answer").collect().rows()
     accepted, planned = counts["accepted"][0], counts["planned"][0]
     lines = [
-        f"{accepted:,} of {planned:,} seeds were accepted. The report is on the machine that made it:",
+        f"{accepted:,} of {planned:,} seeds were accepted.",
+        "The report is on the machine that made it:",
         fence(str((folder / "report.html").resolve())),
         *([f"Published: {published}"] if published else []),
-        *(fence(f"Question: {question}\nAnswer:   {answer}") for question, answer in pairs),
+        *(fence(f"{fill(f'Question: {question}', WIDTH)}\nAnswer: {answer}") for question, answer in pairs),
         _made_with(config),
     ]
-    await acreate_markdown_artifact(markdown="\n\n".join(lines), key=_key(folder, "report"))
+    await acreate_markdown_artifact(markdown="\n\n".join(lines), key=_key(folder, "report"), description=lines[0])
 
 
 async def noted(artifact: Awaitable[object]) -> object:

@@ -191,3 +191,8 @@ def test_the_line_counts_seeds_pairs_targets_and_calls() -> None:
 @pytest.mark.parametrize(("seconds", "said"), [(None, "–"), (0, "0:00"), (65, "1:05"), (3725.4, "1:02:05")])
 def test_duration(seconds: float | None, said: str) -> None:
     assert duration(seconds) == said
+
+
+def test_pairs_beyond_those_wanted_are_surplus() -> None:
+    progress, _ = played("arraaa", pairs=3)
+    assert "6 seeds, 3/3 + 1 surplus accepted (67%)" in progress.line()

@@ -48,6 +48,8 @@ class Standing:
         own = {"PREFECT_HOME": str(self.home), "PREFECT_SERVER_API_PORT": str(self.port)}
         command = [sys.executable, "-m", "pipeline.flow.deployments", "serve", str(self.file)]
         with (self.file.with_suffix(".log")).open("a") as log:
+            # As a script's background job, which ignores SIGINT.
+            command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]
             process = subprocess.Popen(command, env=kept | own, cwd=ROOT, stdout=log, stderr=log, text=True)
             try:
                 yield process
