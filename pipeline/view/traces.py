@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pipeline.agents.tools import ShownPassage, shown_passages
 from pipeline.dataset.process import Process, process
-from pipeline.types import Draft, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, shown_id
+from pipeline.types import Draft, Encounter, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, shown_id
 
 SNIPPET = 220
 
@@ -41,6 +41,8 @@ class RolloutTrace(NamedTuple):
     verdict: Verdict
     steps: tuple[Step, ...]
     process: Process | None
+    met: tuple[Encounter, ...] = ()
+    """The distractors that it met, where it had any around it."""
 
 
 class Part(NamedTuple):

@@ -15,7 +15,6 @@ from pipeline.types import (
     Distractor,
     DistractorEval,
     Draft,
-    Encounter,
     Fork,
     Hop,
     PolicyMeasurement,
@@ -40,49 +39,42 @@ WHY: Mapping[FailureKind, str] = {
 }
 
 
-class ShownRollout(NamedTuple):
-    """A rollout with the distractors that it met, and the number of the message at which it was taken up again."""
-
-    trace: RolloutTrace
-    met: tuple[Encounter, ...] = ()
-
-    @property
-    def why(self) -> str:
-        """In words, why it counts as it does."""
-        verdict, process = self.trace.verdict, self.trace.process
-        if verdict.correct:
-            how = {"exact": "the same answer", "judge": "the judge accepts the answer"}.get(verdict.method, "")
-            return f"correct: {how}, and it saw the evidence" if how else "correct"
-        if verdict.method == "split":
-            return "wrong: the second judge did not accept the answer"
-        reason = WHY[process.failure] if process and process.failure else "wrong"
-        if process and process.failure is FailureKind.MISSED_EVIDENCE:
-            lost = [str(number) for number, step in enumerate(verdict.found_at, 1) if step is None]
-            reason += f" (hop {', '.join(lost)})"
-        return reason
+def why(trace: RolloutTrace) -> str:
+    """In words, why a rollout counts as it does."""
+    verdict, process = trace.verdict, trace.process
+    if verdict.correct:
+        how = {"exact": "the same answer", "judge": "the judge accepts the answer"}.get(verdict.method, "")
+        return f"correct: {how}, and it saw the evidence" if how else "correct"
+    if verdict.method == "split":
+        return "wrong: the second judge did not accept the answer"
+    reason = WHY[process.failure] if process and process.failure else "wrong"
+    if process and process.failure is FailureKind.MISSED_EVIDENCE:
+        lost = [str(number) for number, step in enumerate(verdict.found_at, 1) if step is None]
+        reason += f" (hop {', '.join(lost)})"
+    return reason
 
 
 class RolloutPair(NamedTuple):
     """The same sample of the solver without and with the distractors."""
 
-    without_distractors: ShownRollout
-    with_distractors: ShownRollout
+    without_distractors: RolloutTrace
+    with_distractors: RolloutTrace
 
 
 class TwinTry(NamedTuple):
     tried: ChangedPremise
-    attempts: tuple[ShownRollout, ...]
+    attempts: tuple[RolloutTrace, ...]
 
 
 class ShownMeasurement(NamedTuple):
     measurement: PolicyMeasurement
-    attempts: tuple[ShownRollout, ...]
+    attempts: tuple[RolloutTrace, ...]
 
 
 class ForkTrace(NamedTuple):
     fork: Fork
-    branches: tuple[ShownRollout, ...]
-    controls: tuple[ShownRollout, ...]
+    branches: tuple[RolloutTrace, ...]
+    controls: tuple[RolloutTrace, ...]
 
 
 class Evidence(NamedTuple):
@@ -102,7 +94,7 @@ class Sheet(NamedTuple):
     distractors: Mapping[str, Distractor]
     """By the ids that agents were shown."""
     pairs: tuple[RolloutPair, ...]
-    teacher_rollouts: tuple[tuple[TeacherRollout, ShownRollout], ...]
+    teacher_rollouts: tuple[tuple[TeacherRollout, RolloutTrace], ...]
     measured: tuple[ShownMeasurement, ...]
     twins: tuple[TwinTry, ...]
     twins_measured: tuple[ShownMeasurement, ...]
@@ -157,11 +149,6 @@ def _passages(record: Record, found: Item) -> tuple[ShownPassage, ...]:
     return tuple(sorted(known.values(), key=lambda passage: (passage.title, passage.id)))
 
 
-def plain(traces: Sequence[RolloutTrace]) -> tuple[ShownRollout, ...]:
-    """Rollouts that met no distractor."""
-    return tuple(map(ShownRollout, traces))
-
-
 def _evidence(draft: Draft, found: Item, skippable: Sequence[int]) -> list[Evidence]:
     texts = {passage.id: passage.text for passage in found.passages}
     made = []
@@ -185,29 +172,27 @@ def _pairs(draft: Draft, tried: DistractorEval) -> list[RolloutPair]:
     without = attempts(tried.without_distractors, tried.without_distractors_verdicts, draft)
     among = attempts(tried.with_distractors, tried.with_distractors_verdicts, draft)
     return [
-        RolloutPair(
-            ShownRollout(a), ShownRollout(b, encounters(draft, tried.used, b.rollout, correct=b.verdict.correct))
-        )
+        RolloutPair(a, b._replace(met=encounters(draft, tried.used, b.rollout, correct=b.verdict.correct)))
         for a, b in zip(without, among, strict=True)
     ]
 
 
-def _teacher_rollouts(draft: Draft | None, made: Sequence[TeacherRollout]) -> list[tuple[TeacherRollout, ShownRollout]]:
-    traces = attempts([one.rollout for one in made], [one.verdict for one in made], draft)
-    return [(one, ShownRollout(trace, one.encounters)) for one, trace in zip(made, traces, strict=True)]
+def _teacher_rollouts(draft: Draft | None, teacher_rollouts: Sequence[TeacherRollout]) -> list[tuple[TeacherRollout, RolloutTrace]]:
+    traces = attempts([one.rollout for one in teacher_rollouts], [one.verdict for one in teacher_rollouts], draft)
+    return [(one, trace._replace(met=one.encounters)) for one, trace in zip(teacher_rollouts, traces, strict=True)]
 
 
 def _measured(one: PolicyMeasurement, draft: Draft | None) -> ShownMeasurement:
-    return ShownMeasurement(one, plain(attempts(one.rollouts, one.verdicts, draft)))
+    return ShownMeasurement(one, attempts(one.rollouts, one.verdicts, draft))
 
 
 def _twin(draft: Draft, tried: ChangedPremise) -> TwinTry:
-    return TwinTry(tried, plain(attempts(tried.rollouts, tried.verdicts, twin_draft(draft, tried))))
+    return TwinTry(tried, attempts(tried.rollouts, tried.verdicts, twin_draft(draft, tried)))
 
 
 def _fork(fork: Fork, draft: Draft | None) -> ForkTrace:
     return ForkTrace(fork, _branches(fork.branches, draft), _branches(fork.controls, draft))
 
 
-def _branches(branches: Sequence[Branch], draft: Draft | None) -> tuple[ShownRollout, ...]:
-    return plain(attempts([one.rollout for one in branches], [one.verdict for one in branches], draft))
+def _branches(branches: Sequence[Branch], draft: Draft | None) -> tuple[RolloutTrace, ...]:
+    return attempts([one.rollout for one in branches], [one.verdict for one in branches], draft)

@@ -11,7 +11,7 @@ from pipeline.dataset import money
 from pipeline.dataset.contrasts import in_words
 from pipeline.types import DEMO_MODELS, Share, shown_id
 from pipeline.view.browse.columns import CHOICES, SPANS
-from pipeline.view.browse.item import plain
+from pipeline.view.browse.item import why
 from pipeline.view.browse.source import Library, Source
 from pipeline.view.rendering import templates
 
@@ -50,11 +50,11 @@ _JINJA.globals |= {
 }
 _JINJA.filters |= {
     "shortened": shortened,
-    "attempted": plain,
     "lasting": lasting,
     "in_words": in_words,
     "share": lambda part, whole: Share(part=part, whole=whole),
     "under": under,
+    "why": why,
     "anchor": lambda id_: f"made-{shown_id(id_)}",
     "titled": lambda id_, distractors: distractors[shown_id(id_)].title,
 }
