@@ -24,8 +24,7 @@ def fit(trajectory: Trajectory) -> bool:
     """Is it worth imitating: ended on its own with one call of `answer`, without a repeat or a format error?"""
     if trajectory.stop is not Stop.ANSWERED or trajectory.format_errors:
         return False
-    repeats = [call for call in trajectory.calls if call.repeat]
-    return not repeats and not malformed(trajectory.messages)
+    return not any(call.repeat for call in trajectory.calls) and well_formed(trajectory.messages)
 
 
 def weight(turns: int) -> int:
@@ -34,26 +33,18 @@ def weight(turns: int) -> int:
     return 1 if turns <= 50 else 2 if turns <= 100 else 5
 
 
-def malformed(messages: Sequence[Message]) -> str:
-    """What keeps them from the form that a trained model is to speak; empty where nothing does."""
+def well_formed(messages: Sequence[Message]) -> bool:
+    """Do they have the form that a trained model is to speak?"""
     if [message.role for message in messages[:2]] != ["system", "user"]:
-        return "it does not begin with a system prompt and a question"
+        return False
     waiting: list[str] = []
     called: list[str] = []
     for message in messages[2:]:
-        role = message.role
-        if role == "tool":
-            if message.tool_call_id not in waiting:
-                return "an observation answers no call"
+        if message.role == "tool" and message.tool_call_id in waiting:
             waiting.remove(message.tool_call_id)
-        elif role != "assistant" or waiting:
-            return "a call has no observation" if waiting else f"a {role} speaks in between"
+        elif message.role == "assistant" and message.tool_calls and not waiting:
+            waiting = [call.id for call in message.tool_calls]
+            called += [call.name for call in message.tool_calls]
         else:
-            if not message.tool_calls:
-                return "a turn makes no call"
-            for call in message.tool_calls:
-                waiting.append(call.id)
-                called.append(call.name)
-    if [call.name for call in messages[-1].tool_calls] != ["answer"]:
-        return "it does not end with an answer"
-    return "it answers before its end" if "answer" in called[:-1] else ""
+            return False
+    return [call.name for call in messages[-1].tool_calls] == ["answer"] and called.count("answer") == 1
