@@ -6,6 +6,7 @@ import secrets
 
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
+from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException as RoutingError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -32,6 +33,7 @@ def create(library: Library) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.library, app.state.kept = library, Kept()
     app.state.token = secrets.token_urlsafe()
+    app.mount("/static", StaticFiles(directory=pages.STATIC))
     app.include_router(routes.router)
     app.include_router(reviewing.router)
     app.add_middleware(_Fenced)

@@ -22,11 +22,6 @@ PAGES = (("items", "Items"), ("overview", "Overview"), ("compare", "Compare"), (
 _JINJA = templates(_HERE / "templates", _HERE.parent)
 
 
-def shortened(text: str, length: int) -> str:
-    """The first so many letters; a text may have a million."""
-    return text if len(text) <= length else text[:length].rstrip() + " …"
-
-
 def lasting(seconds: float) -> str:
     """A time in its largest two units: 48 s, 3 min 20 s, 5 h 2 min."""
     if seconds < 60:
@@ -49,7 +44,6 @@ _JINJA.globals |= {
     "max": max,
 }
 _JINJA.filters |= {
-    "shortened": shortened,
     "lasting": lasting,
     "in_words": in_words,
     "share": lambda part, whole: Share(part=part, whole=whole),

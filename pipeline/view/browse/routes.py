@@ -7,7 +7,7 @@ import re
 import orjson
 import polars as pl
 from fastapi import APIRouter, Request
-from fastapi.responses import FileResponse, RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
 
 from pipeline.dataset import comparison
 from pipeline.redact import escaped
@@ -19,16 +19,6 @@ from pipeline.view.browse.query import PAGE, Query, facets, neighbours, ordered,
 from pipeline.view.browse.source import Library, Source, Table, compared
 
 router = APIRouter()
-_FILES = {path.name: path for path in pages.STATIC.iterdir()}
-_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".txt": "text/plain"}
-
-
-@router.get("/static/{name}")
-def static(name: str) -> Response:
-    if name not in _FILES:
-        raise KeyError(name)
-    path = _FILES[name]
-    return FileResponse(path, media_type=_TYPES[path.suffix])
 
 
 @router.get("/")
