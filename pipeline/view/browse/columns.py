@@ -14,6 +14,7 @@ class Choice(NamedTuple):
     title: str
     value: pl.Expr
     """Text, never null; a list of texts where a row has several."""
+    several: bool = False
 
 
 class NumberRange(NamedTuple):
@@ -48,8 +49,8 @@ CHOICES = (
     Choice("stage", "Stage reached", _text("stage")),
     Choice("split", "Split", _text("split")),
     Choice("twin", "Twin", _text("twin")),
-    Choice("kind", "Distractor", _distinct("distractors", "kind")),
-    Choice("outcome", "Met a distractor and", _distinct("distractor_rollouts", "outcome")),
+    Choice("kind", "Distractor", _distinct("distractors", "kind"), several=True),
+    Choice("outcome", "Met a distractor and", _distinct("distractor_rollouts", "outcome"), several=True),
 )
 SPANS = (
     NumberRange("steps", "Measured steps", pl.col("difficulty")),
@@ -67,7 +68,7 @@ SORTS = {
     "order": pl.col("plan_order"),
     "question": pl.col("question").str.to_lowercase(),
     "answer": pl.col("answer").str.to_lowercase(),
-    **{choice.name: choice.value for choice in CHOICES if choice.name not in ("kind", "outcome")},
+    **{choice.name: choice.value for choice in CHOICES if not choice.several},
     "target": pl.col("target_steps"),
     **{span.name: span.value for span in SPANS},
 }

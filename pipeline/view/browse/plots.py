@@ -1,12 +1,13 @@
 """What the plots of the browser show: every number has the address of the items that it counts."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from pipeline.dataset.comparison import RATES, rate
+from pipeline.dataset.estimates import counted
 from pipeline.dataset.figures import ACCEPTED
 from pipeline.types import Share
 from pipeline.view.browse.columns import PLACE, TOKENS
@@ -58,54 +59,39 @@ def filtered(**chosen: str | tuple[str, ...]) -> str:
 
 def steps_by_target(seeds: pl.LazyFrame) -> Matrix:
     found = _pairs(seeds, pl.col("target_steps"), pl.col("difficulty"))
-    steps = sorted({step for _, step in found})
-    return Matrix(
-        tuple(map(str, steps)),
-        tuple(
-            (f"target {target}", _cells(
-                [found.get((target, step), 0) for step in steps],
-                [Query(chosen={"target": (str(target),)}, spans={"steps": (step, step)}).url() for step in steps],
-                [step < target for step in steps],
-            ))
-            for target in sorted({target for target, _ in found})
-        ),
-    )  # fmt: skip
+    return _matrix(
+        found,
+        rows={target: f"target {target}" for target in sorted({target for target, _ in found})},
+        columns={step: str(step) for step in sorted({step for _, step in found})},
+        query=lambda target, step: Query(chosen={"target": (str(target),)}, spans={"steps": (step, step)}),
+        below=lambda target, step: step < target,
+    )
 
 
 def rates_by_steps(seeds: pl.LazyFrame) -> Matrix:
     """Solve rates in `RATES`, by measured steps; what was never solved has none."""
     found = _pairs(seeds.filter(pl.col("solve_rate").is_not_null()), pl.col("difficulty"), rate("solve_rate"))
     names, spans = list(RATES), list(RATES.values())
-    shown = sorted({place for _, place in found})
-    return Matrix(
-        tuple(names[place] for place in shown),
-        tuple(
-            (f"{step} {'step' if step == 1 else 'steps'}", _cells(
-                [found.get((step, place), 0) for place in shown],
-                [Query(spans={"steps": (step, step), "rate": spans[place]}).url() for place in shown],
-            ))
-            for step in sorted({step for step, _ in found})
-        ),
-    )  # fmt: skip
+    return _matrix(
+        found,
+        rows={step: f"{step} {'step' if step == 1 else 'steps'}" for step in sorted({step for step, _ in found})},
+        columns={place: names[place] for place in sorted({place for _, place in found})},
+        query=lambda step, place: Query(spans={"steps": (step, step), "rate": spans[place]}),
+    )
 
 
 def causes_by_round(seeds: pl.LazyFrame) -> Matrix:
     """Why drafts were sent back, the commonest cause first."""
     drafts = seeds.select(pl.int_ranges("rounds").alias("round"), "causes").explode("round", "causes")
     found = _pairs(drafts, pl.col("causes"), pl.col("round"))
-    rounds = range(max((index for _, index in found), default=-1) + 1)
-    total = {name: sum(found.get((name, index), 0) for index in rounds) for name, _ in found}
-    return Matrix(
-        tuple(f"round {index}" for index in rounds),
-        tuple(
-            (name, _cells(
-                [found.get((name, index), 0) for index in rounds],
-                [Query(back=f"{index}:{name}").url() for index in rounds],
-                whole=max(found.values()),
-            ))
-            for name in sorted(total, key=lambda name: (-total[name], name))
-        ),
-    )  # fmt: skip
+    total = counted(drafts.drop_nulls("causes"), "causes")
+    return _matrix(
+        found,
+        rows={one.name: one.name for one in total},
+        columns={index: f"round {index}" for index in range(max((index for _, index in found), default=-1) + 1)},
+        query=lambda cause, index: Query(back=f"{index}:{cause}"),
+        whole=max(found.values(), default=None),
+    )
 
 
 def places(seeds: pl.LazyFrame) -> Iterable[Column]:
@@ -157,12 +143,21 @@ def _pairs(rows: pl.LazyFrame, one: pl.Expr, other: pl.Expr) -> dict[tuple[Any, 
     return {(first, second): count for first, second, count in found.collect().rows()}
 
 
-def _cells(
-    counts: list[int], urls: list[str], below: list[bool] | None = None, whole: int | None = None
-) -> tuple[Cell, ...]:
-    whole = whole or max(1, sum(counts))
-    under = below or [False] * len(counts)
-    return tuple(
-        Cell(count, url, min(9, math.ceil(9 * count / whole)), low)
-        for count, url, low in zip(counts, urls, under, strict=True)
-    )
+def _matrix(
+    found: Mapping[tuple[Any, Any], int],
+    rows: Mapping[Any, str],
+    columns: Mapping[Any, str],
+    query: Callable[[Any, Any], Query],
+    below: Callable[[Any, Any], bool] = lambda *_: False,
+    whole: int | None = None,
+) -> Matrix:
+    """Counts by the values of row and column, which are given with their names; shaded by their share of `whole`, or
+    of their row."""
+
+    def cells(row: Any) -> Iterable[Cell]:
+        counts = {column: found.get((row, column), 0) for column in columns}
+        most = whole or max(1, sum(counts.values()))
+        for column, count in counts.items():
+            yield Cell(count, query(row, column).url(), min(9, math.ceil(9 * count / most)), below(row, column))
+
+    return Matrix(tuple(columns.values()), tuple((name, tuple(cells(row))) for row, name in rows.items()))

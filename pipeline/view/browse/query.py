@@ -108,12 +108,8 @@ def selected(seeds: pl.LazyFrame, query: Query, leave_out: str = "") -> pl.LazyF
     for choice in CHOICES:
         values = query.chosen.get(choice.name, ())
         if values and choice.name != leave_out:
-            many = choice.name in ("kind", "outcome")
-            conditions.append(
-                choice.value.list.set_intersection(list(values)).list.len() > 0
-                if many
-                else choice.value.is_in(list(values))
-            )
+            shared = choice.value.list.set_intersection(list(values)).list.len() > 0
+            conditions.append(shared if choice.several else choice.value.is_in(list(values)))
     for span in SPANS:
         least, most = query.spans.get(span.name, (None, None))
         conditions += [span.value >= least] if least is not None else []
@@ -172,7 +168,7 @@ def facets(seeds: pl.LazyFrame, query: Query) -> dict[str, list[Count]]:
     counts = []
     for choice in CHOICES:
         value = selected(seeds, query, leave_out=choice.name).select(choice.value.alias("name"))
-        value = value.explode("name").drop_nulls() if choice.name in ("kind", "outcome") else value
+        value = value.explode("name").drop_nulls() if choice.several else value
         counts.append(value.group_by("name").agg(pl.len().alias("count")))
     found = {}
     for choice, frame in zip(CHOICES, pl.collect_all(counts), strict=True):
