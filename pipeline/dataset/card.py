@@ -112,13 +112,13 @@ def metadata(figures: Figures, contents: Contents, config: RunConfig) -> dict[st
         "tags": ["synthetic", "deep-search", "multi-hop", "agent-trajectories", "digsite"],
         "size_categories": [_size(max((sum(splits.values()) for splits in contents.rows.values()), default=0))],
         "configs": [_config(view, splits) for view, splits in contents.rows.items()],
-        "dataset_info": [
-            {"config_name": view, "features": columns}
-            for view in contents.rows
-            if view not in (*_WIDE, *contents.older) and (columns := features(base.load(view).SCHEMA))
-        ],
     }
-    return tree if tree["dataset_info"] else {name: value for name, value in tree.items() if name != "dataset_info"}
+    declared = [
+        {"config_name": view, "features": columns}
+        for view in contents.rows
+        if view not in (*_WIDE, *contents.older) and (columns := features(base.load(view).SCHEMA))
+    ]
+    return tree | ({"dataset_info": declared} if declared else {})
 
 
 def _corpora(figures: Figures, config: RunConfig) -> list[str]:
@@ -157,10 +157,8 @@ def _config(view: str, splits: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _size(rows: int) -> str:
-    for limit, name in ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")):
-        if rows < limit:
-            return name
-    return "n>1M"
+    sizes = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+    return next((name for limit, name in sizes if rows < limit), "n>1M")
 
 
 def _ascii(text: str) -> str:

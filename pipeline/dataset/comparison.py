@@ -106,17 +106,19 @@ class _Side(NamedTuple):
 def compare(one: Compared, other: Compared) -> Comparison:
     """`one` is the first."""
     first, second = _side(one), _side(other)
+    pairs = first.facts.accepted, second.facts.accepted
+    corpora = [{lineage.corpus_fingerprint for lineage in side.made.lineages} for side in (first, second)]
     return Comparison(
         first=first.facts,
         second=second.facts,
         settings=tuple(_settings(one.what, other.what)),
-        same_corpus=bool(_corpora(first) & _corpora(second)),
+        same_corpus=not corpora[0].isdisjoint(corpora[1]),
         figures=tuple(_figures(first, second)),
         funnel=shares(*({one.name: one.count for one in side.made.funnel} for side in (first, second)))[1:],
-        ends=shares(_ends(first), _ends(second), by_number=True, whole=_planned(first, second)),
+        ends=shares(_ends(first), _ends(second), by_number=True, whole=(first.facts.planned, second.facts.planned)),
         roles=tuple(_roles(first, second)),
-        difficulty=shares(*_steps(first, second), whole=_accepted(first, second)),
-        solve_rates=shares(_rates(first), _rates(second), whole=_accepted(first, second)),
+        difficulty=shares(*_steps(first, second), whole=pairs),
+        solve_rates=shares(_rates(first), _rates(second), whole=pairs),
         targets=tuple(_targets(first, second)),
         paired=paired(first.rows, second.rows),
     )
@@ -165,18 +167,6 @@ def _cut(value: str) -> str:
     return value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
 
 
-def _corpora(side: _Side) -> set[str]:
-    return {lineage.corpus_fingerprint for lineage in side.made.lineages}
-
-
-def _planned(first: _Side, second: _Side) -> tuple[int, int]:
-    return first.facts.planned, second.facts.planned
-
-
-def _accepted(first: _Side, second: _Side) -> tuple[int, int]:
-    return first.facts.accepted, second.facts.accepted
-
-
 def _per_pair(side: _Side, column: str) -> Interval | None:
     pairs = side.rows["accepted"].cast(pl.Int64).to_list()
     if not any(pairs):
@@ -186,9 +176,9 @@ def _per_pair(side: _Side, column: str) -> Interval | None:
 
 def _figures(first: _Side, second: _Side) -> Iterator[Contrast]:
     sides = first, second
-    yield share("seeds that gave a pair", _accepted(*sides), _planned(*sides))
-    confirmed = [side.made.confirmed for side in sides]
-    yield share("candidates confirmed", [one.part for one in confirmed], [one.whole for one in confirmed])
+    made = (Share(part=side.facts.accepted, whole=side.facts.planned) for side in sides)
+    yield share("seeds that gave a pair", *made)
+    yield share("candidates confirmed", *(side.made.confirmed for side in sides))
     pairs = [side.rows.filter("accepted") for side in sides]
     above = [rows.with_columns((pl.col("pair_steps") - pl.col("target_steps")).alias("above")) for rows in pairs]
     yield contrast("measured steps of a pair", "number", *(mean(rows, "pair_steps", 0) for rows in pairs))
@@ -198,8 +188,8 @@ def _figures(first: _Side, second: _Side) -> Iterator[Contrast]:
     if any(rows["naturalness"].count() for rows in pairs):
         yield contrast("naturalness of a pair, of 5", "number", *(mean(rows, "naturalness", 0) for rows in pairs))
     if any(side.made.review for side in sides):
-        marked = [side.made.review.precision if side.made.review else Share(part=0, whole=0) for side in sides]
-        yield share("right and unique, by people", [one.part for one in marked], [one.whole for one in marked])
+        marked = (side.made.review.precision if side.made.review else Share(part=0, whole=0) for side in sides)
+        yield share("right and unique, by people", *marked)
     if any(side.made.distractors for side in sides):
         lost = (side.made.distractors[-1].points_lost if side.made.distractors else None for side in sides)
         yield contrast("solve rate lost to distractors", "points", *lost)
@@ -249,11 +239,11 @@ def _rates(side: _Side) -> dict[str, int]:
 def _targets(first: _Side, second: _Side) -> Iterator[TargetContrast]:
     for steps in sorted({*first.rows["target_steps"], *second.rows["target_steps"]}):
         rows = [side.rows.filter(pl.col("target_steps") == steps) for side in (first, second)]
-        planned = [len(one) for one in rows]
+        accepted = [Share(part=int(one["accepted"].sum()), whole=len(one)) for one in rows]
         yield TargetContrast(
             steps=steps,
-            planned=tuple(planned),
-            accepted=share("accepted", [int(one["accepted"].sum()) for one in rows], planned),
+            planned=(accepted[0].whole, accepted[1].whole),
+            accepted=share("accepted", *accepted),
             mean_steps=contrast("measured steps", "number", *(mean(one, "pair_steps", 0) for one in rows)),
             solve_rate=contrast("solve rate", "share", *(mean(one, "pair_rate", 0, 1) for one in rows)),
         )

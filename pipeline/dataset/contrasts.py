@@ -1,7 +1,7 @@
 """One figure of two runs and how far apart they are, second minus first, with 95 % intervals."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import polars as pl
@@ -57,12 +57,9 @@ def contrast(name: str, unit: Unit, first: Interval | None, second: Interval | N
     return Contrast(name=name, unit=unit, first=first, second=second, difference=apart, **more)
 
 
-def share(name: str, counts: Sequence[int], whole: Sequence[int]) -> Contrast:
-    found = [
-        Interval.of_share(Share(part=part, whole=all_)) if all_ else None
-        for part, all_ in zip(counts, whole, strict=True)
-    ]
-    return contrast(name, "share", *found, counts=tuple(counts))
+def share(name: str, first: Share, second: Share) -> Contrast:
+    found = (Interval.of_share(one) if one.whole else None for one in (first, second))
+    return contrast(name, "share", *found, counts=(first.part, second.part))
 
 
 def shares(
@@ -73,11 +70,15 @@ def shares(
     whole: tuple[int, int] | None = None,
 ) -> tuple[Contrast, ...]:
     """One for each name of either; without `whole`, of the count of the first name."""
+    sides = first, second
     names = list(dict.fromkeys((*first, *second)))
     if by_number:
         names.sort(key=lambda name: (-first.get(name, 0) - second.get(name, 0), name))
     whole = whole or (next(iter(first.values()), 0), next(iter(second.values()), 0))
-    return tuple(share(name, (first.get(name, 0), second.get(name, 0)), whole) for name in names)
+    return tuple(
+        share(name, *(Share(part=side.get(name, 0), whole=all_) for side, all_ in zip(sides, whole, strict=True)))
+        for name in names
+    )
 
 
 def mean(rows: pl.DataFrame, column: str, least: float = -math.inf, most: float = math.inf) -> Interval | None:

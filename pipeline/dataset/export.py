@@ -85,8 +85,8 @@ class Selection(Data):
     """Digest of the state of the run, by which the table of seeds is known to be the latest."""
     outside: Outside = Outside()
     redistribute: Redistribute = "unknown"
-    language_detected: bool = False
     """How much of the corpus may be passed on: views that hold more are left out."""
+    language_detected: bool = False
     shard_bytes: int = SHARD_BYTES
     mix: versions.Mix | None = None
     """What is mixed, where the records are of several runs. Then no view of before stays."""
@@ -105,16 +105,14 @@ def read(folder: Path) -> DatasetManifest:
 def unchanged(folder: Path, file: File) -> Path:
     """Where that file of the data set lies. Raises UsageError where it is not as it was exported, or is reached through
     a link or from outside the folder."""
-    path, problem = folder, "is not as it was exported"
-    for part in file.path.split("/"):
-        path /= part
-        if part in ("", ".", "..") or path.is_symlink():
-            problem = "is no file of the data set's own"
-            break
+    path, home = folder / file.path, folder.resolve()
+    if path.resolve() != home / file.path or home not in path.resolve().parents:
+        problem = "is no file of the data set's own"
+    elif not path.is_file() or described(path, file.path).sha256 != file.sha256:
+        problem = "is not as it was exported"
     else:
-        if path.is_file() and described(path, file.path) == File(**file.model_dump(include={*File.model_fields})):
-            return path
-    raise UsageError(f"{folder / file.path} {problem}; write the data set anew with digsite export RUN")
+        return path
+    raise UsageError(f"{path} {problem}; write the data set anew with digsite export RUN")
 
 
 def export(

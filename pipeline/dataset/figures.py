@@ -168,6 +168,7 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
     seeds = for_policy(seeds, policy)
     status = {count.name: count.count for count in counted(seeds, "status")}
     confirmed, fresh = seeds.filter(FRESH).select((_reached("confirmed")).sum(), pl.len()).collect().row(0)
+    accepted = seeds.filter(ACCEPTED)
     lineages = seeds.select(Lineage.__slots__).unique("run", keep="first", maintain_order=True).collect().to_dicts()
     return Figures(
         planned=sum(status.values()),
@@ -183,23 +184,17 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
         solve_rates=_solve_rates(seeds),
         policy=policy,
         policies=tuple(policies(seeds)),
-        signatures=tuple(_signatures(seeds.filter(ACCEPTED))),
-        one_search=tuple(one_search(seeds.filter(ACCEPTED))),
+        signatures=tuple(_signatures(accepted)),
+        one_search=tuple(one_search(accepted)),
         confirmed=Share(part=confirmed, whole=fresh),
-        missing=counted(seeds.filter(ACCEPTED).explode("missing").drop_nulls("missing"), "missing"),
+        missing=counted(accepted.explode("missing").drop_nulls("missing"), "missing"),
         distractors=tuple(distractors(seeds)),
         twins=_twins(seeds),
-        review=_review(seeds, outside.marks),
+        review=reviewed(outside.marks, set(accepted.select("key").collect()["key"])) if outside.marks else None,
         costs=tuple(_costs(seeds, by_role(outside.spent))),
         paid=outside.spent,
         lineages=tuple(Lineage(**row) for row in lineages),
     )
-
-
-def _review(seeds: pl.LazyFrame, marks: tuple[Mark, ...]) -> Review | None:
-    if not marks:
-        return None
-    return reviewed(marks, set(seeds.filter(ACCEPTED).select("key").collect()["key"]))
 
 
 def _twins(seeds: pl.LazyFrame) -> TwinFigures | None:

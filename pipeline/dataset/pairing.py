@@ -59,23 +59,22 @@ def paired(first: pl.DataFrame, second: pl.DataFrame) -> Paired | None:
 
 
 def _paired_contrasts(rows: pl.DataFrame) -> Iterable[Contrast]:
-    figures_: tuple[tuple[str, str, Unit], ...] = (
+    compared: tuple[tuple[str, str, Unit], ...] = (
         ("gave a pair", "accepted", "share"),
         ("measured steps, where both were measured", "difficulty", "number"),
         ("solve rate, where both were measured", "solve_rate", "share"),
         ("rounds", "rounds", "number"),
         ("tokens", "tokens", "amount"),
     )
-    for name, column, unit in figures_:
-        both = rows.select(
-            pl.col(column).cast(pl.Float64).alias("one"), pl.col(f"{column}_right").cast(pl.Float64).alias("other")
-        ).drop_nulls()
+    for name, column, unit in compared:
+        both = rows.select(one=pl.col(column).cast(pl.Float64), other=pl.col(f"{column}_right").cast(pl.Float64))
+        both = both.drop_nulls().with_columns(apart=pl.col("other") - pl.col("one"))
         if not len(both):
             continue
-        both = both.with_columns((pl.col("other") - pl.col("one")).alias("apart"))
-        first, second = (mean(both, name, 0, 1 if unit == "share" else math.inf) for name in ("one", "other"))
-        apart = mean(both, "apart")
+        first, second = (mean(both, side, 0, 1 if unit == "share" else math.inf) for side in ("one", "other"))
         if column == "accepted":
-            shares = (Share(part=int(both[name].sum()), whole=len(both)) for name in ("one", "other"))
+            shares = (Share(part=int(both[side].sum()), whole=len(both)) for side in ("one", "other"))
             first, second = map(Interval.of_share, shares)
-        yield Contrast(name=name, unit=unit, first=first, second=second, difference=apart, cases=len(both))
+        yield Contrast(
+            name=name, unit=unit, first=first, second=second, difference=mean(both, "apart"), cases=len(both)
+        )

@@ -69,7 +69,7 @@ def parcel(folder: Path, models: str, repo: str, *, private: bool) -> Parcel:
         repo=repo,
         private=private,
         folder=folder,
-        files=tuple(File(path=file.path, bytes=file.bytes, sha256=file.sha256) for file in files),
+        files=tuple(files),
         unsent=tuple(path for path in here if path not in names),
         missing=manifest.missing,
         rows=manifest.rows(),

@@ -12,10 +12,11 @@ import pyarrow as pa
 from pipeline.dataset.gates import Drop
 from pipeline.dataset.gates.personal import masked
 from pipeline.dataset.process import hit_rate
+from pipeline.dataset.views.base import arrow
 from pipeline.distractors.encounters import encounters
 from pipeline.loop import assess
 from pipeline.store.journal import Entry
-from pipeline.types import Draft, Encounter, Label, Lineage, Outcome, Record, Round, Status, correct
+from pipeline.types import Draft, Encounter, Label, Lineage, OneSearch, Outcome, Record, Round, Status, correct
 from pipeline.types.rollout import Usage, least_steps
 
 STAGES = ("drafted", "audited", "solved", "candidate", "confirmed", "accepted")
@@ -43,9 +44,6 @@ _ROLLOUT = pa.struct(
     ]
 )
 
-_ONE_SEARCH = pa.struct(
-    [*_columns(TEXT, "retriever"), *_columns(pa.list_(NUMBER), "question_hops", "sub_question_hops")]
-)
 _POLICY = pa.struct(
     [
         *_columns(TEXT, "policy", "model", "date"),
@@ -72,7 +70,7 @@ SCHEMA = pa.schema(
         *_columns(pa.list_(pa.float64()), "hops_seen"),
         *_columns(pa.bool_(), "prior_knowledge"),
         *_columns(pa.list_(NUMBER), "skippable_hops"),
-        *_columns(pa.list_(_ONE_SEARCH), "one_search"),
+        ("one_search", arrow([OneSearch])),
         *_columns(NUMBER, "naturalness"),
         *_columns(pa.list_(_POLICY), "policies"),
         *_columns(NUMBER, "rounds"),

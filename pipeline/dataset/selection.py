@@ -107,12 +107,10 @@ def _fit(record: Record, agent: str, environment: Environment) -> list[TrainingE
     if agent == "solver":
         return [TrainingExample("solver", rollout, verdict) for rollout, verdict in imitable(record)]
     if agent == "policy":
-        if (measured := _measured(record, environment)) is None:
-            return []
-        pairs = zip(measured.rollouts, measured.verdicts, strict=True)
+        measured = _measured(record, environment)
         return [
             TrainingExample("policy", rollout, verdict, measured=measured)
-            for rollout, verdict in pairs
+            for rollout, verdict in (zip(measured.rollouts, measured.verdicts, strict=True) if measured else ())
             if verdict.correct and fit(rollout.trajectory)
         ]
     return [

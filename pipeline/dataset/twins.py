@@ -6,7 +6,6 @@ that too many have. Only what depends on its own words and rollouts is asked of 
 
 from pipeline import registry
 from pipeline.config import RunConfig
-from pipeline.config.gates import GateConfig
 from pipeline.types import Record
 from pipeline.types.twin_record import as_record
 
@@ -15,10 +14,8 @@ GATES = ("contaminated", "personal", "solve_rate")
 
 def twin_record(record: Record, config: RunConfig) -> Record | None:
     """The twin of an accepted pair as a record; None where it has none, or where a gate drops it."""
-    made = as_record(record)
-    return None if made is None or _dropped(made, config.gates) else made
-
-
-def _dropped(made: Record, settings: GateConfig) -> bool:
-    checks = [registry.load("gates", name).check for name in GATES if name not in settings.off]
-    return any(result.drop for check in checks for result in check(made.draft, made, settings))
+    if (made := as_record(record)) is None:
+        return None
+    checks = [registry.load("gates", name).check for name in GATES if name not in config.gates.off]
+    dropped = any(result.drop for check in checks for result in check(made.draft, made, config.gates))
+    return None if dropped else made
