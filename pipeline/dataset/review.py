@@ -98,7 +98,7 @@ def reviewed(marks: Iterable[Mark], accepted: Container[str]) -> Review | None:
     """What the marks on the pairs come to; None where there are none."""
     by_pair: dict[str, list[Mark]] = {}
     for mark in marks:
-        if mark.key in accepted and mark.said[:3] != (None, None, None):
+        if mark.key in accepted and mark.answered:
             by_pair.setdefault(mark.key, []).append(mark)
     if not by_pair:
         return None

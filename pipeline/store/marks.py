@@ -63,6 +63,11 @@ class Mark(Data):
         return self.right, self.unique, self.natural, self.note
 
     @property
+    def answered(self) -> bool:
+        """Did the person answer anything that is asked?"""
+        return any(getattr(self, name) is not None for name in ASKED)
+
+    @property
     def good(self) -> bool | None:
         """Right and unique; None where one of them was not said, and neither denied."""
         if self.right is False or self.unique is False:

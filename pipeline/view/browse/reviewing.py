@@ -16,7 +16,7 @@ from pipeline.redact import clean
 from pipeline.store.marks import ASKED, Mark, myself, now, reviewer
 from pipeline.view.browse import pages
 from pipeline.view.browse.item import sheet
-from pipeline.view.browse.routes import kept, opened
+from pipeline.view.browse.routes import Opened, kept
 from pipeline.view.browse.source import Source
 
 router = APIRouter()
@@ -39,29 +39,26 @@ Form = Annotated[dict[str, str], Depends(_form)]
 
 
 @router.get("/{slug}/review")
-def begin(request: Request, slug: str) -> Response:
+def begin(request: Request, source: Opened) -> Response:
     """Who marks; with a name, on to the first pair that this person has not marked."""
-    source = opened(request, slug)
-    by = _by(request)
-    order = _order(request, source)
+    by, order = _by(request), _order(request, source)
     if by and (key := _unmarked(source, by, order)):
-        return RedirectResponse(_url(slug, by, key), 303)
+        return RedirectResponse(_url(source.slug, by, key), 303)
     return _page(request, "reviewers.html.j2", source, order, by=by, myself=myself())
 
 
 @router.get("/{slug}/review/{key}")
-def pair(request: Request, slug: str, key: str) -> Response:
+def pair(request: Request, source: Opened, key: str) -> Response:
     """One pair and its evidence, without what the machine made of it."""
-    source, by = opened(request, slug), _by(request)
-    order = _order(request, source)
+    by, order = _by(request), _order(request, source)
     if not by:
-        return RedirectResponse(f"/{slug}/review", 303)
+        return RedirectResponse(f"/{source.slug}/review", 303)
     record, place = source.read(key), _place(order, key)
     if record is None or record.draft is None or place is None:
         raise KeyError(key)
     before, after = (order[at] if 0 <= at < len(order) else "" for at in (place - 1, place + 1))
     said = next((mark for mark in source.marks() if (mark.key, mark.reviewer) == (key, by)), None)
-    links = {rel: _url(slug, by, one) if one else "" for rel, one in (("prev", before), ("next", after))}
+    links = {rel: _url(source.slug, by, one) if one else "" for rel, one in (("prev", before), ("next", after))}
     return _page(
         request,
         "review.html.j2",
@@ -73,15 +70,14 @@ def pair(request: Request, slug: str, key: str) -> Response:
         place=place + 1,
         said=said,
         links=links,
-        action=_url(slug, by, key),
+        action=_url(source.slug, by, key),
     )
 
 
 @router.post("/{slug}/review/{key}")
-def mark(request: Request, slug: str, key: str, form: Form) -> Response:
+def mark(request: Request, source: Opened, key: str, form: Form) -> Response:
     """Keep a mark; `go` leads on to the next pair without one."""
-    source, by = opened(request, slug), reviewer(_by(request))
-    order = _order(request, source)
+    by, order = reviewer(_by(request)), _order(request, source)
     place = _place(order, key)
     if place is None:
         raise KeyError(key)
@@ -89,15 +85,14 @@ def mark(request: Request, slug: str, key: str, form: Form) -> Response:
     note = clean(form.get("note", "")).strip()[:_MOST_NOTE]
     source.mark(Mark(key=key, reviewer=by, note=note, at=now(), **answers))
     if "go" not in form:
-        return RedirectResponse(_url(slug, by, key), 303)
+        return RedirectResponse(_url(source.slug, by, key), 303)
     rest = [*order[place + 1 :], *order[:place]]
-    return RedirectResponse(_url(slug, by, _unmarked(source, by, rest)), 303)
+    return RedirectResponse(_url(source.slug, by, _unmarked(source, by, rest)), 303)
 
 
 @router.post("/{slug}/card")
-def card(request: Request, slug: str, form: Form) -> Response:
+def card(request: Request, source: Opened, form: Form) -> Response:
     """Write card and report anew."""
-    source = opened(request, slug)
     source.publish()
     return _page(request, "reviewers.html.j2", source, _order(request, source), by=_by(request), written=True)
 
@@ -105,7 +100,7 @@ def card(request: Request, slug: str, form: Form) -> Response:
 def _page(request: Request, template: str, source: Source, order: list[str], **values: Any) -> Response:
     by = values["by"]
     known = set(order)
-    mine = sum(one.reviewer == by and one.key in known and one.said[:3] != (None,) * 3 for one in source.marks())
+    mine = len(known & _marked(source, by))
     found = reviewed(source.marks(), known)
     more: Mapping[str, Any] = {"written": False, "myself": by} | values
     return pages.of_run(
@@ -147,7 +142,12 @@ def _place(order: list[str], key: str) -> int | None:
     return order.index(key) if key in order else None
 
 
+def _marked(source: Source, by: str) -> set[str]:
+    """The keys of the pairs of which this person has said anything."""
+    return {one.key for one in source.marks() if one.reviewer == by and one.answered}
+
+
 def _unmarked(source: Source, by: str, order: list[str]) -> str:
     """The first of them that this person has not marked; empty where there is none."""
-    done = {one.key for one in source.marks() if one.reviewer == by and one.said[:3] != (None,) * 3}
+    done = _marked(source, by)
     return next((key for key in order if key not in done), "")

@@ -3,10 +3,11 @@
 """
 
 import re
+from typing import Annotated
 
 import orjson
 import polars as pl
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from pipeline.dataset import comparison
@@ -19,6 +20,21 @@ from pipeline.view.browse.query import PAGE, Query, facets, neighbours, ordered,
 from pipeline.view.browse.source import Library, Source, Table, compared
 
 router = APIRouter()
+
+
+def opened(request: Request, slug: str) -> Source:
+    """Raises KeyError for an unknown run, UsageError or StoreError where it cannot be read."""
+    library: Library = request.app.state.library
+    return library.open(slug)
+
+
+Opened = Annotated[Source, Depends(opened)]
+"""The run that the address names."""
+
+
+def kept(request: Request) -> Kept:
+    found: Kept = request.app.state.kept
+    return found
 
 
 @router.get("/")
@@ -37,9 +53,8 @@ def run(slug: str) -> Response:
 
 
 @router.get("/{slug}/items")
-def items(request: Request, slug: str) -> Response:
+def items(request: Request, source: Opened) -> Response:
     """The table, by the filters, order and page of the address."""
-    source = opened(request, slug)
     table, query = source.seeds(), parsed(request.query_params.multi_items())
     keys = _order(request, source, table, query)
     last = max(1, -(-len(keys) // PAGE))
@@ -57,14 +72,13 @@ def items(request: Request, slug: str) -> Response:
         rows=rows(table.frame, keys[first : first + PAGE].to_list()),
         facets=facets(table.frame, query),
         # What a filter has changed stands in the address bar too, and can be gone back from.
-        headers={"hx-push-url": f"/{slug}/items{query.url(page=query.page)}"},
+        headers={"hx-push-url": f"/{source.slug}/items{query.url(page=query.page)}"},
     )
 
 
 @router.get("/{slug}/items/{key}")
-def item(request: Request, slug: str, key: str) -> Response:
+def item(request: Request, source: Opened, key: str) -> Response:
     """One record, and what comes before and after it by the filters and order of the address."""
-    source = opened(request, slug)
     table, query = source.seeds(), parsed(request.query_params.multi_items())
     keys = _order(request, source, table, query)
     place, before, after = neighbours(keys, key)
@@ -91,9 +105,9 @@ def item(request: Request, slug: str, key: str) -> Response:
 
 
 @router.get("/{slug}/items/{key}/json")
-def raw(request: Request, slug: str, key: str) -> Response:
+def raw(source: Opened, key: str) -> Response:
     """The record as JSON, with what was found out later."""
-    record = opened(request, slug).read(key)
+    record = source.read(key)
     if record is None:
         raise KeyError(key)
     tree = orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2)
@@ -101,25 +115,23 @@ def raw(request: Request, slug: str, key: str) -> Response:
 
 
 @router.get("/{slug}/overview")
-def figures(request: Request, slug: str) -> Response:
+def figures(request: Request, source: Opened) -> Response:
     """The figures and plots of the run."""
-    source = opened(request, slug)
     table = source.seeds()
-    made = kept(request).get(("overview", slug, table.version), lambda: overview(table.frame, source))
+    made = kept(request).get(("overview", source.slug, table.version), lambda: overview(table.frame, source))
     return pages.of_run(request, "overview.html.j2", source, "overview", it=made, config=source.config)
 
 
 @router.get("/{slug}/compare")
-def compare(request: Request, slug: str) -> Response:
+def compare(request: Request, source: Opened) -> Response:
     """The run beside another, which `with` names."""
-    library: Library = request.app.state.library
-    source, asked = opened(request, slug), request.query_params
+    asked = request.query_params
     if not (other_slug := asked.get("with", "")):
         return pages.of_run(request, "choose.html.j2", source, "compare")
-    other = library.open(other_slug)
+    other = opened(request, other_slug)
     first, second = source.seeds(), other.seeds()
     found = kept(request).get(
-        ("compare", slug, first.version, other_slug, second.version),
+        ("compare", source.slug, first.version, other.slug, second.version),
         lambda: comparison.compare(compared(source, first), compared(other, second)),
     )
     group = asked.get("group", "") if asked.get("group") in pairs.GROUPS else "all"
@@ -138,17 +150,6 @@ def compare(request: Request, slug: str) -> Response:
         at=page,
         page_rows=pairs.PAGE,
     )
-
-
-def opened(request: Request, slug: str) -> Source:
-    """Raises KeyError for an unknown run, UsageError or StoreError where it cannot be read."""
-    library: Library = request.app.state.library
-    return library.open(slug)
-
-
-def kept(request: Request) -> Kept:
-    found: Kept = request.app.state.kept
-    return found
 
 
 def _order(request: Request, source: Source, table: Table, query: Query) -> pl.Series:
