@@ -15,7 +15,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pipeline.agents.parse import schema_of
 from pipeline.llm.base import Tool
 from pipeline.text import trimmed
-from pipeline.types import AnswerType, Data, NegativeAspect, Passage
+from pipeline.types import AnswerType, Data, NegativeAspect, Passage, Trajectory
 
 OPENED = 12
 """Passages that one `open` shows: about 1,200 words."""
@@ -180,3 +180,9 @@ def shown_passages(observation: str) -> list[ShownPassage]:
     """The inverse of `render`: the passages of an observation, in order; none where it holds an error text."""
     blocks = map(_BLOCK.fullmatch, observation.split("\n\n"))
     return [ShownPassage(*found.groups()) for found in blocks if found]
+
+
+def all_shown(trajectories: Iterable[Trajectory]) -> dict[str, ShownPassage]:
+    """The passages that these agents were shown, by id, in the order in which they first came."""
+    texts = (m.content for trajectory in trajectories for m in trajectory.messages if m.role == "tool")
+    return {passage.id: passage for text in texts for passage in shown_passages(text)}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pipeline.agents.tools import ShownPassage, shown_passages
+from pipeline.agents.tools import ShownPassage, all_shown, shown_passages
 from pipeline.dataset.process import Process, process
 from pipeline.types import Draft, Encounter, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, shown_id
 
@@ -178,9 +178,7 @@ def _results(observation: str, draft: Draft | None) -> tuple[Result, ...]:
 
 def passages_of(trajectories: Sequence[Trajectory]) -> tuple[ShownPassage, ...]:
     """All that these agents were shown, once each, by title."""
-    observations = (m.content for t in trajectories for m in t.messages if m.role == "tool")
-    found = {passage.id: passage for text in observations for passage in shown_passages(text)}
-    return tuple(sorted(found.values(), key=lambda passage: (passage.title, passage.id)))
+    return tuple(sorted(all_shown(trajectories).values(), key=lambda passage: (passage.title, passage.id)))
 
 
 def snippet(text: str, answer: str) -> str:
