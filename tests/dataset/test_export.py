@@ -285,18 +285,3 @@ def test_search_r1_reads_its_shards_through_pandas(tmp_path):
         assert row["question"] in message["content"]
         assert [str(gold) for gold in row["reward_model"]["ground_truth"]["target"]] == list(row["golden_answers"])
     assert frame["extra_info"].map(lambda info: info["index"]).is_unique
-
-
-@pytest.mark.parametrize("redistribute", ["full", "spans", "ids", "unknown"])
-def test_views_that_hold_more_than_may_be_passed_on_are_left_out(tmp_path, redistribute):
-    chosen = CHOSEN.model_copy(update={"redistribute": redistribute})
-    made = set(export(batch(8), tmp_path / "ds", chosen).rows())
-    assert {"rl_trl", "planner"} <= made
-    assert ("qa" in made) == (redistribute != "ids")
-    assert ({"records", "sft", "dpo"} & made == set()) == (redistribute in ("spans", "ids"))
-    told = (tmp_path / "ds" / "README.md").read_text()
-    assert any(hop.quote in told for one in batch(8) if one.draft for hop in one.draft.hops) == (redistribute != "ids")
-    if redistribute == "spans":
-        assert "as quotes only" in told
-        with pytest.raises(UsageError, match="'sft' holds more"):
-            export(batch(8), tmp_path / "ds", chosen.model_copy(update={"views": ("qa", "sft")}))

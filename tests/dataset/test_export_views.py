@@ -82,3 +82,18 @@ def test_a_kill_between_the_two_renames_loses_no_view_to_the_next_export(tmp_pat
     (tmp_path / "ds").rename(tmp_path / "ds.old")
     assert export(batch(8), tmp_path / "ds", some(("sft",))) == whole
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("ds")] == ["ds"]
+
+
+@pytest.mark.parametrize("redistribute", ["full", "spans", "ids", "unknown"])
+def test_views_that_hold_more_than_may_be_passed_on_are_left_out(tmp_path, redistribute):
+    chosen = CHOSEN.model_copy(update={"redistribute": redistribute})
+    made = set(export(batch(8), tmp_path / "ds", chosen).rows())
+    assert {"rl_trl", "planner"} <= made
+    assert ("qa" in made) == (redistribute != "ids")
+    assert ({"records", "sft", "dpo"} & made == set()) == (redistribute in ("spans", "ids"))
+    told = (tmp_path / "ds" / "README.md").read_text()
+    assert any(hop.quote in told for one in batch(8) if one.draft for hop in one.draft.hops) == (redistribute != "ids")
+    if redistribute == "spans":
+        assert "as quotes only" in told
+        with pytest.raises(UsageError, match="'sft' holds more"):
+            export(batch(8), tmp_path / "ds", chosen.model_copy(update={"views": ("qa", "sft")}))
