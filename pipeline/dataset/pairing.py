@@ -1,13 +1,28 @@
 """The seeds that two runs both tried: what became of each in the one and in the other."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
 from pipeline.dataset.contrasts import Contrast, Unit, mean
 from pipeline.dataset.estimates import Interval
+from pipeline.dataset.figures import ACCEPTED
 from pipeline.types import Data, Share
+
+_OTHER = pl.col("status_right") == "accepted"
+_APART = pl.col("difficulty_right") - pl.col("difficulty")
+GROUPS: Mapping[str, tuple[str, pl.Expr]] = {
+    "seeds": ("all", pl.col("status").is_not_null()),
+    "both": ("a pair in both", ACCEPTED & _OTHER),
+    "first": ("in the first alone", ACCEPTED & ~_OTHER),
+    "second": ("in the second alone", ~ACCEPTED & _OTHER),
+    "neither": ("in none", ~ACCEPTED & ~_OTHER),
+    "more_steps": ("more steps in the second", _APART > 0),
+    "same_steps": ("as many steps", _APART == 0),
+    "fewer_steps": ("fewer steps in the second", _APART < 0),
+}
+"""By the name of the field that counts them: what the seeds have in common, and which of those that are `joined` do."""
 
 
 class Paired(Data):
@@ -41,19 +56,10 @@ def paired(first: pl.DataFrame, second: pl.DataFrame) -> Paired | None:
     rows = joined(first.lazy(), second.lazy()).collect()
     if not len(rows):
         return None
-    ends = rows.group_by("accepted", "accepted_right").len().rows()
-    count = {(one, other): number for one, other, number in ends}
-    apart = (rows["difficulty_right"] - rows["difficulty"]).drop_nulls()
+    counts = rows.select(belongs.sum().alias(name) for name, (_, belongs) in GROUPS.items()).row(0, named=True)
     return Paired(
-        seeds=len(rows),
         alone=(len(first) - len(rows), len(second) - len(rows)),
-        both=count.get((True, True), 0),
-        first=count.get((True, False), 0),
-        second=count.get((False, True), 0),
-        neither=count.get((False, False), 0),
-        more_steps=int((apart > 0).sum()),
-        same_steps=int((apart == 0).sum()),
-        fewer_steps=int((apart < 0).sum()),
+        **counts,
         contrasts=tuple(_paired_contrasts(rows)),
     )
 

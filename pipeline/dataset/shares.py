@@ -52,8 +52,8 @@ def parsed(texts: list[str]) -> tuple[Quota, ...]:
     """`band:hard=0.3` and so on. Raises UsageError for an unknown trait, and where shares of one exceed 1."""
     found: dict[tuple[str, str], Quota] = {}
     for text in texts:
-        match = re.fullmatch(r"\s*(\w+):(.+)=\s*([\d.]+)\s*", text)
-        if match is None or not _share(match[3]):
+        match = re.fullmatch(r"\s*(\w+):(.+)=\s*(\d+\.?\d*|\.\d+)\s*", text)
+        if match is None or float(match[3]) > 1:
             raise UsageError(
                 f"--quota takes TRAIT:VALUE=SHARE with a share up to 1, such as band:hard=0.3, not '{text}'"
             )
@@ -66,13 +66,6 @@ def parsed(texts: list[str]) -> tuple[Quota, ...]:
         if sum(quota.share for quota in found.values() if quota.trait == trait) > 1 + 1e-9:
             raise UsageError(f"--quota: the shares of {trait} add up to more than 1")
     return tuple(sorted(found.values()))
-
-
-def _share(text: str) -> bool:
-    try:
-        return 0 <= float(text) <= 1
-    except ValueError:
-        return False
 
 
 def taken(values: Mapping[str, Mapping[str, str]], quotas: tuple[Quota, ...], most: int | None) -> Taken:

@@ -15,6 +15,9 @@ from pipeline.types import AnswerType, Draft, Record
 _SMALL = 20
 """Numbers up to this one are words of many questions ("two brothers"); they count only where they stand as the answer
 does."""
+_COMPARES = re.compile(
+    r"\b(?:first|last|earlier|later|older|younger|longer|more|less|before|after|recently|most|both|same)\b"
+)
 
 
 def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
@@ -37,12 +40,7 @@ def _offered(question: str, answer: str) -> bool:
     words = normalise(question)
     beside = rf"\b{name}\b(?: \w+){{0,8}} or \b|\bor (?:\w+ ){{0,4}}{name}\b"
     among = rf"\b(?:which|who|whose|what|between|of)\b.*(?:\b{name}\b.* and | and .*\b{name}\b)"
-    return bool(re.search(beside, words) or (re.search(among, words) and _compares(words)))
-
-
-def _compares(words: str) -> bool:
-    pattern = r"\b(?:first|last|earlier|later|older|younger|longer|more|less|before|after|recently|most|both|same)\b"
-    return bool(re.search(pattern, words))
+    return bool(re.search(beside, words) or (re.search(among, words) and _COMPARES.search(words)))
 
 
 def _same_date(question: str, answer: str) -> bool:

@@ -1,27 +1,12 @@
 """The seeds that two runs both tried, one beside the other."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
-from pipeline.dataset.figures import ACCEPTED
-from pipeline.dataset.pairing import joined
+from pipeline.dataset.pairing import GROUPS, joined
 
 PAGE = 25
-_OTHER = pl.col("status_right") == "accepted"
-_APART = pl.col("difficulty_right") - pl.col("difficulty")
-GROUPS: Mapping[str, tuple[str, pl.Expr]] = {
-    "all": ("all", pl.lit(True)),
-    "both": ("a pair in both", ACCEPTED & _OTHER),
-    "first": ("in the first alone", ACCEPTED & ~_OTHER),
-    "second": ("in the second alone", ~ACCEPTED & _OTHER),
-    "neither": ("in none", ~ACCEPTED & ~_OTHER),
-    "more": ("more steps in the second", _APART > 0),
-    "same": ("as many steps", _APART == 0),
-    "fewer": ("fewer steps in the second", _APART < 0),
-}
-"""By the name in addresses: the name for people, and which pairs of seeds belong to it."""
 _SHOWN = ("key", "status", "reason", "question", "target_steps", "difficulty", "solve_rate")
 
 

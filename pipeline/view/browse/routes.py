@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from pipeline.dataset import comparison
+from pipeline.dataset.pairing import GROUPS
 from pipeline.redact import escaped
 from pipeline.view.browse import pages, pairs
 from pipeline.view.browse.item import sheet
@@ -134,7 +135,7 @@ def compare(request: Request, source: Opened) -> Response:
         ("compare", source.slug, first.version, other.slug, second.version),
         lambda: comparison.compare(compared(source, first), compared(other, second)),
     )
-    group = asked.get("group", "") if asked.get("group") in pairs.GROUPS else "all"
+    group = asked.get("group", "") if asked.get("group") in GROUPS else "seeds"
     page = int(asked["page"]) if re.fullmatch(r"[1-9]\d{0,6}", asked.get("page", "")) else 1
     return pages.of_run(
         request,
@@ -145,7 +146,7 @@ def compare(request: Request, source: Opened) -> Response:
         other=other,
         pending=first.pending or (second.pending and f"B: {second.pending}"),
         group=group,
-        groups={name: title for name, (title, _) in pairs.GROUPS.items()},
+        groups={name: title for name, (title, _) in GROUPS.items()},
         rows=pairs.rows(first.frame, second.frame, group, page) if found.paired else [],
         at=page,
         page_rows=pairs.PAGE,
