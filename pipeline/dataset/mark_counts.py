@@ -4,7 +4,6 @@ An open-addressing table of 12 bytes a place, about 20 bytes a mark; a dictionar
 """
 
 from array import array
-from typing import Self
 
 _PARTS = 256
 """Each grows by itself, so that no call waits until all marks have moved."""
@@ -24,11 +23,6 @@ class MarkCounts:
 
     def add(self, mark: int) -> None:
         self._parts[mark % _PARTS].add(mark)
-
-    def copy(self) -> "MarkCounts":
-        other = MarkCounts()
-        other._parts = [part.copy() for part in self._parts]
-        return other
 
 
 class _Part:
@@ -56,11 +50,6 @@ class _Part:
             self.marks[place] = mark
             self.used += 1
         self.times[place] += times
-
-    def copy(self) -> Self:
-        other = type(self)(0)
-        other.marks, other.times, other.used = self.marks[:], self.times[:], self.used
-        return other
 
     def _grow(self) -> None:
         larger = _Part(2 * len(self.marks))

@@ -1,7 +1,7 @@
 """A record as the page shows it: every call with what it brought back, and what that has to do with the evidence."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.agents.tools import ShownPassage, all_shown, shown_passages
@@ -112,7 +112,7 @@ def item(record: Record) -> Item:
         record=record,
         parts=tuple(parts),
         confirmation=attempts(record.confirmation, record.confirmation_verdicts, draft),
-        passages=passages_of(trajectories),
+        passages=by_title(all_shown(trajectories)),
         answers=tuple(answer for answer in answers if answer),
     )
 
@@ -176,9 +176,8 @@ def _results(observation: str, draft: Draft | None) -> tuple[Result, ...]:
     )
 
 
-def passages_of(trajectories: Sequence[Trajectory]) -> tuple[ShownPassage, ...]:
-    """All that these agents were shown, once each, by title."""
-    return tuple(sorted(all_shown(trajectories).values(), key=lambda passage: (passage.title, passage.id)))
+def by_title(shown: Mapping[str, ShownPassage]) -> tuple[ShownPassage, ...]:
+    return tuple(sorted(shown.values(), key=lambda passage: (passage.title, passage.id)))
 
 
 def snippet(text: str, answer: str) -> str:

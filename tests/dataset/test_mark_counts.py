@@ -3,6 +3,7 @@
 import random
 import tracemalloc
 from collections import Counter
+from copy import deepcopy
 
 from pipeline.dataset.mark_counts import MarkCounts
 
@@ -21,7 +22,7 @@ def test_they_are_counted_as_a_counter_counts() -> None:
 def test_a_copy_goes_its_own_way() -> None:
     counts = MarkCounts()
     counts.add(7)
-    other = counts.copy()
+    other = deepcopy(counts)
     other.add(7)
     counts.add(9)
     assert (counts[7], counts[9], other[7], other[9]) == (1, 1, 2, 0)

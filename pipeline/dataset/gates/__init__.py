@@ -4,6 +4,7 @@ A pair passes all gates or is dropped by the first, by name, that refuses it. Re
 plan, and only those that pass are remembered, so what passes is a pure function of journal and settings.
 """
 
+from copy import copy, deepcopy
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -74,8 +75,8 @@ class Gates:
 
     def copy(self) -> "Gates":
         """The same, to try further records on."""
-        other = Gates(self.settings)
-        other._passed, other._counts = self._passed, self._counts.copy()
+        other = copy(self)
+        other._counts = deepcopy(self._counts)
         return other
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from pipeline.agents.tools import ShownPassage
+from pipeline.agents.tools import ShownPassage, all_shown
 from pipeline.dataset.process import FailureKind
 from pipeline.distractors.encounters import encounters
 from pipeline.redact import clean
@@ -25,7 +25,7 @@ from pipeline.types import (
     twin_draft,
 )  # fmt: skip
 from pipeline.view.rendering import BOLD, marked
-from pipeline.view.traces import Grown, Item, RolloutTrace, attempts, grown, item, passages_of
+from pipeline.view.traces import Grown, Item, RolloutTrace, attempts, by_title, grown, item
 
 WHY: Mapping[FailureKind, str] = {
     FailureKind.OUT_OF_BUDGET: "gave no answer: turns, tokens or context ran out",
@@ -128,7 +128,9 @@ def sheet(record: Record) -> Sheet:
             for one in (record.twin.measurements if record.twin else ())
             if draft and record.twin and record.twin.used
         ),
-        forks=tuple(_fork(one, draft) for one in record.forks),
+        forks=tuple(
+            ForkTrace(one, _branches(one.branches, draft), _branches(one.controls, draft)) for one in record.forks
+        ),
         passages=_passages(record, found),
         usage={role: used for role, used in record.usage.items() if used.calls},
     )
@@ -145,8 +147,7 @@ def _passages(record: Record, found: Item) -> tuple[ShownPassage, ...]:
     rollouts += [rollout for one in measured for rollout in one.rollouts]
     rollouts += [branch.rollout for fork in record.forks for branch in (*fork.branches, *fork.controls)]
     known = {passage.id: passage for passage in found.passages}
-    known |= {passage.id: passage for passage in passages_of([one.trajectory for one in rollouts])}
-    return tuple(sorted(known.values(), key=lambda passage: (passage.title, passage.id)))
+    return by_title(known | all_shown(one.trajectory for one in rollouts))
 
 
 def _evidence(draft: Draft, found: Item, skippable: Sequence[int]) -> list[Evidence]:
@@ -188,10 +189,6 @@ def _measured(one: PolicyMeasurement, draft: Draft | None) -> ShownMeasurement:
 
 def _twin(draft: Draft, tried: ChangedPremise) -> TwinTry:
     return TwinTry(tried, attempts(tried.rollouts, tried.verdicts, twin_draft(draft, tried)))
-
-
-def _fork(fork: Fork, draft: Draft | None) -> ForkTrace:
-    return ForkTrace(fork, _branches(fork.branches, draft), _branches(fork.controls, draft))
 
 
 def _branches(branches: Sequence[Branch], draft: Draft | None) -> tuple[RolloutTrace, ...]:

@@ -62,18 +62,13 @@ def shown(template: str, *, status: int = 200, headers: Mapping[str, str] | None
 def of_run(request: Request, template: str, source: Source, page: str, **values: Any) -> Response:
     """A page of one run; `page` is its name in `PAGES`."""
     library: Library = request.app.state.library
-    table = source.seeds()
+    table, config = source.seeds(), source.config
     return shown(
         template,
         source=source,
         page=page,
         pending=values.pop("pending", "") or table.pending,
-        demo=_demo(source),
+        demo=bool(config and set(DEMO_MODELS) & set(config.models.names().split(" + "))),
         others=[one for one in library.listed() if not one.problem],
         **values,
     )
-
-
-def _demo(source: Source) -> bool:
-    """Did the demo model make it?"""
-    return bool(source.config and set(DEMO_MODELS) & set(source.config.models.names().split(" + ")))
