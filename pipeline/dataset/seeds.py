@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.dataset.gates import Drop
 from pipeline.dataset.gates.personal import masked
 from pipeline.dataset.process import hit_rate
-from pipeline.dataset.views.base import arrow
+from pipeline.dataset.views.base import columns
 from pipeline.distractors.encounters import encounters
 from pipeline.loop import assess
 from pipeline.store.journal import Entry
@@ -26,68 +26,32 @@ COUNTS = Usage.__slots__
 """What is counted of each role, in columns such as `solver_calls`."""
 TELLING = (Outcome.MISLED, Outcome.RECOVERED, Outcome.RESISTED, Outcome.MET)
 """A rollout that met several distractors of one kind has the first of these as its outcome."""
-TEXT, NUMBER, COUNT = pa.string(), pa.int32(), pa.int64()
-
-
-def _columns(kind: pa.DataType, *names: str) -> list[tuple[str, pa.DataType]]:
-    return [(name, kind) for name in names]
-
-
-_DISTRACTOR = pa.struct([*_columns(TEXT, "kind", "rejected_by"), *_columns(NUMBER, "blind_readings", "blind_named")])
-_ROLLOUT = pa.struct(
-    [
-        *_columns(TEXT, "kind"),
-        *_columns(NUMBER, "sample"),
-        *_columns(TEXT, "outcome"),
-        *_columns(pa.bool_(), "correct_without", "correct_with"),
-        *_columns(NUMBER, "steps_without", "steps_with"),
-    ]
-)
-
-_POLICY = pa.struct(
-    [
-        *_columns(TEXT, "policy", "model", "date"),
-        *_columns(NUMBER, "rollouts", "correct", "least_steps"),
-        *_columns(pa.float64(), "solve_rate", "median_steps", "known"),
-        *_columns(NUMBER, "known_tries"),
-    ]
-)
-
-
-SCHEMA = pa.schema(
-    [
-        *_columns(TEXT, "key", "status", "reason", "gate", "gate_detail", "cause", "stage"),
-        *((name, pa.bool_() if name == "trainable" else TEXT) for name in Lineage.__slots__),
-        *_columns(TEXT, "split", "passage_id"),
-        *_columns(NUMBER, "draw", "target_steps"),
-        *_columns(TEXT, "answer_type", "question", "answer", "family"),
-        *_columns(NUMBER, "hops"),
-        *_columns(pa.list_(TEXT), "hop_titles", "hop_passages", "hop_relations"),
-        *_columns(NUMBER, "difficulty"),
-        *_columns(pa.float64(), "solve_rate"),
-        *_columns(NUMBER, "measured_rollouts", "correct_rollouts", "confirmation_rollouts"),
-        *_columns(pa.list_(NUMBER), "correct_steps", "hit_steps"),
-        *_columns(pa.list_(pa.float64()), "hops_seen"),
-        *_columns(pa.bool_(), "prior_knowledge"),
-        *_columns(pa.list_(NUMBER), "skippable_hops"),
-        ("one_search", arrow([OneSearch])),
-        *_columns(NUMBER, "naturalness"),
-        *_columns(pa.list_(_POLICY), "policies"),
-        *_columns(NUMBER, "rounds"),
-        *_columns(pa.list_(TEXT), "labels", "causes"),
-        *_columns(pa.list_(NUMBER), "least_steps"),
-        *_columns(NUMBER, "audit_controls", "audit_false_alarms", "early_stop_controls", "early_stop_other_causes"),
-        *_columns(NUMBER, "early_stop_rollouts_saved"),
-        *_columns(pa.list_(TEXT), "missing"),
-        *_columns(pa.list_(_DISTRACTOR), "distractors"),
-        *_columns(pa.list_(_ROLLOUT), "distractor_rollouts"),
-        *_columns(TEXT, "twin"),
-        *_columns(pa.list_(TEXT), "twin_refusals"),
-        *_columns(pa.float64(), "twin_solve_rate"),
-        *_columns(COUNT, *(f"{role}_{count}" for role in ROLES for count in COUNTS)),
-        *_columns(TEXT, "plan_order", "journal_file"),
-    ]
-)
+_DISTRACTOR = {"kind": str, "rejected_by": str, "blind_readings": int, "blind_named": int}
+_ROLLOUT = {
+    "kind": str, "sample": int, "outcome": str, "correct_without": bool, "correct_with": bool, "steps_without": int,
+    "steps_with": int,
+}  # fmt: skip
+_POLICY = {
+    "policy": str, "model": str, "date": str, "rollouts": int, "correct": int, "least_steps": int, "solve_rate": float,
+    "median_steps": float, "known": float, "known_tries": int,
+}  # fmt: skip
+SCHEMA = columns(
+    key=str, status=str, reason=str, gate=str, gate_detail=str, cause=str, stage=str,
+    **{name: bool if name == "trainable" else str for name in Lineage.__slots__},
+    split=str, passage_id=str, draw=int, target_steps=int,
+    answer_type=str, question=str, answer=str, family=str,
+    hops=int, hop_titles=[str], hop_passages=[str], hop_relations=[str],
+    difficulty=int, solve_rate=float, measured_rollouts=int, correct_rollouts=int, confirmation_rollouts=int,
+    correct_steps=[int], hit_steps=[int], hops_seen=[float],
+    prior_knowledge=bool, skippable_hops=[int], one_search=[OneSearch], naturalness=int, policies=[_POLICY],
+    rounds=int, labels=[str], causes=[str], least_steps=[int],
+    audit_controls=int, audit_false_alarms=int,
+    early_stop_controls=int, early_stop_other_causes=int, early_stop_rollouts_saved=int,
+    missing=[str], distractors=[_DISTRACTOR], distractor_rollouts=[_ROLLOUT],
+    twin=str, twin_refusals=[str], twin_solve_rate=float,
+    **{f"{role}_{count}": pa.int64() for role in ROLES for count in COUNTS},
+    plan_order=str, journal_file=str,
+)  # fmt: skip
 """`docs/reference/columns.md` explains each of them."""
 Row = dict[str, Any]
 
@@ -186,7 +150,7 @@ def _policies(record: Record) -> Iterator[Row]:
     latest = {measured.policy: measured for measured in record.measurements if measured.policy}
     for _, measured in sorted(latest.items()):
         found = measured.assessment
-        kept = {name: getattr(found, name) for name in _POLICY.names if name != "correct"}
+        kept = {name: getattr(found, name) for name in _POLICY if name != "correct"}
         yield {**kept, "correct": len(correct(measured.verdicts))}
 
 
