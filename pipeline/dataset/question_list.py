@@ -19,15 +19,7 @@ from pipeline.errors import UsageError
 
 KINDS = (".jsonl", ".json", ".parquet", ".csv", ".tsv", ".txt")
 _QUESTION = ("question", "question_text", "prompt", "query", "problem", "input")
-_ANSWERS = (
-    "answer",
-    "answers",
-    "golden_answers",
-    "answer_aliases",
-    "possible_answers",
-    "correct_answer",
-    "ground_truth",
-)
+_ANSWERS = "answer answers golden_answers answer_aliases possible_answers correct_answer ground_truth".split()
 _WITHIN = ("value", "aliases", "text", "target", "ground_truth", "content")
 """What an answer or a message that is an object holds the text in."""
 _TITLES = ("supporting_titles", "s_wiki_title", "supporting_facts", "wiki_links")

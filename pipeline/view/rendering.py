@@ -33,18 +33,8 @@ def templates(*folders: Path, longest: int | None = None) -> Jinja:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    jinja.filters |= {
-        "marked": marked,
-        "changed": changed,
-        "cut": cut,
-        "plain": plain,
-        "explained": explained,
-        "gloss": gloss,
-        "short": short,
-        "compact": compact,
-        "percent": percent,
-        "entropy": charts.entropy,
-    }
+    filters = (marked, changed, cut, plain, explained, gloss, short, compact, percent, charts.entropy)
+    jinja.filters |= {function.__name__: function for function in filters}
     return jinja
 
 

@@ -90,8 +90,13 @@ def parsed(parameters: Iterable[tuple[str, str]]) -> Query:
         back=back if _BACK.fullmatch(back) else "",
         sort=name if name in SORTS else "order",
         down=sort.startswith("-") and name in SORTS,
-        page=int(first["page"]) if re.fullmatch(r"[1-9]\d{0,6}", first.get("page", "")) else 1,
+        page=page_number(first.get("page", "")),
     )
+
+
+def page_number(text: str) -> int:
+    """From 1; the first page where the text is no number."""
+    return int(text) if re.fullmatch(r"[1-9]\d{0,6}", text) else 1
 
 
 def _spans(first: Mapping[str, str]) -> Iterable[tuple[str, tuple[float | None, float | None]]]:

@@ -2,7 +2,6 @@
 `token` that every form holds.
 """
 
-import re
 from typing import Annotated
 
 import orjson
@@ -17,7 +16,7 @@ from pipeline.view.browse import pages, pairs
 from pipeline.view.browse.item import sheet
 from pipeline.view.browse.kept import Kept
 from pipeline.view.browse.overview import overview
-from pipeline.view.browse.query import PAGE, Query, facets, neighbours, ordered, parsed, row, rows
+from pipeline.view.browse.query import PAGE, Query, facets, neighbours, ordered, page_number, parsed, row, rows
 from pipeline.view.browse.source import Library, Source, Table, compared
 
 router = APIRouter()
@@ -136,7 +135,7 @@ def compare(request: Request, source: Opened) -> Response:
         lambda: comparison.compare(compared(source, first), compared(other, second)),
     )
     group = asked.get("group", "") if asked.get("group") in GROUPS else "seeds"
-    page = int(asked["page"]) if re.fullmatch(r"[1-9]\d{0,6}", asked.get("page", "")) else 1
+    page = page_number(asked.get("page", ""))
     return pages.of_run(
         request,
         "compare.html.j2",
