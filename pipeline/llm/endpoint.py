@@ -14,7 +14,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.llm import connection, reply
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.limiter import Limiter
-from pipeline.llm.refusal import Refusal, RefusalAction, refusal_action
+from pipeline.llm.refusal import Refusal, refusal_action
 from pipeline.llm.retry import CallFailure, EndpointHealth, retry_after
 from pipeline.llm.tokens import size, tokens
 from pipeline.llm.wire import Dialect, body
@@ -60,7 +60,7 @@ class Endpoint:
             other = await self._plain_request()
             if other is None:
                 self.warn(f"{self.config.model} refused a request ({failure.own or failure})")
-                return reply.refused(Finish.CONTENT_FILTER)
+                return reply.empty(Finish.CONTENT_FILTER)
             raise CallFailure(str(failure), "fatal") if other.kind in ("refused", "fatal") else other from None
 
     async def _alive(self) -> bool:
@@ -85,14 +85,17 @@ class Endpoint:
             tree = body(request, self._seed, without)
             answer = await self._post(tree)
             if not answer.is_success:
-                verdict = refusal_action(self._refusal(answer), without, self._accepted)
-                if verdict.lacks:
-                    self._without |= {verdict.lacks}
-                    self.warn(f"{self.config.base_url} refuses '{verdict.lacks}', which is left out from now on")
+                action = refusal_action(self._refusal(answer), without, self._accepted)
+                if action.failure:
+                    raise action.failure
+                if action.lacks:
+                    self._without |= {action.lacks}
+                    self.warn(f"{self.config.base_url} refuses '{action.lacks}', which is left out from now on")
                     continue
-                return self._settled(verdict)
+                self.warn(action.line)
+                return reply.empty(action.finish)
             if len(answer.content) > connection.MOST_BYTES:
-                return reply.refused(Finish.LENGTH)
+                return reply.empty(Finish.LENGTH)
             completion = self._read(answer.content, request)
             self._accepted |= {*tree, *(("strict",) if "tools" in tree else ())}
             return completion
@@ -124,12 +127,6 @@ class Endpoint:
             self.warn(f"{self.config.model} repeated the key of {self.config.key_name}, which was removed")
         return kept
 
-    def _settled(self, verdict: RefusalAction) -> Completion:
-        if verdict.finish is None:
-            raise verdict.failure or CallFailure(verdict.line)
-        self.warn(verdict.line)
-        return reply.overflow() if verdict.finish is Finish.CONTEXT else reply.refused(verdict.finish)
-
     def _refusal(self, answer: httpx2.Response) -> Refusal:
         message, code = reply.error_message(answer.content)
         return Refusal(
@@ -137,9 +134,7 @@ class Endpoint:
             message=self._clean(message),
             code=self._clean(code),
             after=retry_after(answer.headers.get("retry-after")),
-            endpoint=self.config.base_url,
-            model=self.config.model,
-            key_name=self.config.key_name,
+            config=self.config,
         )
 
     def _clean(self, text: str) -> str:

@@ -10,97 +10,80 @@ would never end.
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Sequence
+from itertools import takewhile
 
 from pipeline.config.models import Limits
 from pipeline.errors import ProviderError
 from pipeline.llm import budget
+from pipeline.llm.base import Completion, Request
+from pipeline.llm.cached import request_digest
 from pipeline.llm.deadline import pause_clock
+from pipeline.llm.endpoint import Endpoint
 from pipeline.llm.ledger import note_failed_try
-from pipeline.llm.limiter import Limiter, Slot
 from pipeline.llm.retry import CallFailure, EndpointHealth, pause
+from pipeline.llm.tokens import size
 
-T = TypeVar("T")
 CROWDED = 2.0
 """The load from which on a conversation moves to an endpoint with room: as many calls wait as are in flight."""
 MOST_CONVERSATIONS = 65_536
 
 
-class Member(Protocol):
-    """One endpoint."""
-
-    @property
-    def health(self) -> EndpointHealth: ...
-    @property
-    def limiter(self) -> Limiter:
-        """That of the running event loop."""
-        ...
-
-
-M = TypeVar("M", bound=Member)
-
-
-class Pool(Generic[M]):
-    def __init__(self, members: Sequence[M], limits: Limits) -> None:
+class Pool:
+    def __init__(self, members: Sequence[Endpoint], limits: Limits) -> None:
         self.members = tuple(members)
         self._attempts, self._patience = limits.attempts, limits.patience_seconds
-        self._places: OrderedDict[bytes, M] = OrderedDict()
+        self._places: OrderedDict[bytes, Endpoint] = OrderedDict()
         self._suspects: set[bytes] = set()
         self._given_up: set[bytes] = set()
 
-    async def ask(
-        self,
-        once: Callable[[M, Slot], Awaitable[T]],
-        *,
-        tokens: int,
-        digest: Callable[[], bytes],
-        conversation: Callable[[], bytes],
-    ) -> T:
-        """Call `once` until it answers. Raises ProviderError and BudgetExceeded, and the last CallFailure where the
-        request is given up. `digest` is the request's; `conversation` is the same for all requests of one.
+    async def complete(self, request: Request) -> Completion:
+        """Ask until an endpoint answers. Raises ProviderError and BudgetExceeded, and the last CallFailure where the
+        request is given up.
         """
-        tries = _Tries(1 if self._given_up and digest() in self._given_up else self._attempts)
+        tries = _Tries(1 if self._given_up and request_digest(request) in self._given_up else self._attempts)
         with pause_clock() as clock:
             while left := [member for member in self._up() if tries.left(member.health)]:
                 if wait := min(tries.wait(member.health) for member in left):
                     await asyncio.sleep(wait)
-                member = self._placed(conversation, [one for one in left if not tries.wait(one.health)] or left)
-                async with member.limiter.slot(tokens) as slot:
+                member = self._placed(request, [one for one in left if not tries.wait(one.health)] or left)
+                async with member.limiter.slot(
+                    size(request.messages, request.tools, thoughts=request.thoughts)
+                ) as slot:
                     budget.check()
                     if member not in self._up():  # it went down while the call waited for its turn
                         slot.tokens = 0
                         continue
                     began = time.monotonic()
                     try:
-                        answer = await once(member, slot)
+                        completion = await member.answer(request)
                     except CallFailure as caught:
                         failure = caught
-                        note_failed_try()
                         tries.failed(member.health, failure)
                         if failure.kind == "throttled":
                             member.limiter.throttled(slot)
                     else:
                         clock.used = time.monotonic() - began
+                        slot.tokens = completion.usage.prompt_tokens + completion.usage.completion_tokens
                         member.limiter.succeeded()
                         member.health.answered()
-                        return answer
+                        return completion
                 await self._failed(member.health, failure)
-            if await self._own_fault(tries, digest):
+            if await self._own_fault(tries, request):
                 raise failure
         line = f"{member.health.described(failure)}, {tries.most} times in a row"
         raise ProviderError(line, then="requeue") from failure
 
-    def _up(self) -> Sequence[M]:
+    def _up(self) -> Sequence[Endpoint]:
         """Those that are not down; where all are, all."""
         return [member for member in self.members if not member.health.down] or self.members
 
-    def _placed(self, conversation: Callable[[], bytes], among: Sequence[M]) -> M:
+    def _placed(self, request: Request, among: Sequence[Endpoint]) -> Endpoint:
         if len(self.members) == 1:
             return self.members[0]
         for member in self.members:
             member.health.look_again()
-        key = conversation()
+        key = _conversation(request)
         least = min(among, key=lambda member: member.limiter.load)
         member = self._places.get(key, least)
         if member not in among or (member.limiter.load >= CROWDED and least.limiter.load < 1):
@@ -133,7 +116,7 @@ class Pool(Generic[M]):
             line = f"no answer for {silent:.0f} s: {health.described(failure)}"
             raise ProviderError(line, then="stop") from failure
 
-    async def _own_fault(self, tries: "_Tries", digest: Callable[[], bytes]) -> bool:
+    async def _own_fault(self, tries: "_Tries", request: Request) -> bool:
         """Is the request to blame for all its failures? Not if the endpoints answer nothing else either: nothing since
         its first failure there, and no probe now. Failures inside a server that answers others count at once; what may
         be a bad gateway or connection counts when the request comes back from the queue and fails again. What it met
@@ -144,11 +127,17 @@ class Pool(Generic[M]):
         idle = [health for health in up if health.answers == tries.answers.get(health)]
         if 2 * len(blamed) <= len(failures) or not all([await health.alive() for health in idle]):
             return False
-        name = digest()
-        if name in self._suspects or (not idle and all(failure.kind == "inside" for failure in failures)):
-            self._given_up.add(name)
-        self._suspects.add(name)
-        return name in self._given_up
+        digest = request_digest(request)
+        if digest in self._suspects or (not idle and all(failure.kind == "inside" for failure in failures)):
+            self._given_up.add(digest)
+        self._suspects.add(digest)
+        return digest in self._given_up
+
+
+def _conversation(request: Request) -> bytes:
+    """The same for all turns of one conversation: the digest of what it began with."""
+    began = tuple(takewhile(lambda message: message.role != "assistant", request.messages))
+    return request_digest(Request(model=request.model, messages=began, sample=request.sample))
 
 
 class _Tries:
@@ -161,6 +150,7 @@ class _Tries:
         self._ready: dict[EndpointHealth, float] = {}
 
     def failed(self, health: EndpointHealth, failure: CallFailure) -> None:
+        note_failed_try()
         self.answers.setdefault(health, health.answers)
         failures = self.failures.setdefault(health, [])
         self._ready[health] = time.monotonic() + pause(len(failures), failure.after)

@@ -87,8 +87,8 @@ async def _unavailable(connections: Connections, config: ModelConfig) -> str:
     # Not every gateway lists its models, and a key may be for calls alone.
     refused = status == 401 and "scope" not in reply.error_message(answer.content)[0]
     if refused or 300 <= status < 400:
-        refusal = Refusal(status, "", "", None, config.base_url, config.model, config.key_name)
-        raise ProviderError(refusal_action(refusal, frozenset()).line, then="stop")
+        refusal = Refusal(status, message="", code="", after=None, config=config)
+        raise ProviderError(str(refusal_action(refusal, frozenset()).failure), then="stop")
     return f"answered {status}" if status in _LOADING else ""
 
 

@@ -7,7 +7,7 @@ parameter in words only.
 import re
 from typing import NamedTuple
 
-from pipeline.config.models import OPENAI_KEY
+from pipeline.config.models import OPENAI_KEY, ModelConfig
 from pipeline.llm.base import Finish
 from pipeline.llm.retry import CallFailure, Kind
 from pipeline.llm.wire import Dialect
@@ -45,68 +45,65 @@ class Refusal(NamedTuple):
     message: str
     code: str
     after: float | None
-    endpoint: str
-    model: str
-    key_name: str
+    config: ModelConfig
+    """Of the endpoint."""
 
 
 class RefusalAction(NamedTuple):
-    """Exactly one of `failure`, `finish` and `lacks` is set."""
+    """A failed try, a parameter to leave out from now on, or else an answer of that `finish` and a warning."""
 
-    line: str
     failure: CallFailure | None = None
-    finish: Finish | None = None
     lacks: str = ""
-    """The parameter to leave out from now on."""
+    finish: Finish = Finish.CONTENT_FILTER
+    line: str = ""
 
 
 def refusal_action(refusal: Refusal, without: Dialect, accepted: Dialect = frozenset()) -> RefusalAction:
     """`without` are the parameters that are left out already. `accepted` are those of requests that the endpoint did
     answer: it does not refuse them as such, so that the fault is the request's own."""
-    status, text = refusal.status, f"{refusal.code} {refusal.message}"
+    status, config, text = refusal.status, refusal.config, f"{refusal.code} {refusal.message}"
+    at = config.base_url
     if status == 403 and not _QUOTA.search(text):
-        return RefusalAction("", CallFailure(_key_refused(refusal), "refused", own=f"{refusal.endpoint} answered 403"))
-    if failure := _fatal(refusal, text):
-        return RefusalAction(str(failure), failure)
+        return RefusalAction(CallFailure(_key_refused(refusal), "refused", own=f"{at} answered 403"))
+    if line := _fatal(refusal, text):
+        return RefusalAction(CallFailure(line, "fatal"))
     if status not in _BUSY and _OVERFLOW.search(text):
-        line = f"a conversation exceeds the context of {refusal.model} ({refusal.message})"
-        return RefusalAction(line, finish=Finish.CONTEXT)
+        line = f"a conversation exceeds the context of {config.model} ({refusal.message})"
+        return RefusalAction(finish=Finish.CONTEXT, line=line)
     if status in _BUSY or status >= 500:
-        line = f"{refusal.endpoint} answered {status}" + (f" ({refusal.message})" if refusal.message else "")
-        return RefusalAction(line, CallFailure(line, _KINDS.get(status, "passing"), after=refusal.after))
+        line = f"{at} answered {status}" + (f" ({refusal.message})" if refusal.message else "")
+        return RefusalAction(CallFailure(line, _KINDS.get(status, "passing"), after=refusal.after))
     if _FILTER.search(text):
-        return RefusalAction(f"{refusal.model} refused a request ({refusal.message})", finish=Finish.CONTENT_FILTER)
+        return RefusalAction(line=f"{config.model} refused a request ({refusal.message})")
     for name, words in REFUSABLE.items():
         # An endpoint may accept `auto` and refuse the name of a tool.
         if name not in without and (name not in accepted or name == "tool_choice") and re.search(words, text):
-            return RefusalAction(refusal.message, lacks=name)
-    some = "some requests" if accepted else "every request"
-    line = f"{refusal.endpoint} refuses {some} ({status}: {refusal.message})"
+            return RefusalAction(lacks=name)
     if accepted:
-        return RefusalAction(line, finish=Finish.CONTENT_FILTER)
-    return RefusalAction(line, CallFailure(line, "refused", own=refusal.message))
+        return RefusalAction(line=f"{at} refuses some requests ({status}: {refusal.message})")
+    line = f"{at} refuses every request ({status}: {refusal.message})"
+    return RefusalAction(CallFailure(line, "refused", own=refusal.message))
 
 
-def _fatal(refusal: Refusal, text: str) -> CallFailure | None:
-    """What waiting cannot fix. The text of a 401 is left out: it may hold the key, or half of it."""
-    status = refusal.status
+def _fatal(refusal: Refusal, text: str) -> str:
+    """What waiting cannot fix, in a line; else empty. The text of a 401 is left out: it may hold the key, or half of
+    it."""
+    status, config = refusal.status, refusal.config
     if status == 401:
-        line = _key_refused(refusal)
-    elif status == 404:
-        line = f"{refusal.endpoint} has no model '{refusal.model}', or the address is wrong (404: {refusal.message})"
-    elif status == 402 or (status in (403, 429) and _QUOTA.search(text)):
-        account = f"the account of the key in {refusal.key_name}" if refusal.key_name else "the account"
-        line = f"{refusal.endpoint}: quota exhausted or billing required ({status}) for {account}"
-    elif 300 <= status < 400:
-        line = f"{refusal.endpoint} answered {status}: redirects are not followed; set base_url to the final URL"
-    else:
-        return None
-    return CallFailure(line, "fatal")
+        return _key_refused(refusal)
+    if status == 404:
+        return f"{config.base_url} has no model '{config.model}', or the address is wrong (404: {refusal.message})"
+    if status == 402 or (status in (403, 429) and _QUOTA.search(text)):
+        account = f"the account of the key in {config.key_name}" if config.key_name else "the account"
+        return f"{config.base_url}: quota exhausted or billing required ({status}) for {account}"
+    if 300 <= status < 400:
+        return f"{config.base_url} answered {status}: redirects are not followed; set base_url to the final URL"
+    return ""
 
 
 def _key_refused(refusal: Refusal) -> str:
-    status, name = refusal.status, refusal.key_name
+    status, at, name = refusal.status, refusal.config.base_url, refusal.config.key_name
     if name:
-        return f"{refusal.endpoint} refused the key ({status}): put a valid one into the environment variable {name}"
-    line = f"{refusal.endpoint} needs a key ({status}): name the environment variable that holds it"
+        return f"{at} refused the key ({status}): put a valid one into the environment variable {name}"
+    line = f"{at} needs a key ({status}): name the environment variable that holds it"
     return f"{line}, such as --set models.default.api_key_env={OPENAI_KEY}"

@@ -37,12 +37,9 @@ _LONGEST_NAME = 200
 def load(raw: bytes) -> Any:
     """JSON in which raw control characters and lone surrogates are allowed. Raises ValueError."""
     try:
-        return orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(raw.decode(errors="replace"), strict=False)
-        except RecursionError as error:
-            raise ValueError("nested too deep") from error
+        return json.loads(raw.decode(errors="replace"), strict=False)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
 
 
 def completion(raw: bytes) -> Completion:
@@ -63,14 +60,9 @@ def completion(raw: bytes) -> Completion:
     return Completion(message=message, finish=_finish(reason, message, _get(answer, "refusal")), usage=usage)
 
 
-def overflow() -> Completion:
-    """The answer to a request that was too long for the model."""
-    return Completion(message=Message(role="assistant"), finish=Finish.CONTEXT, usage=Usage())
-
-
-def refused(finish: Finish) -> Completion:
-    """The answer where the endpoint refused to give one."""
-    return Completion(message=Message(role="assistant"), finish=finish, usage=Usage(calls=1))
+def empty(finish: Finish) -> Completion:
+    """The answer where the endpoint refused to give one. A request that is too long for the model is no call."""
+    return Completion(message=Message(role="assistant"), finish=finish, usage=Usage(calls=finish is not Finish.CONTEXT))
 
 
 def error_message(raw: bytes) -> tuple[str, str]:
@@ -100,8 +92,7 @@ def keyless(completion: Completion, key: str) -> Completion:
     texts = [message.content, message.reasoning]
     texts += [text for call in message.tool_calls for text in (call.id, call.name, call.arguments)]
     if any(disguised(text.replace(key, ""), key) for text in texts):
-        refused = {"message": Message(role="assistant"), "finish": Finish.CONTENT_FILTER}
-        return completion.model_copy(update=refused)
+        return Completion(message=Message(role="assistant"), finish=Finish.CONTENT_FILTER, usage=completion.usage)
     if not any(key in text for text in texts):
         return completion
 

@@ -9,10 +9,10 @@ from pipeline.errors import BudgetExceeded
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent, counting, enter
-from pipeline.llm.limiter import Slot
+from pipeline.llm.pool import Pool
 from pipeline.llm.retry import CallFailure
 from pipeline.types import Message, Usage
-from tests.llm.test_retry import Alone, unhelped
+from tests.llm.test_retry import Alone
 from tests.scripted import ScriptedLLM
 
 REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
@@ -91,22 +91,17 @@ async def test_the_ledger_tells_the_rounds_apart() -> None:
 async def test_a_call_that_waited_for_its_turn_is_not_made_when_the_budget_is_used_up_meanwhile() -> None:
     budget, limits, made = Budget(tokens=100, before=Spent()), Limits(concurrency=2, attempts=3), 0
 
-    pool = unhelped(limits)
-
-    async def once(at: Alone, slot: Slot) -> Completion:
-        nonlocal made
-        made = number = made + 1
-        await asyncio.sleep(0.01)
-        if number == 1:
-            raise CallFailure("busy", after=0.02)
-        return answer(REQUEST)
-
-    class Endpoint:
-        async def complete(self, request: Request) -> Completion:
-            return await pool.ask(once, tokens=1, digest=bytes, conversation=bytes)
+    class BusyAtFirst(Alone):
+        async def answer(self, request: Request) -> Completion:
+            nonlocal made
+            made = number = made + 1
+            await asyncio.sleep(0.01)
+            if number == 1:
+                raise CallFailure("busy", after=0.02)
+            return answer(request)
 
     with counting() as ledger:
-        model = Budgeted(Counted(Endpoint(), cost), budget, cost)
+        model = Budgeted(Counted(Pool([BusyAtFirst(limits)], limits), cost), budget, cost)
         ended = await asyncio.gather(*(model.complete(REQUEST) for _ in range(9)), return_exceptions=True)
     assert [type(one) for one in ended].count(BudgetExceeded) == 9 - (made - 1)
     assert made <= 3

@@ -2,15 +2,26 @@
 
 import pytest
 
+from pipeline.config.models import ModelConfig
 from pipeline.llm.base import Finish
 from pipeline.llm.refusal import Refusal, RefusalAction, refusal_action
+
+
+def at(**settings: str) -> ModelConfig:
+    return ModelConfig.model_validate(
+        {"provider": "openai", "model": "m", "base_url": "http://there/v1", "api_key_env": "THE_KEY", **settings}
+    )
 
 
 def of(
     status: int, said: str = "", code: str = "", *, answered: bool = False, after: float | None = None
 ) -> RefusalAction:
-    refusal = Refusal(status, said, code, after, "http://there/v1", "m", "THE_KEY")
+    refusal = Refusal(status, said, code, after, at())
     return refusal_action(refusal, frozenset(), frozenset({"model", "seed"}) if answered else frozenset())
+
+
+def answer_of(action: RefusalAction) -> Finish | None:
+    return None if action.failure or action.lacks else action.finish
 
 
 @pytest.mark.parametrize(
@@ -49,8 +60,8 @@ def test_a_403_is_of_one_request_or_of_the_key_whatever_was_answered_before() ->
 
 
 def test_who_was_sent_no_key_is_told_to_name_its_variable() -> None:
-    refusal = Refusal(401, "", "", None, "http://there/v1", "m", "")
-    assert "--set models.default.api_key_env=" in refusal_action(refusal, frozenset()).line
+    refusal = Refusal(401, "", "", None, at(api_key_env=""))
+    assert "--set models.default.api_key_env=" in str(refusal_action(refusal, frozenset()).failure)
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
@@ -75,7 +86,7 @@ def test_what_passes(status: int) -> None:
     ],
 )
 def test_a_conversation_that_outgrew_the_model_is_an_end_of_its_own(status: int, said: str, code: str) -> None:
-    assert of(status, said, code).finish is Finish.CONTEXT
+    assert answer_of(of(status, said, code)) is Finish.CONTEXT
 
 
 @pytest.mark.parametrize(
@@ -97,14 +108,14 @@ def test_a_parameter_that_is_refused_is_named(said: str, lacks: str) -> None:
 
 
 def test_what_is_given_up_already_is_not_named_again() -> None:
-    refusal = Refusal(400, "seed", "", None, "http://there/v1", "m", "K")
+    refusal = Refusal(400, "seed", "", None, at())
     assert refusal_action(refusal, frozenset({"seed"})).failure is not None
 
 
 def test_what_was_taken_before_is_not_to_blame_now() -> None:
-    assert of(400, "bad seed", answered=True).finish is Finish.CONTENT_FILTER
+    assert answer_of(of(400, "bad seed", answered=True)) is Finish.CONTENT_FILTER
 
 
 def test_a_request_that_the_endpoint_will_not_answer_ends_that_request_only() -> None:
-    assert of(400, "blocked by the content management policy").finish is Finish.CONTENT_FILTER
-    assert of(422, "Something we have never heard of", answered=True).finish is Finish.CONTENT_FILTER
+    assert answer_of(of(400, "blocked by the content management policy")) is Finish.CONTENT_FILTER
+    assert answer_of(of(422, "Something we have never heard of", answered=True)) is Finish.CONTENT_FILTER

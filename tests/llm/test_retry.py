@@ -2,17 +2,20 @@
 
 import asyncio
 import time
+from contextvars import ContextVar
 from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.config.models import Limits
+from pipeline.config.models import Limits, ModelConfig
 from pipeline.errors import DeadlineExceeded, ProviderError
 from pipeline.llm import retry
+from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.deadline import deadline
-from pipeline.llm.limiter import Limiter, Slot
+from pipeline.llm.endpoint import Endpoint
 from pipeline.llm.pool import Pool
 from pipeline.llm.retry import CallFailure, EndpointHealth, pause, retry_after
+from pipeline.types import Message, Usage
 from tests.llm.outage import until_the_run_stops
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -45,56 +48,66 @@ def test_waits_are_jittered_and_bounded() -> None:
     assert len({pause(3, None) for _ in range(20)}) > 10
 
 
-class Endpoint:
+class Script:
     """Fails as told, then answers."""
 
-    def __init__(self, *failures: CallFailure | None) -> None:
-        self.failures = list(failures)
+    def __init__(self, *failures: CallFailure | None, seconds: float = 0.0) -> None:
+        self.failures, self.seconds = list(failures), seconds
         self.calls = 0
 
-    async def __call__(self, at: "Alone", slot: Slot) -> str:
+    async def next(self) -> Completion:
         self.calls += 1
         failure = self.failures.pop(0) if self.failures else None
         if failure:
             raise failure
-        return "answer"
+        await asyncio.sleep(self.seconds)
+        return ANSWER
 
 
-async def dead() -> bool:
-    return False
+ANSWER = Completion(message=Message(role="assistant", content="answer"), finish=Finish.STOP, usage=Usage(calls=1))
+REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
+_script: ContextVar[Script] = ContextVar("script")
 
 
-class Alone:
-    """An address that answers no probe."""
+class Alone(Endpoint):
+    """An address that answers no probe, and a request as the script of the running test says."""
 
     def __init__(self, limits: Limits) -> None:
-        self.health, self.limiter = EndpointHealth("there", dead), Limiter(limits)
+        super().__init__(ModelConfig.model_validate({"provider": "openai", "model": "m", "limits": limits}), 0)
+        self.health = EndpointHealth("there", self._alive)
+
+    async def answer(self, request: Request) -> Completion:
+        return await _script.get().next()
+
+    async def _alive(self) -> bool:
+        return False
 
 
-def unhelped(limits: Limits) -> Pool[Alone]:
+def unhelped(limits: Limits) -> Pool:
     return Pool([Alone(limits)], limits)
 
 
-async def ask(endpoint: Endpoint, limits: Limits | None = None, pool: Pool[Alone] | None = None) -> str:
+async def ask(script: Script, limits: Limits | None = None, pool: Pool | None = None) -> Completion:
     limits = limits or Limits()
-    return await (pool or unhelped(limits)).ask(endpoint, tokens=1, digest=bytes, conversation=bytes)
+    _script.set(script)
+    return await (pool or unhelped(limits)).complete(REQUEST)
 
 
 async def test_nine_failures_and_an_answer() -> None:
-    endpoint = Endpoint(*[CallFailure("busy", "passing" if n % 2 else "throttled") for n in range(9)])
-    assert await ask(endpoint) == "answer"
+    endpoint = Script(*[CallFailure("busy", "passing" if n % 2 else "throttled") for n in range(9)])
+    assert await ask(endpoint) == ANSWER
     assert endpoint.calls == 10
 
 
 async def test_after_all_tries_the_seed_goes_back_to_the_queue() -> None:
-    endpoint = Endpoint(*[CallFailure("down")] * 99)
+    endpoint = Script(*[CallFailure("down")] * 99)
     with pytest.raises(ProviderError, match="down, 10 times in a row") as caught:
         await ask(endpoint)
     assert (caught.value.then, endpoint.calls) == ("requeue", 10)
 
 
 async def test_what_no_waiting_mends_stops_at_once() -> None:
-    endpoint = Endpoint(CallFailure("no key", "fatal"))
+    endpoint = Script(CallFailure("no key", "fatal"))
     with pytest.raises(ProviderError, match="no key") as caught:
         await ask(endpoint)
     assert (caught.value.then, endpoint.calls) == ("stop", 1)
@@ -103,7 +116,7 @@ async def test_what_no_waiting_mends_stops_at_once() -> None:
 async def test_without_an_answer_for_too_long_the_run_stops() -> None:
     limits = Limits(attempts=3, patience_seconds=0.05)
     pool = unhelped(limits)
-    raised = await until_the_run_stops(lambda: ask(Endpoint(*[CallFailure("down")] * 3), limits, pool))
+    raised = await until_the_run_stops(lambda: ask(Script(*[CallFailure("down")] * 3), limits, pool))
     assert raised[0].then == "requeue"
     assert raised[-1].then == "stop"
     assert "no answer for 0 s: there: down" in str(raised[-1])
@@ -116,7 +129,7 @@ async def test_an_outage_names_its_endpoint_once(failure: str, caplog: pytest.Lo
     lines = []
     for wait in (0, 0.1, 0):
         with pytest.raises(ProviderError) as caught:
-            await ask(Endpoint(*[CallFailure(failure)] * 2), limits, pool)
+            await ask(Script(*[CallFailure(failure)] * 2), limits, pool)
         lines.append(str(caught.value))
         await asyncio.sleep(wait)
     lines += [record.getMessage() for record in caplog.records]
@@ -129,10 +142,10 @@ async def test_one_answer_renews_the_patience() -> None:
     pool = unhelped(limits)
     for _ in range(6):
         with pytest.raises(ProviderError) as caught:
-            await ask(Endpoint(*[CallFailure("down")] * 3), limits, pool)
+            await ask(Script(*[CallFailure("down")] * 3), limits, pool)
         assert caught.value.then == "requeue"
         await asyncio.sleep(0.02)
-        assert await ask(Endpoint(), limits, pool) == "answer"
+        assert await ask(Script(), limits, pool) == ANSWER
 
 
 async def test_idle_time_before_the_first_failure_is_no_silence() -> None:
@@ -140,28 +153,24 @@ async def test_idle_time_before_the_first_failure_is_no_silence() -> None:
     pool = unhelped(limits)
     await asyncio.sleep(0.1)
     with pytest.raises(ProviderError) as caught:
-        await ask(Endpoint(*[CallFailure("down")] * 3), limits, pool)
+        await ask(Script(*[CallFailure("down")] * 3), limits, pool)
     assert caught.value.then == "requeue"
 
 
 async def test_waiting_for_an_endpoint_does_not_count_for_a_rollout() -> None:
     """Two tries that wait 0.3 s each, within a deadline of 0.2 s."""
-    endpoint = Endpoint(CallFailure("busy", after=0.3), CallFailure("busy", after=0.3))
+    endpoint = Script(CallFailure("busy", after=0.3), CallFailure("busy", after=0.3))
     began = time.monotonic()
     async with deadline(0.2):
-        assert await ask(endpoint) == "answer"
+        assert await ask(endpoint) == ANSWER
     assert time.monotonic() - began > 0.6
 
 
 async def test_a_slow_answer_does() -> None:
-    async def slow(at: Alone, slot: Slot) -> str:
-        await asyncio.sleep(0.15)
-        return "answer"
-
     async def two() -> None:
         async with deadline(0.2):
             for _ in range(2):
-                await unhelped(Limits()).ask(slow, tokens=1, digest=bytes, conversation=bytes)
+                await ask(Script(seconds=0.15))
             await asyncio.sleep(0)
             raise AssertionError("0.3 s of answers fitted into 0.2 s")
 
@@ -172,7 +181,7 @@ async def test_a_slow_answer_does() -> None:
 async def test_so_does_all_that_is_no_call() -> None:
     async def idle() -> None:
         async with deadline(0.05):
-            await ask(Endpoint(CallFailure("busy", after=0.1)))
+            await ask(Script(CallFailure("busy", after=0.1)))
             await asyncio.sleep(1)
 
     with pytest.raises(DeadlineExceeded):
@@ -182,7 +191,7 @@ async def test_so_does_all_that_is_no_call() -> None:
 async def test_calls_side_by_side_hold_one_clock() -> None:
     pool = unhelped(Limits())
     async with deadline(0.1):
-        endpoints = [Endpoint(CallFailure("busy", after=0.2)) for _ in range(5)]
+        endpoints = [Script(CallFailure("busy", after=0.2)) for _ in range(5)]
         await asyncio.gather(*(ask(endpoint, pool=pool) for endpoint in endpoints))
         await asyncio.sleep(0.02)
 
@@ -193,12 +202,12 @@ async def test_a_request_that_breaks_a_server_that_answers_others_is_given_up() 
     for failures, ended in [
         ([broken] * 3, CallFailure),
         ([broken, CallFailure("bad gateway"), broken], ProviderError),
-        ([broken, broken], str),
+        ([broken, broken], Completion),
     ]:
         pool = unhelped(limits)
-        asked = asyncio.create_task(ask(Endpoint(*failures), limits, pool))
+        asked = asyncio.create_task(ask(Script(*failures), limits, pool))
         await asyncio.sleep(0)
-        await ask(Endpoint(), limits, pool)
+        await ask(Script(), limits, pool)
         (result,) = await asyncio.gather(asked, return_exceptions=True)
         assert type(result) is ended
 
@@ -207,6 +216,6 @@ async def test_a_server_that_breaks_on_everything_since_is_an_outage() -> None:
     """It answered before: that says nothing about now."""
     limits = Limits(attempts=3)
     pool = unhelped(limits)
-    assert await ask(Endpoint(), limits, pool) == "answer"
+    assert await ask(Script(), limits, pool) == ANSWER
     with pytest.raises(ProviderError):
-        await ask(Endpoint(*[CallFailure("dead", "inside")] * 3), limits, pool)
+        await ask(Script(*[CallFailure("dead", "inside")] * 3), limits, pool)
