@@ -23,7 +23,7 @@ from pipeline.run import RunResult, facts, judged, read
 from pipeline.run.attempts import spent
 from pipeline.run.plan import bounds
 from pipeline.store import marks
-from pipeline.store.additions import Completions, Forks, Remeasurements
+from pipeline.store.additions import Forks, Remeasurements, joined
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
 from pipeline.store.offsets import Offsets
@@ -40,7 +40,7 @@ class RunRecords:
 
     def __init__(self, folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> None:
         self.folder, self.config, self._include = folder, config, include
-        self._later = Completions(folder), Remeasurements(folder), Forks(folder)
+        self.joined = joined(folder, forks=True)
         self._drops: dict[str, Drop] = {}
 
     @cached_property
@@ -52,12 +52,6 @@ class RunRecords:
             if drop:
                 self._drops[record.key] = drop
             yield record
-
-    def joined(self, record: Record) -> Record:
-        """With what was found out later."""
-        for later in self._later:
-            record = later.joined(record)
-        return record
 
     def read(self, key: str) -> Record:
         """One record, with what was found out later; the gates have no say in it."""

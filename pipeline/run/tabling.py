@@ -4,7 +4,7 @@ the journal meanwhile, so much of it as has been read.
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
@@ -19,7 +19,7 @@ from pipeline.dataset.seeds import row as row_of
 from pipeline.dataset.shards import parquet_writer, table
 from pipeline.errors import DigsiteError, StoreError
 from pipeline.run import publish
-from pipeline.store.additions import Completions, Forks, Remeasurements
+from pipeline.store.additions import joined
 from pipeline.store.offsets import Offsets
 from pipeline.store.scratch import Scratch
 from pipeline.types import Record
@@ -39,14 +39,15 @@ class Tabling:
     def __init__(self, folder: Path, config: RunConfig | None, offsets: Offsets, scratch: Scratch) -> None:
         """`folder` is that of a run; without a configuration, that of a journal's files."""
         self._folder, self._config, self._offsets = folder, config, offsets
+        self._path = folder / "dataset" / seed_table.NAME
         self._scratch, self._lock = scratch, Lock()
         self._thread: Thread | None = None
         self._state: tuple[object, ...] | None = None
         self._rest_until = 0.0
         self._made = 0
         self._table = Table(seed_table.frame([]), "empty", "reading the journal")
-        self._later: tuple[Completions | Remeasurements | Forks, ...] = ()
-        self._later_state: tuple[object, ...] | None = None
+        self._joined: Callable[[Record], Record] | None = None
+        self._joined_state: tuple[object, ...] = ()
 
     def table(self) -> Table:
         """What is there now; where the run has grown, a new one begins to be made."""
@@ -56,8 +57,8 @@ class Tabling:
             idle = self._thread is None or not self._thread.is_alive()
             if state != self._state and idle and time.monotonic() >= self._rest_until:
                 self._state = state
-                if first and (path := self._exported()):
-                    self._table = Table(pl.scan_parquet(path), f"exported {path.stat().st_mtime_ns}")
+                if first and (exported := self._exported()):
+                    self._table = exported
                 self._thread = Thread(target=self._make, name="tabling", daemon=True)
                 self._thread.start()
             thread = self._thread
@@ -80,16 +81,15 @@ class Tabling:
             return record
         with self._lock:
             state = self._beside()
-            if state != self._later_state:
-                folder = self._folder
-                self._later, self._later_state = (Completions(folder), Remeasurements(folder), Forks(folder)), state
-        for later in self._later:
-            record = later.joined(record)
-        return record
+            if self._joined is None or state != self._joined_state:
+                self._joined, self._joined_state = joined(self._folder, forks=True), state
+        return self._joined(record)
 
-    def _exported(self) -> Path | None:
-        path = self._folder / "dataset" / seed_table.NAME
-        return path if path.exists() and pq.read_schema(path).equals(SCHEMA) else None
+    def _exported(self) -> Table | None:
+        """The table of the data set."""
+        if not self._path.exists() or not pq.read_schema(self._path).equals(SCHEMA):
+            return None
+        return Table(pl.scan_parquet(self._path), f"exported {self._path.stat().st_mtime_ns}")
 
     def _files(self) -> tuple[object, ...]:
         """Another value where anything has changed that rows are made from."""
@@ -115,10 +115,10 @@ class Tabling:
             self._rest_until = time.monotonic() + max(_REST, 2 * took)
 
     def _tabulate(self) -> None:
-        if self._config and (path := self._exported()):
+        if self._config and (exported := self._exported()):
             source = publish.source(self._folder, self._config, self._offsets.lines())
-            if seed_table.current(path, source) is not None:
-                self._table = Table(pl.scan_parquet(path), f"exported {path.stat().st_mtime_ns}")
+            if seed_table.current(self._path, source) is not None:
+                self._table = exported
                 return
         self._made += 1
         parts = self._scratch.folder()

@@ -155,10 +155,18 @@ class Completions(_Additions[CompletedStages]):
         return record.model_copy(update={name: value for name, value in found if name in Record.model_fields})
 
 
-def joined(folder: Path) -> Callable[[Record], Record]:
-    """What reads of a record, beside its line in the journal, what was measured and made up later."""
-    completed, measured = Completions(folder), Remeasurements(folder)
-    return lambda record: measured.joined(completed.joined(record))
+def joined(folder: Path, *, forks: bool = False) -> Callable[[Record], Record]:
+    """Adds to a record of the journal what was made up and measured later, and its forks if they are wanted."""
+    kept: list[Completions | Remeasurements | Forks] = [Completions(folder), Remeasurements(folder)]
+    if forks:
+        kept.append(Forks(folder))
+
+    def join(record: Record) -> Record:
+        for one in kept:
+            record = one.joined(record)
+        return record
+
+    return join
 
 
 def _measured_again(record: Record, others: Iterable[PolicyMeasurement]) -> Record:

@@ -201,9 +201,7 @@ def sweep(folder: Path) -> None:
     for old in folder.glob("*.old"):
         if not old.with_suffix("").exists():
             old.rename(old.with_suffix(""))
-    for building in folder.glob("*.incomplete"):
-        with suppress(StoreError), _claimed(building):
-            building.rmdir()
+    discard_unfinished(folder, "*")
     for stale in [*folder.glob(".*.tmp"), *folder.glob("*.old")]:
         with suppress(OSError):
             shutil.rmtree(stale) if stale.is_dir() and not stale.is_symlink() else stale.unlink()

@@ -13,14 +13,10 @@ class Scratch:
 
     def __init__(self) -> None:
         self._root = tempfile.TemporaryDirectory(prefix="digsite-")
-        self._folders = 0
 
     def folder(self) -> Path:
         """A new one, empty."""
-        self._folders += 1
-        path = Path(self._root.name) / str(self._folders)
-        path.mkdir()
-        return path
+        return Path(tempfile.mkdtemp(dir=self._root.name))
 
     def unpacked(self, path: Path) -> Path:
         """A folder with the lines of one file, which may be packed by zstandard. Raises UsageError where it is not."""
