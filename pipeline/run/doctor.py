@@ -62,11 +62,10 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
                 found.append(finding.model_copy(update={"name": f"{where}: {finding.name}"}))
     if judge and all(check.ok for check in found):
         asked = {name: prepare.client(model, config.seed) for name, model in hasty.items()}
-        found.append(
-            _judging(
-                config.models.judges(), Routed({**{name: prepare.demo_model(name) for name in DEMO_MODELS}, **asked})
-            )
-        )
+        llm = Routed({**{name: prepare.demo_model(name) for name in DEMO_MODELS}, **asked})
+        judges = config.models.judges()
+        name = f"judging by {' and '.join(dict.fromkeys(judge.model for judge in judges))}"
+        found.append(_check(name, partial(_judging, judges, llm)))
     if config.models.of("generator").embedded and "corpus" in config.model_fields_set:
         found.append(_check(f"texts of {config.corpus.name}", partial(_language, config)))
     return found
@@ -98,11 +97,9 @@ async def _context(model: ModelConfig, client: LLM, config: RunConfig) -> Check:
         tokens = await served_context(at)
     except ProviderError:
         tokens = None
-    if tokens is None:
-        detail = f"unknown: the server does not state it; {setting} is {contexts[role]:,}"
-        return Check(name="context", ok=True, detail=detail)
-    detail = f"{tokens:,} tokens; {setting} is {contexts[role]:,}"
-    if tokens >= contexts[role]:
+    stated = "unknown: the server does not state it" if tokens is None else f"{tokens:,} tokens"
+    detail = f"{stated}; {setting} is {contexts[role]:,}"
+    if tokens is None or tokens >= contexts[role]:
         return Check(name="context", ok=True, detail=detail)
     remedy = "start the server with a longer context"
     if tokens >= LEAST_CONTEXT:
@@ -122,39 +119,32 @@ def servers(config: RunConfig) -> list[ModelConfig]:
 def measure(config: RunConfig) -> list[Check]:
     """Tokens a second of each model, kept for forecasts in the output folder: about twenty seconds of full load for
     each, which are paid. Raises UsageError."""
-    return [_measured(one, config) for one in servers(config)]
+    return [_check(f"{one.model}: tokens a second", partial(_measured, one, config)) for one in servers(config)]
 
 
-def _measured(model: ModelConfig, config: RunConfig) -> Check:
+def _measured(model: ModelConfig, config: RunConfig) -> str:
     from pipeline.llm import throughput
 
-    name = f"{model.model}: tokens a second"
-    try:
-        found = asyncio.run(throughput.measure(model, prepare.client(_hasty(model), config.seed)))
-    except ProviderError as error:
-        return Check(name=name, ok=False, detail=str(error), remedy="fix the error above")
+    found = asyncio.run(throughput.measure(model, prepare.client(_hasty(model), config.seed)))
     throughput.keep(config.how.out, [found])
-    detail = (
-        f"{found.prompt:,.0f} of prompts, {found.completion:,.0f} of completions, {found.concurrency} calls at once"
+    return (
+        f"{found.prompt:,.0f} of prompts, {found.completion:,.0f} of completions, {found.concurrency} calls at once; "
+        "kept for 'digsite pilot'"
     )
-    return Check(name=name, ok=True, detail=f"{detail}; kept for 'digsite pilot'")
 
 
-def _judging(judges: tuple[ModelConfig, ...], llm: LLM) -> Check:
+def _judging(judges: tuple[ModelConfig, ...], llm: LLM) -> str:
     """A wrong "yes" makes a question look solved for ever; a wrong "no" costs a rollout, so it is shown and no more."""
-    name = f"judging by {' and '.join(dict.fromkeys(judge.model for judge in judges))}"
-    try:
-        found = asyncio.run(score(judges, llm))
-    except ProviderError as error:
-        return Check(name=name, ok=False, detail=str(error), remedy="fix the error above")
+    found = asyncio.run(score(judges, llm))
     detail = f"yes to {found.false_yes} of {found.wrong} wrong answers, "
     detail += f"no to {found.false_no} of {found.right} right ones"
     if len(judges) > 1:
         detail += f"; with one verdict in place of two, yes to {found.alone_yes} of the wrong ones"
     if found.unreadable:
         detail += f"; {found.unreadable} gave no readable verdict"
-    ok = found.false_yes <= _FALSE_YES * found.wrong and found.unreadable <= _UNREADABLE
-    return Check(name=name, ok=ok, detail=detail, remedy="" if ok else "name a stronger model for [models.judge]")
+    if found.false_yes > _FALSE_YES * found.wrong or found.unreadable > _UNREADABLE:
+        raise _Missing(detail, "name a stronger model for [models.judge]")
+    return detail
 
 
 def checks(out: Path = Path("outputs")) -> list[Check]:
