@@ -32,10 +32,18 @@ _SHOWN_ROWS = 8
 """Of one pair, of each view."""
 
 
-class _Unmarked:
-    """What is no run whose marks could go to a card."""
+class _WithoutRun:
+    """What came without the file and the folder of its run."""
 
     reviewable = False
+    config: RunConfig | None = None
+    what: Mapping[str, Any] = MappingProxyType({})
+
+    def outside(self) -> Outside:
+        return Outside()
+
+    def attempts(self) -> pl.LazyFrame | None:
+        return None
 
     def marks(self) -> Sequence[Mark]:
         return ()
@@ -95,30 +103,20 @@ class RunSource:
         publish.reviewed(self.folder, read(self.folder).config)
 
 
-class JournalSource(_Unmarked, RunSource):
+class JournalSource(_WithoutRun, RunSource):
     """Lines of a journal without the file of its run: no gate has looked at them."""
 
     def __init__(self, slug: str, journal: Path, path: Path, scratch: Scratch) -> None:
-        self.slug, self.name, self.folder, self.config = slug, "/".join(path.parts[-2:]), path, None
-        self.what = {}
+        self.slug, self.name, self.folder = slug, "/".join(path.parts[-2:]), path
         self._offsets = Offsets(journal)
         self._offsets.advance()
         if not self._offsets.readable():
             raise UsageError(f"{path} holds no record that can be read; it is damaged, or another version wrote it")
         self._tabling = Tabling(journal, None, self._offsets, scratch)
 
-    def outside(self) -> Outside:
-        return Outside()
 
-    def attempts(self) -> pl.LazyFrame | None:
-        return None
-
-
-class DatasetSource(_Unmarked):
+class DatasetSource(_WithoutRun):
     """A data set that came without its run: rows, and no traces beyond those of its views."""
-
-    config: RunConfig | None = None
-    what: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, slug: str, folder: Path) -> None:
         self.slug, self.name, self.folder = slug, f"{folder.parent.name}/{folder.name}", folder
@@ -141,12 +139,6 @@ class DatasetSource(_Unmarked):
             if "id" in rows.collect_schema():
                 found[view.name] = rows.filter(pl.col("id") == key).head(_SHOWN_ROWS).collect().to_dicts()
         return found
-
-    def outside(self) -> Outside:
-        return Outside()
-
-    def attempts(self) -> pl.LazyFrame | None:
-        return None
 
 
 class Runs:
