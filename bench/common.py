@@ -13,7 +13,7 @@ from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.llm.base import LLM, Completion, Request
-from pipeline.run import planned, prepare, resume
+from pipeline.run import judged, prepare, resume
 from pipeline.run.locate import run_folder
 from pipeline.run.plan import Order
 from pipeline.store.journal import Journal
@@ -127,7 +127,7 @@ def dug(run: str, out: Path, pairs: int | None = None) -> Dug:
     """The run of that folder or name; with `pairs`, up to so many accepted ones."""
     folder = run_folder(run, out)
     config = resume.read(folder).config
-    records = list(planned(Journal(folder / "journal"), config))
+    records = [record for record, _ in judged(Journal(folder / "journal"), config)]
     if pairs is not None:
         ends = islice((i for i, r in enumerate(records, 1) if r.status is Status.ACCEPTED), pairs - 1, None)
         records = records[: next(ends, len(records))]

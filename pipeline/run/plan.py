@@ -186,13 +186,6 @@ def judged(
         yield dropped(record, drop) if drop else record, drop
 
 
-def planned(
-    journal: Journal, config: RunConfig, joined: Callable[[Record], Record] = lambda record: record
-) -> Iterator[Record]:
-    """The records of the plan so far, in its order, as the gates see them; `joined` is as for `judged`."""
-    return (record for record, _ in judged(journal, config, joined=joined))
-
-
 class Frontier:
     """What the plan still needs, from how the seeds ended that did. Seeds are known by their index in the order."""
 

@@ -20,7 +20,7 @@ from pipeline.run import resume
 from pipeline.run.attempts import Attempt, Notes, attempt
 from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
-from pipeline.run.plan import Frontier, Order, PassageSource, Planned, askable, bounds, planned, prefix
+from pipeline.run.plan import Frontier, Order, PassageSource, Planned, askable, bounds, judged, prefix
 from pipeline.run.watch import Watch
 from pipeline.store.additions import Completions, joined
 from pipeline.store.files import link, sweep, write_json
@@ -97,7 +97,7 @@ class Run:
 
     def kept(self) -> Iterator[Record]:
         """The records of the plan so far, in its order, one at a time in memory."""
-        return planned(self.journal, self.config, self._joined)
+        return (record for record, _ in judged(self.journal, self.config, joined=self._joined))
 
     def result(self) -> RunResult:
         """How the run stands now."""

@@ -10,7 +10,7 @@ import pytest
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates import described
-from pipeline.run import Run, RunResult, judged, planned
+from pipeline.run import Run, RunResult, judged
 from pipeline.store.journal import Journal
 from pipeline.types import Record, Seed, Status, sha256
 from tests.records import accepted, below_target
@@ -101,7 +101,7 @@ async def test_what_the_data_set_reads_is_what_the_run_kept(tmp_path: Path) -> N
     result, records, _ = await whole(tmp_path, pairs=12)
     settings = config(tmp_path, pairs=12)
     journal = Journal(result.folder / "journal")
-    assert [(one.key, one.reason) for one in planned(journal, settings)] == records
+    assert [(one.key, one.reason) for one, _ in judged(journal, settings)] == records
     assert all(head.status is not Status.REJECTED or not head.reason.startswith("gate:") for head in journal.heads())
 
 
