@@ -161,7 +161,7 @@ def report(run: Dug, asked: Sequence[Asked], broken: Sequence[str]) -> bool:
 
 async def main(options: argparse.Namespace) -> bool:
     run = dug(options.run, options.out, options.pairs)
-    config = run.config.model_copy(update={"how": run.config.how.model_copy(update={"out": options.out})})
+    config = run.config.with_how(out=options.out)
     context = prepare.context(config, prepare.corpus(config))
     with_overlay = [r for r in run.accepted if r.distractor_eval and r.distractor_eval.used]
     asked = [await ask(record, context, options.rollouts) for record in with_overlay]

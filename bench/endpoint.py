@@ -100,7 +100,7 @@ def job(urls: Sequence[str], cap: int, options: argparse.Namespace, seeds: int) 
         config = build(values=values, sets=options.set)
         texts = prepare.corpus(config)
         # The index may be an old one; journal and cache must not.
-        fresh = config.model_copy(update={"how": config.how.model_copy(update={"out": Path(folder)})})
+        fresh = config.with_how(out=Path(folder))
         context = replace(prepare.context(config, texts), config=fresh, llm=prepare.model(fresh))
         with Run(fresh, texts) as run:
             cpu, began = _cpu(), time.monotonic()

@@ -217,6 +217,10 @@ class RunConfig(Data):
         """`what`, for a card or report that lists the prompts apart: it holds no path, address or key."""
         return {name: value for name, value in self.what().items() if name != "prompts"}
 
+    def with_how(self, **changes: Any) -> "RunConfig":
+        """The same run, done in another way."""
+        return self.model_copy(update={"how": self.how.model_copy(update=changes)})
+
     def seeds_at_work(self) -> int:
         """How many seeds are run at once: somewhat more than the endpoints take calls, since some only search."""
         if self.how.concurrency is not None:

@@ -69,7 +69,7 @@ def resume(
     """
     folder, config = reopened(run, out)
     if wait_seconds is not None:
-        config = config.model_copy(update={"how": config.how.model_copy(update={"wait_seconds": wait_seconds})})
+        config = config.with_how(wait_seconds=wait_seconds)
     return _generate(config, folder, watch, runner)
 
 
@@ -98,8 +98,7 @@ def preview(config: RunConfig, *, pairs: int = 3, watch: Watch | None = None) ->
     accepted or not."""
     from pipeline.run import preview as previewing
 
-    how = config.how.model_copy(update={"pairs": pairs, "seeds": None})
-    config = config.model_copy(update={"how": how})
+    config = config.with_how(pairs=pairs, seeds=None)
     prepare.reach(config)
     return _wait(previewing.preview(config, watch or LogWatch()))
 

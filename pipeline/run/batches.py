@@ -109,7 +109,7 @@ class Batches:
     async def _fly(self, asked: Sequence[_Asked], part: dict[str, float]) -> None:
         batch = Batch(
             name=secrets.token_hex(8),
-            config=self._config.model_copy(update={"how": self._config.how.model_copy(update=part)}),
+            config=self._config.with_how(**part),
             code=code(),
             fingerprint=self._fingerprint,
             places=tuple(one.place for one in asked),
@@ -130,8 +130,6 @@ class Batches:
 
     def _hand_out(self, batch: str, asked: Sequence[_Asked], said: Said) -> None:
         answered, source = said.answered, f"a line of the worker {said.answered.worker}"
-        if answered.refusal:
-            raise UsageError(answered.refusal)
         if failed := answered.failures.get(""):
             raise raised(failed)
         made = {one.key: one for one in answered.attempts}
@@ -192,10 +190,9 @@ def divided(config: RunConfig, workers: int) -> RunConfig:
     models = config.models
     parts: dict[str, object] = {name: part(one) for name, one in models if isinstance(one, ModelConfig)}
     parts["policies"] = {name: part(one) for name, one in models.policies.items()}
-    how = config.how
-    together = how.concurrency and max(1, how.concurrency // workers)
-    own = {"concurrency": together, "out": how.out.resolve(), "shard": None}
-    return config.model_copy(update={"models": models.model_copy(update=parts), "how": how.model_copy(update=own)})
+    config = config.model_copy(update={"models": models.model_copy(update=parts)})
+    together = config.how.concurrency and max(1, config.how.concurrency // workers)
+    return config.with_how(concurrency=together, out=config.how.out.resolve(), shard=None)
 
 
 def raised(failure: Failure) -> DigsiteError:

@@ -65,7 +65,7 @@ def reopened(name: str | Path, out: Path | None) -> tuple[Path, RunConfig]:
 
     folder = run_folder(name, out)
     config = resumable(folder)
-    return folder, config.model_copy(update={"how": config.how.model_copy(update={"out": folder.parents[1]})})
+    return folder, config.with_how(out=folder.parents[1])
 
 
 def runs(out: Path) -> list[Path]:

@@ -36,7 +36,7 @@ def merge(shards: Sequence[Path], out: Path | None, watch: Watch) -> Merged:
     config = whole([(folder, read(folder)) for folder in shards])
     place = out or shards[0].parents[1]
     place = How().out if place.resolve() == How().out.resolve() else place
-    config = config.model_copy(update={"how": config.how.model_copy(update={"out": place})})
+    config = config.with_how(out=place)
     job = Job(config, watch, place / shards[0].parent.name / config.folder().name)
     job.read()
     at_work = list[Path]()
@@ -66,7 +66,7 @@ def whole(shards: Sequence[tuple[Path, RunFile]]) -> RunConfig:
                 f"{first} and {folder} are no shards of one run: they differ in {', '.join(changed)}; "
                 "name the shards of one run"
             )
-    return one.config.model_copy(update={"how": one.config.how.model_copy(update={"shard": None})})
+    return one.config.with_how(shard=None)
 
 
 def _compared(run: RunFile) -> dict[str, object]:

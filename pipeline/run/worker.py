@@ -77,11 +77,9 @@ class Answered(Data):
     """What came of a batch, beside its lines."""
 
     worker: str
-    refusal: str = ""
-    """Why the worker ran nothing, where it did not: what it has is not what the batch names."""
     attempts: tuple[Attempt, ...] = ()
     failures: dict[str, Failure] = Field(default_factory=dict)
-    """By the key of the seed."""
+    """By the key of the seed; under an empty key, why the worker ran nothing."""
 
 
 class Said(NamedTuple):
@@ -123,8 +121,6 @@ def run_seeds(batch: Batch) -> Said:
     worker = f"{platform.node()}, process {os.getpid()}"
     try:
         return _ran(batch, worker)
-    except UsageError as error:
-        return Said(Answered(worker=worker, refusal=f"{error} (worker {worker})"), (), b"")
     except DigsiteError as error:
         return Said(Answered(worker=worker, failures={"": _failure(error, worker)}), (), b"")
 
@@ -189,10 +185,8 @@ def _opened_for(batch: Batch) -> _Opened:
     """Raises UsageError, naming both sides, where this process has another code or corpus than whoever asks."""
     if batch.code != code():
         raise UsageError(f"a worker has digsite {code()}, this command {batch.code}: install the same on all machines")
-    how = batch.config.how
-    out = how.out if batch.answers.is_dir() else _scratch_out()
-    kept = {"out": out, "budget_tokens": None, "budget_money": None, "budget_seconds": None}
-    config = batch.config.model_copy(update={"how": how.model_copy(update=kept)})
+    out = batch.config.how.out if batch.answers.is_dir() else _scratch_out()
+    config = batch.config.with_how(out=out, budget_tokens=None, budget_money=None, budget_seconds=None)
     return _opened(config.model_dump_json(), batch.fingerprint)
 
 

@@ -37,8 +37,7 @@ def of_run(folder: Path) -> Served:
     Raises UsageError if they are not those that the run was made with.
     """
     kept = read(folder)
-    how = kept.config.how.model_copy(update={"out": folder.parents[1]})
-    config = kept.config.model_copy(update={"how": how})
+    config = kept.config.with_how(out=folder.parents[1])
     file = folder / "dataset" / _FILE
     served = of_corpus(config, file if file.exists() else None)
     if served.corpus.fingerprint != kept.corpus_fingerprint:

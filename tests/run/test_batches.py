@@ -99,12 +99,14 @@ def test_other_code_and_another_corpus_are_refused_by_one_line_that_names_both(t
     for changed in ({"code": "0.1+abc"}, {"fingerprint": "f" * 64}):
         said = run_seeds(batch(asked, tmp_path, **changed))
         assert not said.lines
+        refusal = said.answered.failures[""]
+        assert refusal.kind == "UsageError"
         (other,) = changed.values()
-        assert other[:12] in said.answered.refusal
+        assert other[:12] in refusal.line
         assert {"code": worker.code(), "fingerprint": batch(asked, tmp_path).fingerprint[:12]}[
             next(iter(changed))
-        ] in said.answered.refusal
-        assert "\n" not in said.answered.refusal
+        ] in refusal.line
+        assert "\n" not in refusal.line
 
 
 async def test_a_refusal_ends_the_run_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
