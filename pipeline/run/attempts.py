@@ -1,6 +1,7 @@
 """`attempts.jsonl`: what every try at a seed took, outside the promise of equal bytes."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 
 from pipeline.llm.ledger import Ledger, Spending, counting
 from pipeline.store.files import Appender
-from pipeline.types import Data, Seed
+from pipeline.types import Data, Record, Seed
 
 NAME = "attempts.jsonl"
 AFTERWARDS = frozenset({"remeasured", "forked"})
@@ -40,6 +41,18 @@ def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger) -> Attempt:
         seconds=ledger.seconds,
         spent=ledger.spending,
     )
+
+
+async def attempted(
+    seed: Seed, run_seed: Callable[[Seed], Awaitable[Record]]
+) -> tuple[Attempt, Record | BaseException]:
+    """One try at a seed: its row, and the record, or what it raised."""
+    with counting() as ledger:
+        try:
+            record = await run_seed(seed)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the caller raises it
+            return attempt(seed, type(error).__name__, "", ledger), error
+        return attempt(seed, record.status.value, record.reason, ledger), record
 
 
 class Notes:

@@ -1,15 +1,14 @@
 """A few pairs without a run: no journal, no folder of one. Index and paid answers are kept as `generate` keeps them."""
 
 import asyncio
+from functools import partial
 
 from pipeline.config import LOCAL_SEEDS, RunConfig
-from pipeline.context import RunContext
 from pipeline.dataset.gates import Gates, dropped
-from pipeline.llm.ledger import counting
 from pipeline.loop.episode import run_seed
-from pipeline.run import Attempt, Watch, attempts, job, prepare
+from pipeline.run import Watch, attempts, job, prepare
 from pipeline.run.plan import Order, bounds
-from pipeline.types import Record, Seed, Status
+from pipeline.types import Record, Status
 
 
 async def preview(config: RunConfig, watch: Watch) -> list[Record]:
@@ -18,24 +17,19 @@ async def preview(config: RunConfig, watch: Watch) -> list[Record]:
     corpus = job.read(config, watch)
     watch.stage("opening the index")
     context, order, found = prepare.context(config, corpus), Order(config, corpus), list[Record]()
-    wanted, most = bounds(config.how)
+    run, (wanted, most) = partial(run_seed, context=context), bounds(config.how)
     gates = Gates(config.gates)
     watch.stage("running seeds")
     together = min(config.seeds_at_work(), LOCAL_SEEDS)
     for start in range(0, most, together):
         seeds = [order[index].seed for index in range(start, min(start + together, most))]
-        for record, attempt in await asyncio.gather(*(_attempted(seed, context) for seed in seeds)):
+        for attempt, record in await asyncio.gather(*(attempts.attempted(seed, run) for seed in seeds)):
             watch.attempt(attempt)
+            if not isinstance(record, Record):
+                raise record
             drop = gates.admit(gates.check(record)) if record.status is Status.ACCEPTED else None
             found.append(dropped(record, drop) if drop else record)
             watch.record(found[-1])
         if sum(record.status is Status.ACCEPTED for record in found) >= (wanted or most):
             break
     return found
-
-
-async def _attempted(seed: Seed, context: RunContext) -> tuple[Record, Attempt]:
-    """With what it took."""
-    with counting() as ledger:
-        record = await run_seed(seed, context)
-        return record, attempts.attempt(seed, record.status, record.reason, ledger)

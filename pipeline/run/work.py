@@ -15,9 +15,8 @@ from typing import Self
 
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError, WorkerError
-from pipeline.llm.ledger import counting
 from pipeline.run import resume
-from pipeline.run.attempts import Attempt, Notes, attempt
+from pipeline.run.attempts import Attempt, Notes, attempted
 from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
 from pipeline.run.plan import Frontier, Order, PassageSource, Planned, askable, bounds, judged, prefix
@@ -213,7 +212,8 @@ class Run:
         spent: BaseException | None = None
         try:
             while True:
-                for index, planned in islice(owed, max(0, self._room() - len(running))):
+                room = min(self._at_work, self._frontier.max_in_flight()) - len(running)
+                for index, planned in islice(owed, max(0, room)):
                     self.in_flight[planned.seed.key] = planned.order
                     running[asyncio.create_task(self._attempted(planned.seed, run_seed, watch))] = index, planned
                 if not running:
@@ -235,10 +235,6 @@ class Run:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
             self._settle(set(running), running, watch)
-
-    def _room(self) -> int:
-        """Seeds that may be at work now."""
-        return min(self._at_work, self._frontier.max_in_flight())
 
     def _settle(
         self,
@@ -271,18 +267,15 @@ class Run:
         """One seed to its record, with pauses where the outside fails."""
         pauses = iter(self.pauses)
         while True:
-            with counting() as ledger:
-                try:
-                    record = await run_seed(seed)
-                except (Exception, asyncio.CancelledError) as error:
-                    self._note(attempt(seed, type(error).__name__, "", ledger), watch)
-                    pause = self._pause(error, pauses)
-                    if pause is None or not isinstance(error, Exception):
-                        error.add_note(f"while running seed {seed.key}")
-                        raise
-                    watch.trouble(seed, error, pause)
-                else:
-                    return record, attempt(seed, record.status.value, record.reason, ledger)
+            attempt, end = await attempted(seed, run_seed)
+            if isinstance(end, Record):
+                return end, attempt
+            self._note(attempt, watch)
+            pause = self._pause(end, pauses)
+            if pause is None or not isinstance(end, Exception):
+                end.add_note(f"while running seed {seed.key}")
+                raise end
+            watch.trouble(seed, end, pause)
             await asyncio.sleep(pause)
 
     def _note(self, attempt: Attempt, watch: Watch) -> None:

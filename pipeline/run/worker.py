@@ -12,7 +12,7 @@ import platform
 import secrets
 import threading
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cache, lru_cache, partial
@@ -28,16 +28,16 @@ from pipeline.context import RunContext
 from pipeline.errors import DigsiteError, ProviderError, UsageError, WorkerError
 from pipeline.folders import folder
 from pipeline.llm.base import LLM
-from pipeline.llm.ledger import Spent, counting
+from pipeline.llm.ledger import Spent
 from pipeline.llm.routed import Routed
 from pipeline.loop.episode import run_seed
 from pipeline.run import prepare
-from pipeline.run.attempts import Attempt, attempt
+from pipeline.run.attempts import Attempt, attempted
 from pipeline.run.plan import Order, Planned
 from pipeline.store.cache import BatchCache, Cache
 from pipeline.store.journal import encode, headed
 from pipeline.store.scratch import Scratch
-from pipeline.types import Data, Record
+from pipeline.types import Data, Record, Seed
 
 _opening = threading.Lock()
 _scratch = cache(Scratch)
@@ -155,23 +155,19 @@ def _ran(batch: Batch, worker: str) -> Said:
 
 async def _tried(
     places: Sequence[str], opened: _Opened, context: RunContext, wanted: Callable[[], bool]
-) -> list[tuple[Planned, Attempt, Record | Exception]]:
+) -> list[tuple[Planned, Attempt, Record | BaseException]]:
     """Each seed once, as many at a time as this process has room for."""
 
-    async def one(place: str) -> tuple[Planned, Attempt, Record | Exception]:
-        planned = opened.order.at(place)
-        async with opened.room:
-            with counting() as ledger:
-                try:
-                    if not wanted():
-                        raise WorkerError("the command that started this worker has ended")
-                    record = await run_seed(planned.seed, context)
-                except Exception as error:  # noqa: BLE001 - it is raised where the answer is read
-                    return planned, attempt(planned.seed, type(error).__name__, "", ledger), error
-                return planned, attempt(planned.seed, record.status.value, record.reason, ledger), record
+    async def wanted_seed(seed: Seed) -> Record:
+        if not wanted():
+            raise WorkerError("the command that started this worker has ended")
+        return await run_seed(seed, context)
 
-    tries: list[Awaitable[tuple[Planned, Attempt, Record | Exception]]] = [one(place) for place in places]
-    return await asyncio.gather(*tries)
+    async def one(planned: Planned) -> tuple[Planned, Attempt, Record | BaseException]:
+        async with opened.room:
+            return planned, *await attempted(planned.seed, wanted_seed)
+
+    return await asyncio.gather(*(one(opened.order.at(place)) for place in places))
 
 
 def _failure(error: Exception, worker: str) -> Failure:
