@@ -7,6 +7,7 @@ Every `OSError` of a write becomes one line that names the file, so that a full 
 
 import errno
 import fcntl
+import mmap
 import os
 import secrets
 import shutil
@@ -248,14 +249,11 @@ class Appender:
 
     def _cut(self) -> int:
         """Truncate after the last line end; the size that is left."""
-        end = size = os.fstat(self._handle).st_size
-        while end:
-            start = max(0, end - 65536)
-            newline = os.pread(self._handle, end - start, start).rfind(b"\n")
-            if newline >= 0:
-                end = start + newline + 1
-                break
-            end = start
+        size = os.fstat(self._handle).st_size
+        if not size:
+            return 0
+        with mmap.mmap(self._handle, size, access=mmap.ACCESS_READ) as lines:
+            end = lines.rfind(b"\n") + 1
         if end < size:
             os.ftruncate(self._handle, end)
             os.fsync(self._handle)
