@@ -55,7 +55,7 @@ async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, 
         if state.errors_in_a_row >= agent.limits.format_errors:
             stop = Stop.FORMAT_ERRORS
             break
-        if state.usage.prompt_tokens + state.usage.completion_tokens >= agent.limits.tokens:
+        if state.usage.total_tokens >= agent.limits.tokens:
             stop = Stop.MAX_TOKENS
             break
     return Trajectory(

@@ -194,7 +194,7 @@ class Progress(rich.progress.Progress):
 
     def _pay(self, spent: "Spent") -> None:
         """Its money is None where no price is known; the demo model costs nothing."""
-        self._tokens += spent.paid.prompt_tokens + spent.paid.completion_tokens
+        self._tokens += spent.paid.total_tokens
         self._cost = None if self._cost is None or spent.money is None else self._cost + spent.money
 
     def _print_line(self) -> None:

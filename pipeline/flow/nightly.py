@@ -91,9 +91,8 @@ def read(path: Path) -> RunConfig:
 def of_night(config: RunConfig, folder: Path) -> RunConfig:
     """The same with budgets that count from what the run in `folder` has used up before."""
     before, how = spent(folder).total, config.how
-    tokens = before.paid.prompt_tokens + before.paid.completion_tokens
     return config.with_how(
-        budget_tokens=how.budget_tokens and tokens + how.budget_tokens,
+        budget_tokens=how.budget_tokens and before.paid.total_tokens + how.budget_tokens,
         budget_money=how.budget_money and (before.money or 0.0) + how.budget_money,
     )
 

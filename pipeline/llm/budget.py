@@ -23,7 +23,7 @@ class Budget:
     ) -> None:
         self._tokens, self._money, self._seconds = tokens, money, seconds
         self._began = time.monotonic()
-        self.used = _tokens(before.paid)
+        self.used = before.paid.total_tokens
         self.paid = before.money or 0.0
 
     def check(self) -> None:
@@ -46,7 +46,7 @@ class Budget:
         return {name: limit - used for name, (limit, used) in limits.items() if limit is not None}
 
     def add(self, usage: Usage, cost: float | None) -> None:
-        self.used += _tokens(usage)
+        self.used += usage.total_tokens
         self.paid += cost or 0.0
 
 
@@ -74,10 +74,6 @@ class Budgeted:
             _budget.reset(token)
         self._budget.add(completion.usage, self._cost(completion.usage))
         return completion
-
-
-def _tokens(usage: Usage) -> int:
-    return usage.prompt_tokens + usage.completion_tokens
 
 
 def _exceeded(name: str, line: str) -> BudgetExceeded:

@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 from pipeline.config.models import ModelConfig
 from pipeline.errors import ProviderError
@@ -98,4 +97,4 @@ def serve(file: str, slots: int, context: int) -> None:
 
 
 if __name__ == "__main__":
-    serve(str(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3]))
+    serve(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -64,7 +64,7 @@ class Pool:
                             member.limiter.throttled(slot)
                     else:
                         clock.used = time.monotonic() - began
-                        slot.tokens = completion.usage.prompt_tokens + completion.usage.completion_tokens
+                        slot.tokens = completion.usage.total_tokens
                         member.limiter.succeeded()
                         member.health.answered()
                         return completion

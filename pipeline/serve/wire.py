@@ -132,6 +132,6 @@ def chat_completion(completion: Completion, model: str) -> dict[str, Any]:
         "usage": {
             "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,
-            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+            "total_tokens": usage.total_tokens,
         },
     }

@@ -36,6 +36,10 @@ class Usage(Slotted):
     cached_tokens: int = 0
     reasoning_tokens: int = 0
 
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
     def __add__(self, other: "Usage") -> "Usage":
         return Usage.total([self, other])
 
