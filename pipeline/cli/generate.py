@@ -158,7 +158,7 @@ def close(result: "RunResult", config: RunConfig) -> None:
     from pipeline.run import publish
 
     folder, run = result.folder, spelled(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
-    example = next((r for r in publish.records(folder, config) if r.status == "accepted"), None)
+    example = next((r for r in publish.RunRecords(folder, config) if r.status == "accepted"), None)
     if example is not None:
         console.show(console.text("\nOne of them:", style="bold"), *pages.pair(example), "")
     rows = [("planned", result.planned), ("accepted", result.accepted)]

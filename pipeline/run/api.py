@@ -108,7 +108,7 @@ def records(run: str | Path, *, include: Sequence[str] = (), out: Path | None = 
     from pipeline.run import publish
 
     folder = run_folder(run, out)
-    return publish.records(folder, read(folder).config, tuple(include))
+    return iter(publish.RunRecords(folder, read(folder).config, tuple(include)))
 
 
 def export(  # noqa: PLR0913 - options of the user

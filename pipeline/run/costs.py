@@ -5,7 +5,7 @@ from datetime import datetime
 
 from pipeline.config.roles import ROLES, Models
 from pipeline.run.attempts import AFTERWARDS, Attempt
-from pipeline.types import PolicyMeasurement, Record, Status, Usage
+from pipeline.types import Record, Status, Usage
 from pipeline.view.forecast import PilotCosts, SeedCost
 
 _LEAST_PAID = 0.1
@@ -52,14 +52,11 @@ def _usage(attempts: Iterable[Attempt], record: Record, models: Models) -> dict[
     if not total:
         used = record.usage
         asked = [(models.of(role).model, used[role]) for role in ROLES if used[role].calls]
-        asked += [(one.assessment.model, Usage.total(one.usages["policy"])) for one in _measurements(record)]
+        measured = (*record.measurements, *(record.twin.measurements if record.twin else ()))
+        asked += [(one.assessment.model, Usage.total(one.usages["policy"])) for one in measured]
         for name, usage in asked:
             total[name] = total.get(name, Usage()) + usage
     return total
-
-
-def _measurements(record: Record) -> tuple[PolicyMeasurement, ...]:
-    return (*record.measurements, *(record.twin.measurements if record.twin else ()))
 
 
 def _wall(attempts: Iterable[Attempt]) -> float:

@@ -132,11 +132,6 @@ def source(folder: Path, config: RunConfig, lines: Iterable[tuple[str, str]], in
     return digest.hexdigest()
 
 
-def records(folder: Path, config: RunConfig, include: tuple[str, ...] = ()) -> Iterator[Record]:
-    """See `RunRecords`."""
-    return iter(RunRecords(folder, config, include))
-
-
 def dataset(
     folder: Path,
     config: RunConfig,

@@ -33,7 +33,7 @@ def played(tmp_path_factory) -> Played:
 
 
 def ended(played: Played, name: str) -> dict[str, Record]:
-    return {outcomes.name(record.seed.passage.id): record for record in publish.records(*played[name])}
+    return {outcomes.name(record.seed.passage.id): record for record in publish.RunRecords(*played[name])}
 
 
 @pytest.mark.parametrize("name", RUNS)
