@@ -100,7 +100,7 @@ def growing_folder(building: Path) -> Iterator[Callable[[Path], None]]:
     """
     with clear_errors(building):
         made = [place for place in (building, *building.parents) if not place.exists()]
-        handle = _awaited(building)
+        handle = open_locked(building, os.O_RDONLY, lambda handle: fcntl.flock(handle, fcntl.LOCK_EX), building)
         try:
             yield lambda path: _install(building, path)
         finally:
@@ -110,16 +110,20 @@ def growing_folder(building: Path) -> Iterator[Callable[[Path], None]]:
             os.close(handle)
 
 
-def _awaited(building: Path) -> int:
-    """The folder's handle, locked: that which has the name, not one that another process has just moved away."""
+def open_locked(path: Path, flags: int, lock: Callable[[int], None], folder: Path) -> int:
+    """A handle of `path`, locked by `lock`: that which has the name, not one that another process has just moved away
+    or removed. `folder` is made where it is not there."""
     while True:
-        building.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError):
-            handle = os.open(building, os.O_RDONLY)
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(handle), building.stat()):
+            handle = os.open(path, flags, 0o666)
+            try:
+                lock(handle)
+                if os.path.samestat(os.fstat(handle), path.stat()):
                     return handle
+            except BaseException:
+                os.close(handle)
+                raise
             os.close(handle)
 
 

@@ -12,10 +12,11 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from pipeline.errors import RunLocked, StoreError
-from pipeline.store.files import clear_errors
+from pipeline.store.files import clear_errors, open_locked
 
 logger = logging.getLogger(__name__)
 NAME = ".lock"
@@ -32,7 +33,7 @@ def locked(folder: Path) -> Iterator[None]:
     """
     with clear_errors(folder):
         made = [place for place in (folder, *folder.parents) if not place.exists()]
-        handle = _opened(folder)
+        handle = open_locked(folder / NAME, os.O_RDWR | os.O_CREAT, partial(_lock, folder=folder), folder)
     try:
         with clear_errors(folder):
             os.ftruncate(handle, 0)
@@ -44,26 +45,6 @@ def locked(folder: Path) -> Iterator[None]:
                 (folder / NAME).unlink()
                 for place in made:
                     place.rmdir()
-        os.close(handle)
-
-
-def _opened(folder: Path) -> int:
-    """The lock's file, open and locked: that which has the name, not one that its last holder has just removed."""
-    while True:
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            handle = os.open(folder / NAME, os.O_RDWR | os.O_CREAT, 0o666)
-        except FileNotFoundError:  # the folder went
-            continue
-        try:
-            _lock(handle, folder)
-            if os.path.samestat(os.fstat(handle), (folder / NAME).stat()):
-                return handle
-        except FileNotFoundError:
-            pass
-        except BaseException:
-            os.close(handle)
-            raise
         os.close(handle)
 
 
