@@ -116,12 +116,12 @@ def profile(corpus: str, seeds: int, home: Path) -> dict[str, float]:
         known=prepare.answers(config), places=tuple(f"000000-{place:012}" for place in range(seeds)),
     )  # fmt: skip
     asked = batch.model_dump_json().encode()
-    worker.answer(asked)  # what is opened once is open
+    worker.respond(asked)  # what is opened once is open
     spent: Counter[str] = Counter()
     loop_profile = cProfile.Profile()
     worker._loop().call_soon_threadsafe(loop_profile.enable)
     began = time.perf_counter()
-    worker.answer(asked)
+    worker.respond(asked)
     whole = time.perf_counter() - began
     worker._loop().call_soon_threadsafe(loop_profile.disable)
     time.sleep(0.1)

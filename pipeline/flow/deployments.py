@@ -36,10 +36,10 @@ def serve(file: str) -> int:
             server.start()
             server.wait()
             register(file)
-            _say(f"Prefect's pages: {os.environ['PREFECT_API_URL'].removesuffix('/api')}; end with Ctrl-C")
+            _print(f"Prefect's pages: {os.environ['PREFECT_API_URL'].removesuffix('/api')}; end with Ctrl-C")
             while True:
                 code = _worker()
-                _say(f"the worker ended with {code}; another one starts in {_RESTART_SECONDS:.0f} s")
+                _print(f"the worker ended with {code}; another one starts in {_RESTART_SECONDS:.0f} s")
                 time.sleep(_RESTART_SECONDS)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
@@ -52,7 +52,7 @@ def deploy(file: str) -> int:
     os.environ.update(PRIVATE)
     Server(Path()).wait()
     register(file)
-    _say(f"run this where the work is to be done: prefect worker start --pool {POOL}")
+    _print(f"run this where the work is to be done: prefect worker start --pool {POOL}")
     return 0
 
 
@@ -97,7 +97,7 @@ def _worker() -> int:
             raise
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     print(f"digsite: {line}", file=sys.stderr, flush=True)  # noqa: T201 - a command of make
 
 
@@ -105,5 +105,5 @@ if __name__ == "__main__":
     try:
         sys.exit({"serve": serve, "deploy": deploy}[sys.argv[1]]((sys.argv[2:] or ["prefect.yaml"])[0]))
     except DigsiteError as error:
-        _say(str(error))
+        _print(str(error))
         sys.exit(error.exit_code)

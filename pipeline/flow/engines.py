@@ -20,7 +20,7 @@ from prefect.task_runners import TaskRunner
 from pipeline.config.how import How
 from pipeline.errors import DigsiteError, UsageError, WorkerError
 from pipeline.run.batches import AHEAD, Submit
-from pipeline.run.worker import answer
+from pipeline.run.worker import respond
 
 CONNECT_SECONDS, LOOK_SECONDS, LOST_SECONDS = 15, 5, 120
 DIED = ("KilledWorker", "WorkerCrashedError", "NodeDiedError", "OutOfMemoryError")
@@ -29,9 +29,9 @@ DIED = ("KilledWorker", "WorkerCrashedError", "NodeDiedError", "OutOfMemoryError
 
 # No retries: an engine gives the batch of a dead worker to another, and what the outside broke is tried again later.
 @task(name="digsite-batch", cache_policy=NO_CACHE, persist_result=False)
-def batch(asked: bytes) -> bytes:
+def batch(request: bytes) -> bytes:
     """A batch of seeds, on a worker."""
-    return answer(asked)
+    return respond(request)
 
 
 @contextmanager
@@ -41,10 +41,10 @@ def started(how: How) -> Iterator[Submit]:
     for name in ("distributed", "distributed.client"):  # each has a level of its own
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
-    async def submit(asked: bytes) -> bytes:
+    async def submit(request: bytes) -> bytes:
         try:
             with options():
-                future = runner.submit(batch, parameters={"asked": asked})
+                future = runner.submit(batch, parameters={"request": request})
             return await _unless_lost(_result(future), runner)
         except WorkerError:
             raise

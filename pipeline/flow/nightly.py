@@ -71,7 +71,7 @@ async def _night(job: Job, repo: str, *, public: bool) -> State[Any]:
         if before or hasattr(job, "run"):
             await publish(str(job.folder), repo, public, return_state=True)
         raise
-    line = told(job.run.result(), before, job.config) + over
+    line = progress_line(job.run.result(), before, job.config) + over
     try:
         return Completed(message=f"{line}; {await publish(str(job.folder), repo, public)}")
     except DigsiteError as error:
@@ -97,7 +97,7 @@ def of_night(config: RunConfig, folder: Path) -> RunConfig:
     )
 
 
-def told(result: RunResult, before: RunResult | None, config: RunConfig) -> str:
+def progress_line(result: RunResult, before: RunResult | None, config: RunConfig) -> str:
     """How the run stands, in a line."""
     how = config.how.share()
     new = result.accepted - (before.accepted if before else 0)

@@ -47,7 +47,7 @@ class Server:
         """With a `port` it is one for deployments."""
         self._home, self._port = home.resolve(), port
         self._child: subprocess.Popen[bytes] | None = None
-        self._said: deque[bytes] = deque(maxlen=40)
+        self._stderr: deque[bytes] = deque(maxlen=40)
 
     def start(self) -> None:
         """Start it, unless PREFECT_API_URL names one. Sets the environment: call it before prefect is imported."""
@@ -75,7 +75,7 @@ class Server:
 
     def last_words(self) -> str:
         """The last error that the server wrote to its standard error, else its last line."""
-        lines = [line.decode(errors="replace").strip() for line in self._said if line.strip()]
+        lines = [line.decode(errors="replace").strip() for line in self._stderr if line.strip()]
         return next((line for line in reversed(lines) if "Error" in line), lines[-1] if lines else "nothing")
 
     def _start(self) -> None:
@@ -96,7 +96,7 @@ class Server:
                 pass_fds=[listening.fileno()],
                 start_new_session=True,
             )
-        threading.Thread(target=self._said.extend, args=(self._child.stderr,), daemon=True).start()
+        threading.Thread(target=self._stderr.extend, args=(self._child.stderr,), daemon=True).start()
 
     def _listening(self) -> socket.socket:
         try:
@@ -139,7 +139,7 @@ def _serve(handle: int, port: int) -> None:
     from prefect.server.api.server import create_app
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-    class Deaf(uvicorn.Server):
+    class WithoutSignals(uvicorn.Server):
         """Uvicorn's without its handlers of signals."""
 
         @contextmanager
@@ -148,7 +148,7 @@ def _serve(handle: int, port: int) -> None:
 
     app = TrustedHostMiddleware(create_app(), allowed_hosts=[_HOST])
     config = uvicorn.Config(app, log_level="error", lifespan="on", access_log=False)
-    Deaf(config).run(sockets=[socket.socket(fileno=handle)])
+    WithoutSignals(config).run(sockets=[socket.socket(fileno=handle)])
 
 
 def _end_with_parent() -> None:

@@ -16,7 +16,7 @@ from pipeline.errors import BudgetExceeded, DigsiteError, ProviderError, Retriev
 from pipeline.llm.ledger import count_elsewhere
 from pipeline.run import Run, prepare
 from pipeline.run.attempts import Attempt
-from pipeline.run.worker import Batch, Failure, Said, code, machine
+from pipeline.run.worker import Batch, BatchResponse, Failure, code, machine
 from pipeline.store.cache import Cache
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import decode
@@ -29,10 +29,10 @@ finished is journalled when its batch ends."""
 AHEAD = 2
 """Batches for each worker that is started here: it goes on with the next while one ends."""
 Submit = Callable[[bytes], Awaitable[bytes]]
-"""Has a worker call `worker.answer`. Raises WorkerError where the worker died."""
+"""Has a worker call `worker.respond`. Raises WorkerError where the worker died."""
 
 
-class _Asked(NamedTuple):
+class _Pending(NamedTuple):
     key: str
     place: str
     ended: asyncio.Future[tuple[Attempt, Record | Exception]]
@@ -47,9 +47,9 @@ class Batches:
         self._config = divided(run.config, run.config.how.workers)
         self._size = ROUNDS * self._config.seeds_at_work()
         self._shares = Shares(run.config)
-        self._waiting: deque[_Asked] = deque()
-        self._flying: set[asyncio.Task[None]] = set()
-        self._pumping = False
+        self._waiting: deque[_Pending] = deque()
+        self._in_flight: set[asyncio.Task[None]] = set()
+        self._due = False
 
     @property
     def at_work(self) -> int:
@@ -62,84 +62,84 @@ class Batches:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for task in self._flying:
+        for task in self._in_flight:
             task.cancel()
-        await asyncio.gather(*self._flying, return_exceptions=True)
+        await asyncio.gather(*self._in_flight, return_exceptions=True)
 
     async def run_seed(self, seed: Seed) -> Record:
         """One seed to its record, by whichever worker. Raises what its try has raised there."""
         loop = asyncio.get_running_loop()
         while True:
-            asked = _Asked(seed.key, self._run.in_flight[seed.key], loop.create_future())
-            self._waiting.append(asked)
+            pending = _Pending(seed.key, self._run.in_flight[seed.key], loop.create_future())
+            self._waiting.append(pending)
             self._wake()
-            made, end = await asked.ended
+            made, end = await pending.ended
             count_elsewhere(made.spent, datetime.fromisoformat(made.began), made.seconds)
             if isinstance(end, Record):
                 return end
-            # A worker has used up its part. Once nothing is left for it, `_pump` says so.
+            # A worker has used up its part. Once nothing is left for it, `_send_waiting` says so.
             if not isinstance(end, BudgetExceeded):
                 raise end
 
     def _wake(self) -> None:
-        """Have what waits sent off, once all that is asked for at this moment is there."""
-        if not self._pumping:
-            self._pumping = True
-            asyncio.get_running_loop().call_soon(self._pump)
+        """Have what waits sent off, once all that is wanted at this moment is there."""
+        if not self._due:
+            self._due = True
+            asyncio.get_running_loop().call_soon(self._send_waiting)
 
-    def _pump(self) -> None:
-        self._pumping = False
-        self._waiting = deque(asked for asked in self._waiting if not asked.ended.done())
-        while self._waiting and (free := self._most - len(self._flying)) > 0:
+    def _send_waiting(self) -> None:
+        self._due = False
+        self._waiting = deque(one for one in self._waiting if not one.ended.done())
+        while self._waiting and (free := self._most - len(self._in_flight)) > 0:
             try:
                 part = self._shares.part(free)
             except BudgetExceeded as error:
-                if not self._flying:
+                if not self._in_flight:
                     _fail(self._waiting, error)
                 return
             size = min(self._size, math.ceil(len(self._waiting) / free))
-            asked = [self._waiting.popleft() for _ in range(size)]
-            self._flying.add(task := asyncio.create_task(self._fly(asked, part)))
-            task.add_done_callback(self._landed)
+            seeds = [self._waiting.popleft() for _ in range(size)]
+            self._in_flight.add(task := asyncio.create_task(self._send(seeds, part)))
+            task.add_done_callback(self._ended)
 
-    def _landed(self, task: asyncio.Task[None]) -> None:
-        self._flying.discard(task)
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._in_flight.discard(task)
         self._wake()
 
-    async def _fly(self, asked: Sequence[_Asked], part: dict[str, float]) -> None:
+    async def _send(self, seeds: Sequence[_Pending], part: dict[str, float]) -> None:
         batch = Batch(
             name=secrets.token_hex(8),
             config=self._config.with_how(**part),
             code=code(),
             fingerprint=self._fingerprint,
-            places=tuple(one.place for one in asked),
+            places=tuple(one.place for one in seeds),
             answers=self._answers,
             known=self._known,
             machine=machine(),
         )
         made: Sequence[Attempt] = ()
         try:
-            said = Said.unpacked(await self._submit(batch.model_dump_json().encode()))
-            made = said.answered.attempts
-            self._hand_out(batch.name, asked, said)
+            response = BatchResponse.unpacked(await self._submit(batch.model_dump_json().encode()))
+            made = response.outcome.attempts
+            self._settle(batch.name, seeds, response)
         except Exception as error:  # noqa: BLE001 - each seed raises it where it is awaited
-            _fail(asked, error)
+            _fail(seeds, error)
         finally:
             self._shares.back(part, made)
             self._take(batch.name)
 
-    def _hand_out(self, batch: str, asked: Sequence[_Asked], said: Said) -> None:
-        answered, source = said.answered, f"a line of the worker {said.answered.worker}"
-        if failed := answered.failures.get(""):
+    def _settle(self, batch: str, seeds: Sequence[_Pending], response: BatchResponse) -> None:
+        outcome, source = response.outcome, f"a line of the worker {response.outcome.worker}"
+        if failed := outcome.failures.get(""):
             raise raised(failed)
-        made = {one.key: one for one in answered.attempts}
-        records = {record.key: record for record in (decode(line, source) for line in said.lines)}
-        for one in asked:
+        made = {one.key: one for one in outcome.attempts}
+        records = {record.key: record for record in (decode(line, source) for line in response.lines)}
+        for one in seeds:
             if not one.ended.done():
-                end = records.get(one.key) or raised(answered.failures[one.key])
+                end = records.get(one.key) or raised(outcome.failures[one.key])
                 one.ended.set_result((made[one.key], end))
-        if said.cache:
-            atomic_write(self._answers / f"{batch}-returned.sqlite", said.cache)
+        if response.cache:
+            atomic_write(self._answers / f"{batch}-returned.sqlite", response.cache)
 
     def _take(self, batch: str) -> None:
         if any(self._answers.glob(f"{batch}-*.sqlite")):
@@ -202,8 +202,8 @@ def raised(failure: Failure) -> DigsiteError:
     return _RAISED.get(failure.kind, DigsiteError)(failure.line)
 
 
-def _fail(asked: Iterable[_Asked], error: Exception) -> None:
-    for one in asked:
+def _fail(seeds: Iterable[_Pending], error: Exception) -> None:
+    for one in seeds:
         if not one.ended.done():
             one.ended.set_exception(error)
 

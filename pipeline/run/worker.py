@@ -73,7 +73,7 @@ class Failure(Data):
     """Of a ProviderError."""
 
 
-class Answered(Data):
+class BatchOutcome(Data):
     """What came of a batch, beside its lines."""
 
     worker: str
@@ -82,23 +82,23 @@ class Answered(Data):
     """By the key of the seed; under an empty key, why the worker ran nothing."""
 
 
-class Said(NamedTuple):
-    """An answer as it travels: plain bytes, whose lines are those of the journal."""
+class BatchResponse(NamedTuple):
+    """The response to a batch as it travels: plain bytes, whose lines are those of the journal."""
 
-    answered: Answered
+    outcome: BatchOutcome
     lines: Sequence[bytes]
     cache: bytes
     """The file of answers, where the disk is not shared."""
 
     def packed(self) -> bytes:
-        lines = b"\n".join([self.answered.model_dump_json().encode(), *self.lines])
+        lines = b"\n".join([self.outcome.model_dump_json().encode(), *self.lines])
         return b"%d\n%b%b" % (len(lines), lines, self.cache)
 
     @classmethod
-    def unpacked(cls, data: bytes) -> "Said":
+    def unpacked(cls, data: bytes) -> "BatchResponse":
         size, _, rest = data.partition(b"\n")
         head, *lines = rest[: int(size)].split(b"\n")
-        return cls(Answered.model_validate_json(head), lines, rest[int(size) :])
+        return cls(BatchOutcome.model_validate_json(head), lines, rest[int(size) :])
 
 
 class _Opened(NamedTuple):
@@ -111,21 +111,21 @@ class _Opened(NamedTuple):
     """For the seeds of all batches together."""
 
 
-def answer(asked: bytes) -> bytes:
+def respond(request: bytes) -> bytes:
     """`run_seeds` in the form in which an engine carries it."""
-    return run_seeds(Batch.model_validate_json(asked)).packed()
+    return run_seeds(Batch.model_validate_json(request)).packed()
 
 
-def run_seeds(batch: Batch) -> Said:
-    """Try each seed of the batch once. What goes wrong is in the answer."""
+def run_seeds(batch: Batch) -> BatchResponse:
+    """Try each seed of the batch once. What goes wrong is in the response."""
     worker = f"{platform.node()}, process {os.getpid()}"
     try:
         return _ran(batch, worker)
     except DigsiteError as error:
-        return Said(Answered(worker=worker, failures={"": _failure(error, worker)}), (), b"")
+        return BatchResponse(BatchOutcome(worker=worker, failures={"": _failure(error, worker)}), (), b"")
 
 
-def _ran(batch: Batch, worker: str) -> Said:
+def _ran(batch: Batch, worker: str) -> BatchResponse:
     with _opening:
         opened, loop = _opened_for(batch), _loop()
         shared = batch.answers.is_dir()
@@ -148,9 +148,9 @@ def _ran(batch: Batch, worker: str) -> Said:
         work = _tried(batch.places, opened, replace(opened.context, llm=llm), wanted)
         tries = asyncio.run_coroutine_threadsafe(work, loop).result()
     failures = {p.seed.key: _failure(end, worker) for p, _, end in tries if isinstance(end, Exception)}
-    answered = Answered(worker=worker, attempts=tuple(attempt for _, attempt, _ in tries), failures=failures)
+    outcome = BatchOutcome(worker=worker, attempts=tuple(attempt for _, attempt, _ in tries), failures=failures)
     lines = [encode(headed(end, planned.order), end) for planned, _, end in tries if isinstance(end, Record)]
-    return Said(answered, lines, path.read_bytes() if not shared and path.exists() else b"")
+    return BatchResponse(outcome, lines, path.read_bytes() if not shared and path.exists() else b"")
 
 
 async def _tried(

@@ -34,7 +34,7 @@ def config(out: Path, url: str = "", **how: object) -> RunConfig:
 
 async def here(asked: bytes) -> bytes:
     """A worker that is a thread of this process."""
-    return await asyncio.to_thread(worker.answer, asked)
+    return await asyncio.to_thread(worker.respond, asked)
 
 
 def failing(times: int, error: Exception, submit: Submit = here) -> Submit:
@@ -87,19 +87,19 @@ def batch(asked: RunConfig, answers: Path, **changed: object) -> Batch:
 async def test_a_batch_gives_the_lines_of_one_process_and_again_the_same(tmp_path: Path) -> None:
     whole = lines(await made(config(tmp_path / "whole", seeds=60), None))
     one = batch(config(tmp_path / "batch"), tmp_path / "answers")
-    said, again = run_seeds(one), run_seeds(one)
-    assert len(said.lines) == len(said.answered.attempts) == 4
-    assert list(said.lines) == list(again.lines)
-    assert set(said.lines) <= set(whole.values())
-    assert worker.Said.unpacked(said.packed()) == (said.answered, list(said.lines), b"")
+    response, again = run_seeds(one), run_seeds(one)
+    assert len(response.lines) == len(response.outcome.attempts) == 4
+    assert list(response.lines) == list(again.lines)
+    assert set(response.lines) <= set(whole.values())
+    assert worker.BatchResponse.unpacked(response.packed()) == (response.outcome, list(response.lines), b"")
 
 
 def test_other_code_and_another_corpus_are_refused_by_one_line_that_names_both(tmp_path: Path) -> None:
     asked = config(tmp_path)
     for changed in ({"code": "0.1+abc"}, {"fingerprint": "f" * 64}):
-        said = run_seeds(batch(asked, tmp_path, **changed))
-        assert not said.lines
-        refusal = said.answered.failures[""]
+        response = run_seeds(batch(asked, tmp_path, **changed))
+        assert not response.lines
+        refusal = response.outcome.failures[""]
         assert refusal.kind == "UsageError"
         (other,) = changed.values()
         assert other[:12] in refusal.line
@@ -168,9 +168,9 @@ async def test_what_was_paid_for_is_in_the_cache_of_the_run(tmp_path: Path, wher
             "a shared disk": {"machine": "another"},
             "elsewhere": {"answers": tmp_path / "not here", "known": tmp_path / "nor this"},
         }
-        said = await here(one.model_copy(update=lost[where]).model_dump_json().encode())
-        assert bool(worker.Said.unpacked(said).cache) == (where == "elsewhere")
-        return said
+        response = await here(one.model_copy(update=lost[where]).model_dump_json().encode())
+        assert bool(worker.BatchResponse.unpacked(response).cache) == (where == "elsewhere")
+        return response
 
     async with FaultyServer() as server:
         answered = counted(server)
@@ -190,12 +190,12 @@ async def test_the_next_worker_has_what_a_killed_one_has_paid_for(tmp_path: Path
         asked = config(tmp_path, server.url)
         (tmp_path / "answers").mkdir()
         one = batch(asked, tmp_path / "answers", machine="another")
-        said = await asyncio.to_thread(run_seeds, one)
+        response = await asyncio.to_thread(run_seeds, one)
         paid = len(answered)
         assert paid
         # Its file lies there: nobody has taken it over.
         again = await asyncio.to_thread(run_seeds, one)
-        assert list(said.lines) == list(again.lines)
+        assert list(response.lines) == list(again.lines)
         assert len(answered) == paid
 
 
@@ -256,8 +256,8 @@ async def test_two_processes_of_dask_make_the_bytes_of_one(tmp_path: Path) -> No
     async with cluster, distributed.Client(cluster, asynchronous=True) as client:
 
         async def submit(asked: bytes) -> bytes:
-            said: bytes = await client.submit(worker.answer, asked)
-            return said
+            response: bytes = await client.submit(worker.respond, asked)
+            return response
 
         result = await made(config(tmp_path / "dask"), submit)
     assert lines(result) == lines(whole)
