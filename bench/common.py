@@ -13,9 +13,9 @@ from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.llm.base import LLM, Completion, Request
-from pipeline.run import judged, prepare, resume
+from pipeline.run import prepare, resume
 from pipeline.run.locate import run_folder
-from pipeline.run.plan import Order
+from pipeline.run.plan import Order, judged
 from pipeline.store.journal import Journal
 from pipeline.types import Record, Seed, Status, sha256
 

@@ -20,9 +20,10 @@ from pipeline.config.how import How
 from pipeline.config.models import ModelConfig
 from pipeline.config.sft import SftConfig
 from pipeline.errors import BudgetExceeded, UsageError
-from pipeline.run import LogWatch, RunResult, Watch, prepare, read, regate
+from pipeline.run import LogWatch, RunResult, Watch, prepare, read
 from pipeline.run.job import Job, straight
 from pipeline.run.locate import reopened, run_folder, shard_folders
+from pipeline.run.resume import regate
 from pipeline.types import Record
 
 # What one function alone needs is imported there: a second process on a run is to be refused at once.

@@ -16,8 +16,10 @@ from pipeline.corpus.language import english
 from pipeline.corpus.unread import in_words
 from pipeline.errors import BudgetExceeded
 from pipeline.loop.episode import run_seed
-from pipeline.run import Run, RunResult, Watch, askable, facts, prepare, unchanged
+from pipeline.run import Run, RunResult, Watch, facts, prepare
 from pipeline.run.batches import Batches, Submit
+from pipeline.run.plan import askable
+from pipeline.run.resume import unchanged
 from pipeline.store.lock import locked
 from pipeline.store.shards import take_left
 

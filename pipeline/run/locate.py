@@ -61,7 +61,7 @@ def spelled(name: str, out: Path | None) -> str:
 
 def reopened(name: str | Path, out: Path | None) -> tuple[Path, RunConfig]:
     """A run's folder and what it goes on with. It may have been begun from another working directory."""
-    from pipeline.run import resumable
+    from pipeline.run.resume import resumable
 
     folder = run_folder(name, out)
     config = resumable(folder)

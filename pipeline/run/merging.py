@@ -7,8 +7,9 @@ from pipeline.config import RunConfig
 from pipeline.config.differences import differences
 from pipeline.config.how import How
 from pipeline.errors import UsageError
-from pipeline.run import RunFile, RunResult, Watch, attempts, facts, prepare, read, unchanged
+from pipeline.run import RunFile, RunResult, Watch, attempts, facts, prepare, read
 from pipeline.run.job import Job
+from pipeline.run.resume import unchanged
 from pipeline.store.shards import join_journals, take_answers, take_lines
 from pipeline.types import Data
 

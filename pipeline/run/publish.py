@@ -19,9 +19,9 @@ from pipeline.dataset.export import read as manifest_of
 from pipeline.dataset.figures import ACCEPTED, Outside
 from pipeline.dataset.gates import Drop
 from pipeline.errors import UsageError
-from pipeline.run import RunResult, facts, judged, read
+from pipeline.run import RunResult, facts, read
 from pipeline.run.attempts import spent
-from pipeline.run.plan import bounds
+from pipeline.run.plan import bounds, judged
 from pipeline.store import marks
 from pipeline.store.additions import Forks, Remeasurements, joined
 from pipeline.store.files import atomic_write

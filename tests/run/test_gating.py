@@ -10,7 +10,8 @@ import pytest
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
 from pipeline.dataset.gates import described
-from pipeline.run import Run, RunResult, judged
+from pipeline.run import Run, RunResult
+from pipeline.run.plan import judged
 from pipeline.store.journal import Journal
 from pipeline.types import Record, Seed, Status, sha256
 from tests.records import accepted, below_target

@@ -17,7 +17,8 @@ from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent
 from pipeline.loop.policies import FIRST, identity
-from pipeline.run import attempts, judged
+from pipeline.run import attempts
+from pipeline.run.plan import judged
 from pipeline.run.remeasure import Budgets, Remeasuring, file_name, pool, recast, remeasure
 from pipeline.store.additions import Remeasurements, joined
 from pipeline.store.journal import Journal

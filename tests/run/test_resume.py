@@ -14,8 +14,8 @@ from pipeline.config.how import How, Shard
 from pipeline.config.models import Limits, ModelConfig, Prices
 from pipeline.config.roles import Models
 from pipeline.errors import StoreError, UsageError
-from pipeline.run import Run, read, resumable
-from pipeline.run.resume import begin
+from pipeline.run import Run, read
+from pipeline.run.resume import begin, resumable
 from tests.run.fakes import FakeCorpus, config, corpus
 
 CHOICES: dict[str, Any] = {
