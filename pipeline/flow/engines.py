@@ -8,7 +8,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from multiprocessing import resource_tracker
 from typing import Any
@@ -99,25 +100,17 @@ async def _unless_lost(result: Coroutine[None, None, bytes], runner: TaskRunner[
 
 async def _result(future: Any) -> bytes:
     """Wait in a thread that holds up no end of the process."""
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[bytes] = loop.create_future()
-
-    def tell(say: Any, value: object) -> None:
-        if not ended.done():
-            say(value)
+    ended: Future[bytes] = Future()
+    ended.set_running_or_notify_cancel()  # the event loop may go on without the result, the thread ends with it
 
     def wait() -> None:
-        # The loop may have ended before the batch.
-        with suppress(RuntimeError):
-            try:
-                value = future.result()
-            except BaseException as error:  # noqa: BLE001 - it is raised where the result is awaited
-                loop.call_soon_threadsafe(tell, ended.set_exception, error)
-            else:
-                loop.call_soon_threadsafe(tell, ended.set_result, value)
+        try:
+            ended.set_result(future.result())
+        except BaseException as error:  # noqa: BLE001 - it is raised where the result is awaited
+            ended.set_exception(error)
 
     threading.Thread(target=wait, name="batch", daemon=True).start()
-    return await ended
+    return await asyncio.wrap_future(ended)
 
 
 Options = Callable[[], AbstractContextManager[object]]

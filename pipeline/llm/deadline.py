@@ -54,23 +54,18 @@ async def deadline(seconds: float) -> AsyncIterator[None]:
     A deadline within another pauses it: an agent that runs other agents is timed by theirs. Raises DeadlineExceeded at
     its end; a TimeoutError of the body passes through unchanged.
     """
-    around = _clock.get()
-    if around:
-        around.pause()
-    try:
-        async with asyncio.timeout(seconds) as timeout:
-            token = _clock.set(_Clock(timeout))
-            try:
-                yield
-            finally:
-                _clock.reset(token)
-    except TimeoutError as error:
-        if not timeout.expired():
-            raise
-        raise DeadlineExceeded(f"not done within {seconds:g} s") from error
-    finally:
-        if around:
-            around.resume(0.0)
+    with pause_clock():
+        try:
+            async with asyncio.timeout(seconds) as timeout:
+                token = _clock.set(_Clock(timeout))
+                try:
+                    yield
+                finally:
+                    _clock.reset(token)
+        except TimeoutError as error:
+            if not timeout.expired():
+                raise
+            raise DeadlineExceeded(f"not done within {seconds:g} s") from error
 
 
 async def in_time(start: Callable[[], Awaitable[T]], seconds: float) -> T:
