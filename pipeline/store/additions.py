@@ -9,21 +9,17 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import ValidationError
 
 from pipeline.errors import StoreError
 from pipeline.store.files import Appender
+from pipeline.store.offsets import Place
 from pipeline.types import CompletedStages, Fork, PolicyMeasurement, Record, twin_key
 
 _LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","([a-z]+)":(.*)\}\n', re.DOTALL)
 T = TypeVar("T", bound=Fork | PolicyMeasurement | CompletedStages)
-
-
-class _Place(NamedTuple):
-    path: Path
-    offset: int
 
 
 class _Additions(Generic[T]):
@@ -38,7 +34,7 @@ class _Additions(Generic[T]):
         self.damaged = 0
         self._folder, self._kind, self._model, self._name = folder, kind, model, name
         self._appenders: dict[str, Appender] = {}
-        self._places: dict[str, dict[Any, _Place]] = defaultdict(dict)
+        self._places: dict[str, dict[Any, Place]] = defaultdict(dict)
         for path in sorted(folder.glob("*.jsonl")):
             self._index(path)
 
@@ -52,7 +48,7 @@ class _Additions(Generic[T]):
             self._appenders[file] = Appender(path)
         body = value.model_dump_json().encode()
         line = b'{"sha256":"%b","%b":%b}' % (_sha256(body), self._kind.encode(), body)
-        self._places[value.key][name] = _Place(path, self._appenders[file].append(line))
+        self._places[value.key][name] = Place(path, self._appenders[file].append(line))
 
     def has(self, key: str, name: Any) -> bool:
         return name in self._places.get(key, {})
@@ -83,7 +79,7 @@ class _Additions(Generic[T]):
                 value = self._value(line)
                 self.damaged += value is None
                 if value:
-                    self._places[value.key].setdefault(self._name(path.stem, value), _Place(path, offset))
+                    self._places[value.key].setdefault(self._name(path.stem, value), Place(path, offset))
                 offset += len(line)
 
     def _value(self, line: bytes) -> T | None:

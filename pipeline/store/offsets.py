@@ -19,6 +19,8 @@ _AT_ONCE = 64 << 20
 
 
 class Place(NamedTuple):
+    """Where a line begins."""
+
     path: Path
     offset: int
 
