@@ -94,9 +94,6 @@ class HttpRetriever(Passages):
         with ThreadPoolExecutor(1) as thread:
             self.scores = thread.submit(asyncio.run, self._probe(corpus.passages[0].title)).result()
 
-    async def search(self, query: str, k: int) -> list[Hit]:
-        return (await self.search_many([query], k))[0]
-
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         if k < 1:
             return [[] for _ in queries]

@@ -6,7 +6,6 @@ corpus was verified. A second process waits for the first one's index.
 """
 
 import logging
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
@@ -16,17 +15,11 @@ from pydantic import ValidationError
 
 from pipeline.corpus import Corpus
 from pipeline.corpus.loading import checksum
-from pipeline.errors import RetrievalError, StoreError
-from pipeline.store.files import atomic_folder, write_json
+from pipeline.errors import StoreError
+from pipeline.store.files import emptied, growing_folder, write_json
 from pipeline.types import Data
 
 logger = logging.getLogger(__name__)
-_WAIT_SECONDS = 900
-"""The seconds that one process waits for another one's index."""
-
-
-class _Built(Exception):
-    """Another process has built the index meanwhile."""
 
 
 class IndexFile(Data):
@@ -61,25 +54,21 @@ def engine() -> str:
 def ensure(corpus: Corpus, analyser: str, out: Path, build: Callable[[Path], None]) -> Path:
     """The folder of a complete index, which `build(folder)` makes if there is none."""
     home = folder(corpus, analyser, out)
-    for _ in range(_WAIT_SECONDS):
-        why = problem(corpus, analyser, out)
-        if not why:
-            return home / "lucene"
-        if why != "not built":
-            logger.warning("rebuilding the index %s: %s", home, why)
-        try:
-            with atomic_folder(home) as building:
-                if not problem(corpus, analyser, out):
-                    raise _Built
+    if not problem(corpus, analyser, out):
+        return home / "lucene"
+    building = home.with_name(f"{home.name}.incomplete")
+    with growing_folder(building) as install:
+        if why := problem(corpus, analyser, out):  # else another process has built it meanwhile
+            if why != "not built":
+                logger.warning("rebuilding the index %s: %s", home, why)
+            emptied(building)  # of what a process that was killed has left
+            try:
                 _fill(building, corpus, analyser, build)
-            return home / "lucene"
-        except _Built:
-            continue
-        except StoreError as error:
-            if not isinstance(error.__cause__, BlockingIOError):
+            except BaseException:
+                emptied(building)
                 raise
-            time.sleep(1)
-    raise RetrievalError(f"another process has been building {home} for too long; stop it, or delete the folder")
+            install(home)
+    return home / "lucene"
 
 
 def problem(corpus: Corpus, analyser: str, out: Path) -> str:

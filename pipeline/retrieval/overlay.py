@@ -22,9 +22,7 @@ class Overlay:
         self._whole: Retriever | None = overlaid(passages) if overlaid and passages else None
 
     async def search(self, query: str, k: int) -> list[Hit]:
-        if self._whole is not None:
-            return await self._whole.search(query, k)
-        return ranked(await self._retriever.search(query, k) + await self.found(query))[: max(0, k)]
+        return (await self.search_many([query], k))[0]
 
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         if self._whole is not None:

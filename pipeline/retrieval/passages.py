@@ -1,15 +1,19 @@
 """The passages of a corpus by id: their text stays in the corpus's own files, engines return ids and scores."""
 
 from pipeline.corpus import Corpus
+from pipeline.retrieval.base import Retriever
 from pipeline.text import trimmed
-from pipeline.types import Passage
+from pipeline.types import Hit, Passage
 
 
-class Passages:
-    """The methods of a retriever that need no engine."""
+class Passages(Retriever):
+    """A retriever without its engine, which `search_many` and `score` ask."""
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
+
+    async def search(self, query: str, k: int) -> list[Hit]:
+        return (await self.search_many([query], k))[0]
 
     async def get(self, passage_id: str) -> Passage | None:
         return self.corpus.passage(passage_id)

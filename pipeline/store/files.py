@@ -139,11 +139,11 @@ def _install(building: Path, path: Path) -> None:
 
 
 def emptied(folder: Path, keep: Container[str] = ()) -> None:
-    """Remove all files of a folder but those named."""
+    """Remove all that is in a folder but what is named."""
     with clear_errors(folder):
         for path in folder.iterdir():
             if path.name not in keep:
-                path.unlink()
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 def discard_unfinished(folder: Path, pattern: str) -> None:
@@ -170,8 +170,7 @@ def _claimed(building: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise StoreError(f"another process is building {building}; wait until it is done") from error
-        for entry in building.iterdir():
-            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+        emptied(building)
         yield
     finally:
         os.close(handle)

@@ -109,7 +109,7 @@ def test_a_build_that_fails_leaves_nothing(tmp_path: Path, tiny: Corpus) -> None
 
     with pytest.raises(RetrievalError, match="no space"):
         index.ensure(tiny, ENGLISH, tmp_path, fail)
-    assert list((tmp_path / "indexes").iterdir()) == []
+    assert not any(tmp_path.glob("indexes/*"))
     LuceneRetriever(tiny, tmp_path)
 
 
@@ -181,4 +181,4 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().endswith("is the disk full?")
     assert len(done.stdout.splitlines()) == 1
-    assert list((tmp_path / "indexes").iterdir()) == []
+    assert not any(tmp_path.glob("indexes/*"))

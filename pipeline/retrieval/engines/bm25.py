@@ -62,9 +62,6 @@ class Bm25Retriever(Passages):
             for word in set(words):
                 self._holders.setdefault(word, []).append(number)
 
-    async def search(self, query: str, k: int) -> list[Hit]:
-        return await asyncio.to_thread(self._search, query, k)
-
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         return await asyncio.to_thread(lambda: [self._search(query, k) for query in queries])
 

@@ -53,9 +53,6 @@ class DenseRetriever(Passages):
         self._encoded: Callable[[str], Matrix] = lru_cache(_REMEMBERED)(lambda text: self._encoder.encode([text])[0])
         self._lock = Lock()
 
-    async def search(self, query: str, k: int) -> list[Hit]:
-        return (await self.search_many([query], k))[0]
-
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         return await asyncio.to_thread(self._search, queries, k)
 

@@ -42,10 +42,6 @@ class HybridRetriever(Passages):
         """What would be found if the passages were in the index of each part: they move the others' ranks too."""
         return HybridRetriever(self.corpus, self.name, [Overlay(part, passages) for part in self._parts])
 
-    async def search(self, query: str, k: int) -> list[Hit]:
-        found = await asyncio.gather(*[part.search(query, DEPTH) for part in self._parts])
-        return fused(found)[: max(0, k)]
-
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         found = await asyncio.gather(*[part.search_many(queries, DEPTH) for part in self._parts])
         return [fused(lists)[: max(0, k)] for lists in zip(*found, strict=True)]

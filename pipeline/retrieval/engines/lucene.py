@@ -65,9 +65,6 @@ class LuceneRetriever(Passages):
         self._statistics: tuple[int, np.float32] | None = None
         self._frequency: dict[str, int] = {}
 
-    async def search(self, query: str, k: int) -> list[Hit]:
-        return await asyncio.wrap_future(self._ask(query, k))
-
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         return list(await asyncio.gather(*[asyncio.wrap_future(self._ask(query, k)) for query in queries]))
 
