@@ -66,6 +66,11 @@ def reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
+def first_line(error: BaseException) -> str:
+    """What the error says, in one short line; its name where it says nothing."""
+    return (str(error).splitlines() or [""])[0][:300] or type(error).__name__
+
+
 class CorpusError(UsageError):
     """A corpus, or its manifest, cannot be read."""
 

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.errors import RetrievalError
+from pipeline.errors import RetrievalError, first_line
 
 HEAP = "1g"
 _T = TypeVar("_T")
@@ -44,7 +44,7 @@ def translated(error: BaseException) -> RetrievalError:
     """The engine's error as a RetrievalError with the original as its cause."""
     if isinstance(error, RetrievalError):
         return error
-    wrapped = RetrievalError(f"Lucene failed: {_line(error)}")
+    wrapped = RetrievalError(f"Lucene failed: {first_line(error)}")
     wrapped.__cause__ = error
     return wrapped
 
@@ -56,7 +56,9 @@ def start() -> None:
     except RetrievalError:
         raise
     except Exception as error:
-        raise RetrievalError(f"Java did not start: {_line(error)}; 'digsite doctor' says what is missing") from error
+        raise RetrievalError(
+            f"Java did not start: {first_line(error)}; 'digsite doctor' says what is missing"
+        ) from error
 
 
 @cache
@@ -83,10 +85,6 @@ def _guarded(function: Callable[..., _T], *arguments: Any) -> _T:
         return function(*arguments)
     except Exception as error:  # noqa: BLE001 - Java raises many kinds
         raise translated(error) from error.__cause__ if isinstance(error, RetrievalError) else error
-
-
-def _line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:300]
 
 
 @cache

@@ -1,6 +1,5 @@
 """The encoder of a dense retriever, and how texts go through it."""
 
-import hashlib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -8,6 +7,7 @@ from typing import Any, Literal
 import orjson
 from pydantic import Field, model_validator
 
+from pipeline.store.files import checksum
 from pipeline.types import Data, sha256
 
 Pooling = Literal["model", "mean", "cls", "last"]
@@ -67,16 +67,11 @@ class DenseConfig(Data):
 def folder_digest(folder: Path) -> str:
     """Of the names and bytes of all files in a folder of weights; each file is read once in a process."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
-    named = [f"{path.relative_to(folder)} {_file_digest(path, *_stamp(path))}" for path in files]
+    stats = [(path, path.stat()) for path in files]
+    named = [f"{path.relative_to(folder)} {_file_digest(path, stat.st_size, stat.st_mtime_ns)}" for path, stat in stats]
     return sha256("\n".join(named))
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    stat = path.stat()
-    return stat.st_size, stat.st_mtime_ns
 
 
 @lru_cache(maxsize=1024)
 def _file_digest(path: Path, size: int, mtime_ns: int) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return checksum(path)

@@ -6,6 +6,7 @@ fingerprint is taken of all documents sorted by their ids, which are merged from
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -202,11 +203,11 @@ class _Part:
 
 def _kept(folder: Path, signature: str) -> _Progress:
     """What an earlier process has done for the same source."""
-    try:
+    with suppress(OSError, ValidationError):
         progress = _Progress.model_validate_json((folder / _PROGRESS).read_bytes())
-    except (OSError, ValidationError):
-        return _Progress(signature=signature)
-    return progress if progress.signature == signature else _Progress(signature=signature)
+        if progress.signature == signature:
+            return progress
+    return _Progress(signature=signature)
 
 
 def _aliases(number: int) -> str:

@@ -36,20 +36,11 @@ def document_of(row: Row, fields: Fields) -> Document | str:
         text=text,
         url=url if isinstance(url, str) else "",
     )
-    # Of a file whose name is no UTF-8.
-    return document if _storable(document) else "its id, title or address is not UTF-8"
-
-
-def _storable(document: Document) -> bool:
-    return all(part.isascii() or _utf8(part) for part in (document.id, document.title, document.url))
-
-
-def _utf8(text: str) -> bool:
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        f"{document.id}{document.title}{document.url}".encode()
+    except UnicodeEncodeError:  # of a file whose name is none
+        return "its id, title or address is not UTF-8"
+    return document
 
 
 def few(names: Iterable[str]) -> str:

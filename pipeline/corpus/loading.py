@@ -1,6 +1,5 @@
 """A manifest into a corpus on disk: prepared the first time, opened every other time."""
 
-import hashlib
 import logging
 from pathlib import Path
 
@@ -9,9 +8,8 @@ from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.prepared import Corpus, finished
 from pipeline.corpus.source import signature
 from pipeline.errors import CorpusError
-from pipeline.store.files import discard_unfinished, emptied, folder_of, growing_folder
+from pipeline.store.files import checksum, discard_unfinished, emptied, folder_of, growing_folder
 
-__all__ = ["Corpus", "checksum", "load"]
 logger = logging.getLogger(__name__)
 
 
@@ -57,9 +55,3 @@ def _check(manifest: Manifest) -> None:
     if manifest.sha256 and checksum(manifest.path) != manifest.sha256:
         path = manifest.path
         raise CorpusError(f"{path}: its sha256 differs from the manifest's; download it again, or correct the manifest")
-
-
-def checksum(path: Path) -> str:
-    """sha256 of a file's bytes."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -115,8 +115,8 @@ class Parts:
     def value(self, row: int, name: str) -> str:
         return str(self._columns[name][row].as_py())
 
-    def document(self, row: int, aliases: tuple[str, ...] = ()) -> Document:
-        return document([self.value(row, name) for name in TEXTS.names], aliases)
+    def document(self, row: int) -> Document:
+        return document([self.value(row, name) for name in TEXTS.names])
 
     def span(self, row: int, number: int) -> Span:
         ends = self._columns["spans"][row].values
@@ -139,8 +139,9 @@ class Parts:
             yield document(texts), [Span(*pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)]
 
 
-def document(texts: Sequence[str], aliases: tuple[str, ...] = ()) -> Document:
-    return Document(**dict(zip(TEXTS.names, texts, strict=True)), aliases=aliases)
+def document(texts: Sequence[str]) -> Document:
+    """Without its aliases."""
+    return Document(**dict(zip(TEXTS.names, texts, strict=True)))
 
 
 class RowNumbers:

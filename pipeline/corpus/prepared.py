@@ -18,7 +18,7 @@ from pipeline.corpus import parts
 from pipeline.corpus.language import UNKNOWN, detected
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.passages import passage
-from pipeline.corpus.seen import Hashes, Rows, hashed
+from pipeline.corpus.seen import Hashes, Rows, hashed, places
 from pipeline.corpus.tally import Counts
 from pipeline.types import Data, Document, Passage, sha256
 
@@ -121,14 +121,11 @@ class Corpus:
 
     def shown(self, shown_id: str) -> Passage | None:
         """The passage that agents see under that id. The first call takes seconds a million passages, once a corpus."""
-        keys, places = self._shown
-        key = _shown_key(shown_id)
-        place = len(keys) if key is None else int(keys.searchsorted(np.uint64(key)))
-        while place < len(keys) and keys[place] == key:
-            if (found := self._at(int(places[place]))).shown_id == shown_id:
-                return found
-            place += 1
-        return None
+        if not _SHOWN_ID.fullmatch(shown_id):
+            return None
+        keys, numbers = self._shown
+        found = (self._at(int(numbers[place])) for place in places(keys, int(shown_id[1:], 16)))
+        return next((passage for passage in found if passage.shown_id == shown_id), None)
 
     @cached_property
     def _shown(self) -> tuple[Hashes, Hashes]:
@@ -147,15 +144,8 @@ class Corpus:
         return parts.column(table, "key"), parts.column(table, "place")
 
     def _row(self, document_id: str) -> int | None:
-        numbers = self._numbers
-        key = np.uint64(hashed(document_id))
-        place = int(numbers.hashes.searchsorted(key))
-        while place < len(numbers.hashes) and numbers.hashes[place] == key:
-            row = int(numbers.rows[place])
-            if self._parts.value(row, "id") == document_id:
-                return row
-            place += 1
-        return None
+        rows = (int(self._numbers.rows[place]) for place in places(self._numbers.hashes, hashed(document_id)))
+        return next((row for row in rows if self._parts.value(row, "id") == document_id), None)
 
     def _count(self, row: int) -> int:
         first = self._numbers.first
@@ -163,7 +153,9 @@ class Corpus:
         return end - int(first[row])
 
     def _document(self, row: int) -> Document:
-        document = self._parts.document(row)
+        return self._with_aliases(row, self._parts.document(row))
+
+    def _with_aliases(self, row: int, document: Document) -> Document:
         also = titles(self._aliases, self._aliased, row, document.title)
         return document.model_copy(update={"aliases": also}) if also else document
 
@@ -175,9 +167,7 @@ class Corpus:
         return self._remembered(row, place - int(self._numbers.first[row]))
 
     def _documents(self) -> Iterator[Document]:
-        for row, (document, _) in enumerate(self._parts.all()):
-            also = titles(self._aliases, self._aliased, row, document.title)
-            yield document.model_copy(update={"aliases": also}) if also else document
+        return (self._with_aliases(row, document) for row, (document, _) in enumerate(self._parts.all()))
 
     def _passages(self) -> Iterator[Passage]:
         for document, spans in self._parts.all():
@@ -205,7 +195,3 @@ def titles(table: pa.Table, rows: Rows, row: int, own: str) -> tuple[str, ...]:
     start, end = (int(rows.searchsorted(np.uint32(row), side=side)) for side in ("left", "right"))
     found = table.column("title").slice(start, end - start).to_pylist() if start < end else ()
     return tuple(dict.fromkeys(title for title in found if title != own))
-
-
-def _shown_key(shown_id: str) -> int | None:
-    return int(shown_id[1:], 16) if _SHOWN_ID.fullmatch(shown_id) else None

@@ -1,6 +1,7 @@
 """Which texts and ids came before: 64 bits of hash and a row for each, in sorted runs, most of which lie on disk."""
 
 import hashlib
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,15 @@ def hashed(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
+def places(run: Hashes, key: int) -> Iterator[int]:
+    """Where a hash stands in a sorted run of them: at one place, but for the rarest of chances."""
+    wanted = np.uint64(key)
+    place = int(run.searchsorted(wanted))
+    while place < len(run) and run[place] == wanted:
+        yield place
+        place += 1
+
+
 class SeenHashes:
     """Grows by a part at a time. Its files lie in `folder`, are of no use without it, and may be removed after it."""
 
@@ -30,17 +40,15 @@ class SeenHashes:
         self._small: list[tuple[Hashes, Rows]] = []
 
     def find(self, hashes: Hashes) -> dict[int, list[int]]:
-        """For each place of a hash that was there before, the rows that have it: one but for the rarest of chances."""
+        """For each place of a hash that was there before, the rows that have it."""
         found: dict[int, list[int]] = {}
         order = np.argsort(hashes)
         asked = hashes[order]  # sorted, since they then look at each page of a run once
         for run, rows in chain(map(self._mapped, range(self._large)), self._small):
             left = run.searchsorted(asked)
             for index in np.flatnonzero(run[np.minimum(left, len(run) - 1)] == asked):
-                place = int(left[index])
-                while place < len(run) and run[place] == asked[index]:
-                    found.setdefault(int(order[index]), []).append(int(rows[place]))
-                    place += 1
+                again = (int(rows[place]) for place in places(run, asked[index]))
+                found.setdefault(int(order[index]), []).extend(again)
         return found
 
     def add(self, hashes: Hashes, rows: Rows) -> None:

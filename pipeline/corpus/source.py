@@ -36,12 +36,8 @@ def _stated(file: Path, root: Path) -> tuple[object, ...]:
         found = file.stat()
     except OSError:  # a broken link, which its reader counts
         found = file.lstat()
-    return _text(file.relative_to(root)), found.st_size, found.st_mtime_ns
-
-
-def _text(path: Path) -> str:
-    """Of a name that is no UTF-8 too."""
-    return bytes(path).hex()
+    # The name may be no UTF-8.
+    return bytes(file.relative_to(root)).hex(), found.st_size, found.st_mtime_ns
 
 
 @cache

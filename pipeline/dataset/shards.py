@@ -4,7 +4,6 @@ An empty shard, or one whose schema was guessed, makes a whole data set unreadab
 that `atomic_folder` gives, so none of them stands under a final name before it is complete.
 """
 
-import hashlib
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.store.files import checksum
 from pipeline.types import Data
 
 # Readers choke on large nested row groups ("Nested data conversions not implemented for chunked array outputs").
@@ -35,9 +35,7 @@ class File(Data):
 
 def described(file: Path, path: str) -> File:
     """The file, as the one that stands at `path` of the data set."""
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return File(path=path, bytes=file.stat().st_size, sha256=digest)
+    return File(path=path, bytes=file.stat().st_size, sha256=checksum(file))
 
 
 class ShardFile(File):

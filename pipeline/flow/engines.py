@@ -19,7 +19,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.task_runners import TaskRunner
 
 from pipeline.config.how import How
-from pipeline.errors import DigsiteError, UsageError, WorkerError
+from pipeline.errors import DigsiteError, UsageError, WorkerError, first_line
 from pipeline.run.batches import AHEAD, Submit
 from pipeline.run.worker import respond
 
@@ -51,8 +51,8 @@ def started(how: How) -> Iterator[Submit]:
             raise
         except Exception as error:
             if type(error).__name__ in DIED:
-                raise WorkerError(f"workers died with one batch again and again: {_line(error)}") from error
-            raise DigsiteError(f"the engine {how.engine} failed: {_line(error)}") from error
+                raise WorkerError(f"workers died with one batch again and again: {first_line(error)}") from error
+            raise DigsiteError(f"the engine {how.engine} failed: {first_line(error)}") from error
 
     with ExitStack() as stack:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # how a cluster starts is nobody's news
@@ -65,7 +65,7 @@ def started(how: How) -> Iterator[Submit]:
             if half_started := sys.modules.get("ray"):
                 half_started.shutdown()
             where = f"at {how.address}" if how.address else "on this machine"
-            raise UsageError(f"no workers of {how.engine} {where}: {_line(error)}") from error
+            raise UsageError(f"no workers of {how.engine} {where}: {first_line(error)}") from error
         yield submit
 
 
@@ -147,7 +147,3 @@ def _ray(how: How) -> tuple[TaskRunner[Any], Options]:
     closed = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     return RayTaskRunner(init_kwargs={"num_cpus": how.workers, **closed, **quiet}), options
-
-
-def _line(error: BaseException) -> str:
-    return (str(error).splitlines() or [""])[0][:300] or type(error).__name__

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import orjson
 
 from pipeline.config.dense import DenseConfig, Pooling, folder_digest
-from pipeline.errors import RetrievalError, UsageError
+from pipeline.errors import RetrievalError, UsageError, first_line
 from pipeline.retrieval.passages import readable
 
 Matrix: TypeAlias = npt.NDArray[np.float32]
@@ -199,5 +199,4 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _failed(settings: DenseConfig, error: Exception) -> RetrievalError:
-    line = (str(error).splitlines() or [type(error).__name__])[0][:300]
-    return RetrievalError(f"the encoder {settings.label} failed: {line}")
+    return RetrievalError(f"the encoder {settings.label} failed: {first_line(error)}")

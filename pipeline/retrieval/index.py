@@ -14,9 +14,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pipeline.corpus import Corpus
-from pipeline.corpus.loading import checksum
 from pipeline.errors import StoreError
-from pipeline.store.files import emptied, growing_folder, write_json
+from pipeline.store.files import checksum, emptied, growing_folder, write_json
 from pipeline.types import Data
 
 logger = logging.getLogger(__name__)

@@ -17,13 +17,13 @@ from pipeline.config import RunConfig
 from pipeline.config.models import LEAST_CONTEXT, ModelConfig
 from pipeline.corpus import manifest, readers
 from pipeline.corpus.language import english
-from pipeline.corpus.loading import checksum
 from pipeline.corpus.unread import in_words
 from pipeline.errors import DigsiteError, ProviderError, UsageError
 from pipeline.llm.base import LLM
 from pipeline.llm.routed import Routed
 from pipeline.retrieval import index
 from pipeline.run import prepare
+from pipeline.store.files import checksum
 from pipeline.types import DEMO_MODELS
 
 _GIB = 1 << 30

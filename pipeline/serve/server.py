@@ -28,7 +28,7 @@ from starlette.exceptions import HTTPException as RoutingError
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipeline.errors import DigsiteError, UsageError
+from pipeline.errors import DigsiteError, UsageError, first_line
 from pipeline.redact import clean
 from pipeline.serve import connections
 from pipeline.serve.bodies import Bodies
@@ -177,8 +177,7 @@ class Guard:
             answer = _error(503, "this server is stopping")
         except Exception as error:  # noqa: BLE001 - answered and logged
             # Uncaught, it would print a traceback for every request of the kind.
-            first = (str(error).splitlines() or [""])[0][:200]
-            logger.error("%s: %s: %s", request.url.path, type(error).__name__, first)  # noqa: TRY400
+            logger.error("%s: %s: %s", request.url.path, type(error).__name__, first_line(error))  # noqa: TRY400
             answer = _error(500, "this server broke on the request; see its log")
         return await _messages(answer, request.scope, request.receive)
 

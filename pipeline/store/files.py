@@ -7,6 +7,7 @@ Every `OSError` of a write becomes one line that names the file, so that a full 
 
 import errno
 import fcntl
+import hashlib
 import mmap
 import os
 import secrets
@@ -151,6 +152,12 @@ def discard_unfinished(folder: Path, pattern: str) -> None:
     for building in folder.glob(f"{pattern}.incomplete"):
         with suppress(StoreError, OSError), _claimed(building):
             building.rmdir()
+
+
+def checksum(path: Path) -> str:
+    """sha256 of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def folder_of(owner: object) -> Path:

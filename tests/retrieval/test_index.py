@@ -10,11 +10,11 @@ import pytest
 
 from pipeline import corpus
 from pipeline.corpus import Corpus
-from pipeline.corpus.loading import checksum
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.retrieval import index
 from pipeline.retrieval.analysers import ENGLISH
 from pipeline.retrieval.engines.lucene import LuceneRetriever
+from pipeline.store.files import checksum
 
 ROOT = Path(__file__).resolve().parents[2]
 

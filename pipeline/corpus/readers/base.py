@@ -6,7 +6,7 @@ A row that cannot be read is still a row, with its error: the corpus counts it a
 import gzip
 import lzma
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
@@ -32,23 +32,34 @@ _FREE_BYTES = 64 << 20
 """The ratio is judged beyond this much only: small files of much the same text compress well, and do no harm."""
 
 
-class Unpacked:
+class ReadBytes:
+    """How much was read of a source so far."""
+
+    def __init__(self, path: Path, limits: ReadLimits) -> None:
+        self.path, self.total, self._most = path, 0, limits.bytes
+
+    def add(self, count: int) -> None:
+        """Raises CorpusError beyond the limit."""
+        self.total += count
+        if self.total > self._most:
+            raise CorpusError(f"{self.path}: more than {self._most} bytes; raise limits.bytes in its manifest")
+
+
+class Unpacked(ReadBytes):
     """How much a file has unpacked to so far, so that a bomb of a few hundred bytes ends as an error and not as a full
     memory."""
 
     def __init__(self, path: Path, limits: ReadLimits) -> None:
-        self._path, self._limits, self._total = path, limits, 0
+        super().__init__(path, limits)
         self._size = path.stat().st_size
         if not path.is_file():
             raise CorpusError(f"{path}: cannot be read: it is a pipe or a device, not a file")
 
     def add(self, count: int) -> None:
         """Raises CorpusError beyond the limit, or where the file unpacks to too many times its size."""
-        self._total += count
-        if self._total > self._limits.bytes:
-            raise CorpusError(f"{self._path}: more than {self._limits.bytes} bytes; raise limits.bytes in its manifest")
-        if self._total > _FREE_BYTES and self._total > _MAX_RATIO * self._size:
-            raise CorpusError(f"{self._path}: unpacks to more than {_MAX_RATIO} times its size; refused as a bomb")
+        super().add(count)
+        if self.total > _FREE_BYTES and self.total > _MAX_RATIO * self._size:
+            raise CorpusError(f"{self.path}: unpacks to more than {_MAX_RATIO} times its size; refused as a bomb")
 
 
 PACKED = ("", ".gz", ".zst", ".xz")
@@ -104,29 +115,6 @@ def _opened(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def text_of(path: Path, limits: ReadLimits) -> str:
-    """The text of a file that is one document. Raises CorpusError beyond `limits.bytes`, and ValueError with the reason
-    where it is too long or not UTF-8.
-    """
-    try:
-        Unpacked(path, limits).add(path.stat().st_size)
-        with path.open("rb") as stream:
-            data = stream.read(LONGEST + 1)
-    except OSError as error:
-        raise ValueError(f"cannot be read: {error}") from error
-    if len(data) > LONGEST:
-        raise ValueError(f"longer than {LONGEST >> 20} MiB")
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"not a readable UTF-8 text: {error}") from error
-
-
-def stem(path: Path) -> str:
-    """The file's name as a title."""
-    return path.stem.replace("_", " ")
-
-
 class Row(NamedTuple):
     place: str
     """Where it stands, for messages: `line 17` or a file name."""
@@ -134,6 +122,29 @@ class Row(NamedTuple):
     """A stable id for a row that has none of its own."""
     values: Mapping[str, Any]
     error: str = ""
+
+
+def document_row(
+    path: Path, limits: ReadLimits, parsed: Callable[[str], tuple[str, str]], *, longest: int | None = None
+) -> Row:
+    """The row of a file that is one document, whose title and text are `parsed` from it; one without a title has the
+    file's name. A file of more than `longest` characters is left as it is: nothing is spent on parsing it.
+
+    Raises CorpusError beyond `limits.bytes`.
+    """
+    try:
+        Unpacked(path, limits).add(path.stat().st_size)
+        with path.open("rb") as stream:
+            data = stream.read(LONGEST + 1)
+        source = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except OSError as error:
+        return Row(path.name, path.name, {}, f"cannot be read: {error}")
+    except UnicodeDecodeError as error:
+        return Row(path.name, path.name, {}, f"not a readable UTF-8 text: {error}")
+    if len(data) > LONGEST:
+        return Row(path.name, path.name, {}, f"longer than {LONGEST >> 20} MiB")
+    title, text = ("", source) if longest is not None and len(source) > longest else parsed(source)
+    return Row(path.name, path.name, {"title": title or path.stem.replace("_", " "), "text": text})
 
 
 class Reader(Protocol):
@@ -147,11 +158,9 @@ class Reader(Protocol):
 
 def of_shards(whole: Path, shards: Iterable[tuple[str, Iterable[Row]]], limits: ReadLimits) -> Iterator[Row]:
     """The rows of several files, each given with its name, as those of one source."""
-    characters = 0
+    characters = ReadBytes(whole, limits)
     for name, rows in shards:
         for row in rows:
             # A reader minds its own file alone.
-            characters += sum(len(value) for value in row.values.values() if isinstance(value, str))
-            if characters > limits.bytes:
-                raise CorpusError(f"{whole}: more than {limits.bytes} bytes; raise limits.bytes in its manifest")
+            characters.add(sum(len(value) for value in row.values.values() if isinstance(value, str)))
             yield row._replace(place=f"{name}, {row.place}", key=f"{name}:{row.key}")

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pipeline.corpus.readers import html, markdown, text
-from pipeline.corpus.readers.base import Reader, ReadLimits, Row
+from pipeline.corpus.readers.base import ReadBytes, Reader, ReadLimits, Row
 from pipeline.corpus.unread import in_words, unread
 from pipeline.corpus.walking import files
 from pipeline.errors import CorpusError
@@ -20,7 +20,7 @@ ENDINGS = tuple(_BY_ENDING)
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    root, total, file = path.resolve(), 0, None
+    root, size, file = path.resolve(), ReadBytes(path, limits), None
     for file in files(path, ENDINGS):
         name = file.relative_to(path).as_posix()
         if not file.is_file():
@@ -29,9 +29,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
         if not file.resolve().is_relative_to(root):
             yield Row(name, name, {}, "a link that leads out of the folder")
             continue
-        total += file.stat().st_size
-        if total > limits.bytes:
-            raise CorpusError(f"{path}: more than {limits.bytes} bytes; raise limits.bytes in its manifest")
+        size.add(file.stat().st_size)
         for row in _BY_ENDING[file.suffix.lower()].read(file, limits):
             yield Row(name, name, {"id": name, **row.values} if row.values else {}, row.error)
     if file is None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pipeline import registry
 from pipeline.corpus.readers.base import ReadLimits, Row, of_shards
-from pipeline.errors import CorpusError, UsageError
+from pipeline.errors import CorpusError, UsageError, first_line
 
 SUFFIXES: tuple[str, ...] = ()
 _READERS = {"csv": "csv", "json": "jsonl", "parquet": "parquet"}
@@ -68,7 +68,7 @@ def _errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, DatasetsError, httpx2.HTTPError) as error:
-        raise CorpusError(f"hf:{path}: {_line(error)}") from error
+        raise CorpusError(f"hf:{path}: {first_line(error)}") from error
 
 
 def _built(path: Path) -> tuple[Any, list[str]]:
@@ -115,7 +115,3 @@ def _streamed(stream: Any) -> Iterator[Row]:
         for values in parquet.plain_rows(table):
             number += 1
             yield Row(f"row {number}", str(number), values)
-
-
-def _line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:300]

@@ -6,11 +6,12 @@ nothing go first.
 """
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pipeline.corpus.readers import markdown
-from pipeline.corpus.readers.base import ReadLimits, Row, stem, text_of
+from pipeline.corpus.readers.base import ReadLimits, Row, document_row
 from pipeline.errors import CorpusError
 
 SUFFIXES: tuple[str, ...] = (".html", ".htm", ".xhtml")
@@ -19,25 +20,21 @@ _MARKUP = 10
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    try:
-        import trafilatura
-    except ImportError as error:
-        raise CorpusError(f"{path}: to read HTML, pip install 'digsite[html]'") from error
-    try:
-        source = text_of(path, limits)
-    except ValueError as error:
-        yield Row(path.name, path.name, {}, str(error))
-        return
-    if len(source) > _MARKUP * limits.doc_chars:
-        yield Row(path.name, path.name, {"title": stem(path), "text": source})
-        return
+    if find_spec("trafilatura") is None:
+        raise CorpusError(f"{path}: to read HTML, pip install 'digsite[html]'")
+    yield document_row(path, limits, _document, longest=_MARKUP * limits.doc_chars)
+
+
+def _document(source: str) -> tuple[str, str]:
+    import trafilatura
+
     page = trafilatura.load_html(source)
     if page is not None:
         _unwrap(page)
     found = None if page is None else trafilatura.extract(page, output_format="markdown", include_comments=False)
     heading, text = markdown.parsed(found or "")
     data = trafilatura.extract_metadata(source)
-    yield Row(path.name, path.name, {"title": data.title or heading or stem(path), "text": text})
+    return data.title or heading, text
 
 
 def _unwrap(page: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from pipeline import jvm
-from pipeline.corpus.readers.base import LONGEST, ReadLimits, Row
+from pipeline.corpus.readers.base import LONGEST, ReadBytes, ReadLimits, Row
 from pipeline.errors import CorpusError, RetrievalError
 
 SUFFIXES: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ _Stored = tuple[str | None, str | None, str | None]
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    characters = 0
+    characters = ReadBytes(path, limits)
     try:
         reader, documents = jvm.call(_opened, path)
         for start in range(0, documents, _BATCH):
@@ -34,9 +34,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
             for number, stored in zip(numbers, jvm.call(_stored, reader, numbers), strict=True):
                 if stored is None:
                     continue
-                characters += sum(map(len, filter(None, stored)))
-                if characters > limits.bytes:
-                    raise CorpusError(f"{path}: more than {limits.bytes} bytes; raise limits.bytes in its manifest")
+                characters.add(sum(map(len, filter(None, stored))))
                 yield _row(number, *stored)
         jvm.call(reader.close)
     except RetrievalError as error:

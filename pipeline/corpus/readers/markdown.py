@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.corpus.readers.base import ReadLimits, Row, stem, text_of
+from pipeline.corpus.readers.base import ReadLimits, Row, document_row
 from pipeline.text import HAN
 
 if TYPE_CHECKING:
@@ -27,20 +27,16 @@ _STOPS = (".", "!", "?", ":", "。", "！", "？")
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    try:
-        source = text_of(path, limits)
-    except ValueError as error:
-        yield Row(path.name, path.name, {}, str(error))
-        return
-    if len(source) > limits.doc_chars:  # left out as it is: nothing is spent on parsing it
-        yield Row(path.name, path.name, {"title": stem(path), "text": source})
-        return
+    yield document_row(path, limits, _document, longest=limits.doc_chars)
+
+
+def _document(source: str) -> tuple[str, str]:
     front = _FRONT.match(source)
     title = _title(front[1]) if front else ""
     heading, text = parsed(source[front.end() :] if front else source)
     if title and heading and title != heading:
         text = f"{heading}\n\n{text}"
-    yield Row(path.name, path.name, {"title": title or heading or stem(path), "text": text})
+    return title or heading, text
 
 
 def _title(front: str) -> str:

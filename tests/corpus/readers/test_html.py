@@ -1,6 +1,5 @@
 """Pages as documents, where trafilatura is installed, and the line that says what to install where it is not."""
 
-import builtins
 from pathlib import Path
 
 import pytest
@@ -80,14 +79,7 @@ def test_a_page_of_megabytes_is_counted_as_oversized_and_not_parsed(tmp_path: Pa
 
 
 def test_without_trafilatura_the_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: object) -> object:
-        if name == "trafilatura":
-            raise ImportError(name)
-        return real(name, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr(html, "find_spec", lambda name: None)
     (tmp_path / "a.html").write_text(PAGE)
     with pytest.raises(CorpusError, match=r"a\.html: to read HTML, pip install 'digsite\[html\]'"):
         corpus.load(corpus.resolve(str(tmp_path / "a.html")))
