@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.common import Ground, interval, median, opened, quantile, share, table
-from pipeline.loop import episode
+from pipeline.agents.solver import graded_rollout
 from pipeline.registry import load
 from pipeline.types import Draft, Seed
 
@@ -36,7 +36,7 @@ async def measured(seed: Seed, ground: Ground) -> Measured | None:
     if draft is None or len(draft.hops) != 1:
         return None
     k = ground.config.loop.rollouts
-    verdicts = [(await episode.graded_rollout(draft, sample, ground.context))[1] for sample in range(k)]
+    verdicts = [(await graded_rollout(draft, sample, ground.context))[1] for sample in range(k)]
     steps = [verdict.steps for verdict in verdicts if verdict.correct]
     return Measured(seed, draft, min(steps, default=None), steps, k)
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.common import Dug, dug, heading, interval, share, table
+from pipeline.agents.solver import graded_rollout
 from pipeline.context import RunContext
 from pipeline.distractors.checks import DistractorChecks
 from pipeline.distractors.encounters import encounters
-from pipeline.loop import episode
 from pipeline.retrieval.overlay import Overlay
 from pipeline.run import prepare
 from pipeline.text import normalise
@@ -63,7 +63,7 @@ async def ask(record: Record, context: RunContext, rollouts: int) -> Asked:
 
 async def arm(draft: Draft, context: RunContext, passages: Sequence[Passage], rollouts: int) -> Tried:
     over = replace(context, retriever=Overlay(context.retriever, passages))
-    return list(await asyncio.gather(*(episode.graded_rollout(draft, FIRST + n, over) for n in range(rollouts))))
+    return list(await asyncio.gather(*(graded_rollout(draft, FIRST + n, over) for n in range(rollouts))))
 
 
 async def again(record: Record, context: RunContext) -> list[str]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.common import Interval, Remembered, interval, opened, share, table
+from pipeline.agents.solver import graded_rollout
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.loop import episode
@@ -62,7 +63,7 @@ async def run(seed: Seed, context: RunContext, tries: int) -> Ended:
     async def correct(model: str) -> tuple[bool, ...]:
         assert record.draft
         asked = ModelConfig(model=model)
-        starts = [episode.graded_rollout(record.draft, FRESH + n, context, asked) for n in range(tries)]
+        starts = [graded_rollout(record.draft, FRESH + n, context, asked) for n in range(tries)]
         return tuple(verdict.correct for _, verdict in await asyncio.gather(*starts))
 
     return Ended(record, calls, measuring, await correct(WEAK), await correct(STRONG))

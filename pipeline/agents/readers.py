@@ -5,7 +5,7 @@ search for. The other readers have less than a search agent finds, so that a que
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
@@ -19,7 +19,7 @@ from pipeline.types import Data, Message, Passage, Usage
 
 READ, TRACE, CHECK, GRADE, SKIP = "read", "trace", "weigh", "grade", "skip"
 COMPLETE, ABSENT = "complete", "absent"
-
+T = TypeVar("T", bound=Data)
 
 MOST_UNCITED, LONGEST_FACT = 8, 200
 """What is kept of the facts that no passage states: so many, and so many characters of each."""
@@ -116,10 +116,9 @@ async def trace(parts: Sequence[tuple[str, Passage]], context: RunContext) -> tu
     An answer that is missing counts as none. Raises FormatError where the reader says nothing readable.
     """
     asked = [{"question": question, "passage": shown(passage)} for question, passage in parts]
-    model = context.config.models.of("reader")
     messages = _told(context.prompt("oracle/trace", parts=asked), context)
-    output, usage = await structured(context.llm, model, messages, TRACE, TraceOutput)
-    return [answer.strip() for answer in (*output.answers, *[""] * len(parts))][: len(parts)], model.model, usage
+    output, model, usage = await _read(messages, TRACE, TraceOutput, context)
+    return [answer.strip() for answer in (*output.answers, *[""] * len(parts))][: len(parts)], model, usage
 
 
 async def skip_ahead(
@@ -129,10 +128,9 @@ async def skip_ahead(
 
     A list that is missing counts as empty. Raises FormatError where the reader says nothing readable.
     """
-    model = context.config.models.of("reader")
     messages = context.prompt("ahead/skip", question=question, parts=list(parts))
-    output, usage = await structured(context.llm, model, messages, SKIP, SkipOutput)
-    return [*output.queries, *[()] * len(parts)][: len(parts)], model.model, usage
+    output, model, usage = await _read(messages, SKIP, SkipOutput, context)
+    return [*output.queries, *[()] * len(parts)][: len(parts)], model, usage
 
 
 async def about_the_living(passages: Sequence[Passage], claim: str, context: RunContext) -> tuple[bool, str, Usage]:
@@ -140,9 +138,8 @@ async def about_the_living(passages: Sequence[Passage], claim: str, context: Run
 
     Raises FormatError where the reader says nothing readable.
     """
-    model = context.config.models.of("reader")
     messages = context.prompt("living/weigh", passages=list(map(shown, passages)), claim=claim)
-    output, usage = await structured(context.llm, model, messages, CHECK, CheckOutput)
+    output, _, usage = await _read(messages, CHECK, CheckOutput, context)
     return output.fits, " ".join(output.reason.split()), usage
 
 
@@ -164,8 +161,7 @@ async def check_alternative(
 ) -> tuple[bool, Usage]:
     """Do the passages state of this answer all that the question asks for? The known answer is not in the prompt."""
     messages = context.prompt("rival/weigh", question=question, answer=answer, passages=list(map(shown, passages)))
-    reader = context.config.models.of("reader")
-    output, usage = await structured(context.llm, reader, messages, CHECK, CheckOutput)
+    output, _, usage = await _read(messages, CHECK, CheckOutput, context)
     return output.fits, usage
 
 
@@ -176,10 +172,9 @@ async def all_items(
 
     Raises FormatError where the reader says nothing readable.
     """
-    model = context.config.models.of("reader")
     messages = context.prompt("list/complete", question=question, passages=list(map(shown, passages)))
-    output, usage = await structured(context.llm, model, messages, COMPLETE, CompleteOutput)
-    return output.items, model.model, usage
+    output, model, usage = await _read(messages, COMPLETE, CompleteOutput, context)
+    return output.items, model, usage
 
 
 async def absent(
@@ -193,7 +188,7 @@ async def absent(
         premise=premise,
         passages=list(map(shown, passages)),
     )
-    output, usage = await structured(context.llm, context.config.models.of("reader"), messages, ABSENT, AbsentOutput)
+    output, _, usage = await _read(messages, ABSENT, AbsentOutput, context)
     cited = [passage.id for passage in passages if any(passage.shown_id in name for name in output.passages)]
     return output, cited, usage
 
@@ -201,10 +196,7 @@ async def absent(
 async def naturalness(question: str, context: RunContext) -> tuple[GradeOutput, str, Usage]:
     """How natural the question sounds, 1 to 5, to one who sees nothing else, and whether its answer changes with time;
     and who read."""
-    reader = context.config.models.of("reader")
-    messages = context.prompt("naturalness/grade", question=question)
-    output, usage = await structured(context.llm, reader, messages, GRADE, GradeOutput)
-    return output, reader.model, usage
+    return await _read(context.prompt("naturalness/grade", question=question), GRADE, GradeOutput, context)
 
 
 def _told(messages: tuple[Message, ...], context: RunContext) -> tuple[Message, ...]:
@@ -215,10 +207,18 @@ def _told(messages: tuple[Message, ...], context: RunContext) -> tuple[Message, 
 async def _cited(
     messages: tuple[Message, ...], passages: Sequence[Passage], context: RunContext, sample: int
 ) -> Reading:
-    model = context.config.models.of("reader")
-    output, usage = await structured(context.llm, model, messages, READ, CitedOutput, sample=sample)
+    output, model, usage = await _read(messages, READ, CitedOutput, context, sample)
     # An id counts however it is written: in brackets, or beside another.
     ids = {passage.shown_id for passage in passages}
     uncited = [" ".join(f.fact.split()) for f in output.facts if not any(shown_id in f.passage for shown_id in ids)]
     kept = tuple(fact[:LONGEST_FACT] for fact in uncited if fact)[:MOST_UNCITED]
-    return Reading(answer=output.answer.strip(), model=model.model, uncited=kept, usage=usage)
+    return Reading(answer=output.answer.strip(), model=model, uncited=kept, usage=usage)
+
+
+async def _read(
+    messages: tuple[Message, ...], name: str, output: type[T], context: RunContext, sample: int = 0
+) -> tuple[T, str, Usage]:
+    """What the model that plays `reader` says, who it is, and what it took."""
+    model = context.config.models.of("reader")
+    found, usage = await structured(context.llm, model, messages, name, output, sample=sample)
+    return found, model.model, usage

@@ -1,16 +1,22 @@
 """The solver: sees the bare question and the tools, as a trained model will."""
 
+from functools import partial
+
 from pipeline import prompts
+from pipeline.agents import grading
 from pipeline.agents.calls import AgentState
+from pipeline.agents.judge import grade
 from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
+from pipeline.context import RunContext
 from pipeline.llm.base import LLM
+from pipeline.llm.deadline import in_time
 from pipeline.retrieval.base import Retriever
 from pipeline.text import normalise
-from pipeline.types import NOT_FOUND, Message, Rollout
+from pipeline.types import NOT_FOUND, Draft, GradedRollout, Message, Rollout
 
 
 def solver(config: RunConfig, llm: LLM, retriever: Retriever, model: ModelConfig | None = None) -> Agent:
@@ -40,3 +46,15 @@ async def rollout(agent: Agent, messages: tuple[Message, ...], sample: int, stat
     answer = parse(AnswerArguments, trajectory.final).answer.strip() if trajectory.final else ""
     answer = NOT_FOUND if normalise(answer) == NOT_FOUND else answer
     return Rollout(sample=sample, trajectory=trajectory, answer=answer)
+
+
+async def graded_rollout(
+    draft: Draft, sample: int, context: RunContext, model: ModelConfig | None = None
+) -> GradedRollout:
+    """One rollout of the run's solver, or of another model in its place, over the index of the context; with its
+    verdict. Raises DeadlineExceeded, and FormatError where a judge gives none."""
+    agent = solver(context.config, context.llm, context.retriever, model)
+    made = await in_time(partial(attempt, agent, draft.question, sample), context.config.how.rollout_seconds)
+    # Without its support an answer is not correct even if the judge accepts it, so the judge need not be paid.
+    ask = grading.supported(draft, made) or not context.config.loop.early_stop
+    return GradedRollout(made, grading.verdict(draft, made, await grade(draft, made.answer, context, ask=ask)))

@@ -1,5 +1,6 @@
 """Addresses of servers, and the settings that name them."""
 
+from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,13 +40,17 @@ def listed(model: dict[str, Any]) -> dict[str, Any]:
 
 def each_listed(tree: dict[str, Any]) -> dict[str, Any]:
     """A tree of settings with every model `listed`."""
-    if not isinstance(models := tree.get("models"), dict):
-        return tree
-    listed_roles = {role: _listed(one) for role, one in models.items() if role != "policies"}
-    if isinstance(policies := models.get("policies"), dict):
-        policies = {name: _listed(one) for name, one in policies.items()}
-    return {**tree, "models": listed_roles if policies is None else {**listed_roles, "policies": policies}}
+    models = tree.get("models")
+    return {**tree, "models": each_model(models, listed)} if isinstance(models, dict) else tree
 
 
-def _listed(model: Any) -> Any:
-    return listed(model) if isinstance(model, dict) else model
+def each_model(models: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """The table `models` with every model in it changed, those of `policies` too. What is no table stays as it is."""
+
+    def changed(table: Any) -> Any:
+        if not isinstance(table, dict):
+            return table
+        return {name: change(one) if isinstance(one, dict) else one for name, one in table.items()}
+
+    policies = {name: changed(one) for name, one in models.items() if name == "policies"}
+    return {**changed({name: one for name, one in models.items() if name != "policies"}), **policies}

@@ -1,9 +1,11 @@
 """Which model plays which role, and which models are to be trained."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from pipeline.config.address import each_model
 from pipeline.config.models import ModelConfig, inherited
 from pipeline.types import Data
 
@@ -40,10 +42,7 @@ class Models(Data):
         tree = {name: role for name, role in tree.items() if name != "policy"}
         if not isinstance(base := tree.get("default", {}), dict):
             return tree
-        filled = {name: _inherited(base, role) for name, role in tree.items() if name != "policies"}
-        if isinstance(policies := tree.get("policies"), dict):
-            policies = {name: _inherited(base, one) for name, one in policies.items()}
-        return filled if policies is None else {**filled, "policies": policies}
+        return each_model(tree, partial(inherited, base))
 
     @model_validator(mode="after")
     def _one_address(self) -> "Models":
@@ -109,7 +108,3 @@ class Models(Data):
         policies = {name: model.what() for name, model in self.policies.items()}
         roles = {"default": self.default.what()} | {role: self.of(role).what() for role in named}
         return roles | ({"policies": policies} if policies else {})
-
-
-def _inherited(base: dict[str, Any], role: Any) -> Any:
-    return inherited(base, role) if isinstance(role, dict) else role

@@ -9,11 +9,12 @@ astray; a shortcut, which concerns the middle of a chain, is tried first there.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import TypeVar
 
+from pipeline.agents.solver import graded_rollout
 from pipeline.context import RunContext
 from pipeline.distractors.checks import DistractorChecks
 from pipeline.distractors.kinds import base
@@ -25,13 +26,11 @@ from pipeline.types import Check, Distractor, DistractorEval, Draft, Kind, Rollo
 
 EARLIER_HOPS = 4
 """Before the last hop a kind has this many times fewer tries."""
-Attempt = Callable[[Draft, int, RunContext], Awaitable[tuple[Rollout, Verdict]]]
-"""One rollout of the solver over the retriever of the context, with its verdict."""
 T = TypeVar("T")
 
 
 async def evaluate_distractors(
-    draft: Draft, context: RunContext, attempt: Attempt, before: DistractorEval | None = None
+    draft: Draft, context: RunContext, before: DistractorEval | None = None
 ) -> DistractorEval | None:
     """Distractors of the configured kinds, and paired rollouts if one passed its checks; None without kinds.
 
@@ -45,7 +44,7 @@ async def evaluate_distractors(
     overlaid = replace(context, retriever=Overlay(context.retriever, [d.passage for d in made.used]))
 
     async def pair(sample: int) -> tuple[Rollout, Verdict, Rollout, Verdict]:
-        return *await attempt(draft, sample, context), *await attempt(draft, sample, overlaid)
+        return *await graded_rollout(draft, sample, context), *await graded_rollout(draft, sample, overlaid)
 
     found = await with_verdict(map(pair, missing_pairs(made, context)))
     fields = (

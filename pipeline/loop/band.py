@@ -4,10 +4,10 @@ for whoever revises it, and how long a chain is aimed at because of it.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
+from pipeline.agents.solver import graded_rollout
 from pipeline.config import RunConfig
-from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.llm import ledger
 from pipeline.loop.assess import advice, answers, shortcut
@@ -17,45 +17,31 @@ from pipeline.types import Cause, Draft, Feedback, GradedRollout, Label, Round, 
 MOST_HOPS = 20
 
 
-Attempt = Callable[[Draft, int, RunContext, ModelConfig], Awaitable[GradedRollout]]
-"""One rollout of a model over the index, with its verdict."""
-
-
-async def attempts(
-    draft: Draft, known: Sequence[GradedRollout], context: RunContext, attempt: Attempt
-) -> list[GradedRollout]:
+async def attempts(draft: Draft, known: Sequence[GradedRollout], context: RunContext) -> list[GradedRollout]:
     """The tries of the model that the pairs are for, after the `known` ones: as many as decide. Without a confirmation
     it is these that are measured, so that all run unless the target is missed."""
     loop = context.config.loop
-    return await _tried(
-        draft, range(loop.rollouts), known, context, attempt, whole=not (loop.confirm and loop.early_stop)
-    )
+    return await _tried(draft, range(loop.rollouts), known, context, whole=not (loop.confirm and loop.early_stop))
 
 
-async def confirm(draft: Draft, context: RunContext, attempt: Attempt) -> list[GradedRollout]:
+async def confirm(draft: Draft, context: RunContext) -> list[GradedRollout]:
     """K fresh tries of the model that the pairs are for, or as many as miss the target. None where no solve rate is a
     target, or it is the solver's, whom the confirmation measures."""
     if not (context.config.band and context.config.policy):
         return []
     ledger.enter(ledger.POLICIES)
-    return await _tried(draft, range(FIRST, FIRST + context.config.loop.rollouts), (), context, attempt, whole=True)
+    return await _tried(draft, range(FIRST, FIRST + context.config.loop.rollouts), (), context, whole=True)
 
 
 async def _tried(
-    draft: Draft,
-    samples: range,
-    known: Sequence[GradedRollout],
-    context: RunContext,
-    attempt: Attempt,
-    *,
-    whole: bool,
+    draft: Draft, samples: range, known: Sequence[GradedRollout], context: RunContext, *, whole: bool
 ) -> list[GradedRollout]:
     """Together run the tries of which there must be so many in any case."""
     model, band, tried = context.config.policy_model, context.config.band, list(known)
     assert band is not None  # noqa: S101 - nobody asks else
     while more := band.due(_right(tried), len(tried), whole=whole):
         owed = samples[len(tried) : len(tried) + more]
-        tried += await asyncio.gather(*(attempt(draft, sample, context, model) for sample in owed))
+        tried += await asyncio.gather(*(graded_rollout(draft, sample, context, model) for sample in owed))
     return tried
 
 

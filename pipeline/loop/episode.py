@@ -9,10 +9,8 @@ from functools import partial
 from typing import TypeVar, cast
 
 from pipeline.agents import grading
-from pipeline.agents.judge import grade
-from pipeline.agents.solver import attempt, solver
+from pipeline.agents.solver import graded_rollout
 from pipeline.config import RunConfig
-from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.distractors.evaluate import evaluate_distractors, missing_pairs
 from pipeline.distractors.teacher import missing_samples, teacher_rollouts
@@ -65,7 +63,7 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
             ledger.enter(f"round {len(rounds)}")
             proposal = await _in_time(partial(strategy.revise, seed, context, rounds), context)
         if feedback is None and proposal.draft and context.config.loop.confirm:
-            measured = await band.confirm(proposal.draft, context, graded_rollout)
+            measured = await band.confirm(proposal.draft, context)
             if not band.missed(measured, context.config):
                 confirmed = await confirm(proposal.draft, context)
                 rounds[-1] = await contested(rounds[-1], proposal.draft, [*confirmed, *measured], context)
@@ -115,7 +113,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
     policy: list[GradedRollout] = []
     if banded := feedback is None and config.band is not None:
         ledger.enter(ledger.POLICIES)
-        policy = await band.attempts(draft, () if config.policy else tried, context, graded_rollout)
+        policy = await band.attempts(draft, () if config.policy else tried, context)
         feedback = band.feedback(draft, policy, config)
         ledger.enter(f"round {index}")
     if not config.policy:  # what decides are the solver's own tries
@@ -180,17 +178,6 @@ async def _gathered(draft: Draft, samples: range, context: RunContext) -> list[G
     return await asyncio.gather(*(graded_rollout(draft, sample, context) for sample in samples))
 
 
-async def graded_rollout(
-    draft: Draft, sample: int, context: RunContext, model: ModelConfig | None = None
-) -> GradedRollout:
-    """One rollout of the solver, or of another model in its place, and its verdict."""
-    agent = solver(context.config, context.llm, context.retriever, model)
-    rollout = await _in_time(partial(attempt, agent, draft.question, sample), context)
-    # Without its support an answer is not correct even if the judge accepts it, so the judge need not be paid.
-    ask = grading.supported(draft, rollout) or not context.config.loop.early_stop
-    return GradedRollout(rollout, grading.verdict(draft, rollout, await grade(draft, rollout.answer, context, ask=ask)))
-
-
 def outcome(
     rounds: Sequence[Round],
     confirmed: Sequence[GradedRollout],
@@ -245,10 +232,10 @@ async def enrich(record: Record, context: RunContext) -> Record:
     """
     if record.status is not Status.ACCEPTED or record.draft is None:
         return record
-    distractor_eval = await evaluate_distractors(record.draft, context, graded_rollout, record.distractor_eval)
+    distractor_eval = await evaluate_distractors(record.draft, context, record.distractor_eval)
     teacher = await teacher_rollouts(record.draft, distractor_eval, record.key, context, record.teacher_rollouts)
-    measured = await policy_measurements(record, context, graded_rollout)
-    twin = await unanswerable_twin(record.draft, record.key, context, graded_rollout, record.twin)
+    measured = await policy_measurements(record, context)
+    twin = await unanswerable_twin(record.draft, record.key, context, record.twin)
     more = {"distractor_eval": distractor_eval, "teacher_rollouts": teacher, "measurements": measured, "twin": twin}
     record = await _twin_measured(record.model_copy(update=more), context)
     own = as_record(record)
@@ -265,7 +252,7 @@ async def _twin_measured(record: Record, context: RunContext) -> Record:
     """With what the models to be trained make of its twin, where it has one."""
     if record.twin is None or (own := as_record(record)) is None:
         return record
-    measured = await policy_measurements(own, context, graded_rollout)
+    measured = await policy_measurements(own, context)
     return record.model_copy(update={"twin": record.twin.model_copy(update={"measurements": measured})})
 
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import orjson
 
 from pipeline import prompts
+from pipeline.agents.solver import graded_rollout
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
@@ -50,7 +51,7 @@ def identity(policy: str, config: RunConfig) -> str:
     return sha256(orjson.dumps(what, option=orjson.OPT_SORT_KEYS).decode())[:12]
 
 
-async def policy_measurements(record: Record, context: RunContext, attempt: Attempt) -> tuple[PolicyMeasurement, ...]:
+async def policy_measurements(record: Record, context: RunContext) -> tuple[PolicyMeasurement, ...]:
     """One for each policy of the configuration; what `record` has of them is kept, and only the rest made.
 
     A rollout without a verdict is left out (`unmeasured`), and a policy without any.
@@ -59,7 +60,12 @@ async def policy_measurements(record: Record, context: RunContext, attempt: Atte
     made = await asyncio.gather(
         *(
             measured(
-                record, policy, context, attempt, before=_before(record, policy), closed=_heard(record, model, context)
+                record,
+                policy,
+                context,
+                graded_rollout,
+                before=_before(record, policy),
+                closed=_heard(record, model, context),
             )
             for policy, model in context.config.models.policies.items()
         )

@@ -5,12 +5,13 @@ anything does. A second reading answers the question if it can, and its answer i
 "not found" is right, and an answer that the passages bear out refuses the twin. The writer is told why one is refused.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
 from pipeline.agents import evidence
 from pipeline.agents.readers import absent, check_alternative, oracle
+from pipeline.agents.solver import graded_rollout
 from pipeline.agents.structured import structured
 from pipeline.agents.tools import shown
 from pipeline.config.models import ModelConfig
@@ -27,7 +28,6 @@ from pipeline.types import (
     ChangedPremise,
     Data,
     Draft,
-    GradedRollout,
     Passage,
     Probe,
     Twin,
@@ -58,8 +58,6 @@ PROMPT_BYTES = 6_000
 LONGEST_DETAIL = 600
 ALIKE = 0.7
 """How much of the words beside the premise must stay."""
-Attempt = Callable[[Draft, int, RunContext], Awaitable[GradedRollout]]
-"""One rollout of the solver, with its verdict."""
 
 
 class ChangeOutput(Data):
@@ -74,9 +72,7 @@ class ChangeOutput(Data):
     queries: tuple[str, ...] = ()
 
 
-async def unanswerable_twin(
-    draft: Draft, key: str, context: RunContext, attempt: Attempt, before: Twin | None = None
-) -> Twin | None:
+async def unanswerable_twin(draft: Draft, key: str, context: RunContext, before: Twin | None = None) -> Twin | None:
     """The tries at a twin, until one is used; None where the pair was not drawn for one.
 
     What cannot be read or runs out of its time leaves the last try pending (`missing_twin`). `before` holds what an
@@ -88,7 +84,7 @@ async def unanswerable_twin(
     twin = before or Twin()
     while True:
         if tried := twin.pending:
-            tried = await _tried(draft, tried, context, attempt)
+            tried = await _tried(draft, tried, context)
             twin = twin.model_copy(update={"tries": (*twin.tries[:-1], tried)})
         if twin.used or twin.pending or len(twin.tries) + twin.unwritten >= context.config.questions.tries:
             return twin
@@ -172,7 +168,7 @@ def unfit(draft: Draft, tried: ChangedPremise) -> tuple[str, str]:
     return ("answer_named", f"it names '{named}', the answer of the old question") if named else ("", "")
 
 
-async def _tried(draft: Draft, tried: ChangedPremise, context: RunContext, attempt: Attempt) -> ChangedPremise:
+async def _tried(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """The try with its checks and rollouts, to the first that refuses it or that is missing."""
     try:
         if not tried.state:
@@ -180,7 +176,7 @@ async def _tried(draft: Draft, tried: ChangedPremise, context: RunContext, attem
         if not tried.outcome and "oracle" not in [probe.check for probe in tried.probes]:
             tried = await _unread(draft, tried, context)
         if not tried.outcome:
-            tried = await _rolled_out(draft, tried, context, attempt)
+            tried = await _rolled_out(draft, tried, context)
         if not tried.outcome and len(tried.rollouts) == context.config.loop.rollouts:
             tried = await _unborne(tried, context)
         if tried.outcome == "used":
@@ -223,11 +219,11 @@ async def _unread(draft: Draft, tried: ChangedPremise, context: RunContext) -> C
     return _refused(tried, "answered", f"by its passages the answer is '{reading.answer}'") if fits else tried
 
 
-async def _rolled_out(draft: Draft, tried: ChangedPremise, context: RunContext, attempt: Attempt) -> ChangedPremise:
+async def _rolled_out(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """K rollouts of the solver, as many of them as have a verdict; one must find out that there is no answer."""
     twin, whole = twin_draft(draft, tried), context.config.loop.rollouts
     samples = sorted({*range(whole)} - {rollout.sample for rollout in tried.rollouts})
-    made = await with_verdict(attempt(twin, sample, context) for sample in samples)
+    made = await with_verdict(graded_rollout(twin, sample, context) for sample in samples)
     known = zip(tried.rollouts, tried.verdicts, strict=True)
     pairs = sorted([*known, *made], key=lambda pair: pair[0].sample)
     tried = tried.model_copy(

@@ -11,7 +11,6 @@ from pipeline import config, prompts
 from pipeline.context import RunContext
 from pipeline.distractors.evaluate import evaluate_distractors
 from pipeline.llm.base import Request
-from pipeline.loop.episode import graded_rollout
 from pipeline.types import DistractorEval, Draft, Kind, Message, Usage, sha256
 from tests.distractors.test_checks import DRAFT, SHELF, SOUND, reader
 from tests.loop.test_episode import LINEAGE, Cast, call
@@ -49,7 +48,7 @@ def run(*sets: str, draft: Draft = DRAFT, model: ScriptedLLM | None = None) -> D
     kinds = f"distractors.kinds={[kind.value for kind in Kind]}"
     settings = config.build(sets=["retrieval.k=3", kinds, *sets])
     context = RunContext(config=settings, llm=model or cast(), retriever=SHELF, lineage=LINEAGE)
-    return asyncio.run(evaluate_distractors(draft, context, graded_rollout))
+    return asyncio.run(evaluate_distractors(draft, context))
 
 
 def evaluated(*sets: str, draft: Draft = DRAFT, model: ScriptedLLM | None = None) -> DistractorEval:

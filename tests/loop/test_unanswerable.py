@@ -12,7 +12,6 @@ from pipeline.agents.judge import grade
 from pipeline.context import RunContext
 from pipeline.errors import UsageError
 from pipeline.llm.base import Request
-from pipeline.loop.episode import graded_rollout
 from pipeline.loop.episode import run_seed as run_episode
 from pipeline.loop.unanswerable import drawn, unanswerable_twin
 from pipeline.types import NOT_FOUND, AnswerType, Draft, Message, Record, Status, Twin, Usage, sha256, twin_draft
@@ -215,7 +214,7 @@ def test_the_share_is_drawn_by_key_and_a_larger_one_only_adds() -> None:
     assert tenth < half
     assert not any(drawn(key, 0.0) for key in keys)
     cast = context(Playing(), "questions.unanswerable=0")
-    assert asyncio.run(unanswerable_twin(DRAFT, KEY, cast, graded_rollout)) is None
+    assert asyncio.run(unanswerable_twin(DRAFT, KEY, cast)) is None
 
 
 @pytest.mark.parametrize(
