@@ -107,7 +107,7 @@ async def oracle(question: str, passages: Sequence[Passage], context: RunContext
     This and the others here ask the model that plays `reader`, and raise FormatError where it says nothing readable.
     """
     messages = context.prompt("oracle/read", question=question, passages=list(map(shown, passages)))
-    return await _cited(_told(messages, context), passages, context, sample)
+    return await _cited(_with_notes(messages, context), passages, context, sample)
 
 
 async def trace(parts: Sequence[tuple[str, Passage]], context: RunContext) -> tuple[list[str], str, Usage]:
@@ -116,7 +116,7 @@ async def trace(parts: Sequence[tuple[str, Passage]], context: RunContext) -> tu
     An answer that is missing counts as none. Raises FormatError where the reader says nothing readable.
     """
     asked = [{"question": question, "passage": shown(passage)} for question, passage in parts]
-    messages = _told(context.prompt("oracle/trace", parts=asked), context)
+    messages = _with_notes(context.prompt("oracle/trace", parts=asked), context)
     output, model, usage = await _read(messages, TRACE, TraceOutput, context)
     return [answer.strip() for answer in (*output.answers, *[""] * len(parts))][: len(parts)], model, usage
 
@@ -146,12 +146,12 @@ async def about_the_living(passages: Sequence[Passage], claim: str, context: Run
 async def naive_rag(question: str, passages: Sequence[Passage], context: RunContext, sample: int = 0) -> Reading:
     """Answer from what one search found, guessing where that is not enough: naive retrieval-augmented generation."""
     messages = context.prompt("naive/skim", question=question, passages=list(map(shown, passages)))
-    return await _cited(_told(messages, context), passages, context, sample)
+    return await _cited(_with_notes(messages, context), passages, context, sample)
 
 
 async def closed_book(question: str, context: RunContext, model: ModelConfig, sample: int = 0) -> Reading:
     """Answer from prior knowledge alone."""
-    messages = _told(context.prompt("closed_book/recall", question=question), context)
+    messages = _with_notes(context.prompt("closed_book/recall", question=question), context)
     output, usage = await structured(context.llm, model, messages, READ, ReadOutput, sample=sample)
     return Reading(answer=output.answer.strip(), model=model.model, usage=usage)
 
@@ -199,7 +199,7 @@ async def naturalness(question: str, context: RunContext) -> tuple[GradeOutput, 
     return await _read(context.prompt("naturalness/grade", question=question), GRADE, GradeOutput, context)
 
 
-def _told(messages: tuple[Message, ...], context: RunContext) -> tuple[Message, ...]:
+def _with_notes(messages: tuple[Message, ...], context: RunContext) -> tuple[Message, ...]:
     """With what the solver is told of answers that are no short span."""
     return prompts.noted(messages, context.config.answer_notes())
 

@@ -9,7 +9,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TextIO
 
@@ -143,6 +143,12 @@ def table(*heads: str, rows: Iterable[Iterable[object]]) -> Table:
     for row in cells:
         grid.add_row(*row)
     return grid
+
+
+def rows_of_views(counts: Mapping[str, Mapping[str, int]]) -> Table:
+    """How many rows each view of a data set has in each split."""
+    rows = [(view, split, count) for view, splits in counts.items() for split, count in splits.items()]
+    return table("view", "split", "rows", rows=rows)
 
 
 def demo_note(model: str) -> None:

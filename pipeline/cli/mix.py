@@ -7,10 +7,8 @@ import typer
 
 from pipeline.cli import console, options
 from pipeline.cli.runs import View
-from pipeline.config import build
 from pipeline.config.gates import GateConfig
 from pipeline.config.sft import SftConfig
-from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder
 
 Runs = Annotated[list[str], typer.Argument(metavar="RUN...", help="Runs, each as for 'inspect'.")]
@@ -60,8 +58,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
     if json:
         console.json({"mix": made.model_dump(mode="json", exclude={"settings"}), **manifest.model_dump(mode="json")})
         return
-    rows = [(name, split, count) for name, splits in manifest.rows().items() for split, count in splits.items()]
-    console.show(console.table("view", "split", "rows", rows=rows), "")
+    console.show(console.rows_of_views(manifest.rows()), "")
     if made.quotas:
         met = [(f"{q.trait}:{q.value}", f"{q.share:.0%}", q.wanted, q.taken, q.there) for q in made.quotas]
         console.show(console.table("quota", "share", "wanted", "taken", "there were", rows=met), "")
@@ -83,10 +80,7 @@ def _chosen(folders: list[Path], sets: list[str], policy: str | None) -> tuple[G
 
     if not sets and policy is None:
         return None, None
-    if wrong := next((one for one in sets if not one.strip().startswith(("gates.", "sft."))), None):
-        raise UsageError(f"mix can set gates and sft alone, such as gates.answers=0.02, not '{wrong}'")
     gates, sft = mixing.shared([read(folder).config for folder in folders])
     before = {"gates": gates.model_dump(mode="json"), "sft": sft.model_dump(mode="json")}
     before["gates"] |= {} if policy is None else {"policy": policy}
-    found = build(values=before, sets=sets)
-    return found.gates, found.sft
+    return options.gates_and_sft("mix", before, sets)

@@ -13,7 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from pipeline.config import RunConfig, build, toml
+from pipeline.config.gates import GateConfig
 from pipeline.config.models import PROVIDERS
+from pipeline.config.sft import SftConfig
 from pipeline.errors import UsageError
 from pipeline.types import DEMO_MODELS
 
@@ -170,25 +172,12 @@ class RunOptions(PairOptions):
 
 
 _SECTIONS = {
-    "": ("strategy", "steps", "solve_rate", "policy", "answer_types", "seed"),
-    "corpus.": ("text_field", "title_field", "id_field", "language", "licence", "attribution", "as_of"),
-    "how.": (
-        "pairs",
-        "seeds",
-        "max_seeds",
-        "concurrency",
-        "budget_tokens",
-        "budget_money",
-        "budget_seconds",
-        "shard",
-        "engine",
-        "address",
-        "workers",
-        "out",
-        "verify",
-    ),
+    "": "strategy steps solve_rate policy answer_types seed",
+    "corpus.": "text_field title_field id_field language licence attribution as_of",
+    "how.": "pairs seeds max_seeds concurrency budget_tokens budget_money budget_seconds shard engine address workers "
+    "out verify",
 }
-KEYS = {name: f"{section}{name}" for section, names in _SECTIONS.items() for name in names} | {
+KEYS = {name: f"{section}{name}" for section, names in _SECTIONS.items() for name in names.split()} | {
     "corpus": "corpus.name",
     "retriever": "retrieval.retriever",
     "model": "models.default",
@@ -207,11 +196,19 @@ def settings(
     tree: dict[str, Any] = {"preset": preset} if preset else {}
     for option, value in given.items():
         if value is not None:
-            branch = _READ[option](value) if option in _READ else value
-            for part in reversed(KEYS[option].split(".")):
-                branch = {part: branch}
-            tree = toml.merged(tree, branch)
+            read = _READ[option](value) if option in _READ else value
+            tree = toml.merged(tree, toml.nested(KEYS[option], read))
     return build(file=file, values=tree, sets=sets or [])
+
+
+def gates_and_sft(command: str, before: dict[str, Any], sets: list[str]) -> tuple[GateConfig, SftConfig]:
+    """The gates and the selection of rollouts that were before, with `--set` on top. Raises UsageError for a setting of
+    anything else."""
+    if wrong := next((one for one in sets if not one.strip().startswith(("gates.", "sft."))), None):
+        known = "gates and sft alone, such as gates.solve_rate=[0.2,0.8] or sft.per_pair=4"
+        raise UsageError(f"{command} can set {known}, not '{wrong}'")
+    found = build(values=before, sets=sets)
+    return found.gates, found.sft
 
 
 def model(text: str) -> dict[str, str]:

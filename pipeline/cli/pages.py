@@ -85,14 +85,14 @@ def _rollouts(
     for rollout in rollouts:
         verdict = judged.get(rollout.sample)
         yield text(
-            f"  rollout {rollout.sample}: {rollout.answer or '(no answer)'}  {_said(rollout, verdict)}", style="cyan"
+            f"  rollout {rollout.sample}: {rollout.answer or '(no answer)'}  {_graded(rollout, verdict)}", style="cyan"
         )
         if draft and verdict:
-            yield _in(text(_went(process(draft, rollout, verdict)), style="dim"), 5)
+            yield _in(text(_course(process(draft, rollout, verdict)), style="dim"), 5)
         yield from _calls(rollout.trajectory)
 
 
-def _said(rollout: Rollout, verdict: Verdict | None) -> str:
+def _graded(rollout: Rollout, verdict: Verdict | None) -> str:
     if verdict is None:
         return ""
     right = "right" if verdict.right else "wrong" if rollout.answered else "gave up"
@@ -100,7 +100,7 @@ def _said(rollout: Rollout, verdict: Verdict | None) -> str:
     return f"[{right}{support}; {verdict.steps} steps]"
 
 
-def _went(fields: Process) -> str:
+def _course(fields: Process) -> str:
     """How it went: where each hop's evidence came up, and what the rollout failed of."""
     hops = ", ".join(
         f"{number} at step {at}" if at else f"{number} never" for number, at in enumerate(fields.found_at, 1)

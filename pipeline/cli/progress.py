@@ -79,13 +79,17 @@ class Progress(rich.progress.Progress):
     def accepted(self) -> int:
         return self._by_status[Status.ACCEPTED]
 
+    @property
+    def _new(self) -> int:
+        """What this command has brought nearer to the end: accepted pairs, or seeds."""
+        return self.accepted - self._earlier_accepted if self.seeds is None else self.done - len(self._earlier)
+
     def seconds_left(self) -> float | None:
         """None while it cannot be estimated."""
         (task,) = self.tasks
         if task.remaining is not None and task.remaining <= 0:
             return 0.0
-        new = self.accepted - self._earlier_accepted if self.seeds is None else self.done - len(self._earlier)
-        return task.remaining / task.speed if new >= FEWEST and task.remaining and task.speed else None
+        return task.remaining / task.speed if self._new >= FEWEST and task.remaining and task.speed else None
 
     def range_left(self) -> tuple[float, float] | None:
         """Between how many seconds: as many events as were seen come again within this range in 19 cases of 20, as if
@@ -93,8 +97,7 @@ class Progress(rich.progress.Progress):
         left, (task,) = self.seconds_left(), self.tasks
         if not left:
             return None if left is None else (0.0, 0.0)
-        seen = self.accepted - self._earlier_accepted if self.seeds is None else self.done - len(self._earlier)
-        spread = math.exp(_Z * math.sqrt(1 / seen + 1 / max(1.0, task.remaining or 0)))
+        spread = math.exp(_Z * math.sqrt(1 / self._new + 1 / max(1.0, task.remaining or 0)))
         return left / spread, left * spread
 
     def line(self) -> str:

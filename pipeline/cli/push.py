@@ -34,8 +34,7 @@ def push(
     if sent.missing:
         console.message(f"digsite: pairs of {sent.missing:,} seeds are missing: their journal lines were damaged")
     if not json:
-        rows = [(view, split, count) for view, splits in sent.rows.items() for split, count in splits.items()]
-        console.show(console.table("view", "split", "rows", rows=rows), "")
+        console.show(console.rows_of_views(sent.rows), "")
         console.show(console.table("file", "bytes", rows=[(file.path, file.bytes) for file in sent.files]))
         megabytes = sum(file.bytes for file in sent.files) / 1e6
         created = "private" if sent.private else "public"

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from pipeline.cli import console, options
-from pipeline.config import build
 from pipeline.config.gates import GateConfig
 from pipeline.config.sft import SftConfig
 from pipeline.errors import UsageError
@@ -72,8 +71,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     if json:
         console.json(manifest.model_dump(mode="json"))
         return
-    rows = [(name, split, count) for name, splits in manifest.rows().items() for split, count in splits.items()]
-    console.show(console.table("view", "split", "rows", rows=rows), console.text(folder / "dataset"))
+    console.show(console.rows_of_views(manifest.rows()), console.text(folder / "dataset"))
     if empty := [name for name in options.parts(view) if name not in manifest.rows()]:
         console.message(f"without a row, so not written: {', '.join(empty)}")
 
@@ -85,14 +83,10 @@ def _chosen(folder: Path, against: list[Path], sets: list[str]) -> tuple[GateCon
 
     if not against and not sets:
         return None, None
-    if wrong := next((one for one in sets if not one.strip().startswith(("gates.", "sft."))), None):
-        raise UsageError(
-            f"export can set gates and sft alone, such as gates.solve_rate=[0.2,0.8] or sft.per_pair=4, not '{wrong}'"
-        )
     before = read(folder).config.model_dump(mode="json", include={"gates", "sft"})
-    found = build(values=before, sets=sets)
-    lists = dict.fromkeys((*found.gates.against, *map(Path, options.against(against))))
-    return found.gates.model_copy(update={"against": tuple(lists)}), found.sft
+    gates, sft = options.gates_and_sft("export", before, sets)
+    lists = dict.fromkeys((*gates.against, *map(Path, options.against(against))))
+    return gates.model_copy(update={"against": tuple(lists)}), sft
 
 
 def report(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:

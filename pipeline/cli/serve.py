@@ -19,6 +19,8 @@ LOOPBACK = "127.0.0.1"
 Host = Annotated[str, typer.Option(help="Address to listen on; any other than the loopback needs a token.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free one.")]
 TokenEnv = Annotated[str, typer.Option(metavar="NAME", help="The environment variable that holds the token.")]
+_OF_A_CORPUS = "environment retriever config sets text_field title_field id_field language".split()
+"""Options that a run leaves no room for."""
 
 
 @dataclass(kw_only=True)
@@ -66,18 +68,7 @@ class Serve(options.CorpusOptions):
                 folder = run_folder(self.corpus, self.out or How().out)
             except UsageError as no_run:
                 raise UsageError(f"{no_corpus}; and {no_run}") from no_run
-            if any(
-                (
-                    self.environment,
-                    self.retriever,
-                    self.config,
-                    self.sets,
-                    self.text_field,
-                    self.title_field,
-                    self.id_field,
-                    self.language,
-                )
-            ):
+            if any(getattr(self, name) for name in _OF_A_CORPUS):
                 line = "a run has its own environment, retriever, settings and fields: leave out these options"
                 raise UsageError(line) from None
             return opening.of_run(folder)

@@ -66,6 +66,10 @@ def setting(text: str) -> dict[str, Any]:
         value = raw
     if name.count(".") > _DEEPEST:
         raise UsageError(f"--set {name[:60]}…: nested too deeply")
-    for part in reversed(name.strip().split(".")):
-        value = {part: value}
-    return value  # type: ignore[no-any-return]
+    return nested(name.strip(), value)
+
+
+def nested(name: str, value: Any) -> dict[str, Any]:
+    """The tree that holds the value under a dotted name."""
+    head, _, rest = name.partition(".")
+    return {head: nested(rest, value) if rest else value}

@@ -118,7 +118,7 @@ def _checks(past: Round, draft: Draft, known: Read, *, searches: bool) -> list[d
         if probe.check not in found:
             asked.setdefault(probe.check, []).append(probe)
     for check, probes in asked.items():
-        said = "; ".join(dict.fromkeys(map(_said, probes)))
+        said = "; ".join(dict.fromkeys(map(_answered, probes)))
         ran = dict.fromkeys(search for probe in probes for search in probe.searches)
         told.append(_row(check, said, (), tuple(ran), draft, known))
     return told if searches else [{key: row[key] for key in row if key != "searches"} for row in told]
@@ -136,7 +136,7 @@ def _row(
     return {key: value for key, value in row.items() if value not in ([], ())}
 
 
-def _said(probe: Probe) -> str:
+def _answered(probe: Probe) -> str:
     """What a check that found nothing was answered, and whether by what it was shown."""
     answers = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
     match probe.check:

@@ -65,7 +65,7 @@ async def policy_measurements(record: Record, context: RunContext) -> tuple[Poli
                 context,
                 graded_rollout,
                 before=_before(record, policy),
-                closed=_heard(record, model, context),
+                closed=_answered_in_audit(record, model, context),
             )
             for policy, model in context.config.models.policies.items()
         )
@@ -140,7 +140,7 @@ def _missing(before: PolicyMeasurement | None, context: RunContext) -> list[int]
     return sorted({*range(FIRST, FIRST + context.config.loop.rollouts)} - known)
 
 
-def _heard(record: Record, model: ModelConfig, context: RunContext) -> Probe | None:
+def _answered_in_audit(record: Record, model: ModelConfig, context: RunContext) -> Probe | None:
     """What the model answered the audit without any passage, if it was asked often enough, and no other settings of it
     were asked too. It is counted where it was asked."""
     models = context.config.models

@@ -84,11 +84,11 @@ async def unanswerable_twin(draft: Draft, key: str, context: RunContext, before:
     twin = before or Twin()
     while True:
         if tried := twin.pending:
-            tried = await _tried(draft, tried, context)
+            tried = await _checked(draft, tried, context)
             twin = twin.model_copy(update={"tries": (*twin.tries[:-1], tried)})
         if twin.used or twin.pending or len(twin.tries) + twin.unwritten >= context.config.questions.tries:
             return twin
-        twin = await _written(draft, key, twin, context)
+        twin = await _write(draft, key, twin, context)
 
 
 def missing_twin(key: str, twin: Twin | None, context: RunContext) -> bool:
@@ -108,7 +108,7 @@ def preferred(key: str, earlier: int) -> str:
     return KINDS[(int(sha256(f"premise:{key}")[:8], 16) + earlier) % len(KINDS)]
 
 
-async def _written(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twin:
+async def _write(draft: Draft, key: str, twin: Twin, context: RunContext) -> Twin:
     """The twin with one more try of the writer, and what its searches found; refused where it is no such change."""
     writer, sample = context.config.models.of("writer"), len(twin.tries) + twin.unwritten
     messages = context.prompt(
@@ -168,17 +168,17 @@ def unfit(draft: Draft, tried: ChangedPremise) -> tuple[str, str]:
     return ("answer_named", f"it names '{named}', the answer of the old question") if named else ("", "")
 
 
-async def _tried(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
+async def _checked(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """The try with its checks and rollouts, to the first that refuses it or that is missing."""
     try:
         if not tried.state:
-            tried = await _absent(draft, tried, context)
+            tried = await _check_absent(draft, tried, context)
         if not tried.outcome and "oracle" not in [probe.check for probe in tried.probes]:
-            tried = await _unread(draft, tried, context)
+            tried = await _check_reading(draft, tried, context)
         if not tried.outcome:
-            tried = await _rolled_out(draft, tried, context)
+            tried = await _check_rollouts(draft, tried, context)
         if not tried.outcome and len(tried.rollouts) == context.config.loop.rollouts:
-            tried = await _unborne(tried, context)
+            tried = await _check_wrong_answers(tried, context)
         if tried.outcome == "used":
             return tried.model_copy(update={"assessment": assessment(tried.verdicts, context)})
     except FormatError:
@@ -186,12 +186,12 @@ async def _tried(draft: Draft, tried: ChangedPremise, context: RunContext) -> Ch
     return tried
 
 
-async def _absent(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
+async def _check_absent(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """A reader of all that the searches found: nothing states the premise."""
     passages = await _found(draft, tried, context)
     output, cited, usage = await absent(tried.question, tried.sub_question, tried.changed_to, passages, context)
     probe = Probe(check="absent", model=_reader(context), answers=(output.state,), right=0, usage=usage)
-    tried = _asked(tried, probe).model_copy(update={"cited": tuple(cited)})
+    tried = _with_probe(tried, probe).model_copy(update={"cited": tuple(cited)})
     if output.state in ("stated", "unclear"):
         return _refused(
             tried, output.state, f"of '{tried.changed_to}' a reader of {len(passages)} passages said: {output.reason}"
@@ -200,7 +200,7 @@ async def _absent(draft: Draft, tried: ChangedPremise, context: RunContext) -> C
     return tried.model_copy(update={"state": output.state if cited else "unstated"})
 
 
-async def _unread(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
+async def _check_reading(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """A reader who is to answer gives no answer that the passages bear out."""
     passages = await _found(draft, tried, context)
     reading = await oracle(tried.question, passages, context)
@@ -213,13 +213,13 @@ async def _unread(draft: Draft, tried: ChangedPremise, context: RunContext) -> C
         usage=reading.usage,
     )
     if not reading.answer or refuses(reading.answer):
-        return _asked(tried, probe)
+        return _with_probe(tried, probe)
     fits, usage = await check_alternative(tried.question, reading.answer, passages, context)
-    tried = _asked(tried, probe.model_copy(update={"right": int(fits), "usage": reading.usage + usage}))
+    tried = _with_probe(tried, probe.model_copy(update={"right": int(fits), "usage": reading.usage + usage}))
     return _refused(tried, "answered", f"by its passages the answer is '{reading.answer}'") if fits else tried
 
 
-async def _rolled_out(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
+async def _check_rollouts(draft: Draft, tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """K rollouts of the solver, as many of them as have a verdict; one must find out that there is no answer."""
     twin, whole = twin_draft(draft, tried), context.config.loop.rollouts
     samples = sorted({*range(whole)} - {rollout.sample for rollout in tried.rollouts})
@@ -234,7 +234,7 @@ async def _rolled_out(draft: Draft, tried: ChangedPremise, context: RunContext) 
     return _refused(tried, "unsolved", f"none of {whole} rollouts searched for it and found that there is no answer")
 
 
-async def _unborne(tried: ChangedPremise, context: RunContext) -> ChangedPremise:
+async def _check_wrong_answers(tried: ChangedPremise, context: RunContext) -> ChangedPremise:
     """No answer that a rollout gave fits what it was shown. Then the twin is used."""
     checked = {normalise(answer) for probe in tried.probes if probe.check == "alternatives" for answer in probe.answers}
     for rollout in (r for r, v in zip(tried.rollouts, tried.verdicts, strict=True) if r.answered and not v.right):
@@ -243,7 +243,7 @@ async def _unborne(tried: ChangedPremise, context: RunContext) -> ChangedPremise
         checked.add(normalise(rollout.answer))
         fits, usage = await check_alternative(tried.question, rollout.answer, await seen(rollout, context), context)
         probe = {"check": "alternatives", "answers": (rollout.answer,), "right": int(fits), "usage": usage}
-        tried = _asked(tried, Probe(model=_reader(context), **probe))
+        tried = _with_probe(tried, Probe(model=_reader(context), **probe))
         if fits:
             return _refused(tried, "answered", f"a solver answered '{rollout.answer}', and its passages bear it out")
     return tried.model_copy(update={"outcome": "used"})
@@ -268,7 +268,7 @@ def _reader(context: RunContext) -> str:
     return context.config.models.of("reader").model
 
 
-def _asked(tried: ChangedPremise, probe: Probe) -> ChangedPremise:
+def _with_probe(tried: ChangedPremise, probe: Probe) -> ChangedPremise:
     return tried.model_copy(update={"probes": (*tried.probes, probe)})
 
 

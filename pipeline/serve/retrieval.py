@@ -148,7 +148,8 @@ class _Service:
         state = AgentState(passages={key: passage for key, passage in known.items() if passage is not None})
         # Only their number matters to what is observed.
         state.calls = [Call(id="", tool="search", argument="", passage_ids=())] * request.calls
-        call = ToolCall(id="", name=request.name, arguments=_text(request.arguments))
+        arguments = request.arguments if isinstance(request.arguments, str) else json.dumps(request.arguments)
+        call = ToolCall(id="", name=request.name, arguments=arguments)
         content, good = await carry_out(self._toolbox(retriever), state, call, request.place)
         made = len(state.calls) - request.calls
         shown = [key for key in state.passages if key not in known]
@@ -205,7 +206,3 @@ def _document(hit: Hit, request: RetrieveRequest) -> dict[str, Any]:
     if request.question_id:
         document["id"] = hit.passage.shown_id
     return {"document": document, "score": hit.score} if request.return_scores else document
-
-
-def _text(arguments: Any) -> str:
-    return arguments if isinstance(arguments, str) else json.dumps(arguments)

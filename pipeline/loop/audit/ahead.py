@@ -113,7 +113,7 @@ def finding(draft: Draft, found: Sequence[tuple[int, Searched]]) -> list[Finding
             cause=Cause.SUPERFICIAL,
             fatal=False,
             hops=tuple(sorted({hop for number in numbers for hop in range(start(draft, number), number)})),
-            detail="; ".join(_told(draft, number, own) for number, own in zip(numbers, queries, strict=True)),
+            detail="; ".join(_detail(draft, number, own) for number, own in zip(numbers, queries, strict=True)),
             searches=tuple(search for _, search in found),
         )
     ]
@@ -141,7 +141,7 @@ def linked_back(draft: Draft, evidence: Evidence) -> tuple[int, ...]:
     return tuple(linked)
 
 
-def _told(draft: Draft, number: int, queries: Sequence[str]) -> str:
+def _detail(draft: Draft, number: int, queries: Sequence[str]) -> str:
     skipped = draft.hops[start(draft, number) : number]
     before = " and ".join(f"'{hop.answer}'" for hop in skipped)
     without = f"the hop that gives {before}" if len(skipped) == 1 else f"the hops that give {before}"

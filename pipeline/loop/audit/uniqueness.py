@@ -31,7 +31,7 @@ Shown = TypeVar("Shown", Passage, ShownPassage)
 
 async def another_answer(draft: Draft, retriever: Retriever, k: int) -> list[Finding]:
     """Among what is found for the last step's question, and for what its quote says without the answer."""
-    last, said = draft.hops[-1], _said(draft)
+    last, said = draft.hops[-1], _claim_words(draft)
     if not said:
         return []
     untold = " ".join(word for word in terms(last.quote) if word in said)
@@ -61,7 +61,7 @@ def saying(sentence: str) -> str:
 def other_answer(draft: Draft, own: str, passages: Iterable[Shown]) -> tuple[Shown, str] | None:
     """The first passage, stored or as an agent saw it, that answers the last step otherwise, that of `own` apart; with
     the sentence that does."""
-    said, subject, silent = _said(draft), _subject(draft), _silent(draft)
+    said, subject, silent = _claim_words(draft), _subject(draft), _filler_test(draft)
     for passage in passages if said else ():
         if passage.id != own and holds(f"{passage.title} {passage.text}", subject):
             for span in sentences(passage.text):
@@ -71,7 +71,7 @@ def other_answer(draft: Draft, own: str, passages: Iterable[Shown]) -> tuple[Sho
     return None
 
 
-def _said(draft: Draft) -> set[str]:
+def _claim_words(draft: Draft) -> set[str]:
     """What the last quote says of its subject beside the answer; nothing where it is too little to know a rival by."""
     last = draft.hops[-1]
     quote = last.quote
@@ -79,7 +79,7 @@ def _said(draft: Draft) -> set[str]:
         # The subject would be most of its characters, and pairs would reach into the answer.
         for name in (*_spellings(draft), _subject(draft)):
             quote = quote.replace(name, " ")
-    silent = _silent(draft)
+    silent = _filler_test(draft)
     told = {word for word in terms(quote) if not silent(word)}
     said = told - {word for answer in _spellings(draft) for word in terms(answer)} - FILLERS
     # A comparison's answer is not what its last step finds, and another answer to a list is one more of its items.
@@ -94,7 +94,7 @@ def _subject(draft: Draft) -> str:
     return draft.hops[-2].answer if len(draft.hops) > 1 else draft.hops[-1].title
 
 
-def _silent(draft: Draft) -> Callable[[str], bool]:
+def _filler_test(draft: Draft) -> Callable[[str], bool]:
     """Which words say nothing in the draft's own language."""
     return fillers(language_of(" ".join([draft.question, *(hop.quote for hop in draft.hops)])))
 
