@@ -144,8 +144,11 @@ class Corpus:
         return parts.column(table, "key"), parts.column(table, "place")
 
     def _row(self, document_id: str) -> int | None:
-        rows = (int(self._numbers.rows[place]) for place in places(self._numbers.hashes, hashed(document_id)))
-        return next((row for row in rows if self._parts.value(row, "id") == document_id), None)
+        for place in places(self._numbers.hashes, hashed(document_id)):
+            row = int(self._numbers.rows[place])
+            if self._parts.value(row, "id") == document_id:
+                return row
+        return None
 
     def _count(self, row: int) -> int:
         first = self._numbers.first

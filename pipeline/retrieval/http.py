@@ -11,9 +11,10 @@ A server that says `"score": true` beside its result has `POST /score {queries, 
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 from urllib.parse import urldefrag, urljoin
 from weakref import WeakKeyDictionary
@@ -97,18 +98,14 @@ class HttpRetriever(Passages):
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         if k < 1:
             return [[] for _ in queries]
-        parts = [queries[start : start + _MOST_QUERIES] for start in range(0, len(queries), _MOST_QUERIES)]
-        found = await asyncio.gather(*[self._batch(part, min(k, _MOST_HITS)) for part in parts])
-        return [hits for part in found for hits in part]
+        return await _in_parts(queries, partial(self._batch, k=min(k, _MOST_HITS)))
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         if not self.scores:
             raise UsageError(
                 f"{self._url} cannot score texts that are not in its index, which distractors need: {SCORING}"
             )
-        parts = [texts[start : start + _MOST_QUERIES] for start in range(0, len(texts), _MOST_QUERIES)]
-        found = await asyncio.gather(*[self._scored(query, part) for part in parts])
-        return [score for part in found for score in part]
+        return await _in_parts(texts, partial(self._scored, query))
 
     async def _batch(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         return self._read(await self._posted(self._url, _body(queries, k)), queries, k)
@@ -214,6 +211,12 @@ class HttpRetriever(Passages):
     def _failed(self, error: Exception) -> RetrievalError:
         why = str(error) if isinstance(error, _Transient) else f"{type(error).__name__}: {_plain(str(error))[:200]}"
         return RetrievalError(f"no retriever answers at {self._url} ({why})")
+
+
+async def _in_parts(texts: Sequence[str], ask: Callable[[Sequence[str]], Awaitable[list[_T]]]) -> list[_T]:
+    """What is answered of each text, by several requests where there are too many for one."""
+    parts = [texts[start : start + _MOST_QUERIES] for start in range(0, len(texts), _MOST_QUERIES)]
+    return [answer for answers in await asyncio.gather(*map(ask, parts)) for answer in answers]
 
 
 def _validated(kind: TypeAdapter[_T], raw: bytes, url: str) -> _T:
