@@ -178,7 +178,9 @@ def _pairs(draft: Draft, tried: DistractorEval) -> list[RolloutPair]:
     ]
 
 
-def _teacher_rollouts(draft: Draft | None, teacher_rollouts: Sequence[TeacherRollout]) -> list[tuple[TeacherRollout, RolloutTrace]]:
+def _teacher_rollouts(
+    draft: Draft | None, teacher_rollouts: Sequence[TeacherRollout]
+) -> list[tuple[TeacherRollout, RolloutTrace]]:
     traces = attempts([one.rollout for one in teacher_rollouts], [one.verdict for one in teacher_rollouts], draft)
     return [(one, trace._replace(met=one.encounters)) for one, trace in zip(teacher_rollouts, traces, strict=True)]
 
