@@ -134,4 +134,4 @@ def test_card_and_page_show_both_with_their_intervals() -> None:
 def test_a_card_without_distractors_or_without_blind_readings_says_so_or_nothing() -> None:
     contents = Contents(rows={"qa": {"train": 1}})
     assert "## Distractors" not in card(figures([accepted()]), contents, RunConfig())
-    assert "No blind reader was asked" in card(figures([taught(1)]), contents, RunConfig())
+    assert "No blind reading was made" in card(figures([taught(1)]), contents, RunConfig())
