@@ -53,8 +53,6 @@ class Process(Data):
     """2 · hops found / (hops + calls); repeats count as calls."""
     failure: FailureKind | None
     """None for a correct rollout."""
-    taxonomy: str | None = None
-    """DeepVerifier's kind of failure (arXiv 2601.15808); None where no model judged it."""
 
 
 def process(draft: Draft, rollout: Rollout, verdict: Verdict) -> Process:

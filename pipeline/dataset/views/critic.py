@@ -1,7 +1,7 @@
 """`critic`: rollouts with their calls, their result and the kind of failure; to train verifiers and judges.
 
 Rules: DeepVerifier (arXiv 2601.15808): a trajectory as steps with their sources, the predicted answer and whether it is
-right, with a kind of failure; `taxonomy` has its 13 kinds and is null where no model judged, `failure` is computed.
+right, with a kind of failure, which is computed.
 CM2 (arXiv 2602.12268): a checklist of yes-or-no items anchored in a reference rollout, with dependences and weights.
 Its items are those of the evidence chain, one for each hop and one for the answer; `passed` says which of them this
 rollout meets, by passage and by name, without a model. Rollouts that are the same word for word are one row.
@@ -20,7 +20,7 @@ from pipeline.types import Record
 STEP = {"step": int, "tool": str, "argument": str, "passage_ids": [str], "hops": [int]}
 SCHEMA = columns(
     task=str, messages=chat.MESSAGES, trajectory_summary=[STEP], answer_pred=str, gold_correct=bool, right=bool,
-    supported=bool, failure=str, taxonomy=str, checklist=chat.JSON, passed=[bool], sample=int, **PROVENANCE,
+    supported=bool, failure=str, checklist=chat.JSON, passed=[bool], sample=int, **PROVENANCE,
 )  # fmt: skip
 
 
@@ -44,7 +44,6 @@ def rows(record: Record, environment: Environment) -> Rows:
                 "right": verdict.right,
                 "supported": verdict.supported,
                 "failure": went.failure,
-                "taxonomy": went.taxonomy,
                 "checklist": items,
                 "passed": [*(step is not None for step in went.found_at), verdict.right],
                 "sample": rollout.sample,

@@ -20,7 +20,7 @@ def test_every_rollout_of_the_final_question_is_judged_once():
     assert [row["sample"] for row in found] == [100, 101, 102]
     assert sum(row["gold_correct"] for row in found) == 2
     wrong = next(row for row in found if row["sample"] == 102)
-    assert (wrong["failure"], wrong["taxonomy"], wrong["answer_pred"]) == ("missed_evidence", None, W.wrong)
+    assert (wrong["failure"], wrong["answer_pred"]) == ("missed_evidence", W.wrong)
     assert wrong["passed"] == [True, True, False, False]
 
 
