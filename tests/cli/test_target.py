@@ -48,4 +48,4 @@ def test_two_tries_say_little_of_a_wide_band(digsite: Digsite, tmp_path: Path) -
     few = (*NAMED, "--solve-rate", "0.2-0.8", "--set", "loop.rollouts=2", "--seeds", "1")
     said = " ".join(digsite("generate", "tiny", *QUICK, *few, "--out", tmp_path, "--no-flow").err.split())
     assert "target: 1 of 2 tries" in said
-    assert "a greater loop.rollouts" in said
+    assert "raise loop.rollouts" in said

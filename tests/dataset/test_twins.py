@@ -156,7 +156,7 @@ def test_figures_say_how_many_of_how_many_and_why() -> None:
 def test_card_and_record_tell_of_them(tmp_path: Path) -> None:
     export([twinned(1), accepted(2)], tmp_path / "ds", Selection(config=CONFIG))
     card = (tmp_path / "ds" / "README.md").read_text()
-    assert "Of 1 pairs that were drawn, 1 got a twin" in card
+    assert "Of 1 pairs drawn for one, 1 got a twin" in card
     assert "| `stated` | 1 | A passage states the changed premise. |" in card
     export([accepted(2)], tmp_path / "other", Selection(config=RunConfig()))
     plain = (tmp_path / "other" / "README.md").read_text()

@@ -210,7 +210,7 @@ def test_the_settings_of_dense_leave_other_runs_as_they_are(encoder: Path) -> No
 
 @pytest.mark.parametrize(
     ("settings", "said"),
-    [({}, "which encoder"), ({"encoder": "/no/such/folder"}, "not there"), ({"encoder": "org/name"}, "sentence")],
+    [({}, "which encoder"), ({"encoder": "/no/such/folder"}, "no encoder at"), ({"encoder": "org/name"}, "sentence")],
 )
 def test_what_is_missing_is_one_line(settings: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.retrieval.encoder.find_spec", lambda name: None)
