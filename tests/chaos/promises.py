@@ -141,7 +141,7 @@ PROMISES = (
     ),
     _promise(
         "F21",
-        "A worker killed by `-9` costs its calls in flight; a slow one, or one whose disk is full, costs nothing",
+        "A killed worker, or one with a full disk, costs the calls that it could not keep; a slow one costs no batch",
         "chaos/test_workers.py::test_a_worker_is_killed_in_the_middle_of_a_batch",
         "chaos/test_workers.py::test_a_worker_is_slow",
         "chaos/test_workers.py::test_the_disk_of_a_worker_is_full",

@@ -212,7 +212,8 @@ def test_the_scheduler_is_killed(tmp_path: Path, endpoint: Endpoint, figures: Fi
     # Two machines may each pay for what several seeds ask for.
     repaid = len(set(before) & set(endpoint.answered()[len(before) :]))
     figures({"kills": 1, "seeds": SEEDS}, {"lost": 0, "doubled": 0, "calls paid twice": repaid})
-    assert repaid <= CONCURRENCY
+    # Calls in flight, and answers that were on their way into the cache while the next calls went out.
+    assert repaid <= 2 * CONCURRENCY
 
 
 def test_the_endpoint_is_killed_under_two_workers(tmp_path: Path, figures: Figures, whole: Whole) -> None:
