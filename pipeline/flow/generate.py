@@ -82,7 +82,7 @@ async def run(job: Job, config: Path) -> RunResult:
 @flow(name="digsite-generate", persist_result=False)
 async def generate(config: str) -> RunResult | State[DigsiteError]:
     """Make the pairs that the file of settings at `config` asks for."""
-    job, outcome = _job()
+    job, outcome = _from_command()
     try:
         result = await stages(job)
     except DigsiteError as error:
@@ -103,8 +103,8 @@ def ended(error: DigsiteError) -> State[DigsiteError]:
     return state(message=str(error), data=error)
 
 
-def _job() -> _Given:
-    """That of the command. Prefect sends the flow's own code to workers, and a context variable cannot travel."""
+def _from_command() -> _Given:
+    """Prefect sends the flow's own code to workers, and a context variable cannot travel."""
     return _given.get()
 
 

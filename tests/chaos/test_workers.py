@@ -84,6 +84,18 @@ def gone(out: Path, seconds: float = 30) -> bool:
     return orphans(out) == []
 
 
+def seconds_to_end(process: subprocess.Popen[str], out: Path, number: int) -> float:
+    """Of a command that was signalled: it ends in order, says how to go on, and leaves no process."""
+    began = time.monotonic()
+    _, said = process.communicate(timeout=100)
+    seconds = time.monotonic() - began
+    assert process.returncode == 128 + number, said
+    assert "digsite resume" in said
+    assert "Traceback" not in said
+    assert gone(out)
+    return seconds
+
+
 def same(out: Path, whole: Whole) -> None:
     remains = Remains(out)
     remains.whole(SEEDS)
@@ -113,7 +125,7 @@ def test_the_command_is_killed_with_its_workers(
     tmp_path: Path, endpoint: Endpoint, figures: Figures, whole: Whole
 ) -> None:
     """The next one has what the workers had paid for; a signal ends it in order, and leaves no process either."""
-    out, kills, slowest = tmp_path / "out", 2, 0.0
+    out, kills = tmp_path / "out", 2
     for _ in range(kills):
         process = command(out, endpoint)
         more_answers(endpoint, 60, process)
@@ -123,13 +135,7 @@ def test_the_command_is_killed_with_its_workers(
     more_answers(endpoint, 30, process)
     for number in (process.pid, *workers(out)):  # as a terminal does
         os.kill(number, signal.SIGINT)
-    began = time.monotonic()
-    _, said = process.communicate(timeout=60)
-    slowest = time.monotonic() - began
-    assert process.returncode == 130, said
-    assert "digsite resume" in said
-    assert "Traceback" not in said
-    assert gone(out)
+    slowest = seconds_to_end(process, out, signal.SIGINT)
     finished(start(out, *CHEAP, *over(endpoint.url), "--seeds", str(SEEDS)))
     same(out, whole)
     repaid = twice(endpoint.answered())
@@ -150,13 +156,7 @@ def test_all_processes_of_a_job_are_signalled_at_once(
         more_answers(endpoint, 20, process)
         for one in processes(out):
             os.kill(one, number)
-        began = time.monotonic()
-        _, said = process.communicate(timeout=100)
-        slowest = max(slowest, time.monotonic() - began)
-        assert process.returncode == 128 + number, said
-        assert "digsite resume" in said
-        assert "Traceback" not in said
-        assert gone(out)
+        slowest = max(slowest, seconds_to_end(process, out, number))
     finished(start(out, *CHEAP, *over(endpoint.url), "--seeds", str(SEEDS)))
     same(out, whole)
     repaid = twice(endpoint.answered())
