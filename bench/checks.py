@@ -1,7 +1,7 @@
 """Does the tool `check` keep its promise? How often authors called it, and what became of the drafts that it let pass.
 
-A draft that it let pass and that one of the checks made in it then sent back is a promise broken: by a draft that was
-changed after, which is not counted, or where several findings together leave too few hops.
+A draft that it let pass and that the audit then sent back is a promise broken: a reader that said nothing readable was
+asked again.
 """
 
 import argparse
@@ -11,14 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bench.common import dug, heading, share, table
-from pipeline.agents.parse import parse
-from pipeline.agents.tools import CHECK, ComposeArguments
-from pipeline.errors import FormatError
-from pipeline.loop.draft_check import PASSED
+from pipeline.agents.tools import CHECK
 from pipeline.types import Record, Round, Trajectory
-
-LATER = frozenset({"closed_book", "naive_rag", "oracle", "leave_one_out", "alternatives"})
-"""The checks of the audit that are not made in it."""
 
 
 def fate(past: Round) -> str:
@@ -27,27 +21,15 @@ def fate(past: Round) -> str:
         return ""
     fatal = next((finding.check for finding in past.findings if finding.fatal), "")
     if fatal:
-        return "sent back by a later reader" if fatal in LATER else "sent back by what was checked"
+        return "sent back by rollouts" if fatal == "alternatives" else "sent back by what was checked"
     return "sent back by rollouts" if past.feedback else "candidate"
 
 
 def _passed(agent: Trajectory) -> bool:
+    """Did a check take the draft as it was? Then nothing was answered to that call."""
     asked = {call.id: call.arguments for m in agent.messages for call in m.tool_calls if call.name == CHECK}
-    told = [m for m in agent.messages if m.role == "tool" and m.tool_call_id in asked]
-    if agent.final and agent.final in {asked[i] for i in asked.keys() - {m.tool_call_id for m in told}}:
-        return True  # taken as it was
-    given = _draft(agent.final)
-    same = [m.content for m in told if given is not None and _draft(asked[m.tool_call_id]) == given]
-    return bool(same) and same[-1].startswith(PASSED)
-
-
-def _draft(arguments: str) -> object:
-    """What a check looks at of a draft; None where it cannot be read."""
-    try:
-        said = parse(ComposeArguments, arguments)
-    except FormatError:
-        return None
-    return said.model_dump(exclude={"negative_aspect", "family"})
+    answered = {m.tool_call_id for m in agent.messages if m.role == "tool"}
+    return bool(agent.final) and agent.final in {asked[i] for i in asked.keys() - answered}
 
 
 def calls(past: Round) -> int:
@@ -69,7 +51,7 @@ def counted(records: Iterable[Record]) -> dict[str, Counter[str]]:
 def main(options: argparse.Namespace) -> bool:
     run = dug(options.run, options.out)
     total = counted(run.records)
-    kinds = ("candidate", "sent back by rollouts", "sent back by a later reader", "sent back by what was checked")
+    kinds = ("candidate", "sent back by rollouts", "sent back by what was checked")
     head = ("", "conversations", "calls of check", "let pass", *kinds)
     print(heading("checks", run.records))
     print(table(head, [(name, *(count[kind] for kind in head[1:])) for name, count in total.items()]))

@@ -24,8 +24,8 @@ class AuthorLimits(AgentLimits):
     """Of generator, refiner and composer."""
 
     checks: int = Field(6, ge=0)
-    """Most drafts that a generator or refiner may have checked before it ends; they do not count as searches. Two of
-    the checks ask a reader, if `checks.run` holds them; the audit then reuses the answers from the cache."""
+    """Most drafts that a generator or refiner may have checked before it ends; they do not count as searches. A check
+    asks all that the audit asks, readers included, and the audit takes its answer for a draft that stays as it was."""
     request_tokens: int = Field(24_000, ge=4096)
     """Largest request in tokens, even if the model's context would allow more; the oldest search results are cut to
     fit."""

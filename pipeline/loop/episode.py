@@ -5,22 +5,22 @@ Every seed ends as one record: accepted, rejected(reason) or failed(reason).
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar, cast
 
 from pipeline.agents import grading
 from pipeline.agents.solver import graded_rollout
 from pipeline.config import RunConfig
-from pipeline.context import RunContext
+from pipeline.context import RunContext, SeedMemory
 from pipeline.distractors.evaluate import evaluate_distractors, missing_pairs
 from pipeline.distractors.teacher import missing_samples, teacher_rollouts
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.loop import assess, band
-from pipeline.loop.audit import audit
 from pipeline.loop.audit.alternatives import alternatives
-from pipeline.loop.audit.readings import readings
+from pipeline.loop.audit.readings import examine
 from pipeline.loop.audit.retrievers import with_one_search
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured
 from pipeline.loop.strategies.base import Proposal, Strategy
@@ -49,6 +49,7 @@ T = TypeVar("T")
 async def run_seed(seed: Seed, context: RunContext) -> Record:
     """Run one seed to its end. Raises ProviderError or RetrievalError for a fault outside: the seed is still owed."""
     strategy = cast(Strategy, load("strategies", context.config.strategy))
+    context = replace(context, memory=SeedMemory())
     rounds: list[Round] = []
     confirmed: list[GradedRollout] = []
     measured: list[GradedRollout] = []
@@ -99,9 +100,8 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
             checked=proposal.checked,
             feedback=NOTHING_ASKED,
         )
-    findings = await audit(draft, target, context.retriever, config.retrieval.k, context.others) if loop.audit else ()
-    read = await readings(draft, target, findings, context)
-    findings += read.findings
+    read = await examine(draft, target, context)
+    findings = read.findings
     fatal = any(finding.fatal for finding in findings)
     drawn = is_control(seed, index, loop.control_share)
     tried: list[GradedRollout] = []
@@ -130,7 +130,7 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
         tree=proposal.tree,
         findings=(*findings, *other.findings),
         probes=(*read.probes, *other.probes),
-        checked=proposal.checked,
+        checked=tuple(probe for probe in proposal.checked if not any(probe is one for one in read.probes)),
         rollouts=tuple(rollout for rollout, _ in tried),
         verdicts=tuple(verdict for _, verdict in tried),
         policy_rollouts=tuple(rollout for rollout, _ in policy),

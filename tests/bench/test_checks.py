@@ -10,7 +10,7 @@ from bench import checks
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
 from pipeline.types import Message, Record
-from tests.loop.test_draft_check import BOTH, LINKED, Read, context
+from tests.loop.test_draft_check import BOTH, LEADING, Read, context
 from tests.loop.test_episode import QUESTION, SHELF, call, proposal, seeded
 from tests.shelf import Shelf
 
@@ -29,12 +29,12 @@ def test_what_became_of_a_draft_that_the_check_let_pass(steps: int, fate: str) -
     assert (checks.calls(first), checks.fate(first)) == (1, fate)
 
 
-def test_a_reader_that_says_another_thing_after_the_check_breaks_its_promise() -> None:
-    reader, graded = cast(), iter([4, 2])
+def test_a_reader_that_says_something_only_after_the_check_breaks_its_promise() -> None:
+    reader, graded = cast(), iter(['"?"'] * 3 + ["2"])
 
     def model(request: Request) -> Message:
         if request.output and request.output.name == "grade":
-            reader.grade = str(next(graded))
+            reader.grade = next(graded)
         return reader(request)
 
     broken = record(model)
@@ -44,12 +44,13 @@ def test_a_reader_that_says_another_thing_after_the_check_breaks_its_promise() -
 
 def test_a_draft_that_was_changed_after_its_check_is_no_promise() -> None:
     reader = cast()
+    reader.checked = (LEADING,)
 
     def model(request: Request) -> Message:
         made = reader(request)
         other = proposal(f"{QUESTION[:-1]}, roughly?")
         return call("propose", **other) if made.tool_calls and made.tool_calls[0].name == "propose" else made
 
-    (first,) = record(model, shelf=LINKED).rounds
+    (first,) = record(model).rounds
     assert orjson.loads(first.agent.final)["question"] != QUESTION
     assert (checks.calls(first), checks.fate(first)) == (1, "")

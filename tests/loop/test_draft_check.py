@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
 
 import orjson
 import pytest
@@ -10,27 +9,24 @@ import pytest
 from pipeline import config
 from pipeline.agents.calls import AgentState
 from pipeline.context import RunContext
-from pipeline.llm.cached import Cached
 from pipeline.llm.ledger import Counted, counting
 from pipeline.loop.audit import audit
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import to_draft
-from pipeline.store.cache import Cache
 from pipeline.types import Draft, Message, Passage, Stop
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN, Cast, call, proposal, seeded
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
-BACK = passage("holm", "Ada Holm", f"{HOLM.text} She directed Lantern Bay.")
-LINKED = Shelf(FILM, BACK, TOWN)
-"""Where the second passage links back to the first: a check has something to say of a good draft."""
+LEADING = f"{QUESTION[:-1]}, in Vessby on the Tarn, settled by monks?"
+"""A wording that is sent back: one search with it finds everything."""
 SHOWN = {p.shown_id: p for p in (FILM, HOLM, TOWN)}
 
 
 def context(cast: object, *sets: str, shelf: Shelf = SHELF) -> RunContext:
-    settings = config.build(sets=["retrieval.k=1", *sets])
+    settings = config.build(sets=["retrieval.k=1", "checks.run=[]", *sets])
     return RunContext(config=settings, llm=ScriptedLLM(cast), retriever=shelf, lineage=LINEAGE)  # type: ignore[arg-type]
 
 
@@ -49,24 +45,18 @@ def test_nothing_is_said_of_a_draft_that_nothing_is_held_against() -> None:
     assert said(draft()) == ""
 
 
-def test_one_that_passes_in_spite_of_a_hint_is_told_where_its_passages_are_found() -> None:
-    told = said(draft(shown={p.shown_id: p for p in (FILM, BACK, TOWN)}), LINKED)
-    assert told.startswith("These checks let it pass")
-    assert "Note: the passage of hops[1] names what hops[0] is about too, which may be needless." in told
-    assert "Of 1 passages, one search with the question finds hops[0] at rank 1.\n" in told
-    assert "- hops[0]: hops[0] at rank 1" in told
-    assert "- hops[2] by 'When was settled': hops[0] at rank 1" in told
-
-
-def test_what_the_audit_finds_is_said_with_the_search_that_found_it() -> None:
-    leading = f"{QUESTION[:-1]}, in Vessby on the Tarn, settled by monks?"
-    made = draft(leading)
+def test_what_the_audit_finds_is_said_with_the_search_that_found_it_and_nothing_else() -> None:
+    made = draft(LEADING)
     findings = asyncio.run(audit(made, 3, SHELF, 1))
     told = said(made)
-    assert findings
     assert any(finding.fatal for finding in findings)
-    assert told.startswith("It would be sent back as too_easy")
-    assert all(finding.check in told and finding.detail in told for finding in findings)
+    verdict, *lines = told.splitlines()
+    assert verdict == "It would be sent back: yes, as too_easy, cause over_specified."
+    searched = [line for line in lines if line.startswith("  searched '")]
+    broken = [line for line in lines if line not in searched]
+    assert len(searched) == sum(len(finding.searches) for finding in findings)
+    assert [line.partition(" (")[0] for line in broken] == [f"- {finding.check}" for finding in findings]
+    assert all(finding.detail in line for finding, line in zip(findings, broken, strict=True))
 
 
 def test_the_title_of_a_passage_that_was_not_shown_is_not_named() -> None:
@@ -87,26 +77,28 @@ def test_the_title_of_a_passage_that_was_not_shown_is_not_named() -> None:
 
 
 class Checking(Cast):
-    """Checks its draft so often before it proposes it."""
+    """Checks a draft so often, in the wordings of `checked` first, before it proposes its own."""
 
     times = 2
+    checked: tuple[str, ...] = ()
 
     def __call__(self, request: object) -> Message:
         made = super().__call__(request)  # type: ignore[arg-type]
-        turns = sum(message.role == "assistant" for message in request.messages)  # type: ignore[attr-defined]
-        if made.tool_calls and made.tool_calls[0].name == "propose" and turns < 2 + self.times:
-            return call("check", **self.first)
+        done = sum(message.role == "assistant" for message in request.messages) - 2  # type: ignore[attr-defined]
+        if made.tool_calls and made.tool_calls[0].name == "propose" and done < self.times:
+            question = self.checked[done] if done < len(self.checked) else self.first["question"]
+            return call("check", **{**self.first, "question": question})
         return made
 
 
 @pytest.mark.parametrize(("times", "answered"), [(0, 0), (2, 2), (6, 4)])
 def test_checks_are_counted_and_are_no_searches(times: int, answered: int) -> None:
     cast = Checking(lambda question, sample: 3)
-    cast.times = times
-    done = asyncio.run(sage.propose(seeded(), context(cast, "generator.checks=4", shelf=LINKED)))
+    cast.times, cast.checked = times, (LEADING,) * times
+    done = asyncio.run(sage.propose(seeded(), context(cast, "generator.checks=4")))
     told = [m.content for m in done.trajectory.messages if m.name == "check"]
     assert len(told) == times
-    assert sum("let it pass" in content for content in told) == answered
+    assert sum("would be sent back: yes" in content for content in told) == answered
     assert sum("All 4 checks are used up" in content for content in told) == times - answered
     assert len(done.trajectory.calls) == 2
     assert done.draft is not None
@@ -149,7 +141,7 @@ def test_without_checks_or_audit_the_tool_is_not_offered(off: str) -> None:
 
 
 class Read(Checking):
-    """With a reader that grades wordings and skips ahead."""
+    """With a reader that grades wordings, skips ahead, and answers from three passages as from any others."""
 
     times, grade, ahead = 1, "4", "no such town"
 
@@ -182,21 +174,43 @@ def test_what_a_reader_says_is_told_before_the_audit_asks_it_and_all_of_it_at_on
     told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(), BOTH)))
     assert told == ""
     assert [(probe.check, probe.usage.calls) for probe in probes] == [("naturalness", 1), ("skip_ahead", 1)]
-    linked = draft(shown={p.shown_id: p for p in (FILM, BACK, TOWN)})
-    told, _ = asyncio.run(check_draft(linked, 3, SHOWN, context(reader(), BOTH, shelf=LINKED)))
-    assert "- naturalness: a reader graded the wording 4 of 5; 4 is enough" in told
     told, _ = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(grade="2", ahead="founded by monks"), BOTH)))
-    assert told.startswith("It would be sent back as unsound, cause unnatural.")
-    assert "- naturalness: a reader graded the wording 2 of 5; 4 is enough: stacked clauses" in told
+    assert told.startswith("It would be sent back: yes, as unsound, cause unnatural.")
+    assert "- naturalness: a reader graded the wording 2 of 5; 4 is enough: stacked clauses. Say it in plain" in told
     assert "- skip_ahead (hops[0], hops[1]): the searches 'founded by monks' and" in told
 
 
+ALL = 'checks.run=["naturalness", "skip_ahead", "closed_book", "naive_rag", "oracle", "leave_one_out"]'
+
+
+@pytest.mark.parametrize(("question", "failed"), [(QUESTION, False), (LEADING, True)])
+def test_the_dear_readers_are_asked_too_but_of_no_draft_that_failed_before(question: str, failed: bool) -> None:
+    there = context(reader(), ALL)
+    _, probes = asyncio.run(check_draft(draft(question), 3, SHOWN, there))
+    assert {probe.check for probe in probes} - {"naturalness", "skip_ahead"} == (
+        set() if failed else {"closed_book", "naive_rag", "oracle", "leave_one_out"}
+    )
+
+
+def test_what_a_dear_reader_finds_sends_back_in_the_check_and_not_after_it() -> None:
+    blind = reader()
+    blind.reads = lambda passages: ""
+    blind.times = 1
+    there = context(blind, ALL, "loop.rounds=0", "loop.control_share=0")
+    first = asyncio.run(run_seed(seeded(), there)).rounds[0]
+    (told,) = [m.content for m in first.agent.messages if m.name == "check"]
+    assert told.startswith(
+        "It would be sent back: yes, as unsound, cause generator_error.\n- oracle (hops[1], hops[2]): with all"
+    )
+    assert [finding.check for finding in first.findings] == ["oracle"]
+
+
 def test_a_reader_is_asked_of_what_the_free_checks_send_back_too_but_not_where_it_is_not_to_be() -> None:
-    leading = draft(f"{QUESTION[:-1]}, in Vessby on the Tarn, settled by monks?")
+    leading = draft(LEADING)
     for sets, times in ((BOTH, 1), ('checks.run=["closed_book"]', 0)):
         there = context(reader(grade="2"), sets)
         told, probes = asyncio.run(check_draft(leading, 3, SHOWN, there))
-        assert told.startswith("It would be sent back as too_easy")
+        assert told.startswith("It would be sent back: yes, as too_easy")
         assert ("naturalness: a reader graded the wording 2 of 5" in told) is bool(times)
         assert len(probes) == 2 * times
         assert asked(there.llm, "grade") == asked(there.llm, "skip") == times  # type: ignore[arg-type]
@@ -208,35 +222,56 @@ def test_a_reader_that_says_nothing_readable_is_no_error_of_the_author() -> None
     assert [probe.check for probe in probes] == ["skip_ahead"]
 
 
-@pytest.mark.parametrize(("cached", "paid"), [(True, 1), (False, 2)])
 @pytest.mark.parametrize("ahead", ["no such town", "founded by monks"])
-def test_the_audit_says_what_the_check_said_and_its_reader_is_paid_once(
-    cached: bool, paid: int, ahead: str, tmp_path: Path
-) -> None:
+def test_the_audit_says_what_the_check_said_and_asks_no_reader_again(ahead: str) -> None:
     there = context(reader(ahead=ahead), BOTH, "loop.rounds=0", "loop.control_share=0")
     model = there.llm
-    counted = Counted(model)
-    there = replace(there, llm=Cached(counted, Cache(tmp_path / "c")) if cached else counted)
     with counting() as ledger:
-        record = asyncio.run(run_seed(seeded(), there))
+        record = asyncio.run(run_seed(seeded(), replace(there, llm=Counted(model))))
     first = record.rounds[0]
     told = [m.content for m in first.agent.messages if m.name == "check"]
     assert first.unsound is (ahead == "founded by monks")
     assert len(told) == first.unsound
-    assert all(said.startswith("It would be sent back as too_easy") for said in told)
+    assert all(said.startswith("It would be sent back: yes, as too_easy") for said in told)
     assert all(finding.check in said and finding.detail in said for finding in first.findings for said in told)
-    assert [probe.check for probe in first.checked] == ["naturalness", "skip_ahead"]
-    assert first.checked == first.probes
+    assert [probe.check for probe in first.probes] == ["naturalness", "skip_ahead"]
+    assert first.checked == ()
     for role in ("grade", "skip"):
-        assert asked(model, role) == paid  # type: ignore[arg-type]
-        spent = ledger.spending.by_stage["round 0"][role]
-        assert (spent.paid.calls, spent.cached.calls) == (paid, 2 - paid)
-    assert record.usage["reader"].calls == 4
+        assert asked(model, role) == 1  # type: ignore[arg-type]
+        assert ledger.spending.by_stage["round 0"][role].paid.calls == 1
+    assert record.usage["reader"].calls == 2
 
 
-def test_a_draft_whose_last_passage_one_search_with_the_question_finds_is_told_what_that_means() -> None:
-    near = draft(f"{QUESTION[:-1]}, in Vessby on the Tarn?")
-    told = asyncio.run(check_draft(near, 1, SHOWN, context([], "retrieval.k=1")))[0]
-    assert "one search with the question finds hops[2] at rank 1. The last hop's passage is among them" in told
-    far = asyncio.run(check_draft(draft(), 3, SHOWN, context([], "retrieval.k=1")))[0]
-    assert "The last hop's passage is among them" not in far
+def test_readers_of_a_draft_that_was_checked_and_changed_are_kept_apart() -> None:
+    cast = reader()
+    cast.checked, cast.times = (LEADING,), 2
+    record = asyncio.run(run_seed(seeded(), context(cast, BOTH, "loop.rounds=0", "loop.control_share=0")))
+    first = record.rounds[0]
+    assert first.draft is not None
+    assert first.draft.question == QUESTION
+    assert [probe.check for probe in first.checked] == ["naturalness", "skip_ahead"]
+    assert [probe.check for probe in first.probes] == ["naturalness", "skip_ahead"]
+    assert record.usage["reader"].calls == 3  # the skip queries of its hops were written once
+
+
+def test_a_hop_that_stays_is_attacked_with_the_searches_of_before() -> None:
+    """Else the same chain passes in one wording and fails in the next, by what a reader happens to think of."""
+    said = iter(["no such town", "founded by monks"])
+    there = context(lambda request: reader(ahead=next(said) if request.output.name == "skip" else "")(request), BOTH)
+    made = [draft(question) for question in (QUESTION, QUESTION.replace("settled", "first settled"))]
+    told = [asyncio.run(check_draft(one, 3, SHOWN, there)) for one in made]
+    assert [text for text, _ in told] == ["", ""]
+    assert [probes[1].answers for _, probes in told] == [("no such town", "no such town Tarn")] * 2
+    last = made[0].hops[-1].model_copy(update={"sub_question": "When was Vessby founded?"})
+    other = made[0].model_copy(update={"hops": (*made[0].hops[:-1], last)})
+    text, _ = asyncio.run(check_draft(other, 3, SHOWN, there))
+    assert "- skip_ahead" in text
+
+
+def test_an_attack_is_not_held_against_words_that_were_taken_out() -> None:
+    there = context(reader(ahead="town settled by monks"), BOTH)
+    clue = f"{QUESTION[:-1]} by monks?"
+    assert "'town settled by monks'" in asyncio.run(check_draft(draft(clue), 3, SHOWN, there))[0]
+    told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, there))
+    assert told == ""
+    assert probes[1].answers == ("town settled", "town settled Tarn")

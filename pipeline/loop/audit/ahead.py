@@ -5,9 +5,9 @@ Then those hops are needless, since they only lead there (MuSiQue's connectednes
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
-from pipeline.agents.evidence import Evidence, start, subject
+from pipeline.agents.evidence import start
 from pipeline.names import contains
 from pipeline.text import normalise, untagged, words
 from pipeline.types import Cause, Draft, Finding, Hit, Searched
@@ -75,6 +75,23 @@ def queries(draft: Draft, number: int, written: Sequence[str]) -> list[str]:
     return [query for said, query in fair.items() if said][:QUERIES]
 
 
+def identity(draft: Draft, number: int) -> Hashable:
+    """What stays the same while a hop and what leads to it do, however the question is worded."""
+    hop = draft.hops[number]
+    before = tuple(earlier.answer for earlier in draft.hops[start(draft, number) : number])
+    return before, hop.sub_question, hop.answer, hop.passage_id
+
+
+def kept(draft: Draft, question: str, queries: Sequence[str]) -> tuple[str, ...]:
+    """Queries that were written for an earlier wording of the question, without the words that it alone held: what an
+    author has taken out leads nobody any more."""
+    gone = {*words(question)} - {*words(draft.question)}
+    return tuple(
+        query if gone.isdisjoint(words(query)) else " ".join(w for w in query.split() if gone.isdisjoint(words(w)))
+        for query in queries
+    )
+
+
 def _names(draft: Draft, number: int) -> set[str]:
     """Answers and titles up to the hop: a title is mostly a longer form of what leads there."""
     first = start(draft, number)
@@ -124,21 +141,6 @@ def found_hops(draft: Draft, searches: Sequence[Searched]) -> tuple[int, ...]:
     needless, and not at fault."""
     first = {search.passage_ids[0] for search in searches if search.passage_ids}
     return tuple(number for number, hop in enumerate(draft.hops) if hop.passage_id in first)
-
-
-def linked_back(draft: Draft, evidence: Evidence) -> tuple[int, ...]:
-    """The later hops whose own passages also name what the hop before asks about and its answer.
-
-    Who reaches such a passage may need none before it, and `leave_one_out` finds that out with a paid call for every
-    hop. A hint and no finding: to name two things is not to state how they belong together.
-    """
-    linked = []
-    for number in later(draft):
-        passage, before = evidence[number], draft.hops[number - 1]
-        text = f"{passage.title}\n{passage.text}" if passage else ""
-        if contains(text, before.answer) and contains(text, subject(draft, number - 1)):
-            linked.append(number)
-    return tuple(linked)
 
 
 def _detail(draft: Draft, number: int, queries: Sequence[str]) -> str:

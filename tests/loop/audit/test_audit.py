@@ -176,25 +176,6 @@ def test_an_attack_says_nothing_that_only_the_hops_before_give() -> None:
     assert ahead.gapped(games.model_copy(update={"question": "When?"}), 2) == "On what date was the … held?"
 
 
-@pytest.mark.parametrize(
-    ("title", "more", "linked"),
-    [
-        ("Lantern Bay", {}, ()),
-        ("Lantern Bay", {1: "Ada Holm made Lantern Bay."}, (1,)),
-        ("Lantern Bay (film)", {1: "Her only film was Lantern Bay."}, (1,)),
-        ("Lantern Bay", {2: "Ada Holm was its most famous child."}, (2,)),
-        ("Lantern Bay", {1: "Lantern Bay is hers.", 2: "Ada Holm grew up there."}, (1, 2)),
-        ("Lantern Bay", {2: "Lantern Bay was shown here."}, ()),
-    ],
-)
-def test_a_passage_that_also_names_both_ends_of_the_hop_before_it_links_back(
-    title: str, more: dict[int, str], linked: tuple[int, ...]
-) -> None:
-    evidence = [p.model_copy(update={"text": f"{p.text} {more.get(n, '')}"}) for n, p in enumerate((FILM, HOLM, TOWN))]
-    assert ahead.linked_back(changed(0, title=title), tuple(evidence)) == linked
-    assert ahead.linked_back(DRAFT, (FILM, None, TOWN)) == ()
-
-
 def test_two_passages_of_one_document_are_no_two_hops() -> None:
     later = passage("h", "Ada Holm", "It lies far off. The town of Vessby was settled by monks in 1641.", n=1)
     hops = (*HOPS[:2], hop(later, "1641", "When was Vessby settled?"))

@@ -197,7 +197,7 @@ def test_the_author_is_told_in_check() -> None:
     where = context(model, WITH_STONE)
     shown = {p.shown_id: p for p in (FILM, HOLM, ORDER, STONE)}
     said, probes = asyncio.run(check_draft(DRAFT, 3, shown, where))
-    assert "It would be sent back as unsound, cause ambiguous." in said
+    assert "It would be sent back: yes, as unsound, cause ambiguous." in said
     assert "incomplete_list (hops[2]): the last step has more answers than the list: 'Finn Moe'" in said
     assert [probe.check for probe in probes] == ["complete_list"]
 
