@@ -4,7 +4,6 @@ Pure functions. SAGE's difficulty is the least number of searches over the corre
 calls are left out, and a rollout is correct only if it also read the support of its answer.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
@@ -12,6 +11,7 @@ from pipeline.agents.environment import environment
 from pipeline.agents.grading import by_heart, observations, shows, skipped
 from pipeline.context import RunContext
 from pipeline.loop.audit import ahead, soundness
+from pipeline.loop.audit.alternatives import agreed, settled
 from pipeline.names import normalise
 from pipeline.text import untagged
 from pipeline.types import Assessment, Cause, Draft, Feedback, Finding, Label, Probe, Rollout, Share, Verdict
@@ -225,8 +225,7 @@ def _title(block: str) -> str:
 def _unsolved(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], refuted: bool) -> Feedback:
     """What went wrong in most rollouts: a broken chain, nothing found, a rival answer, or the solver itself."""
     missed = tuple(i for i in range(len(draft.hops)) if all(v.found_at[i] is None for _, v in tried))
-    rivals = Counter(normalise(rollout.answer) for rollout, v in tried if rollout.answered and not v.right)
-    rival, votes = rivals.most_common(1)[0] if rivals else ("", 0)
+    voters = agreed(tried)
     broken = tuple(hop for finding in soundness.broken_chain(draft, ()) for hop in finding.hops)
     hops: tuple[int, ...]
     if broken:
@@ -234,9 +233,11 @@ def _unsolved(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], refuted: b
     elif missed:
         cause, hops = Cause.RETRIEVAL_MISS, missed
         why = f"no agent found the passages that give {answers(draft, missed)}"
-    elif votes * 2 > len(tried) and not refuted:
-        cause, hops, why = Cause.AMBIGUOUS, (len(draft.hops) - 1,), f"most agents answered '{rival}'"
+    elif len(voters) * 2 > len(tried) and not refuted:
+        cause, hops, why = Cause.AMBIGUOUS, (len(draft.hops) - 1,), "another answer may fit as well"
     else:
         cause, hops, why = Cause.SOLVER_ERROR, (), "the passages were found and not understood"
+    if voters:
+        why += f"; {settled(draft, voters, len(tried))}" + ", which a reader did not find borne out" * refuted
     message = f"no rollout was correct: {why}. {advice(draft, '', cause, hops)}"
     return Feedback(label=Label.UNSOLVED, cause=cause, message=message, hops=hops)

@@ -19,7 +19,7 @@ from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.loop import assess, band
-from pipeline.loop.audit.alternatives import alternatives
+from pipeline.loop.audit.alternatives import agreed, alternatives
 from pipeline.loop.audit.readings import examine
 from pipeline.loop.audit.retrievers import with_one_search
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured
@@ -257,17 +257,26 @@ async def _twin_measured(record: Record, context: RunContext) -> Record:
 
 
 def _assessed(record: Record, context: RunContext) -> Record:
-    """With what its rollouts measure, where there are any, who knows the answer by heart, and what can be skipped."""
-    if record.last is None or record.draft is None:
+    """With what its rollouts measure and agree on, where there are any, who knows the answer by heart, and what can be
+    skipped."""
+    last, draft = record.last, record.draft
+    if last is None or draft is None:
         return record
-    asked = {"known_to": known_to(record.last.probes), "naturalness": naturalness(record.last.probes)}
-    attacked = (f.hops for f in record.last.findings if f.check == "skip_ahead")
-    went = (grading.skipped(record.draft, r, v.found_at) for r, v in record.graded if v.correct)
-    skippable = tuple(sorted({hop for hops in (*attacked, *went) for hop in hops}))
+    attacked = (f.hops for f in last.findings if f.check == "skip_ahead")
+    went = (grading.skipped(draft, r, v.found_at) for r, v in record.graded if v.correct)
     solves = context.config.models.of("solver").model
-    closed = next((p for p in record.last.probes if (p.check, p.model) == ("closed_book", solves)), None)
+    closed = next((p for p in last.probes if (p.check, p.model) == ("closed_book", solves)), None)
     own = (assess.assessment(record.measured, context, closed),) if record.measured else ()
-    return record.model_copy(update={"assessments": own, "skippable_hops": skippable} | asked)
+    policies = map(GradedRollout, last.policy_rollouts, last.policy_verdicts)
+    voters = () if draft.answer_items else agreed([*record.graded, *policies])
+    more = {
+        "assessments": own,
+        "skippable_hops": tuple(sorted({hop for hops in (*attacked, *went) for hop in hops})),
+        "known_to": known_to(last.probes),
+        "naturalness": naturalness(last.probes),
+        "agreed_answer": voters[0].answer if voters else "",
+    }
+    return record.model_copy(update=more)
 
 
 async def _in_time(start: Callable[[], Awaitable[T]], context: RunContext) -> T:

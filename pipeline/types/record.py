@@ -187,6 +187,10 @@ class Record(Data):
     one_search: Annotated[tuple[OneSearch, ...], _NONE] = Field((), exclude_if=lambda made: not made)
     """Of an accepted pair, where `retrieval.audit` names more retrievers: what one search of each finds, the run's own
     first."""
+    agreed_answer: Annotated[str, BeforeValidator(lambda said: said or "")] = Field(
+        "", exclude_if=lambda said: not said
+    )
+    """The wrong answer to the final question on which two rollouts or more agree; it may be a second right one."""
     naturalness: int | None = None
     """How natural the final question sounds, 1 to 5, by the reader of the check `naturalness`; None where it was not
     asked."""

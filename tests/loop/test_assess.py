@@ -14,6 +14,7 @@ from pipeline.types import (
     Call,
     Cause,
     Draft,
+    Feedback,
     Finding,
     Hop,
     Label,
@@ -226,15 +227,26 @@ def test_unsolved_because_nothing_was_found() -> None:
     assert (given.cause, given.hops) == (Cause.RETRIEVAL_MISS, (2,)), "another passage told of the second hop"
 
 
-def test_unsolved_because_most_agree_on_another_answer() -> None:
-    tried = [rollout([FILM], [HOLM], [TOWN], answer="1700", sample=n) for n in range(3)]
-    given = assess.feedback(DRAFT, judged(DRAFT, *tried), target=3)
+def unsolved(*said: str, refuted: bool = False) -> Feedback:
+    tried = [rollout([FILM], [HOLM], [TOWN], answer=answer, sample=n) for n, answer in enumerate(said)]
+    given = assess.feedback(DRAFT, judged(DRAFT, *tried), target=3, refuted=refuted)
     assert given is not None
+    return given
+
+
+def test_unsolved_because_most_agree_on_another_answer() -> None:
+    given = unsolved("1700", "1805", "in 1700")
     assert given.cause is Cause.AMBIGUOUS
-    assert "1700" in given.message
-    refuted = assess.feedback(DRAFT, judged(DRAFT, *tried), target=3, refuted=True)
-    assert refuted is not None
+    assert "2 of 3 solvers settled on '1700', the key says '1641'. Add the one clue" in given.message
+    refuted = unsolved("1700", "1700", refuted=True)
     assert refuted.cause is Cause.SOLVER_ERROR
+    assert "2 of 2 solvers settled on '1700', the key says '1641', which a reader did not find" in refuted.message
+
+
+def test_one_wrong_rollout_alone_says_nothing_of_the_question() -> None:
+    alone = unsolved("1700")
+    assert alone.cause is Cause.SOLVER_ERROR
+    assert "settled" not in alone.message
 
 
 def test_unsolved_although_all_was_found() -> None:

@@ -32,6 +32,7 @@ def _columns(record: Record) -> dict[str, Any]:
     tree = record.model_dump(mode="json")
     # The journal has no room for what hardly a draft or round has; a column has.
     tree.setdefault("one_search", [])
+    tree.setdefault("agreed_answer", "")
     for past in tree["rounds"]:
         past["draft"] and past["draft"].setdefault("answer_items", [])
         past.setdefault("policy_rollouts", [])

@@ -1,11 +1,11 @@
 """Is there another right answer? A wrong answer on which several rollouts agree is checked against what they read."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pipeline.agents.readers import check_alternative
 from pipeline.context import RunContext
 from pipeline.dataset.shipped.answers import compared
+from pipeline.dataset.shipped.equality import equal
 from pipeline.loop.audit.results import CheckResult
 from pipeline.names import normalise
 from pipeline.types import Cause, Draft, Feedback, Finding, Label, Passage, Probe, Rollout, Usage, Verdict
@@ -13,6 +13,20 @@ from pipeline.types import Cause, Draft, Feedback, Finding, Label, Passage, Prob
 VOTES = 2
 """Rollouts that must agree on it: one alone says more of the solver than of the question."""
 MOST_PASSAGES = 40
+
+
+def agreed(tried: Iterable[tuple[Rollout, Verdict]]) -> list[Rollout]:
+    """The wrong rollouts that settled on one answer, in whatever spelling, where enough of them did: the most, the
+    first of them with the fewest steps."""
+    groups: list[list[Rollout]] = []
+    for rollout, verdict in tried:
+        if rollout.answered and not verdict.right:
+            same = next((group for group in groups if _same(rollout.answer, group[0].answer)), None)
+            if same is None:
+                groups.append(same := [])
+            same.append(rollout)
+    most = max(groups, key=len, default=[])
+    return sorted(most, key=lambda r: (r.trajectory.steps, r.sample)) if len(most) >= VOTES else []
 
 
 async def alternatives(
@@ -25,17 +39,25 @@ async def alternatives(
     decided = feedback is not None and feedback.label is not Label.UNSOLVED
     if decided or "alternatives" not in context.config.checks_run():
         return CheckResult()
-    wrong = [rollout for rollout, verdict in tried if rollout.answered and not verdict.right]
     if draft.answer_items:
+        wrong = [rollout for rollout, verdict in tried if rollout.answered and not verdict.right]
         return await _further_item(draft, wrong, len(tried), context)
-    votes = Counter(normalise(rollout.answer) for rollout in wrong)
-    answer, count = votes.most_common(1)[0] if votes else ("", 0)
-    if count < VOTES:
+    voters = agreed(tried)
+    if not voters:
         return CheckResult()
-    voter = min((r for r in wrong if normalise(r.answer) == answer), key=lambda r: (r.trajectory.steps, r.sample))
+    voter = voters[0]
     fits, usage = await check_alternative(draft.question, voter.answer, await seen(voter, context), context)
-    detail = f"{count} of {len(tried)} rollouts answered '{voter.answer}', and their passages bear it out"
+    detail = f"{settled(draft, voters, len(tried))}, and their passages bear it out"
     return _result(draft, voter.answer, fits, usage, detail, context)
+
+
+def settled(draft: Draft, voters: Sequence[Rollout], tried: int) -> str:
+    """In words, on what these of so many rollouts agree."""
+    return f"{len(voters)} of {tried} solvers settled on '{voters[0].answer}', the key says '{draft.answer}'"
+
+
+def _same(answer: str, other: str) -> bool:
+    return normalise(answer) == normalise(other) or equal(answer, [other])
 
 
 async def _further_item(draft: Draft, wrong: Sequence[Rollout], tried: int, context: RunContext) -> CheckResult:

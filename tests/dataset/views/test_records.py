@@ -13,7 +13,8 @@ ENVIRONMENT = environment(RunConfig())
 
 def test_every_record_comes_back_from_arrow_as_it_was():
     with_distractors = taught(2)
-    originals = [*batch(), hostile(), with_distractors, taught()]
+    agreed = accepted(1).model_copy(update={"agreed_answer": "75 %"})
+    originals = [*batch(), hostile(), with_distractors, taught(), agreed]
     rows = [row for record in originals for row in records.rows(record, ENVIRONMENT)]
     table = pa.Table.from_pylist(rows, schema=records.SCHEMA)
     assert [records.record(row) for row in table.to_pylist()] == originals

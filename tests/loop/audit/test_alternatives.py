@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline import prompts
-from pipeline.loop.audit.alternatives import alternatives
+from pipeline.loop.audit.alternatives import agreed, alternatives
 from pipeline.loop.audit.results import CheckResult
 from pipeline.types import (
     Call,
@@ -51,6 +51,15 @@ async def test_a_rival_that_fits_makes_the_question_ambiguous() -> None:
     assert inputs["answer"] == "Around 1660"
     assert [passage["title"] for passage in inputs["passages"]] == ["Ada Holm", "Vessby"]
     assert "1641" not in str({**inputs, "passages": ()}), "the known answer would lead it"
+
+
+async def test_spellings_of_one_answer_agree() -> None:
+    assert [rollout.answer for rollout in agreed(tried("1,200 km", "1641", "1200 kilometres"))] == [
+        "1,200 km",
+        "1200 kilometres",
+    ]
+    answer = await ask(ScriptedLLM([FITS]), "1,200 km", "1641", "1200 kilometres")
+    assert answer.findings[0].detail.startswith("2 of 3 solvers settled on '1,200 km', the key says '1641', and")
 
 
 async def test_one_that_does_not_fit_is_kept_as_asked_and_nothing_else() -> None:

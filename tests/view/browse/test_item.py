@@ -137,3 +137,11 @@ def test_what_is_not_there_is_said_and_not_logged_as_a_crash(client: TestClient,
     answer = client.get(path.format(run=slug(client)[1:]))
     assert answer.status_code == 404
     check_inert(Parsed(answer.text))
+
+
+def test_a_wrong_answer_on_which_rollouts_agree_is_shown(made: Made) -> None:
+    agreed = accepted(1).model_copy(update={"agreed_answer": "75 % <b>"})
+    with made([agreed, accepted(2)]) as client:
+        told, other = ("".join(shown(client, record).text) for record in (agreed, accepted(2)))
+    assert "wrong rollouts agree on75 % <b>" in told
+    assert "wrong rollouts agree on" not in other
