@@ -140,7 +140,7 @@ def by_heart(draft: Draft, rollout: Rollout) -> tuple[int, ...]:
 
 def _naming(draft: Draft, text: str) -> set[int]:
     """The hops whose answers the text names."""
-    return {number for number, hop in enumerate(draft.hops) if holds(text, hop.answer)}
+    return {number for number, hop in enumerate(draft.hops) if any(holds(text, name) for name in hop.spellings)}
 
 
 def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> bool:

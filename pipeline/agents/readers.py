@@ -165,6 +165,22 @@ async def check_alternative(
     return output.fits, usage
 
 
+async def same_name(
+    name: str, other_names: Sequence[str], before: Passage, passage: Passage, quote: str, context: RunContext
+) -> tuple[bool, str, Usage]:
+    """Does the quote of a passage speak of what the passage before calls `name`? And who read."""
+    messages = context.prompt(
+        "names/same",
+        called=name,
+        other_names=list(other_names),
+        passage_before=shown(before),
+        passage=shown(passage),
+        quote=quote,
+    )
+    output, model, usage = await _read(messages, CHECK, CheckOutput, context)
+    return output.fits, model, usage
+
+
 async def all_items(
     question: str, passages: Sequence[Passage], context: RunContext
 ) -> tuple[tuple[ItemOutput, ...], str, Usage]:

@@ -42,6 +42,9 @@ class ProposedHop(Data):
     passage_id: str = Field(description="The id of the passage that states it, as it was shown.")
     quote: str = Field(description="Copied letter by letter from that passage; holds the answer.")
     relation: str = Field("", description="A word or two for the link, such as 'directed by'.")
+    answer_aliases: tuple[str, ...] = Field(
+        (), max_length=8, description="Other names of this very thing, where the next passage uses one."
+    )
 
 
 class ProposedItem(Data):

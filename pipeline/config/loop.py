@@ -40,7 +40,15 @@ class LoopConfig(Data):
 
 
 Check = Literal[
-    "naturalness", "skip_ahead", "complete_list", "closed_book", "naive_rag", "oracle", "leave_one_out", "alternatives"
+    "same_name",
+    "naturalness",
+    "skip_ahead",
+    "complete_list",
+    "closed_book",
+    "naive_rag",
+    "oracle",
+    "leave_one_out",
+    "alternatives",
 ]
 
 

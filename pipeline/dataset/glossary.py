@@ -54,6 +54,7 @@ CHECKS = {
     "false_quote": "A quote does not stand in the passage that it cites.",
     "unquoted_answer": "A hop's quote does not contain the hop's answer.",
     "broken_chain": "A hop is not about the answer of the hop before it.",
+    "same_name": "Where a hop calls the answer before it by another name, a reader says whether both mean one thing.",
     "one_document": "Two hops lie in one document.",
     "too_few_hops": "There are fewer hops than steps wanted.",
     "another_answer": "A passage of the corpus gives a second answer to the last hop.",

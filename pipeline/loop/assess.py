@@ -4,7 +4,7 @@ Pure functions. SAGE's difficulty is the least number of searches over the corre
 calls are left out, and a rollout is correct only if it also read the support of its answer.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from statistics import median
 
 from pipeline.agents.environment import environment
@@ -79,18 +79,25 @@ def what_to_change(draft: Draft, finding: Finding) -> str:
 
 
 def feedback(
-    draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], *, target: int, skips: bool = False, refuted: bool = False
+    draft: Draft,
+    tried: Sequence[tuple[Rollout, Verdict]],
+    *,
+    target: int,
+    skips: bool = False,
+    refuted: bool = False,
+    linked: Collection[int] = (),
 ) -> Feedback | None:
     """Name why a draft was too easy or unsolved, from the traces alone; none for a candidate.
 
     With `skips`, it is too easy too where a correct rollout went without so many hops that fewer than the target
-    remain. `refuted`: the wrong answer that most agree on was checked, and does not fit.
+    remain. `refuted`: the wrong answer that most agree on was checked, and does not fit. `linked`: the hops that are
+    about the answer before them by a reader's word.
     """
     found = label([v for _, v in tried], target)
     if found is Label.CANDIDATE:
         return skipping(draft, tried, target) if skips else None
     if found is Label.UNSOLVED:
-        return _unsolved(draft, tried, refuted)
+        return _unsolved(draft, tried, refuted, linked)
     return _too_easy(draft, *min((pair for pair in tried if pair[1].correct), key=lambda p: (p[1].steps, p[1].sample)))
 
 
@@ -222,11 +229,13 @@ def _title(block: str) -> str:
     return block.partition("\n")[0].partition("] ")[2]
 
 
-def _unsolved(draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], refuted: bool) -> Feedback:
+def _unsolved(
+    draft: Draft, tried: Sequence[tuple[Rollout, Verdict]], refuted: bool, linked: Collection[int]
+) -> Feedback:
     """What went wrong in most rollouts: a broken chain, nothing found, a rival answer, or the solver itself."""
     missed = tuple(i for i in range(len(draft.hops)) if all(v.found_at[i] is None for _, v in tried))
     voters = agreed(tried)
-    broken = tuple(hop for finding in soundness.broken_chain(draft, ()) for hop in finding.hops)
+    broken = tuple(hop for finding in soundness.broken_chain(draft, (), linked) for hop in finding.hops)
     hops: tuple[int, ...]
     if broken:
         cause, hops, why = Cause.GENERATOR_ERROR, broken, "the quotes of these hops do not name what they are about"

@@ -20,7 +20,7 @@ from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.loop import assess, band
 from pipeline.loop.audit.alternatives import agreed, alternatives
-from pipeline.loop.audit.readings import examine
+from pipeline.loop.audit.readings import examine, linked_by_reader
 from pipeline.loop.audit.retrievers import with_one_search
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured
 from pipeline.loop.strategies.base import Proposal, Strategy
@@ -108,7 +108,8 @@ async def trial(proposal: Proposal, index: int, seed: Seed, context: RunContext)
     if config.steps_required and (not fatal or drawn):
         tried = await attempts(draft, context, target=target, whole=drawn)
     needed = tried[: _decided(tried, target, config)] if loop.early_stop else tried
-    tell = partial(assess.feedback, draft, needed, target=target, skips=skips_count(context))
+    linked = linked_by_reader(read.probes)
+    tell = partial(assess.feedback, draft, needed, target=target, skips=skips_count(context), linked=linked)
     feedback = assess.feedback_from_audit(draft, findings) if fatal else tell() if config.steps_required else None
     policy: list[GradedRollout] = []
     if banded := feedback is None and config.band is not None:

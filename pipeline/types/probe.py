@@ -33,7 +33,8 @@ class Probe(Data):
 
     check: str
     """`closed_book`, `naturalness` (its answer is the grade), `undated` (asked in the same call), `naive_rag`,
-    `oracle`, `trace` (which hop is misread?), `leave_one_out`, `skip_ahead`, `complete_list`, `alternatives`."""
+    `oracle`, `trace` (which hop is misread?), `leave_one_out`, `skip_ahead`, `complete_list`, `alternatives`,
+    `same_name` (of one hop: is it about the answer before it?)."""
     model: str
     answers: tuple[str, ...]
     """One for each try, of a `trace` for each hop; empty where there was none. Of `skip_ahead` the queries, of

@@ -1,9 +1,9 @@
 """Seeds and the questions that are made from them."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from pipeline.types.corpus import Passage
 from pipeline.types.data import Data, Slotted, slotted
@@ -54,6 +54,14 @@ class Hop(Slotted):
     passage_sha256: str
     relation: str = ""
     """The generator's own short name of the link (a verb and preposition, say), for diversity figures."""
+    answer_aliases: Annotated[tuple[str, ...], BeforeValidator(lambda names: names or ())] = Field(
+        (), exclude_if=lambda names: not names
+    )
+    """Other names of the answer, by its author's word. A chain holds by one of them only where a reader agrees."""
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        return (self.answer, *self.answer_aliases)
 
 
 @slotted

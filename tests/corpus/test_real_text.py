@@ -71,8 +71,14 @@ async def test_drafts_over_it_fail_as_english_ones_do(real: tuple[str, Corpus], 
     question, *parts = ASKED[code]
 
     def hop(asked: str, answer: str, cited: Passage) -> Hop:
-        told = {"passage_id": cited.id, "title": cited.title, "passage_sha256": cited.sha256}
-        return Hop(sub_question=asked, answer=answer, quote=cited.text, **told)
+        return Hop(
+            sub_question=asked,
+            answer=answer,
+            quote=cited.text,
+            passage_id=cited.id,
+            title=cited.title,
+            passage_sha256=cited.sha256,
+        )
 
     async def checks(asked: str, *hops: Hop) -> set[str]:
         draft = Draft(

@@ -35,6 +35,8 @@ def _columns(record: Record) -> dict[str, Any]:
     tree.setdefault("agreed_answer", "")
     for past in tree["rounds"]:
         past["draft"] and past["draft"].setdefault("answer_items", [])
+        for hop in past["draft"]["hops"] if past["draft"] else ():
+            hop.setdefault("answer_aliases", [])
         past.setdefault("policy_rollouts", [])
         past.setdefault("policy_verdicts", [])
         _named(*past["findings"], *past["probes"], *past["checked"])

@@ -4,7 +4,7 @@ A check is one function in `soundness`, `uniqueness` or `shortcuts`. A finding o
 shortcut takes away the hops that it makes needless, and is fatal when fewer hops remain than the target asks for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from pipeline.agents.evidence import gather
 from pipeline.loop.audit import shortcuts, soundness
@@ -15,15 +15,25 @@ from pipeline.types import Cause, Draft, Finding
 
 
 async def audit(
-    draft: Draft, target: int, retriever: Retriever, k: int, others: Mapping[str, Retriever] | None = None
+    draft: Draft,
+    target: int,
+    retriever: Retriever,
+    k: int,
+    others: Mapping[str, Retriever] | None = None,
+    *,
+    linked: Collection[int] = (),
 ) -> tuple[Finding, ...]:
-    """All findings, soundness first, each with `fatal` set.
+    """All findings, soundness first, each with `fatal` set. Of the hops `linked` a reader says that they are about the
+    answer before them, whatever they call it.
 
     Shortcut checks run only on a sound draft that is long enough: one with fewer hops than the target could meet it
     only by a solver's detours. Those that search run over `others` too, by name.
     """
     evidence = await gather(draft, retriever)
     findings = [finding for check in soundness.CHECKS for finding in check(draft, evidence)]
+    if linked:
+        links = soundness.broken_chain(draft, evidence, linked)
+        findings = [f for one in findings for f in (links if one.check == "broken_chain" else [one])]
     if findings or len(draft.hops) < target:
         return tuple(findings) or (_too_few_hops(draft, target),)
     if findings := await another_answer(draft, retriever, k):

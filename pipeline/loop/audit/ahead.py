@@ -96,7 +96,7 @@ def _names(draft: Draft, number: int) -> set[str]:
     """Answers and titles up to the hop: a title is mostly a longer form of what leads there."""
     first = start(draft, number)
     titles = [hop.title for hop in draft.hops[first : number + 1]]
-    answers = [hop.answer for hop in draft.hops[first:number]]
+    answers = [name for hop in draft.hops[first:number] for name in hop.spellings]
     return {name for name in (*answers, *titles, *map(untagged, titles)) if name}
 
 

@@ -24,7 +24,11 @@ def _finding(
 
 async def exposed_intermediate(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
     """An intermediate answer that the question names saves all hops up to it. "Nashville" is "Nashville, Tennessee"."""
-    named = [i for i, hop in enumerate(draft.hops[:-1]) if mentions(draft.question, hop.answer.split(", ")[0])]
+    named = [
+        number
+        for number, hop in enumerate(draft.hops[:-1])
+        if any(mentions(draft.question, name.split(", ")[0]) for name in hop.spellings)
+    ]
     hops = sorted({hop for number in named for hop in range(start(draft, number), number + 1)})
     return _finding("exposed_intermediate", Cause.OVER_SPECIFIED, "the question names the answers of these hops", hops)
 

@@ -1,14 +1,14 @@
 """Is the draft what it says it is? Each check gives the findings that make it unusable as it stands."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pipeline.agents.evidence import Evidence, ends, linked
 from pipeline.agents.mentions import mentions
 from pipeline.corpus.language import before_things, common_words, language_of
 from pipeline.names import contains, normalise
 from pipeline.text import folded, untagged
-from pipeline.types import AnswerType, Cause, Draft, Finding
+from pipeline.types import AnswerType, Cause, Draft, Finding, Hop
 from pipeline.writing import asks, cased, length
 
 _LAST_NAME = re.compile(r"(?![a-z])[^\W\d_](?:[’'-]?[^\W\d_])+")
@@ -82,41 +82,61 @@ def _quoted(names: Sequence[str], quote: str, title: str) -> bool:
     return any(mentions(quote, name) or normalise(name) in titles for name in names)
 
 
-def broken_chain(draft: Draft, evidence: Evidence) -> list[Finding]:
+def broken_chain(draft: Draft, evidence: Evidence, but: Collection[int] = ()) -> list[Finding]:
     """Each hop after the first is about the answer of the one before: its title or its quote names it, if by the last
-    name alone. Where several chains decide the answer, the question names what each of them starts from."""
+    name alone. Where several chains decide the answer, the question names what each of them starts from.
+
+    Names are compared as they are written; that two of them mean one thing a reader can say (`same_name`), as of the
+    hops `but`.
+    """
     broken = [
         index
         for index in range(1, len(draft.hops))
         if not (
-            linked(draft, index) or _starts(draft, index) or _by_last_name(draft, index, evidence[index : index + 1])
+            index in but
+            or linked(draft, index)
+            or _starts(draft, index)
+            or _by_last_name(draft, index, evidence[index : index + 1])
         )
     ]
-    return [_fatal("broken_chain", "these hops are not about the answer before them", *broken)] if broken else []
+    told = [f"neither the title nor the quote names '{draft.hops[index - 1].answer}'" for index in broken]
+    return [_fatal("broken_chain", "; ".join(told), *broken)] if broken else []
 
 
 def _by_last_name(draft: Draft, index: int, evidence: Evidence) -> bool:
-    """Does a hop's title or quote give the last name of the person before, and its passage the whole name? Then the
-    passage is about that person, unless it names another of that name, or what is no person: "the Bay".
+    """Does a hop's title or quote give the last words of the name before, such as De La Fuente of Rocky De La Fuente,
+    and its passage the whole name? Then the passage is about that person, unless it names another of that name, or what
+    is no person: "the Bay".
 
     Without evidence at hand the passage is taken to give the whole name, as the audit has seen. Names of one word, as
     Chinese and Japanese ones are, and scripts without capitals, where no first name shows, must stand as they are.
     """
-    hop, name = draft.hops[index], draft.hops[index - 1].answer.split()
-    if draft.answer_type.decided or len(name) < 2 or not _LAST_NAME.fullmatch(name[-1]):
+    name = draft.hops[index - 1].answer.split()
+    if draft.answer_type.decided or len(name) < 2 or "of" in name or not _LAST_NAME.fullmatch(name[-1]):
         return False
+    endings = [name[start:] for start in range(1, len(name)) if name[start][:1].isupper() or start == len(name) - 1]
+    return any(_named_by(ending, name, draft.hops[index], evidence) for ending in endings)
+
+
+def _named_by(ending: Sequence[str], name: Sequence[str], hop: Hop, evidence: Evidence) -> bool:
+    """Do these last words of a name stand for it in a hop?"""
     told = f"{hop.title} | {hop.quote}"
     text = " | ".join([told, *(passage.text for passage in evidence if passage)])
     if not cased(text):
         return False
     language = language_of(text)
     thing, opening = before_things(language), _OPENING | common_words(language)
-    rest = re.sub(r"\s+".join(map(re.escape, name)), " | ", text)
-    last = rf"(?<![\w-]){name[-1]}(?![\w-])"
+    rest = re.sub(_spaced(name), " | ", text)
+    last = rf"(?<![\w-]){_spaced(ending)}(?![\w-])"
     before = {found[1] for found in re.finditer(rf"([\w.’'-]+)\s+{last}", rest)}
     others = [word for word in before if word in thing or (word[0].isupper() and folded(word) not in opening)]
     named = re.search(rf"{last}(?!\s+[A-ZÀ-ÖØ-ÞА-Я])", told)
     return named is not None and not others and (not evidence or contains(text, " ".join(name)))
+
+
+def _spaced(name: Sequence[str]) -> str:
+    """A pattern of the words with any blanks between them."""
+    return r"\s+".join(map(re.escape, name))
 
 
 def _starts(draft: Draft, index: int) -> bool:

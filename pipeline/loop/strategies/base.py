@@ -60,6 +60,7 @@ def to_draft(arguments: str, state: AgentState, form: type[ProposeArguments] = P
                 quote=_verbatim(hop.quote, passage.text),
                 passage_sha256=passage.sha256,
                 relation=hop.relation,
+                answer_aliases=tuple(name for name in hop.answer_aliases if normalise(name)),
             )
         )
     stated = proposed.model_dump() | {"hops": tuple(hops), "answer_items": ()}

@@ -237,7 +237,7 @@ async def test_a_reader_that_says_nothing_readable_gives_no_finding_but_an_error
 
 def test_all_are_on_with_a_real_reader_and_the_oracle_with_the_embedded_one_unless_said() -> None:
     real = {"default": {"provider": "openai", "model": "m"}}
-    every = (*ALL, "alternatives")
+    every = ("same_name", *ALL, "alternatives")
     assert build(values={"models": real}).checks_run() == every
     assert build().checks_run() == ("oracle",)
     assert build(sets=["checks.run=[]"]).checks_run() == ()
