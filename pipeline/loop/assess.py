@@ -130,7 +130,7 @@ _CHANGES: dict[str, str] = {
     "not_offered": "Name in the question the things that are compared, and give each of them a chain of hops.",
     "incomplete_list": f"Add them, or a clue that leaves them out, or ask for a list that is closed. {_ALL_STAY}",
     "unproven_item": "Leave these items out, or quote a passage that states them.",
-    "another_answer": "Ask for another fact at the end; if both are right answers, give the other as an alias.",
+    "another_answer": "Add the one clue that rules the other out, or ask for another fact at the end.",
     "exposed_intermediate": f"Describe what the question names. {_ALL_STAY}",
     "skip_ahead": "Ask for a fact that many things of that kind have, so that only the hops before say which is meant.",
     Cause.CO_LOCATED: "Replace one of these hops by a fact that stands in another passage.",

@@ -15,5 +15,5 @@ def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult
         return []
     rollouts = (*record.confirmation, *last.rollouts)
     shown = all_shown([last.agent, *(rollout.trajectory for rollout in rollouts)])
-    rival = other_answer(draft, shown_id(draft.hops[-1].passage_id), shown.values())
+    rival = other_answer(draft, {shown_id(hop.passage_id) for hop in draft.hops}, shown.values())
     return [GateResult(drop=f"'{rival[0].title}' gives another answer to its last step")] if rival else []

@@ -5,16 +5,17 @@ and names something of the answer's kind instead of it. The gate `rival_answer` 
 subject may have many pages, so here one is looked for by what is asked of it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import TypeVar
 
 from pipeline.agents.evidence import searched
 from pipeline.agents.grading import holds
+from pipeline.agents.mentions import mentions
 from pipeline.agents.tools import ShownPassage
 from pipeline.corpus.language import fillers, language_of
 from pipeline.names import contains, normalise
 from pipeline.retrieval.base import Retriever
-from pipeline.text import dates, numbers, sentences, terms
+from pipeline.text import dates, numbers, sentences, terms, untagged
 from pipeline.types import AnswerType, Cause, Draft, Finding, Passage
 from pipeline.writing import ascii_digits, spaceless
 
@@ -37,7 +38,8 @@ async def another_answer(draft: Draft, retriever: Retriever, k: int) -> list[Fin
     untold = " ".join(word for word in terms(last.quote) if word in said)
     queries = [last.sub_question, f"{_subject(draft)} {untold}"]
     found = await retriever.search_many(queries, k)
-    rival = other_answer(draft, last.passage_id, (hit.passage for hits in found for hit in hits))
+    cited = {hop.passage_id for hop in draft.hops}
+    rival = other_answer(draft, cited, (hit.passage for hits in found for hit in hits))
     if rival is None:
         return []
     other, sentence = rival
@@ -58,12 +60,20 @@ def saying(sentence: str) -> str:
     return f", where it says '{' '.join(sentence.split())[:LONGEST]}'"
 
 
-def other_answer(draft: Draft, own: str, passages: Iterable[Shown]) -> tuple[Shown, str] | None:
-    """The first passage, stored or as an agent saw it, that answers the last step otherwise, that of `own` apart; with
-    the sentence that does."""
+def other_answer(draft: Draft, cited: Container[str], passages: Iterable[Shown]) -> tuple[Shown, str] | None:
+    """The first passage, stored or as an agent saw it, that answers the last step otherwise; with the sentence that
+    does.
+
+    What the hops cite is no rival, and what the question or an earlier hop names is no other answer: "which other
+    disorder has this gene" is asked of one that has it.
+    """
     said, subject, silent = _claim_words(draft), _subject(draft), _filler_test(draft)
     for passage in passages if said else ():
-        if passage.id != own and holds(f"{passage.title} {passage.text}", subject):
+        if (
+            passage.id not in cited
+            and holds(f"{passage.title} {passage.text}", subject)
+            and not _named_before(passage.title, draft)
+        ):
             for span in sentences(passage.text):
                 sentence = passage.text[span.start : span.end]
                 if _answers_otherwise(sentence, passage.title, said, silent, draft):
@@ -90,6 +100,26 @@ def _claim_words(draft: Draft) -> set[str]:
     return said - {*terms(_subject(draft))}
 
 
+def _named_before(title: str, draft: Draft) -> bool:
+    """Is a passage about what the question or a hop before the last names, its subject apart?"""
+    name = untagged(title)
+    if contains(name, _subject(draft)) or contains(_subject(draft), name):
+        return False
+    return mentions(_before(draft), name)
+
+
+def _earlier(draft: Draft) -> list[str]:
+    """What the hops before the last name, its subject apart."""
+    names = [name for hop in draft.hops[:-1] for name in (*hop.spellings, untagged(hop.title))]
+    subject = _subject(draft)
+    return [name for name in names if normalise(name) and not contains(name, subject) and not contains(subject, name)]
+
+
+def _before(draft: Draft) -> str:
+    """What is said before the last answer."""
+    return " | ".join([draft.question, *(hop.sub_question for hop in draft.hops), *_earlier(draft)])
+
+
 def _subject(draft: Draft) -> str:
     return draft.hops[-2].answer if len(draft.hops) > 1 else draft.hops[-1].title
 
@@ -104,20 +134,21 @@ def _answers_otherwise(sentence: str, title: str, said: set[str], silent: Callab
     return (
         len(said & held) >= SHARE * len(said)
         and contains(f"{title} {sentence}", _subject(draft))
-        and not any(contains(sentence, answer) for answer in _spellings(draft))
+        and not any(contains(sentence, name) for name in (*_spellings(draft), *_earlier(draft)))
         and _of_kind(sentence, silent, draft)
     )
 
 
 def _of_kind(sentence: str, silent: Callable[[str], bool], draft: Draft) -> bool:
     """Does it name something else of the answer's kind? Two dates of one year are one where `dates` reads no months."""
+    before = _before(draft)
     if draft.answer_type is AnswerType.DATE:
-        same = dates(ascii_digits(draft.answer))
-        return any(not same or date[:3] != same[0][:3] for date in dates(ascii_digits(sentence)))
+        known = [*dates(ascii_digits(draft.answer))[:1], *dates(ascii_digits(before))]
+        return any(date[:3] not in {one[:3] for one in known} for date in dates(ascii_digits(sentence)))
     if draft.answer_type is AnswerType.NUMBER:
-        same_number = numbers(draft.answer)
-        return any(not same_number or number.value != same_number[0].value for number in numbers(sentence))
-    others = {*terms(sentence)} - {*terms(draft.hops[-1].quote)} - FILLERS
+        values = {number.value for number in (*numbers(draft.answer)[:1], *numbers(before))}
+        return any(number.value not in values for number in numbers(sentence))
+    others = {*terms(sentence)} - {*terms(draft.hops[-1].quote)} - {*terms(before)} - FILLERS
     return not all(map(silent, others))
 
 
