@@ -258,7 +258,8 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
         probe = await ask_reader("leave_one_out", draft, context, partial(oracle, draft.question, rest, context), 1)
         probes.append(over(rest, draft, probe).model_copy(update={"hops": held_back, "searches": (search,)}))
     hops = tuple(sorted({hop for probe in probes if probe.grounded and probe.evidence for hop in probe.hops}))
-    detail = "answered without the passages of these hops"
+    without = " and ".join(f"'{draft.hops[hop].title}'" for hop in hops)
+    detail = f"a reader answered '{draft.answer}' without the passages of these hops, {without}"
     searches = (search,) if probes else ()
     found = Finding(
         check="leave_one_out", cause=Cause.SUPERFICIAL, fatal=False, hops=hops, detail=detail, searches=searches

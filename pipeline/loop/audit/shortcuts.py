@@ -30,7 +30,8 @@ async def exposed_intermediate(draft: Draft, evidence: Evidence, retriever: Retr
         if any(mentions(draft.question, name.split(", ")[0]) for name in hop.spellings)
     ]
     hops = sorted({hop for number in named for hop in range(start(draft, number), number + 1)})
-    return _finding("exposed_intermediate", Cause.OVER_SPECIFIED, "the question names the answers of these hops", hops)
+    names = " and ".join(f"'{draft.hops[number].answer}'" for number in named)
+    return _finding("exposed_intermediate", Cause.OVER_SPECIFIED, f"the question names {names}", hops)
 
 
 async def over_specified(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
@@ -47,7 +48,7 @@ async def over_specified(draft: Draft, evidence: Evidence, retriever: Retriever,
 
 async def co_located(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
     """A passage that already gives the next hop's answer. Two hops never cite one passage: `one_document` is fatal."""
-    hops = []
+    hops, said = [], []
     for i in range(1, len(draft.hops)):
         before = evidence[i - 1]
         if before is None or start(draft, i) == i:
@@ -55,7 +56,8 @@ async def co_located(draft: Draft, evidence: Evidence, retriever: Retriever, k: 
         told = f"{before.title} {before.text}"
         if all(any(mentions(told, name) for name in names) for names in draft.wanted(i)):
             hops.append(i)
-    return _finding("co_located", Cause.CO_LOCATED, "the passage before already answers these hops", hops)
+            said.append(f"'{before.title}', the passage before, already names '{draft.hops[i].answer}'")
+    return _finding("co_located", Cause.CO_LOCATED, "; ".join(said), hops)
 
 
 async def query_collapse(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:

@@ -1,7 +1,7 @@
 """Is the draft what it says it is? Each check gives the findings that make it unusable as it stands."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from pipeline.agents.evidence import Evidence, ends, linked
 from pipeline.agents.mentions import mentions
@@ -17,10 +17,22 @@ _OPENING = frozenset(
     "though to until when where while who whose with without".split()
 )
 """With a capital such a word opens a sentence, and is no first name; so are the commonest words of other languages."""
+_LONGEST = 80
+"""Characters that are quoted of what a check saw."""
 
 
 def _fatal(check: str, detail: str, *hops: int) -> Finding:
     return Finding(check=check, cause=Cause.GENERATOR_ERROR, fatal=True, hops=hops, detail=detail)
+
+
+def _quoted(texts: Iterable[str]) -> str:
+    return " and ".join(f"'{_short(text)}'" for text in dict.fromkeys(texts))
+
+
+def _short(text: str) -> str:
+    """As much of a text as tells which one is meant."""
+    said = " ".join(text.split())
+    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
 
 
 def no_question(draft: Draft, evidence: Evidence) -> list[Finding]:
@@ -35,7 +47,8 @@ def answer_in_question(draft: Draft, evidence: Evidence) -> list[Finding]:
         return []
     names = [name for names in draft.wanted(len(draft.hops) - 1) for name in names] if draft.answer_items else []
     leaked = [name for name in (draft.answer, *draft.answer_aliases, *names) if mentions(draft.question, name)]
-    return [_fatal("answer_in_question", "the question holds its answer", len(draft.hops) - 1)] if leaked else []
+    detail = f"the question holds its answer, {_quoted(leaked)}"
+    return [_fatal("answer_in_question", detail, len(draft.hops) - 1)] if leaked else []
 
 
 def not_offered(draft: Draft, evidence: Evidence) -> list[Finding]:
@@ -56,7 +69,8 @@ def false_quote(draft: Draft, evidence: Evidence) -> list[Finding]:
         for index, (hop, passage) in enumerate(zip(draft.hops, evidence, strict=True))
         if passage is None or passage.sha256 != hop.passage_sha256 or not hop.quote or hop.quote not in passage.text
     ]
-    return [_fatal("false_quote", "these quotes are not in the passages they cite", *false)] if false else []
+    told = [f"'{_short(draft.hops[index].quote)}' is not in '{draft.hops[index].title}'" for index in false]
+    return [_fatal("false_quote", "; ".join(told), *false)] if false else []
 
 
 def unquoted_answer(draft: Draft, evidence: Evidence) -> list[Finding]:
@@ -66,18 +80,19 @@ def unquoted_answer(draft: Draft, evidence: Evidence) -> list[Finding]:
     """
     last = len(draft.hops) - 1
     hops = enumerate(draft.hops[:-1] if draft.answer_items else draft.hops)
-    bare = [index for index, hop in hops if not _quoted((hop.answer,), hop.quote, hop.title)]
+    bare = [index for index, hop in hops if not _stated((hop.answer,), hop.quote, hop.title)]
     bare += [
         last
         for item in draft.answer_items
-        if not _quoted(item.spellings, item.quote or draft.hops[last].quote, item.title or draft.hops[last].title)
+        if not _stated(item.spellings, item.quote or draft.hops[last].quote, item.title or draft.hops[last].title)
     ][:1]
     if not draft.answer_type.decided and normalise(draft.hops[last].answer) != normalise(draft.answer):
         bare.append(last)
-    return [_fatal("unquoted_answer", "the quotes of these hops do not hold their answers", *bare)] if bare else []
+    told = _quoted([draft.hops[index].answer for index in dict.fromkeys(bare)])
+    return [_fatal("unquoted_answer", f"the quotes of these hops do not hold {told}", *bare)] if bare else []
 
 
-def _quoted(names: Sequence[str], quote: str, title: str) -> bool:
+def _stated(names: Sequence[str], quote: str, title: str) -> bool:
     titles = {normalise(title), normalise(untagged(title))}
     return any(mentions(quote, name) or normalise(name) in titles for name in names)
 
@@ -148,7 +163,10 @@ def one_document(draft: Draft, evidence: Evidence) -> list[Finding]:
     """Each hop lies in a document of its own: who opens a document has read all of its passages in one step."""
     documents = [passage and passage.document_id for passage in evidence]
     again = [index for index, document in enumerate(documents) if document and document in documents[:index]]
-    return [_fatal("one_document", "these hops lie in the document of an earlier hop", *again)] if again else []
+    titles = _quoted([draft.hops[index].title for index in again])
+    return (
+        [_fatal("one_document", f"these hops lie in the document of an earlier hop: {titles}", *again)] if again else []
+    )
 
 
 CHECKS = (no_question, answer_in_question, not_offered, false_quote, unquoted_answer, broken_chain, one_document)

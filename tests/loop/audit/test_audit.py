@@ -116,6 +116,20 @@ def test_a_shortcut_names_the_hops_that_it_saves(
     assert not any(finding.fatal for finding in findings(draft, target=2, shelf=shelf))
 
 
+@pytest.mark.parametrize(
+    ("draft", "detail"),
+    [
+        (DRAFT.model_copy(update={"question": "Was it in 1641 that Lantern Bay came out?"}), "its answer, '1641'"),
+        (changed(0, quote="It was  directed by Ada Holm."), "'It was directed by Ada Holm.' is not in 'Lantern Bay'"),
+        (changed(2, quote="Vessby lies on the Tarn."), "do not hold '1641'"),
+        (DRAFT.model_copy(update={"hops": (HOPS[0], HOPS[2])}), "neither the title nor the quote names 'Ada Holm'"),
+        (DRAFT.model_copy(update={"question": f"Ada Holm: {QUESTION}"}), "the question names 'Ada Holm'"),
+    ],
+)
+def test_a_finding_quotes_the_words_that_it_saw(draft: Draft, detail: str) -> None:
+    assert detail in findings(draft, target=2)[0].detail
+
+
 def test_a_question_that_finds_its_answer_with_the_clues_is_over_specified() -> None:
     draft = DRAFT.model_copy(
         update={"question": "When was Tarn's town founded by monks, home of Lantern Bay's director?"}
