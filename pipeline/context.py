@@ -13,7 +13,7 @@ from pipeline.retrieval.sided import Sided
 from pipeline.types import Draft, Finding, Lineage, Message, Probe, sha256
 
 
-@dataclass
+@dataclass(eq=False)
 class SeedMemory:
     """What checks have said of the drafts of one seed. Asked again in other words, a reader would say something else of
     what has not changed, and an author could never be done."""
@@ -22,6 +22,9 @@ class SeedMemory:
     queries: dict[Hashable, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     """The searches that a reader wrote to skip ahead to a hop, by that hop and what leads to it; with the question that
     the reader saw."""
+
+    def copy(self) -> "SeedMemory":
+        return SeedMemory(dict(self.audits), dict(self.queries))
 
 
 @dataclass(frozen=True)

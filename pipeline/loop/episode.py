@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar, cast
+from typing import cast
 
 from pipeline.agents import grading
 from pipeline.agents.solver import graded_rollout
@@ -20,7 +20,7 @@ from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.loop import assess, band
 from pipeline.loop.audit.alternatives import agreed, alternatives
-from pipeline.loop.audit.readings import examine, linked_by_reader
+from pipeline.loop.audit.examine import examine, linked_by_reader
 from pipeline.loop.audit.retrievers import with_one_search
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured
 from pipeline.loop.strategies.base import Proposal, Strategy
@@ -43,7 +43,6 @@ from pipeline.types import (
 from pipeline.types.twin_record import as_record
 
 NOTHING_ASKED = Feedback(label=Label.UNSOUND, cause=Cause.GENERATOR_ERROR, message="no usable draft was proposed")
-T = TypeVar("T")
 
 
 async def run_seed(seed: Seed, context: RunContext) -> Record:
@@ -55,14 +54,14 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
     measured: list[GradedRollout] = []
     try:
         ledger.enter("round 0")
-        proposal = await _in_time(partial(strategy.propose, seed, context), context)
+        proposal, context = await _in_time(strategy.propose, seed, context)
         while True:
             rounds.append(await trial(proposal, len(rounds), seed, context))
             feedback = rounds[-1].feedback
             if feedback is None or proposal.draft is None or len(rounds) > context.config.loop.rounds:
                 break
             ledger.enter(f"round {len(rounds)}")
-            proposal = await _in_time(partial(strategy.revise, seed, context, rounds), context)
+            proposal, context = await _in_time(lambda to, own: strategy.revise(to, own, rounds), seed, context)
         if feedback is None and proposal.draft and context.config.loop.confirm:
             measured = await band.confirm(proposal.draft, context)
             if not band.missed(measured, context.config):
@@ -280,5 +279,14 @@ def _assessed(record: Record, context: RunContext) -> Record:
     return record.model_copy(update=more)
 
 
-async def _in_time(start: Callable[[], Awaitable[T]], context: RunContext) -> T:
-    return await in_time(start, context.config.how.rollout_seconds)
+async def _in_time(
+    start: Callable[[Seed, RunContext], Awaitable[Proposal]], seed: Seed, context: RunContext
+) -> tuple[Proposal, RunContext]:
+    """What an author came back with, and the context with what its checks said: what one said that its clock ended is
+    forgotten, so that the next try does the same as if it were the first."""
+
+    async def attempt() -> tuple[Proposal, RunContext]:
+        own = replace(context, memory=context.memory.copy())
+        return await start(seed, own), own
+
+    return await in_time(attempt, context.config.how.rollout_seconds)

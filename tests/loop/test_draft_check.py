@@ -9,6 +9,8 @@ import pytest
 from pipeline import config
 from pipeline.agents.calls import AgentState
 from pipeline.context import RunContext
+from pipeline.errors import DeadlineExceeded
+from pipeline.llm.base import Request
 from pipeline.llm.ledger import Counted, counting
 from pipeline.loop.audit import audit
 from pipeline.loop.draft_check import check_draft
@@ -275,3 +277,31 @@ def test_an_attack_is_not_held_against_words_that_were_taken_out() -> None:
     told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, there))
     assert told == ""
     assert probes[1].answers == ("town settled", "town settled Tarn")
+
+
+def test_a_check_that_its_clock_ended_is_made_again_as_if_it_were_the_first() -> None:
+    cast, late = reader(), [True]
+    cast.checked, cast.times = (LEADING,), 1
+
+    def model(request: Request) -> Message | DeadlineExceeded:
+        if late and request.tools and request.messages[-1].name == "check":
+            late.clear()
+            return DeadlineExceeded("late")
+        return cast(request)
+
+    once, again = [
+        asyncio.run(run_seed(seeded(), context(said, BOTH, "loop.rounds=0", "loop.control_share=0")))
+        for said in (cast, model)
+    ]
+    assert not late
+    assert once.model_dump_json() == again.model_dump_json()
+    assert once.usage["reader"].calls == 3
+
+
+def test_a_broken_chain_that_no_reader_could_be_asked_about_is_told_as_it_stands() -> None:
+    made = draft()
+    last = made.hops[2].model_copy(update={"title": "Chronicle", "quote": "by monks around 1641."})
+    broken = made.model_copy(update={"hops": (*made.hops[:2], last)})
+    there = context(lambda request: "none", 'checks.run=["same_name"]')
+    told, _ = asyncio.run(check_draft(broken, 3, SHOWN, there))
+    assert "- broken_chain (hops[2]): neither the title nor the quote names 'Vessby'" in told

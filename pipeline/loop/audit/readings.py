@@ -16,36 +16,13 @@ from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.loop.audit import ahead, audit, shortcuts, soundness
+from pipeline.loop.audit import ahead, shortcuts
 from pipeline.loop.audit.completeness import complete_list
 from pipeline.loop.audit.probes import ask_reader, hold_evidence, over
 from pipeline.loop.audit.results import Check, CheckResult
 from pipeline.loop.audit.retrievers import by, too_easy
 from pipeline.names import contains
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Searched, Usage, beyond_chance
-
-
-async def examine(draft: Draft, target: int, context: RunContext, *, author: bool = False) -> CheckResult:
-    """All that is said of a draft before a rollout: the free checks, then those that a reader makes. A draft that was
-    examined before for this seed is not examined again.
-
-    An `author` who asks is told all at once what can be mended at once: the cheap readers speak of what other checks
-    send back too. One that says nothing readable is then left out, and asked again in the round.
-    """
-    if known := context.memory.audits.get(draft):
-        return CheckResult(findings=known[0], probes=known[1], again=True)
-    free: tuple[Finding, ...] = ()
-    names = CheckResult()
-    if context.config.loop.audit:
-        names = await same_name(draft, context)
-        own, k, linked = context.retriever, context.config.retrieval.k, linked_by_reader(names.probes)
-        free = await audit(draft, target, own, k, context.others, linked=linked)
-    read = await readings(draft, target, free, context, author=author)
-    probes, findings = (*names.probes, *read.probes), (*free, *read.findings)
-    result = read.model_copy(update={"probes": probes, "findings": findings})
-    if not result.unread:
-        context.memory.audits[draft] = result.findings, result.probes
-    return result
 
 
 async def readings(
@@ -76,29 +53,6 @@ async def readings(
             fatal = finding.fatal or too_easy(draft, target, (*passed, finding), finding)
             findings.append(finding.model_copy(update={"fatal": fatal}))
     return CheckResult(probes=probes, findings=tuple(findings), unread=unread)
-
-
-async def same_name(draft: Draft, context: RunContext) -> CheckResult:
-    """Of each hop that names the answer before it in no form that can be compared: does it mean the same thing?"""
-    if "same_name" not in context.config.checks_run() or draft.answer_type.decided:
-        return CheckResult()
-    cited = await evidence.gather(draft, context.retriever)
-    probes: list[Probe] = []
-    for number in (hop for finding in soundness.broken_chain(draft, cited) for hop in finding.hops):
-        before, passage, hop = cited[number - 1], cited[number], draft.hops[number - 1]
-        if before is None or passage is None:
-            continue
-        quote = draft.hops[number].quote
-        fits, model, usage = await readers.same_name(hop.answer, hop.answer_aliases, before, passage, quote, context)
-        said = "yes" if fits else "no"
-        probe = Probe(check="same_name", model=model, answers=(said,), right=int(fits), hops=(number,), usage=usage)
-        probes.append(probe)
-    return CheckResult(probes=tuple(probes))
-
-
-def linked_by_reader(probes: Sequence[Probe]) -> frozenset[int]:
-    """The hops that are about the answer before them by a reader's word, where names alone do not show it."""
-    return frozenset(hop for probe in probes if probe.check == "same_name" and probe.right for hop in probe.hops)
 
 
 async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckResult:

@@ -11,7 +11,7 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.audit import ahead, audit
-from pipeline.loop.audit.readings import examine
+from pipeline.loop.audit.examine import examine
 from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies.base import to_draft
 from pipeline.types import AnswerType, Draft, Hop, Passage
