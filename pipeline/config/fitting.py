@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.config.models import SLOWEST, ModelConfig
-
 if TYPE_CHECKING:
     from pipeline.config import RunConfig
 
@@ -12,7 +10,7 @@ AUTHORS = ("generator", "refiner", "curator")
 
 
 def fitted(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
-    """With limits of tokens and seconds, where none are `given`, under which an agent may think in every turn for as
+    """With limits of tokens, where none are `given`, under which an agent may think in every turn for as
     long as its model may."""
     changed: dict[str, Any] = {}
     solvers = [*map(config.models.of, ("solver", "teacher")), *config.models.policies.values()]
@@ -22,8 +20,4 @@ def fitted(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
         if longest > limits.tokens and "tokens" not in given.get(agent, {}):
             most = limits.turns * max(one.context for one in models)
             changed[agent] = limits.model_copy(update={"tokens": most})
-    longest = max(one.sampling.max_tokens for one in config.models.all())
-    if longest > ModelConfig().sampling.max_tokens and "rollout_seconds" not in given.get("how", {}):
-        seconds = max(config.how.rollout_seconds, float(longest * config.solver.turns // SLOWEST))
-        changed["how"] = config.how.model_copy(update={"rollout_seconds": seconds})
     return config.model_copy(update=changed)

@@ -23,7 +23,7 @@ from pipeline.run.plan import Frontier, Order, PassageSource, Planned, askable, 
 from pipeline.run.watch import Watch
 from pipeline.store.additions import Completions, joined
 from pipeline.store.files import link, sweep, write_json
-from pipeline.store.journal import Journal
+from pipeline.store.journal import Entry, Journal
 from pipeline.store.lock import locked
 from pipeline.types import Data, Record, Seed, Status
 
@@ -180,10 +180,10 @@ class Run:
         if self._frontier.complete:
             return 0
         if wanted is None:
-            return most - sum(self._order[n].seed.key in self.journal.entries for n in range(most))
-        ahead = len(self.journal.entries) - index
+            return sum(self._entry(self._order[n].seed.key) is None for n in range(most))
+        ahead = sum(self._entry(key) is not None for key in self.journal.entries) - index
         while ahead and passed < wanted and index < most:
-            entry = self.journal.entries.get(self._order[index].seed.key)
+            entry = self._entry(self._order[index].seed.key)
             lacking += entry is None
             ahead -= entry is not None
             passed += entry is not None and entry.head.status is Status.ACCEPTED
@@ -195,12 +195,17 @@ class Run:
         index = self._frontier.length
         while index < self._frontier.horizon():
             planned = self._order[index]
-            entry = self.journal.entries.get(planned.seed.key)
+            entry = self._entry(planned.seed.key)
             if entry is None:
                 yield index, planned
             else:
                 self._frontier.end(index, entry.head)
             index += 1
+
+    def _entry(self, key: str) -> Entry | None:
+        """The line of a seed, unless a shorter clock than this command's had ended it."""
+        entry = self.journal.entries.get(key)
+        return None if entry is None or entry.head.unfinished(self.config.how.rollout_seconds) else entry
 
     async def _all(self, run_seed: RunSeed, watch: Watch) -> None:
         """Again where the gates dropped what the plan had counted on."""
@@ -253,7 +258,7 @@ class Run:
                 error = error or task.exception()
                 continue
             record, attempt = task.result()
-            self.journal.append(record, planned.order)
+            self.journal.append(record, planned.order, self.config.how.rollout_seconds)
             if record.status is Status.ACCEPTED:
                 self._gating.check(record)
             drops = self._frontier.end(index, self.journal.entries[record.key].head)
