@@ -1,6 +1,6 @@
 """What an episode works with: configuration, model, index and where its records come from."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -10,12 +10,22 @@ from pipeline.config import RunConfig
 from pipeline.llm.base import LLM
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.sided import Sided
-from pipeline.types import Lineage, Message, sha256
+from pipeline.types import Draft, Finding, Lineage, Message, Probe, sha256
+
+
+@dataclass
+class SeedMemory:
+    """What checks have said of the drafts of one seed. Asked again in other words, a reader would say something else of
+    what has not changed, and an author could never be done."""
+
+    audits: dict[Draft, tuple[tuple[Finding, ...], tuple[Probe, ...]]] = field(default_factory=dict)
+    queries: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
+    """The searches that a reader wrote to skip ahead to a hop, by that hop and what leads to it."""
 
 
 @dataclass(frozen=True)
 class RunContext:
-    """Shared by all episodes of a run; nothing in it changes."""
+    """Shared by all episodes of a run. Nothing in it changes but the memory, of which each episode has its own."""
 
     config: RunConfig
     llm: LLM
@@ -23,6 +33,7 @@ class RunContext:
     lineage: Lineage
     others: Mapping[str, Retriever] = field(default_factory=dict)
     """What the audit searches beside `retriever`, by name."""
+    memory: SeedMemory = field(default_factory=SeedMemory)
 
     @property
     def searched(self) -> dict[str, Retriever]:

@@ -16,7 +16,7 @@ from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.loop.audit import ahead, shortcuts
+from pipeline.loop.audit import ahead, audit, shortcuts
 from pipeline.loop.audit.completeness import complete_list
 from pipeline.loop.audit.probes import ask_reader, hold_evidence, over
 from pipeline.loop.audit.results import Check, CheckResult
@@ -25,26 +25,52 @@ from pipeline.names import contains
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Searched, Usage, beyond_chance
 
 
-async def readings(draft: Draft, target: int, found: Sequence[Finding], context: RunContext) -> CheckResult:
+async def examine(draft: Draft, target: int, context: RunContext, *, author: bool = False) -> CheckResult:
+    """All that is said of a draft before a rollout: the free checks, then those that a reader makes. A draft that was
+    examined before for this seed is not examined again.
+
+    An `author` who asks is told all at once what can be mended at once: the cheap readers speak of what other checks
+    send back too. One that says nothing readable is then left out, and asked again in the round.
+    """
+    if known := context.memory.audits.get(draft):
+        return CheckResult(findings=known[0], probes=known[1], again=True)
+    config = context.config
+    free = await audit(draft, target, context.retriever, config.retrieval.k, context.others) if config.loop.audit else ()
+    read = await readings(draft, target, free, context, author=author)
+    result = read.model_copy(update={"findings": (*free, *read.findings)})
+    if not result.unread:
+        context.memory.audits[draft] = result.findings, result.probes
+    return result
+
+
+async def readings(
+    draft: Draft, target: int, found: Sequence[Finding], context: RunContext, *, author: bool = False
+) -> CheckResult:
     """All checks of the configuration on a draft that the static audit let pass, whose findings are `found`.
 
-    As there, a finding that only saves some hops is fatal when fewer hops than the target remain.
+    As there, a finding that only saves some hops is fatal when fewer hops than the target remain. After a fatal one
+    nothing more is asked, but the cheap checks for an `author`.
     """
     probes: tuple[Probe, ...] = ()
     findings: list[Finding] = []
-    if any(finding.fatal for finding in found):
-        return CheckResult()
+    unread: tuple[str, ...] = ()
     for name, check in CHECKS.items():
-        if name not in context.config.checks_run():
+        failed = any(finding.fatal for finding in (*found, *findings))
+        if name not in context.config.checks_run() or (failed and not (author and name in CHEAP)):
             continue
-        read = await check(draft, target, context)
+        try:
+            read = await check(draft, target, context)
+        except FormatError:
+            if not author:
+                raise
+            unread += (name,)
+            continue
         probes += read.probes
+        passed = [finding for finding in (*found, *findings) if not finding.fatal]
         for finding in read.findings:
-            fatal = finding.fatal or too_easy(draft, target, (*found, *findings, finding), finding)
+            fatal = finding.fatal or too_easy(draft, target, (*passed, finding), finding)
             findings.append(finding.model_copy(update={"fatal": fatal}))
-        if any(finding.fatal for finding in findings):
-            break
-    return CheckResult(probes=probes, findings=tuple(findings))
+    return CheckResult(probes=probes, findings=tuple(findings), unread=unread)
 
 
 async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckResult:
@@ -253,7 +279,8 @@ CHECKS: dict[str, Check] = {
     "oracle": with_evidence,
     "leave_one_out": leave_one_out,
 }
-"""The first three are what an author's `check` has asked already."""
+CHEAP = ("naturalness", "skip_ahead", "complete_list")
+"""One call each, and what most drafts failed that a model wrote and the free checks let pass."""
 
 
 def _findings(check: str, cause: Cause, probes: Sequence[Probe], detail: str) -> tuple[Finding, ...]:

@@ -11,6 +11,10 @@ class CheckResult(Data):
 
     probes: tuple[Probe, ...] = ()
     findings: tuple[Finding, ...] = ()
+    unread: tuple[str, ...] = ()
+    """Checks whose reader said nothing readable."""
+    again: bool = False
+    """Was it all said before, so that nothing was asked for it?"""
 
 
 Check = Callable[[Draft, int, RunContext], Awaitable[CheckResult]]
