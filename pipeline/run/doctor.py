@@ -60,6 +60,9 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
             where = name if len(model.base_urls) == 1 else f"{name} at {one.base_url}"
             for finding in asyncio.run(_asked(one, config)):
                 found.append(finding.model_copy(update={"name": f"{where}: {finding.name}"}))
+    if hasty:
+        reader = config.models.of("reader").model
+        found.append(Check(name="reader", ok=True, detail=f"'{reader}' reads for the checks, unless models.reader is set"))
     if judge and all(check.ok for check in found):
         asked = {name: prepare.client(model, config.seed) for name, model in hasty.items()}
         llm = Routed({**{name: prepare.demo_model(name) for name in DEMO_MODELS}, **asked})
