@@ -89,7 +89,8 @@ STOPS: Mapping[str, str] = {
     Stop.SEARCH_BUDGET: "It had used all its searches and was made to answer.",
     Stop.MAX_TURNS: "It reached the limit of turns.",
     Stop.MAX_TOKENS: "It reached the limit of tokens.",
-    Stop.FORMAT_ERRORS: "Too many of its calls could not be read.",
+    Stop.FORMAT_ERRORS: "Too many of its calls in a row could not be read.",
+    Stop.REPEATS: "It made the same calls again and again.",
     Stop.CONTEXT: "The conversation no longer fitted the model's context.",
 }
 

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from pipeline.config.models import ModelConfig
-from pipeline.llm import connection, reply
+from pipeline.llm import connection, repetition, reply
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.limiter import Limiter
 from pipeline.llm.refusal import Refusal, refusal_action
@@ -37,6 +37,8 @@ class Endpoint:
         self._without: Dialect = frozenset()
         self._accepted: Dialect = frozenset()
         self._warned: set[str] = set()
+        self._may_repeat = True
+        """Has the model given no long answer since the last one in which it only repeated itself?"""
 
     @property
     def limiter(self) -> Limiter:
@@ -53,7 +55,7 @@ class Endpoint:
         """One try. Raises CallFailure. A refusal that may concern the key or this request alone concerns the key if a
         plain request is refused too."""
         try:
-            return await self._once(request)
+            return await self._looked_at(request)
         except CallFailure as failure:
             if failure.kind != "refused":
                 raise
@@ -77,6 +79,24 @@ class Endpoint:
         except TimeoutError:
             return CallFailure(f"no answer within {_PROBE_SECONDS:.0f} s")
         return None
+
+    async def _looked_at(self, request: Request) -> Completion:
+        """One answer. A model that may only repeat itself is first asked for the beginning of a long one, which is then
+        asked for whole if there is more in it: what is whole already is what it would have been."""
+        step, sampling = repetition.STEP, request.sampling
+        begun = None
+        if self._may_repeat and sampling.max_tokens >= 2 * step:
+            short = sampling.model_copy(update={"max_tokens": step})
+            begun = repetition.ended(await self._once(request.model_copy(update={"sampling": short})), step)
+            if begun.finish is Finish.REPEATS or not repetition.cut_off(begun, step):
+                return begun
+            self._may_repeat = False
+        whole = repetition.ended(await self._once(request), sampling.max_tokens)
+        self._may_repeat |= whole.finish is Finish.REPEATS
+        if begun is None:
+            return whole
+        paid = (begun.usage + whole.usage).model_copy(update={"calls": whole.usage.calls})
+        return whole.model_copy(update={"usage": paid})
 
     async def _once(self, request: Request) -> Completion:
         """One request, or several where the server refuses parameters: each of them is left out from then on."""

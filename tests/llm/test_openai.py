@@ -16,6 +16,7 @@ from pipeline.llm import connection, retry
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.ledger import Counted, counting
 from pipeline.llm.openai import OpenAIModel
+from pipeline.llm.repetition import STEP
 from pipeline.llm.tokens import size
 from pipeline.types import Message, Usage
 from tests.chaos.faulty_server import PAGE, FaultyServer, Reply, Script
@@ -139,7 +140,7 @@ async def test_refused_parameters_are_given_up_from_then_on_and_said_once(caplog
             for _ in range(3):
                 await model.complete(WITH_TOOLS)
     assert len(server.asked) == 3 + 3
-    assert server.asked[-1]["max_tokens"] == 4096
+    assert server.asked[-1]["max_tokens"] == STEP
     assert len(caplog.records) == 3
 
 
