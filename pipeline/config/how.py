@@ -58,6 +58,9 @@ class How(Data):
     rollout_seconds: float | None = Field(None, gt=0)
     """Seconds that one agent may take, without the time spent waiting for an endpoint that is busy or down; left out,
     no limit. A seed that it ended is run again under a longer one, or under none."""
+    same_error_seeds: int = Field(8, ge=0)
+    """Seeds in a row without a question or a verdict for one format error after which the run stops and says what would
+    cure it; until one ends otherwise no more are run at once. 0: it never stops for that."""
     budget_tokens: int | None = Field(None, ge=1)
     """Most prompt and completion tokens to pay for, over all commands that continue the run."""
     budget_money: float | None = Field(None, gt=0)

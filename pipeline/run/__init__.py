@@ -2,7 +2,8 @@
 
 from pipeline.run.attempts import Attempt
 from pipeline.run.resume import RunFile, read
+from pipeline.run.result import RunResult
 from pipeline.run.watch import LogWatch, Watch
-from pipeline.run.work import Run, RunResult
+from pipeline.run.work import Run
 
 __all__ = ["Attempt", "LogWatch", "Run", "RunFile", "RunResult", "Watch", "read"]
