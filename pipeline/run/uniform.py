@@ -42,7 +42,7 @@ def format_error(record: Record, unread: str = "") -> str:
     empty where it had none or ended otherwise. `unread` is why there was no verdict."""
     if record.reason == "no_verdict":
         return unread
-    if not record.reason.startswith("no_draft") or not record.rounds:
+    if not record.reason.startswith("no_draft:"):
         return ""
     said = Counter(
         _kind(message.content.removeprefix("Error: "))
