@@ -69,8 +69,8 @@ async def deadline(seconds: float | None) -> AsyncIterator[None]:
 
 
 async def in_time(start: Callable[[], Awaitable[T]], seconds: float | None) -> T:
-    """The result within so many seconds, where there is a limit, with one more try: a slow server says nothing about a question. Raises
-    DeadlineExceeded."""
+    """The result within so many seconds, where there is a limit, with one more try: a slow server says nothing about a
+    question. Raises DeadlineExceeded."""
     with suppress(DeadlineExceeded):
         async with deadline(seconds):
             return await start()

@@ -171,7 +171,9 @@ class Endpoint:
         sent = size(request.messages, thoughts=request.thoughts)
         if not self.config.embedded and prompt_cut(sent, read):
             at, context = self.config.base_url, self.config.context
-            line = f"{at} has read {read:,} of about {sent:,} tokens of a prompt: it cuts what its own context does not hold"
+            line = (
+                f"{at} has read {read:,} of about {sent:,} tokens of a prompt: it cuts what its context does not hold"
+            )
             self.warn(f"{line}; give it a context of {context:,} ({longer_context(context)})", "cut prompt")
 
     def _refusal(self, answer: httpx2.Response) -> Refusal:

@@ -37,8 +37,8 @@ def cut_off(completion: Completion, most: int) -> bool:
 
 
 def ended(completion: Completion, most: int) -> Completion:
-    """The answer up to where it only repeats itself, with `Finish.REPEATS`, if that is how it reached its `most` tokens.
-    Its calls are left out: none of them is whole."""
+    """The answer up to where it only repeats itself, with `Finish.REPEATS`, if that is how it reached its `most`
+    tokens. Its calls are left out: none of them is whole."""
     message = completion.message
     if not cut_off(completion, most):
         return completion

@@ -293,7 +293,7 @@ async def test_the_ledger_counts_what_the_server_bills_and_every_try_that_failed
     [
         b'data: {"id": "x", "choices": [{"delta": {"content": "yes"}}]}\n\ndata: [DONE]\n\n',
         b': keep-alive\n\n: OPENROUTER PROCESSING\n\nevent: message\ndata: {"choices": []}\n\n',
-        b'\r\nid: 1\ndata: {}\n\n',
+        b"\r\nid: 1\ndata: {}\n\n",
     ],
 )
 async def test_a_stream_that_nobody_asked_for_is_named_and_not_tried_again(body: bytes) -> None:

@@ -1,4 +1,4 @@
-"""A run whose seeds all end by one format error stops early, says it, loses none of them, and goes on once it is cured."""
+"""A run whose seeds all end by one format error stops early, says it, loses none of them, and goes on once cured."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -105,9 +105,11 @@ async def test_it_may_be_told_to_go_on_and_a_short_run_ends_by_itself(tmp_path: 
 
 async def test_a_shard_stops_by_itself(tmp_path: Path) -> None:
     tried, broken = troubled(lambda number: (CHAT,))
-    with Run(config(tmp_path, seeds=80, shard="2/4"), corpus()) as run:
-        with pytest.raises(ProviderError, match="called no tool"):
-            await run.execute(broken, Watch())
+    with (
+        Run(config(tmp_path, seeds=80, shard="2/4"), corpus()) as run,
+        pytest.raises(ProviderError, match="called no tool"),
+    ):
+        await run.execute(broken, Watch())
     assert len(tried) == 8
 
 

@@ -35,7 +35,9 @@ async def examine(draft: Draft, target: int, context: RunContext, *, author: boo
     if known := context.memory.audits.get(draft):
         return CheckResult(findings=known[0], probes=known[1], again=True)
     config = context.config
-    free = await audit(draft, target, context.retriever, config.retrieval.k, context.others) if config.loop.audit else ()
+    free = (
+        await audit(draft, target, context.retriever, config.retrieval.k, context.others) if config.loop.audit else ()
+    )
     read = await readings(draft, target, free, context, author=author)
     result = read.model_copy(update={"findings": (*free, *read.findings)})
     if not result.unread:
