@@ -1,5 +1,6 @@
 """One tool call of an agent: whether it is well formed, what it shows, and whether it repeats an earlier one."""
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -54,6 +55,10 @@ class AgentState:
     errors: int = 0
     errors_in_a_row: int = 0
     final: str = ""
+    made: Counter[str] = field(default_factory=Counter)
+    """In how many turns each call was made."""
+    stuck: bool = False
+    """The last turn held nothing but calls that were made too often before."""
 
     @property
     def visible(self) -> frozenset[str]:

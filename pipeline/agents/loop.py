@@ -5,6 +5,8 @@ but for the one cut, to half, of an author's that has become too large (`Agent.a
 back to the model as text or ends it with a `Stop`; none of it is an exception.
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
@@ -17,6 +19,12 @@ from pipeline.types import Message, Stop, ToolCall, Trajectory
 
 MOST_CALLS = 4
 """Times the calls that a turn may hold: those beyond are not even answered."""
+_UNUSABLE = {
+    Finish.LENGTH: "was cut off at the token limit",
+    Finish.REPEATS: "said one thing again and again until the token limit",
+}
+MOST_SAME = 4
+"""Times that one call may be made in turns of its own: a turn of nothing but calls beyond that ends the agent."""
 MOST_THOUGHT = 500_000
 """Characters of one turn's reasoning; 32k tokens are about 130,000 in English."""
 
@@ -43,6 +51,7 @@ class Agent(Toolbox):
 async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, state: AgentState) -> Trajectory:
     """Run one agent to its end. `state` may hold what it already knows, and `messages` the turns that it has had."""
     state.messages = list(messages)
+    state.made = Counter(same for message in messages for same in _told_apart(message.tool_calls))
     stop = Stop.MAX_TURNS
     for _ in range(agent.limits.turns - sum(message.role == "assistant" for message in messages)):
         forced = len(state.calls) >= agent.limits.searches and state.checks >= agent.checks
@@ -54,6 +63,9 @@ async def converse(agent: Agent, messages: tuple[Message, ...], *, sample: int, 
             break
         if state.errors_in_a_row >= agent.limits.format_errors:
             stop = Stop.FORMAT_ERRORS
+            break
+        if state.stuck:
+            stop = Stop.REPEATS
             break
         if state.usage.total_tokens >= agent.limits.tokens:
             stop = Stop.MAX_TOKENS
@@ -98,8 +110,10 @@ async def _turn(agent: Agent, state: AgentState, *, sample: int, forced: bool) -
         return False
     calls = _numbered(completion.message.tool_calls[: MOST_CALLS * agent.limits.calls_per_turn], state)
     state.messages.append(_kept(completion.message, calls))
+    state.made += (made := _told_apart(calls))
+    state.stuck = bool(made) and all(state.made[same] > MOST_SAME for same in made)
     if not calls:
-        why = "was cut off at the token limit" if completion.finish is Finish.LENGTH else "called no tool"
+        why = _UNUSABLE.get(completion.finish, "called no tool")
         names = ", ".join(tool.name for tool in agent.tools)
         _error(state, Message(role="user", content=f"Your last message {why}. Call one of: {names}."))
     for place, call in enumerate(calls):
@@ -123,6 +137,11 @@ def _kept(message: Message, calls: tuple[ToolCall, ...]) -> Message:
     short = tuple(call.model_copy(update={"arguments": call.arguments[:MOST_BYTES]}) for call in calls)
     said = {"content": message.content[:MOST_BYTES], "reasoning": message.reasoning[:MOST_THOUGHT]}
     return message.model_copy(update={**said, "tool_calls": short})
+
+
+def _told_apart(calls: Iterable[ToolCall]) -> Counter[str]:
+    """Each different call of a turn, once, however its arguments are spaced."""
+    return Counter({f"{call.name} {''.join(call.arguments.split()).casefold()}" for call in calls})
 
 
 def _numbered(calls: tuple[ToolCall, ...], state: AgentState) -> tuple[ToolCall, ...]:

@@ -1,4 +1,4 @@
-"""What a model can do, found out in three short conversations before a run, and said in words.
+"""What a model can do, found out in a few short conversations before a run, and said in words.
 
 Field trouble is nearly always of these kinds: calls that the server does not parse, answers that it files under the
 reasoning, structured output that it ignores, a context that is too short.
@@ -6,6 +6,7 @@ reasoning, structured output that it ignores, a context that is too short.
 
 from pipeline.agents.judge import VERDICT, NearMiss, VerdictOutput, judge_prompt
 from pipeline.agents.parse import parse
+from pipeline.agents.probe_run import PARSER, Found, long_prompt, nested_call, repaired
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, OpenArguments, SearchArguments
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError, ProviderError
@@ -21,7 +22,7 @@ _LONG_THOUGHT = " ".join(["The question names a lighthouse, so that I look for i
 _BOUNDARY = "0123456789abcdef"
 _SHAPES: dict[str, type[Data]] = {"search": SearchArguments, "open": OpenArguments, "answer": AnswerArguments}
 _TURNS = 3
-_BIG = "a bigger model, or the server's tool parser for it (vLLM: --enable-auto-tool-choice --tool-call-parser ...)"
+_BIG = f"a bigger model, or {PARSER}"
 
 
 class ProbeFinding(Data):
@@ -34,15 +35,16 @@ class ProbeFinding(Data):
 
 
 async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
-    """At most seven calls. What the endpoint refuses for good ends it; nothing is raised but for bugs."""
+    """At most nine calls, one with a long prompt. What the endpoint refuses for good ends it; nothing is raised but for
+    bugs. The demo model is not asked for what only real ones fail at."""
     findings: list[ProbeFinding] = []
     thought = False
-    for name, tried in (("tool calls", _tools), ("structured output", _structured)):
+    for name, tried in (_DEMO_TRIES if model.embedded else _TRIES).items():
         try:
-            finding, completions = await tried(model, llm)
+            (ok, detail, remedy), completions = await tried(model, llm)
         except ProviderError as error:
             return [*findings, ProbeFinding(name=name, ok=False, detail=str(error), remedy="fix the error above")]
-        findings.append(finding)
+        findings.append(ProbeFinding(name=name, ok=ok, detail=detail, remedy=remedy))
         thought = thought or any(completion.message.reasoning for completion in completions)
     if not thought and not model.keeps_thoughts:
         return [*findings, ProbeFinding(name="reasoning", ok=True, detail="none, or within the answer")]
@@ -83,7 +85,7 @@ async def _reasoning(model: ModelConfig, llm: LLM, where: str) -> ProbeFinding:
     return ProbeFinding(name="reasoning", ok=False, detail=detail, remedy=remedy)
 
 
-async def _tools(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, list[Completion]]:
+async def _tools(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]:
     """Search, read, answer: with a turn that is forced in the end."""
     messages = [Message(role="system", content=_SYSTEM), Message(role="user", content=_QUESTION)]
     made: list[Completion] = []
@@ -101,7 +103,7 @@ async def _tools(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, list[Compl
         problem = _problem(completion)
         if problem:
             detail = f"turn {turn + 1}: {problem}"
-            return ProbeFinding(name="tool calls", ok=False, detail=detail, remedy=f"try {_BIG}"), made
+            return (False, detail, f"try {_BIG}"), made
         call = completion.message.tool_calls[0].model_copy(update={"id": f"call{turn:05d}"})
         called.append(call.name)
         if call.name == "answer":
@@ -112,8 +114,10 @@ async def _tools(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, list[Compl
     tokens = sum(completion.usage.prompt_tokens for completion in made)
     cached = sum(completion.usage.cached_tokens for completion in made)
     detail = f"{' → '.join(called)}, {right}; {cached} of {tokens} prompt tokens were cached"
+    if any(repaired(call) for completion in made for call in completion.message.tool_calls):
+        detail += "; a strict parser would not read them all: they are read, and marked as repaired"
     remedy = "" if said else f"it never answered, though the call was forced; try {_BIG}"
-    return ProbeFinding(name="tool calls", ok=bool(said), detail=detail, remedy=remedy), made
+    return (bool(said), detail, remedy), made
 
 
 def _observed(completion: Completion, call: ToolCall) -> list[Message]:
@@ -140,7 +144,7 @@ def _problem(completion: Completion) -> str:
     return ""
 
 
-async def _structured(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, list[Completion]]:
+async def _structured(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]:
     """As a judge of a run is asked: the demo model, behind `digsite serve-model`, reads nothing else."""
     request = Request(
         model=model.model, messages=judge_prompt(_CASE, _BOUNDARY), output=VERDICT, sampling=model.sampling
@@ -151,6 +155,15 @@ async def _structured(model: ModelConfig, llm: LLM) -> tuple[ProbeFinding, list[
     except FormatError as error:
         remedy = "name another model for [models.judge], or a server that honours response_format"
         detail = f"what it answered does not fit the schema ({error})"
-        return ProbeFinding(name="structured output", ok=False, detail=detail, remedy=remedy), [completion]
+        return (False, detail, remedy), [completion]
     detail = "fits the schema" + ("" if said.correct else ", though the verdict on an easy case is wrong")
-    return ProbeFinding(name="structured output", ok=True, detail=detail), [completion]
+    return (True, detail, ""), [completion]
+
+
+_DEMO_TRIES = {"tool calls": _tools, "structured output": _structured}
+_TRIES = {
+    "tool calls": _tools,
+    "nested calls": nested_call,
+    "structured output": _structured,
+    "long prompt": long_prompt,
+}

@@ -183,7 +183,8 @@ def close(result: "RunResult", config: RunConfig) -> None:
 
 def _for_more(result: "RunResult", config: RunConfig) -> str:
     """Advice by why most seeds failed: no question at all, or no chain that is long enough."""
-    short, none = result.reasons.get("superficial", 0), result.reasons.get("no_draft", 0)
+    short = result.reasons.get("superficial", 0)
+    none = sum(count for reason, count in result.reasons.items() if reason.partition(":")[0] == "no_draft")
     embedded = config.models.of("generator").embedded
     if embedded and short + none == result.planned:
         return (

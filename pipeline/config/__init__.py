@@ -21,7 +21,7 @@ from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.config.loop import MOST_TRIES, Check, ChecksConfig, LoopConfig
 from pipeline.config.mistakes import mistake
 from pipeline.config.models import ModelConfig
-from pipeline.config.presets import PRESETS, unhurried
+from pipeline.config.presets import PRESETS
 from pipeline.config.questions import AnswerTypes, QuestionsConfig
 from pipeline.config.ragshaper import DistractorConfig, TeacherConfig, TreeConfig
 from pipeline.config.retrieval import RetrievalConfig
@@ -271,7 +271,7 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
         raise unknown("preset", str(preset), PRESETS)
     # Each agent's limits have defaults of their own, so that one of them can be set without the others.
     limits = RunConfig().model_dump(mode="json", include={"generator", "solver"})
-    tree = toml.merged(toml.merged({**limits, **unhurried(tree)}, PRESETS[preset]), {**tree, "preset": preset})
+    tree = toml.merged(toml.merged(limits, PRESETS[preset]), {**tree, "preset": preset})
     try:
         config = fitted(RunConfig.model_validate(tree), given)
     except ValidationError as error:

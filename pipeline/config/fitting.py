@@ -1,19 +1,43 @@
-"""Limits that follow from how long the models of a run may think."""
+"""Limits that follow from the target of a run and from how long its models may think."""
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.config.models import SLOWEST, ModelConfig
+from pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from pipeline.config import RunConfig
 
 
 AUTHORS = ("generator", "refiner", "curator")
+DETOURS = 4
+"""Searches beyond two for each step of the target, and turns beyond one for each search."""
+USUAL = 12
+"""The searches that the solver's default limits are made for: those of a target of up to four steps."""
 
 
 def fitted(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
-    """With limits of tokens and seconds, where none are `given`, under which an agent may think in every turn for as
-    long as its model may."""
+    """With limits of agents, where none are `given`, under which the greatest target can be met, and an agent may think
+    in every turn for as long as its model may. Raises UsageError where those that are given rule the target out."""
+    return _for_thoughts(_for_target(config, given), given)
+
+
+def _for_target(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
+    limits, named, most = config.solver, given.get("solver", {}), config.steps[1]
+    wanted = 2 * most + DETOURS
+    if wanted > USUAL:
+        # Every turn sends all searches before it again, so that the tokens grow with the square of their number.
+        follow = {"searches": wanted, "turns": wanted + DETOURS, "tokens": limits.tokens * wanted**2 // USUAL**2}
+        limits = limits.model_copy(update={name: most for name, most in follow.items() if name not in named})
+    for name, can in (("searches", limits.searches), ("turns", limits.turns * limits.calls_per_turn - 1)):
+        if can < most and config.steps_required:
+            raise UsageError(
+                f"no question can take {most} steps with solver.{name} = {getattr(limits, name)}: "
+                f"leave solver.{name} out, and it follows the target, or ask for at most {can} with --steps"
+            )
+    return config.model_copy(update={"solver": limits})
+
+
+def _for_thoughts(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
     changed: dict[str, Any] = {}
     solvers = [*map(config.models.of, ("solver", "teacher")), *config.models.policies.values()]
     for agent, thinkers in (("solver", solvers), ("generator", map(config.models.of, AUTHORS))):
@@ -22,8 +46,4 @@ def fitted(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
         if longest > limits.tokens and "tokens" not in given.get(agent, {}):
             most = limits.turns * max(one.context for one in models)
             changed[agent] = limits.model_copy(update={"tokens": most})
-    longest = max(one.sampling.max_tokens for one in config.models.all())
-    if longest > ModelConfig().sampling.max_tokens and "rollout_seconds" not in given.get("how", {}):
-        seconds = max(config.how.rollout_seconds, float(longest * config.solver.turns // SLOWEST))
-        changed["how"] = config.how.model_copy(update={"rollout_seconds": seconds})
     return config.model_copy(update=changed)

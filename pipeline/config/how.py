@@ -55,8 +55,12 @@ class How(Data):
     Dask."""
     verify: bool = False
     """Read the corpus and hash its index again, even if size and time of all files are unchanged."""
-    rollout_seconds: float = Field(300.0, gt=0)
-    """Seconds that one agent may take, without the time spent waiting for an endpoint that is busy or down."""
+    rollout_seconds: float | None = Field(None, gt=0)
+    """Seconds that one agent may take, without the time spent waiting for an endpoint that is busy or down; left out,
+    no limit. A seed that it ended is run again under a longer one, or under none."""
+    same_error_seeds: int = Field(8, ge=0)
+    """Seeds in a row without a question or a verdict for one format error after which the run stops and says what would
+    cure it; until one ends otherwise no more are run at once. 0: it never stops for that."""
     budget_tokens: int | None = Field(None, ge=1)
     """Most prompt and completion tokens to pay for, over all commands that continue the run."""
     budget_money: float | None = Field(None, gt=0)

@@ -9,7 +9,8 @@ class AgentLimits(Data):
     """What ends one agent. Each limit has its own `Stop`."""
 
     searches: int = Field(ge=0)
-    """Most searches and opened documents of one agent, repeats included; after them it must answer."""
+    """Most searches and opened documents of one agent, repeats included; after them it must answer. Left out, the
+    solver's follow the target, as do its turns and tokens: 2N + 4 for a target of up to N steps, and 12 at least."""
     turns: int = Field(ge=1)
     """Most turns of the model in one conversation."""
     tokens: int = Field(200_000, ge=1)

@@ -26,13 +26,3 @@ PRESETS: dict[str, dict[str, Any]] = {
         "teacher": {"keep": "f1"},
     },
 }
-
-
-def unhurried(tree: dict[str, Any]) -> dict[str, Any]:
-    """More time for every agent, where a model of the tree runs on a CPU and takes minutes for one turn."""
-    models = tree.get("models")
-    roles = list(models.values()) if isinstance(models, dict) else []
-    policies = models.get("policies") if isinstance(models, dict) else None
-    roles += policies.values() if isinstance(policies, dict) else ()
-    local = any(isinstance(role, dict) and role.get("provider") == "gguf" for role in roles)
-    return {"how": {"rollout_seconds": 4 * 3600.0}} if local else {}

@@ -27,7 +27,7 @@ class Models(Data):
     writer: ModelConfig | None = None
     """Of distractors."""
     reader: ModelConfig | None = None
-    """Of the checks that read given passages; left out, it is the solver's."""
+    """Of the checks that read given passages."""
     policies: dict[PolicyName, ModelConfig] = Field(default_factory=dict)
     """The models to be trained, by names of the user's own: every accepted pair is measured for each of them."""
 
@@ -55,11 +55,7 @@ class Models(Data):
         return self
 
     def of(self, role: str) -> ModelConfig:
-        return getattr(self, role) or self._instead(role)
-
-    def _instead(self, role: str) -> ModelConfig:
-        """Who plays a role that is left out."""
-        return self.of("solver") if role == "reader" else self.default
+        return getattr(self, role) or self.default
 
     def judges(self) -> tuple[ModelConfig, ...]:
         """Who must say yes for a yes: the judge, and another model where there is one, neither the generator's nor, if
@@ -102,9 +98,10 @@ class Models(Data):
         return dict(zip(("default", *ROLES, *(f"policies.{name}" for name in self.policies)), self.all(), strict=True))
 
     def what(self) -> dict[str, Any]:
-        """The digested part: the default, the roles that another model plays than if they were left out, and the models
-        to be trained where there are any."""
-        named = [role for role in ROLES if self.of(role).what() != self._instead(role).what()]
+        """The digested part: the default, the roles that another model plays, and the models to be trained where there
+        are any. The reader's is there beside the solver's too, which once read where no reader was named."""
+        named = [role for role in ROLES if self.of(role).what() != self.default.what()]
+        named += ["reader"] if "solver" in named and "reader" not in named else []
         policies = {name: model.what() for name, model in self.policies.items()}
         roles = {"default": self.default.what()} | {role: self.of(role).what() for role in named}
         return roles | ({"policies": policies} if policies else {})

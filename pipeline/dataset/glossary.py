@@ -41,7 +41,9 @@ REASONS = {
     "outside_band": "Of the fresh tries of the model that the pairs are for, too many or too few were correct.",
     "unconfirmed": "No fresh rollout solved it again.",
     "beyond_solver": "No rollout was correct, but a reader with the evidence was: a stronger solver may solve it.",
-    "no_draft": "The generator proposed no usable question.",
+    "no_draft": "The generator found nothing to ask, and said so.",
+    "no_draft:format_errors": "The generator proposed no question: its calls could not be read.",
+    "no_draft:limits": "The generator proposed no question before its turns, tokens or context ended.",
     "no_verdict": "The judge's answer could not be read, so there is no verdict.",
     "deadline": "A rollout ran out of its time twice.",
     "relaxed": "Accepted although too easy, as the preset allows after the last round.",
@@ -90,7 +92,8 @@ STOPS: Mapping[str, str] = {
     Stop.SEARCH_BUDGET: "It had used all its searches and was made to answer.",
     Stop.MAX_TURNS: "It reached the limit of turns.",
     Stop.MAX_TOKENS: "It reached the limit of tokens.",
-    Stop.FORMAT_ERRORS: "Too many of its calls could not be read.",
+    Stop.FORMAT_ERRORS: "Too many of its calls in a row could not be read.",
+    Stop.REPEATS: "It made the same calls again and again.",
     Stop.CONTEXT: "The conversation no longer fitted the model's context.",
 }
 

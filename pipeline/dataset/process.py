@@ -17,7 +17,7 @@ class FailureKind(StrEnum):
     """Why a rollout was not correct, as far as it can be computed; the first that fits."""
 
     OUT_OF_BUDGET = "out_of_budget"
-    """No answer: turns, tokens or context ran out."""
+    """No answer: turns, tokens or context ran out, or it made the same calls again and again."""
     FORMAT = "format"
     """No answer: its calls could not be read."""
     INVENTED = "invented"

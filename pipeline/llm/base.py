@@ -19,11 +19,13 @@ class Finish(StrEnum):
     CONTENT_FILTER = "content_filter"
     EMPTY = "empty"
     """Reasoning, and then neither text nor a call: some servers put the answer into the reasoning."""
+    REPEATS = "repeats"
+    """It said one thing again and again, or only white space, until its tokens ended; the message holds it once."""
     CONTEXT = "context"
     """The request did not fit the model's context; the message is empty."""
 
 
-UNFINISHED = frozenset({Finish.LENGTH, Finish.CONTENT_FILTER, Finish.EMPTY, Finish.CONTEXT})
+UNFINISHED = frozenset({Finish.LENGTH, Finish.REPEATS, Finish.CONTENT_FILTER, Finish.EMPTY, Finish.CONTEXT})
 """Another try may do better; such an answer is not cached."""
 
 

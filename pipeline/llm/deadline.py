@@ -48,8 +48,8 @@ _clock: ContextVar[_Clock | None] = ContextVar("clock", default=None)
 
 
 @asynccontextmanager
-async def deadline(seconds: float) -> AsyncIterator[None]:
-    """`asyncio.timeout`, without the time that the calls of the body spent waiting.
+async def deadline(seconds: float | None) -> AsyncIterator[None]:
+    """`asyncio.timeout`, without the time that the calls of the body spent waiting; without `seconds` no limit.
 
     A deadline within another pauses it: an agent that runs other agents is timed by theirs. Raises DeadlineExceeded at
     its end; a TimeoutError of the body passes through unchanged.
@@ -68,9 +68,9 @@ async def deadline(seconds: float) -> AsyncIterator[None]:
             raise DeadlineExceeded(f"not done within {seconds:g} s") from error
 
 
-async def in_time(start: Callable[[], Awaitable[T]], seconds: float) -> T:
-    """The result within so many seconds, with one more try: a slow server says nothing about a question. Raises
-    DeadlineExceeded."""
+async def in_time(start: Callable[[], Awaitable[T]], seconds: float | None) -> T:
+    """The result within so many seconds, where there is a limit, with one more try: a slow server says nothing about a
+    question. Raises DeadlineExceeded."""
     with suppress(DeadlineExceeded):
         async with deadline(seconds):
             return await start()

@@ -5,13 +5,14 @@ No completion and no error that leaves this file holds the key, whatever a serve
 
 import asyncio
 import logging
+import re
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import httpx2
 
 from pipeline.config.models import ModelConfig
-from pipeline.llm import connection, reply
+from pipeline.llm import connection, repetition, reply
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.limiter import Limiter
 from pipeline.llm.refusal import Refusal, refusal_action
@@ -22,8 +23,22 @@ from pipeline.types import Message
 
 logger = logging.getLogger(__name__)
 _PROBE_SECONDS = 60.0
+_STREAM = re.compile(rb"\s*(?::[^\n]*\s+)*(?:data|event|id|retry):")
+"""How a body of server-sent events begins, comments apart."""
+LONG_PROMPT = 2000
+"""Tokens of a prompt from which on what a server reports of it can be compared with an estimate."""
 _PLAIN = (Message(role="user", content="Say yes."),)
 """The plainest request: an endpoint that refuses it answers nothing."""
+
+
+def prompt_cut(sent: int, read: int) -> bool:
+    """Has a server read less than half of a prompt of about so many tokens?"""
+    return sent >= LONG_PROMPT and 2 * read < sent
+
+
+def longer_context(tokens: int) -> str:
+    """How the context of a server is set."""
+    return f"Ollama: OLLAMA_CONTEXT_LENGTH={tokens}, or num_ctx of the model; vLLM: --max-model-len; llama.cpp: -c"
 
 
 class Endpoint:
@@ -37,6 +52,8 @@ class Endpoint:
         self._without: Dialect = frozenset()
         self._accepted: Dialect = frozenset()
         self._warned: set[str] = set()
+        self._may_repeat = True
+        """Has the model given no long answer since the last one in which it only repeated itself?"""
 
     @property
     def limiter(self) -> Limiter:
@@ -53,7 +70,7 @@ class Endpoint:
         """One try. Raises CallFailure. A refusal that may concern the key or this request alone concerns the key if a
         plain request is refused too."""
         try:
-            return await self._once(request)
+            return await self._looked_at(request)
         except CallFailure as failure:
             if failure.kind != "refused":
                 raise
@@ -77,6 +94,24 @@ class Endpoint:
         except TimeoutError:
             return CallFailure(f"no answer within {_PROBE_SECONDS:.0f} s")
         return None
+
+    async def _looked_at(self, request: Request) -> Completion:
+        """One answer. A model that may only repeat itself is first asked for the beginning of a long one, which is then
+        asked for whole if there is more in it: what is whole already is what it would have been."""
+        step, sampling = repetition.STEP, request.sampling
+        begun = None
+        if self._may_repeat and sampling.max_tokens >= 2 * step:
+            short = sampling.model_copy(update={"max_tokens": step})
+            begun = repetition.ended(await self._once(request.model_copy(update={"sampling": short})), step)
+            if begun.finish is Finish.REPEATS or not repetition.cut_off(begun, step):
+                return begun
+            self._may_repeat = False
+        whole = repetition.ended(await self._once(request), sampling.max_tokens)
+        self._may_repeat |= whole.finish is Finish.REPEATS
+        if begun is None:
+            return whole
+        paid = (begun.usage + whole.usage).model_copy(update={"calls": whole.usage.calls})
+        return whole.model_copy(update={"usage": paid})
 
     async def _once(self, request: Request) -> Completion:
         """One request, or several where the server refuses parameters: each of them is left out from then on."""
@@ -115,6 +150,9 @@ class Endpoint:
         try:
             completion = reply.completion(raw)
         except CallFailure as failure:
+            if _STREAM.match(raw):
+                line = f"{self.config.base_url} answered with server-sent events, though no stream was asked for: turn"
+                raise CallFailure(f"{line} streaming off in the server, or in the proxy before it", "fatal") from None
             raise CallFailure(self._clean(str(failure)), failure.kind) from None
         if not completion.usage.prompt_tokens:
             self.warn(f"{self.config.base_url} reports no token usage; it is estimated from the texts")
@@ -122,10 +160,21 @@ class Endpoint:
             answer = size([completion.message]) + tokens(completion.message.reasoning)
             usage = completion.usage.model_copy(update={"prompt_tokens": prompt, "completion_tokens": answer})
             completion = completion.model_copy(update={"usage": usage})
+        self._see_whether_cut(request, completion.usage.prompt_tokens)
         kept = reply.keyless(completion, self.config.key())
         if kept is not completion:
             self.warn(f"{self.config.model} repeated the key of {self.config.key_name}, which was removed")
         return kept
+
+    def _see_whether_cut(self, request: Request, read: int) -> None:
+        """Say once that the server cuts prompts: what it reports is far below the least that they can have."""
+        sent = size(request.messages, thoughts=request.thoughts)
+        if not self.config.embedded and prompt_cut(sent, read):
+            at, context = self.config.base_url, self.config.context
+            line = (
+                f"{at} has read {read:,} of about {sent:,} tokens of a prompt: it cuts what its context does not hold"
+            )
+            self.warn(f"{line}; give it a context of {context:,} ({longer_context(context)})", "cut prompt")
 
     def _refusal(self, answer: httpx2.Response) -> Refusal:
         message, code = reply.error_message(answer.content)
@@ -140,10 +189,10 @@ class Endpoint:
     def _clean(self, text: str) -> str:
         return self._client().connections.clean(text)
 
-    def warn(self, line: str) -> None:
-        """Log a line, once."""
-        if line not in self._warned and len(self._warned) < len(Finish) + 8:
-            self._warned.add(line)
+    def warn(self, line: str, kind: str = "") -> None:
+        """Log a line, once, or the first of its kind."""
+        if (kind or line) not in self._warned and len(self._warned) < len(Finish) + 8:
+            self._warned.add(kind or line)
             logger.warning("%s", line)
 
 

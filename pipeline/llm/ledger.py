@@ -10,7 +10,7 @@ equal bytes.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -104,7 +104,10 @@ class Ledger:
         self.began, self._clock = datetime.now(UTC), time.monotonic()
         self._stages: dict[str, dict[str, Spent]] = {}
         self._models: dict[str, Spent] = {}
-        self._asked: set[bytes] = set()
+        self.asked: set[bytes] = set()
+        """The digests of the requests that the attempt has made, cached or not."""
+        self.unread = ""
+        """Which model's answers to what could not be read, where that ended the attempt."""
 
     def note(self, stage: str, role: str, model: str, spent: Spent) -> None:
         _add(self._stages.setdefault(stage, {}), role, spent)
@@ -120,9 +123,9 @@ class Ledger:
 
     def first(self, digest: bytes) -> bool:
         """Is it the first time that this attempt makes the request?"""
-        before = len(self._asked)
-        self._asked.add(digest)
-        return len(self._asked) > before
+        before = len(self.asked)
+        self.asked.add(digest)
+        return len(self.asked) > before
 
     @property
     def seconds(self) -> float:
@@ -148,11 +151,21 @@ _stage: ContextVar[str] = ContextVar("stage", default="other")
 _failed: ContextVar[_FailedTries | None] = ContextVar("failed", default=None)
 
 
-def count_elsewhere(spending: Spending, began: datetime, seconds: float) -> None:
+def count_elsewhere(
+    spending: Spending, began: datetime, seconds: float, asked: Iterable[bytes] = (), unread: str = ""
+) -> None:
     """Count for the running attempt what another process has made of it."""
     if (ledger := _ledger.get()) is not None:
         ledger.take(spending)
         ledger.began, ledger._clock = began, time.monotonic() - seconds
+        ledger.asked.update(asked)
+        ledger.unread = unread
+
+
+def note_unread(line: str) -> None:
+    """Note why the running attempt ends: answers that could not be read."""
+    if (ledger := _ledger.get()) is not None:
+        ledger.unread = line
 
 
 @contextmanager

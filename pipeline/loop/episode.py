@@ -36,6 +36,7 @@ from pipeline.types import (
     Round,
     Seed,
     Status,
+    Stop,
     known_to,
     naturalness,
     sha256,
@@ -70,8 +71,9 @@ async def run_seed(seed: Seed, context: RunContext) -> Record:
         status, reason = outcome(rounds, confirmed, measured, seed, context)
     except DeadlineExceeded:
         status, reason = Status.FAILED, "deadline"
-    except FormatError:
+    except FormatError as error:
         status, reason = Status.FAILED, "no_verdict"
+        ledger.note_unread(str(error))
     record = Record(
         key=seed.key,
         seed=seed,
@@ -189,7 +191,7 @@ def outcome(
     target = band.least_steps(seed, context.config)
     last = next((past for past in reversed(rounds) if past.draft), None)
     if last is None:
-        return Status.REJECTED, "no_draft"
+        return Status.REJECTED, no_draft(rounds[-1].agent.stop)
     if last.feedback is not None:
         relaxed = context.config.loop.last_round_relaxed and last.feedback.cause is not Cause.ABOVE_BAND
         if relaxed and last.feedback.label is Label.TOO_EASY:
@@ -211,6 +213,13 @@ def outcome(
     if last.draft and skips_count(context) and (skipped := assess.skipping(last.draft, confirmed, target)):
         return Status.REJECTED, skipped.cause.value
     return Status.ACCEPTED, ""
+
+
+def no_draft(stop: Stop) -> str:
+    """The reason of a seed whose author ended so without a draft: by its own choice, or by what."""
+    if stop in (Stop.ANSWERED, Stop.SEARCH_BUDGET):
+        return "no_draft"
+    return "no_draft:format_errors" if stop is Stop.FORMAT_ERRORS else "no_draft:limits"
 
 
 def skips_count(context: RunContext) -> bool:

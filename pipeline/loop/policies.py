@@ -144,7 +144,7 @@ def _answered_in_audit(record: Record, model: ModelConfig, context: RunContext) 
     """What the model answered the audit without any passage, if it was asked often enough, and no other settings of it
     were asked too. It is counted where it was asked."""
     models = context.config.models
-    alike = {str(one.what()) for one in (models.of("reader"), *models.policies.values()) if one.model == model.model}
+    alike = {str(one.what()) for one in (models.of("solver"), *models.policies.values()) if one.model == model.model}
     asked = (
         [p for p in record.last.probes if p.check == "closed_book" and p.model == model.model] if record.last else []
     )

@@ -8,9 +8,10 @@ from typing import Any
 
 import orjson
 import polars as pl
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from pipeline.llm.ledger import Ledger, Spending, counting
+from pipeline.run.uniform import format_error
 from pipeline.store.files import Appender
 from pipeline.types import Data, Record, Seed
 
@@ -29,9 +30,13 @@ class Attempt(Data):
     began: str
     seconds: float
     spent: Spending
+    error: str = Field("", exclude_if=lambda error: not error)
+    """The commonest format error, where the seed ended without a draft or a verdict for such (`uniform`)."""
+    asked: tuple[str, ...] = Field((), exclude_if=lambda asked: not asked)
+    """The digests of its requests, where there is such an error."""
 
 
-def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger) -> Attempt:
+def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger, error: str = "") -> Attempt:
     """The row of a try that ends now and began with its ledger."""
     return Attempt(
         key=seed.key,
@@ -40,6 +45,8 @@ def attempt(seed: Seed, ended: str, reason: str, ledger: Ledger) -> Attempt:
         began=ledger.began.isoformat(timespec="milliseconds"),
         seconds=ledger.seconds,
         spent=ledger.spending,
+        error=error,
+        asked=tuple(sorted(digest.hex() for digest in ledger.asked)) if error else (),
     )
 
 
@@ -52,7 +59,8 @@ async def attempted(
             record = await run_seed(seed)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the caller raises it
             return attempt(seed, type(error).__name__, "", ledger), error
-        return attempt(seed, record.status.value, record.reason, ledger), record
+        error = format_error(record, ledger.unread)
+        return attempt(seed, record.status.value, record.reason, ledger, error), record
 
 
 class Notes:

@@ -74,7 +74,8 @@ class Batches:
             self._waiting.append(pending)
             self._wake()
             made, end = await pending.ended
-            count_elsewhere(made.spent, datetime.fromisoformat(made.began), made.seconds)
+            asked = map(bytes.fromhex, made.asked)
+            count_elsewhere(made.spent, datetime.fromisoformat(made.began), made.seconds, asked, made.error)
             if isinstance(end, Record):
                 return end
             # A worker has used up its part. Once nothing is left for it, `_send_waiting` says so.

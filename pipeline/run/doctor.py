@@ -46,8 +46,8 @@ class _Missing(DigsiteError):
 
 
 def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
-    """What each model of the configuration can do at each of its addresses: some short calls, which are paid and not
-    kept. Raises UsageError.
+    """What each model of the configuration can do at each of its addresses: some short calls and one of some ten
+    thousand tokens, which are paid and not kept. Raises UsageError.
 
     With `judge` and where all is well so far, the judges are asked about the near misses: 200 to 400 calls more. For
     the demo model the corpus is read too, where the configuration names one.
@@ -60,6 +60,11 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
             where = name if len(model.base_urls) == 1 else f"{name} at {one.base_url}"
             for finding in asyncio.run(_asked(one, config)):
                 found.append(finding.model_copy(update={"name": f"{where}: {finding.name}"}))
+    if hasty:
+        reader = config.models.of("reader").model
+        found.append(
+            Check(name="reader", ok=True, detail=f"'{reader}' reads for the checks, unless models.reader is set")
+        )
     if judge and all(check.ok for check in found):
         asked = {name: prepare.client(model, config.seed) for name, model in hasty.items()}
         llm = Routed({**{name: prepare.demo_model(name) for name in DEMO_MODELS}, **asked})

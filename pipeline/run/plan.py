@@ -211,7 +211,7 @@ class Frontier:
                 if drop := self._judge(head):
                     drops.append((head, drop))
                 self.passed += drop is None
-            self._chainless += head.reason in ("no_draft", "superficial")
+            self._chainless += head.reason.partition(":")[0] in ("no_draft", "superficial")
             self.length += 1
         return drops
 

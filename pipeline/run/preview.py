@@ -1,6 +1,7 @@
 """A few pairs without a run: no journal, no folder of one. Index and paid answers are kept as `generate` keeps them."""
 
 import asyncio
+import logging
 from functools import partial
 
 from pipeline.config import LOCAL_SEEDS, RunConfig
@@ -8,7 +9,10 @@ from pipeline.dataset.gates import Gates, dropped
 from pipeline.loop.episode import run_seed
 from pipeline.run import Watch, attempts, job, prepare
 from pipeline.run.plan import Order, bounds
+from pipeline.run.uniform import SameError
 from pipeline.types import Record, Status
+
+logger = logging.getLogger(__name__)
 
 
 async def preview(config: RunConfig, watch: Watch) -> list[Record]:
@@ -20,7 +24,7 @@ async def preview(config: RunConfig, watch: Watch) -> list[Record]:
     run, (wanted, most) = partial(run_seed, context=context), bounds(config.how)
     gates = Gates(config.gates)
     watch.stage("running seeds")
-    together = min(config.seeds_at_work(), LOCAL_SEEDS)
+    together, same = min(config.seeds_at_work(), LOCAL_SEEDS), SameError[Record](config.how.same_error_seeds)
     for start in range(0, most, together):
         seeds = [order[index].seed for index in range(start, min(start + together, most))]
         for attempt, record in await asyncio.gather(*(attempts.attempted(seed, run) for seed in seeds)):
@@ -30,6 +34,10 @@ async def preview(config: RunConfig, watch: Watch) -> list[Record]:
             drop = gates.admit(gates.check(record)) if record.status is Status.ACCEPTED else None
             found.append(dropped(record, drop) if drop else record)
             watch.record(found[-1])
+            same.ended(attempt.error, record)
+        if same.cause:
+            logger.warning("%s", same.stop())
+            break
         if sum(record.status is Status.ACCEPTED for record in found) >= (wanted or most):
             break
     return found

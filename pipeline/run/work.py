@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError, WorkerError
@@ -20,39 +20,27 @@ from pipeline.run.attempts import Attempt, Notes, attempted
 from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
 from pipeline.run.plan import Frontier, Order, PassageSource, Planned, askable, bounds, judged, prefix
+from pipeline.run.result import RunResult
+from pipeline.run.uniform import SameError, forget
 from pipeline.run.watch import Watch
 from pipeline.store.additions import Completions, joined
 from pipeline.store.files import link, sweep, write_json
-from pipeline.store.journal import Journal
+from pipeline.store.journal import Entry, Journal
 from pipeline.store.lock import locked
-from pipeline.types import Data, Record, Seed, Status
+from pipeline.types import Record, Seed, Status
 
 RunSeed = Callable[[Seed], Awaitable[Record]]
 PAUSES = (2.0, 15.0, 60.0)
 """Seconds before a seed is tried again that the endpoint or the index failed; the model's own retries come first."""
 
 
-class RunResult(Data):
-    """How a run stands; `planned == accepted + rejected + failed`. What a gate dropped is rejected."""
+class _Ended(NamedTuple):
+    """A seed that has ended, by its index in the order of the plan."""
 
-    folder: Path
-    planned: int
-    accepted: int
-    rejected: int
-    failed: int
-    reasons: dict[str, int]
-    """Of the rejected and the failed; `gate:` and a name for what a gate dropped."""
-    surplus: int
-    """Finished seeds beyond the plan, which a larger one will use."""
-    dropped: dict[str, int]
-    """Passages that the seed filter dropped on the way, by reason; none of them is planned."""
-    complete: bool
-    exhausted: bool
-    """The most seeds were tried, and there are fewer pairs than wanted."""
-    missing: dict[str, int]
-    """Accepted pairs that lack rollouts of an optional stage, by stage; `digsite complete` makes them up."""
-    damaged: int
-    """Lines of the journal that were torn or damaged; their seeds are owed again."""
+    index: int
+    planned: Planned
+    record: Record
+    attempt: Attempt
 
 
 class Run:
@@ -87,6 +75,9 @@ class Run:
             self._joined = joined(self.folder)
             self._gating = Gating(self.config.gates, self.journal, self._joined)
             self._frontier = Frontier(self.config, self._gating.judge)
+            ends = (entry.head.reason for entry in self.journal.entries.values())
+            proven = not all(reason.startswith("no_draft:") or reason == "no_verdict" for reason in ends)
+            self._same = SameError[_Ended](self.config.how.same_error_seeds, proven=proven)
             next(self._owed(), None)
             self._stack = stack.pop_all()
         return self
@@ -180,10 +171,10 @@ class Run:
         if self._frontier.complete:
             return 0
         if wanted is None:
-            return most - sum(self._order[n].seed.key in self.journal.entries for n in range(most))
-        ahead = len(self.journal.entries) - index
+            return sum(self._entry(self._order[n].seed.key) is None for n in range(most))
+        ahead = sum(self._entry(key) is not None for key in self.journal.entries) - index
         while ahead and passed < wanted and index < most:
-            entry = self.journal.entries.get(self._order[index].seed.key)
+            entry = self._entry(self._order[index].seed.key)
             lacking += entry is None
             ahead -= entry is not None
             passed += entry is not None and entry.head.status is Status.ACCEPTED
@@ -195,12 +186,17 @@ class Run:
         index = self._frontier.length
         while index < self._frontier.horizon():
             planned = self._order[index]
-            entry = self.journal.entries.get(planned.seed.key)
+            entry = self._entry(planned.seed.key)
             if entry is None:
                 yield index, planned
             else:
                 self._frontier.end(index, entry.head)
             index += 1
+
+    def _entry(self, key: str) -> Entry | None:
+        """The line of a seed, unless a shorter clock than this command's had ended it."""
+        entry = self.journal.entries.get(key)
+        return None if entry is None or entry.head.unfinished(self.config.how.rollout_seconds) else entry
 
     async def _all(self, run_seed: RunSeed, watch: Watch) -> None:
         """Again where the gates dropped what the plan had counted on."""
@@ -212,7 +208,8 @@ class Run:
         spent: BaseException | None = None
         try:
             while True:
-                room = min(self._at_work, self._frontier.max_in_flight()) - len(running)
+                most = (self._at_work, self._frontier.max_in_flight(), self._same.room or self._at_work)
+                room = min(most) - len(running)
                 for index, planned in islice(owed, max(0, room)):
                     self.in_flight[planned.seed.key] = planned.order
                     running[asyncio.create_task(self._attempted(planned.seed, run_seed, watch))] = index, planned
@@ -235,6 +232,10 @@ class Run:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
             self._settle(set(running), running, watch)
+            self._journal(self._same.let_go(), watch)
+            for dropped in self._same.dropped():
+                self._note(dropped.attempt, watch)
+                forget(self.config, dropped.attempt.asked)
 
     def _settle(
         self,
@@ -253,7 +254,15 @@ class Run:
                 error = error or task.exception()
                 continue
             record, attempt = task.result()
-            self.journal.append(record, planned.order)
+            ended = _Ended(index, planned, record, attempt)
+            self._journal(self._same.ended(attempt.error, ended), watch)
+            if self._same.cause:
+                error = error or self._same.stop()
+        return error
+
+    def _journal(self, seeds: Iterable["_Ended"], watch: Watch) -> None:
+        for index, planned, record, attempt in seeds:
+            self.journal.append(record, planned.order, self.config.how.rollout_seconds)
             if record.status is Status.ACCEPTED:
                 self._gating.check(record)
             drops = self._frontier.end(index, self.journal.entries[record.key].head)
@@ -261,7 +270,6 @@ class Run:
             watch.record(record)
             for head, drop in drops:
                 watch.gated(head, drop)
-        return error
 
     async def _attempted(self, seed: Seed, run_seed: RunSeed, watch: Watch) -> tuple[Record, Attempt]:
         """One seed to its record, with pauses where the outside fails."""

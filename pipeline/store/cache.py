@@ -8,7 +8,7 @@ read; a damaged one is a miss.
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -57,6 +57,11 @@ class Cache:
             row = (digest, _pack(digest, value))
             added = self._db.execute("INSERT OR IGNORE INTO answers (digest, value) VALUES (?, ?)", row).rowcount
         return value if added else self.get(digest) or value
+
+    def drop(self, digests: Iterable[bytes]) -> None:
+        """Keep the answers under these digests no longer."""
+        with self._errors():
+            self._db.executemany("DELETE FROM answers WHERE digest = ?", [(digest,) for digest in digests])
 
     def take(self, path: Path) -> None:
         """Keep the answers of another such file too; of two under one digest that which is here stays."""

@@ -2,8 +2,8 @@
 
 A line is `{"sha256": ..., "head": {...}, "record": {...}}`; the hash covers all that follows it, so that damage is
 found, and the head is what plan and counts need, so that opening a journal of any length holds no record in memory.
-Several writers have a file each. The union is by key, and the first line by (file, offset) wins. A line that is torn
-or damaged is no line: its seed is owed again.
+Several writers have a file each. The union is by key, and the first line by (file, offset) wins, but for a seed that a
+clock had ended and that was run again. A line that is torn or damaged is no line: its seed is owed again.
 """
 
 import hashlib
@@ -34,6 +34,12 @@ class Head(Slotted):
     target_steps: int
     missing: tuple[str, ...] = ()
     """As of the record."""
+    clock: float | None = Field(default=None, exclude_if=lambda seconds: seconds is None)
+    """The limit in seconds, where that of an agent ended the seed."""
+
+    def unfinished(self, seconds: float | None) -> bool:
+        """Did a shorter clock than this one, where None is none, end the seed?"""
+        return self.clock is not None and (seconds is None or seconds > self.clock)
 
 
 _HEADS = TypeAdapter(Head)
@@ -62,11 +68,12 @@ class Journal:
         for path in sorted(folder.glob("*.jsonl")):
             self._index(path)
 
-    def append(self, record: Record, order: str) -> bool:
-        """Write one finished seed, to stay. False, and nothing written, if its key is there already."""
-        if record.key in self.entries:
+    def append(self, record: Record, order: str, seconds: float | None = None) -> bool:
+        """Write one finished seed, to stay. False, and nothing written, if its key is there already. `seconds` are what
+        its agents had, if they had a limit."""
+        head = headed(record, order, seconds)
+        if self.stands(head):
             return False
-        head = headed(record, order)
         if self._appender is None:
             self._appender = Appender(self._path)
         offset = self._appender.append(encode(head, record))
@@ -87,6 +94,11 @@ class Journal:
         entry = self.entries[key]
         return record_at(entry.path, entry.offset)
 
+    def stands(self, head: Head) -> bool:
+        """Is there a line that this one does not replace?"""
+        entry = self.entries.get(head.key)
+        return entry is not None and not entry.head.unfinished(head.clock)
+
     def close(self) -> None:
         if self._appender is not None:
             self._appender.close()
@@ -102,15 +114,15 @@ class Journal:
                 elif (head := _head(line)) is None:
                     self.damaged += 1
                     self._unread.append(_key(line))
-                elif head.key in self.entries:
+                elif self.stands(head):
                     self.duplicates += 1
                 else:
                     self.entries[head.key] = Entry(head, path, offset)
                 offset += len(line)
 
 
-def headed(record: Record, order: str) -> Head:
-    """The head of a record's line; `order` is the place of its seed in the plan."""
+def headed(record: Record, order: str, seconds: float | None = None) -> Head:
+    """The head of a record's line; `order` is the place of its seed in the plan, `seconds` the clock of its agents."""
     return Head(
         key=record.key,
         order=order,
@@ -118,6 +130,7 @@ def headed(record: Record, order: str) -> Head:
         reason=record.reason,
         target_steps=record.seed.target_steps,
         missing=record.missing,
+        clock=seconds if record.reason == "deadline" else None,
     )
 
 

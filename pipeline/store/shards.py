@@ -22,12 +22,13 @@ def join_journals(folder: Path, shards: Sequence[Path]) -> list[int]:
 
     It stays one file, as that of a run without shards. A process may be adding to a shard's journal meanwhile.
     """
-    known, counts, new = set(Journal(folder).entries), list[int](), list[Entry]()
+    joined, counts, new = Journal(folder), list[int](), list[Entry]()
     for shard in shards:
         entries = Journal(shard).entries
         counts.append(len(entries))
-        new += (entry for key, entry in entries.items() if key not in known)
-        known |= entries.keys()
+        added = {key: entry for key, entry in entries.items() if not joined.stands(entry.head)}
+        new += added.values()
+        joined.entries |= added
     path = folder / "main.jsonl"
     if new:
         with atomic_file(path) as file:

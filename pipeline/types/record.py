@@ -159,6 +159,8 @@ class Record(Data):
     reason: str
     """One code: `below_target`, a cause, `no_draft`, `deadline`, ...; empty or `relaxed` if accepted.
 
+    `no_draft` alone: its author gave up. `no_draft:format_errors` and `no_draft:limits` ended it before.
+
     `beyond_solver`: no rollout was correct, but a reader with the evidence in hand was. A stronger solver may do it.
     `gate:` and a name, never in the journal but wherever data set and report read it: the gate that dropped it.
     """

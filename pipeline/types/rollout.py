@@ -59,6 +59,8 @@ class Stop(StrEnum):
     MAX_TURNS = "max_turns"
     MAX_TOKENS = "max_tokens"
     FORMAT_ERRORS = "format_errors"
+    REPEATS = "repeats"
+    """It made the same calls again and again."""
     CONTEXT = "context"
     """The conversation no longer fitted the model's context."""
 

@@ -68,7 +68,8 @@ def test_as_a_solver_it_solves_nothing_and_its_rollouts_end(how: str) -> None:
 @pytest.mark.parametrize("how", BAD)
 def test_as_a_generator_it_proposes_nothing(how: str) -> None:
     record = episode("propose", BAD[how])
-    assert (record.status, record.reason) == (Status.REJECTED, "no_draft")
+    ended = "limits" if how == "searches for ever" else "format_errors"
+    assert (record.status, record.reason) == (Status.REJECTED, f"no_draft:{ended}")
     assert len(record.model_dump_json()) < SMALL
 
 

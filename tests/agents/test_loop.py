@@ -144,6 +144,30 @@ def test_a_truncated_message_is_told_so() -> None:
     assert "cut off" in done.messages[2].content
 
 
+def test_a_message_that_only_repeats_itself_is_told_so_and_three_of_them_end_it() -> None:
+    endless = Completion(message=Message(role="assistant", content="hm"), finish=Finish.REPEATS, usage=Usage(calls=1))
+    done, _ = run([endless, endless, endless])
+    assert "one thing again and again" in done.messages[2].content
+    assert (done.stop, done.format_errors) == (Stop.FORMAT_ERRORS, 3)
+
+
+@pytest.mark.parametrize("call", [("search", {"query": "Ada"}), ("nonsense", {})])
+def test_an_agent_that_makes_the_same_call_again_and_again_ends(call: tuple[str, dict[str, Any]]) -> None:
+    limits = AgentLimits(searches=99, turns=99, format_errors=99)
+    done, llm = run(lambda request: say(call), limits)
+    assert (done.stop, len(llm.requests), done.final) == (Stop.REPEATS, 5, "")
+    spaced = say(("search", '{"query":"Ada"}')), say(("search", '{ "query" : "ADA" }'))
+    done, llm = run([*spaced * 2, spaced[0], ANSWER], limits)
+    assert (done.stop, len(llm.requests)) == (Stop.REPEATS, 5)
+
+
+def test_a_call_may_come_again_beside_others() -> None:
+    limits = AgentLimits(searches=99, turns=99)
+    same = ("search", {"query": "Ada"})
+    turns = [say(same, ("search", {"query": f"Lantern {n}"})) for n in range(9)]
+    assert run([*turns, ANSWER], limits)[0].stop is Stop.ANSWERED
+
+
 def test_an_endless_searcher_runs_out_of_turns() -> None:
     limits = AgentLimits(searches=99, turns=5)
     done, _ = run(lambda request: say(("search", {"query": f"Ada {len(request.messages)}"})), limits)

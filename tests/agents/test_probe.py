@@ -2,16 +2,21 @@
 
 from typing import Literal
 
+import orjson
 import pytest
 
 from pipeline.agents.probe import ProbeFinding, probe
+from pipeline.agents.probe_run import long_prompt, nested_call
+from pipeline.agents.tools import PROPOSE
 from pipeline.config.models import ModelConfig
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import ProviderError
-from pipeline.llm.base import Completion, Finish, Request
+from pipeline.llm.base import Completion, Finish, Request, Sampling
+from pipeline.llm.tokens import size
 from pipeline.types import Message, ToolCall, Usage
 from tests.scripted import Output, ScriptedLLM
 
+REAL = ModelConfig(provider="openai", model="m")
 YES = '{"correct": true, "reason": "same"}'
 
 
@@ -106,10 +111,65 @@ async def test_it_asks_for_what_it_says() -> None:
         asked.append(request)
         return YES if request.output else SEARCH if len(request.messages) == 2 else ANSWER
 
-    await probe(ModelConfig(provider="openai", model="m"), ScriptedLLM(model))
-    assert [request.model for request in asked] == ["m"] * 5
-    assert asked[2].output is not None
-    assert [request.thoughts for request in asked[3:]] == [False, True]
+    model_config = ModelConfig(provider="openai", model="m")
+    await probe(model_config, ScriptedLLM(model))
+    assert [request.model for request in asked] == ["m"] * 7
+    assert asked[2].tools == (PROPOSE,)
+    assert asked[3].output is not None
+    assert 11_000 < size(asked[4].messages) <= (model_config.room or 0)
+    assert [request.thoughts for request in asked[5:]] == [False, True]
+
+
+HOPS = [{"sub_question": "q", "answer": "a", "passage_id": f"p{n}", "quote": "a"} for n in range(2)]
+PROPOSED = {"question": "Which?", "answer": "1874", "answer_type": "number", "hops": HOPS}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ok", "said"),
+    [
+        (PROPOSED, True, "as they should"),
+        ({**PROPOSED, "hops": orjson.dumps(HOPS).decode()}, False, "come as text, which cannot be read (hops:"),
+        ({**PROPOSED, "hops": HOPS[:1]}, False, "1 of two hops came"),
+        ({"question": "Which?"}, False, "in another form, which cannot be read"),
+        (None, False, "did not call `propose`"),
+    ],
+)
+async def test_a_call_with_lists_in_it_is_tried_as_a_run_makes_it(
+    arguments: dict[str, object] | None, ok: bool, said: str
+) -> None:
+    made = call("propose", orjson.dumps(arguments).decode()) if arguments else Message(role="assistant", content="Hm.")
+    (well, detail, remedy), _ = await nested_call(REAL, ScriptedLLM([made]))
+    assert (well, bool(remedy)) == (ok, not ok)
+    assert said in detail
+    assert ok or "--tool-call-parser" in remedy
+
+
+@pytest.mark.parametrize(
+    ("share", "says", "ok", "said"),
+    [
+        (0.8, "Ada Brannick", True, "tokens are read"),
+        (0.8, "I do not know", True, "was not found"),
+        (0.4, "I do not know", False, "cuts prompts: it has read 4,"),
+        (1.0, "I do not know", False, "reports no usage"),
+        (1.0, "Ada Brannick", True, "tokens are read"),
+    ],
+)
+async def test_a_long_prompt_shows_whether_the_server_cuts_it(share: float, says: str, ok: bool, said: str) -> None:
+    def model(request: Request) -> Completion:
+        usage = Usage(calls=1, prompt_tokens=int(size(request.messages) * share))
+        return Completion(message=Message(role="assistant", content=says), finish=Finish.STOP, usage=usage)
+
+    (well, detail, remedy), _ = await long_prompt(REAL, ScriptedLLM(model))
+    assert (well, said in detail) == (ok, True)
+    assert ok or "num_ctx" in remedy
+
+
+async def test_a_long_prompt_fits_a_small_context_and_one_that_does_not_is_said() -> None:
+    small = REAL.model_copy(update={"context": 8192, "sampling": Sampling(max_tokens=4096)})
+    llm = ScriptedLLM([nothing(Finish.CONTEXT)])
+    (well, detail, _), _ = await long_prompt(small, llm)
+    assert (well, "does not fit" in detail) == (False, True)
+    assert size(llm.requests[0].messages) <= (small.room or 0)
 
 
 async def test_all_is_well_with_the_embedded_model() -> None:

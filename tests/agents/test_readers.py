@@ -85,11 +85,12 @@ async def test_what_cannot_be_read_is_asked_again_under_another_index_and_is_the
         await oracle(QUESTION, [FILM], context(ScriptedLLM(["?"] * TRIES)))
 
 
-async def test_the_reader_is_the_solvers_model_unless_it_is_named() -> None:
+async def test_the_reader_is_the_defaults_model_unless_it_is_named() -> None:
     def model(name: str) -> dict[str, str]:
         return {"provider": "openai", "model": name}
 
-    for models, expected in (({"solver": model("s")}, "s"), ({"solver": model("s"), "reader": model("r")}, "r")):
+    played = {"default": model("d"), "solver": model("s")}
+    for models, expected in ((played, "d"), ({**played, "reader": model("r")}, "r")):
         asked = ScriptedLLM(['{"answer": "x"}'])
         await oracle(QUESTION, [FILM], context(asked, models=models))
         assert asked.requests[0].model == expected

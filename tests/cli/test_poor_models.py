@@ -42,7 +42,7 @@ def test_a_model_that_asks_nothing_is_to_be_examined(digsite: Digsite, tmp_path:
 def test_a_preview_tells_what_it_has_cost(digsite: Digsite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     last = [line for line in digsite("preview", *ASKED).err.splitlines() if line.startswith("done: ")]
-    assert "30 seeds" in last[0]
+    assert "8 seeds" in last[0]
     assert "cost 0.00" not in last[0]
 
 

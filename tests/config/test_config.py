@@ -51,6 +51,34 @@ def test_steps_may_be_set_as_on_the_command_line(said: str) -> None:
     assert config.build(sets=[f"steps={said}"]).steps == (3, 3)
 
 
+@pytest.mark.parametrize(
+    ("steps", "searches", "turns", "tokens"),
+    [("2-4", 12, 16, 200_000), ("5", 14, 18, 272_222), ("14-20", 44, 48, 2_688_888)],
+)
+def test_the_solvers_limits_follow_the_greatest_target(steps: str, searches: int, turns: int, tokens: int) -> None:
+    limits = config.build(sets=[f"steps={steps}"]).solver
+    assert (limits.searches, limits.turns, limits.tokens) == (searches, turns, tokens)
+
+
+def test_limits_that_are_given_stay_as_they_are_beside_a_target() -> None:
+    limits = config.build(sets=["steps=14-20", "solver.searches=30", "solver.tokens=9000"]).solver
+    assert (limits.searches, limits.turns, limits.tokens) == (30, 48, 9000)
+
+
+@pytest.mark.parametrize(
+    ("sets", "said"),
+    [
+        (["steps=14-20", "solver.searches=12"], r"can take 20 steps with solver.searches = 12: .* at most 12 with"),
+        (["steps=4", "solver.searches=3"], "ask for at most 3"),
+        (["steps=4", "solver.turns=2", "solver.calls_per_turn=2"], "can take 4 steps with solver.turns = 2"),
+    ],
+)
+def test_a_target_that_given_limits_rule_out_is_refused(sets: list[str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        config.build(sets=sets)
+    assert config.build(sets=[*sets, "steps_required=false", "solve_rate=0.2-0.8"])
+
+
 def test_a_file_may_begin_with_the_mark_of_windows(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_bytes(b"\xef\xbb\xbfseed = 3\r\n[loop]\r\nrounds = 1\r\n")
     assert config.build(file=tmp_path / "run.toml").seed == 3

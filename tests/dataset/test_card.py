@@ -95,6 +95,8 @@ def test_it_says_where_one_model_played_several_roles():
     assert "`a` played generator, solver, judge: one model graded its own" in played(default="a")
     assert "`a` played generator, solver: one model has the same blind spots" in played(default="a", judge="b")
     assert "played" not in played(generator="a", solver="b", judge="c")
+    assert "`a` read passages for the checks" in played(default="a", solver="b")
+    assert "`c` read passages for the checks" in played(default="a", solver="b", reader="c")
 
 
 def test_a_preset_without_confirmation_says_so():

@@ -180,6 +180,8 @@ async def wrong(does: str, turn: int) -> Completion:
         return Completion(message=search, finish=Finish.TOOL_CALLS, usage=Usage(calls=1, prompt_tokens=150_000))
     if does == "cut":
         return Completion(message=Message(role="assistant"), finish=Finish.LENGTH, usage=Usage(calls=1))
+    if does == "repeats":
+        return said(call("search", query="Lantern Bay"))
     if does == "budget":
         return said(search if turn < 6 else call("answer", answer=TRAIN.year))
     return said(call("search", query="Lantern Bay") if turn % 2 else Message(role="assistant", content="Well."))

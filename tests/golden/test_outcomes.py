@@ -16,6 +16,7 @@ REASONS = {
         "",
         "relaxed",
         "no_draft",
+        "no_draft:format_errors",
         "beyond_solver",
         "below_target",
         "outside_band",

@@ -88,7 +88,8 @@ async def test_an_overflow_is_an_answer_of_its_own(url: str, tmp_path: Path) -> 
 async def test_the_probe_says_in_words_what_it_can_do(url: str, tmp_path: Path) -> None:
     default = settings(url, tmp_path).models.default
     found = {finding.name: finding for finding in await probe(default, OpenAIModel(default, 0))}
-    assert set(found) == {"tool calls", "structured output", "reasoning"}
+    assert set(found) == {"tool calls", "nested calls", "structured output", "long prompt", "reasoning"}
+    assert "does not fit" in found["long prompt"].detail
     assert all(finding.detail and (finding.ok or finding.remedy) for finding in found.values())
 
 

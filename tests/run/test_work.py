@@ -56,6 +56,21 @@ async def test_batches_make_the_same_records(tmp_path: Path) -> None:
     assert watch.begun == 1
 
 
+async def test_seeds_that_a_clock_ended_are_owed_again_under_a_longer_one_alone(tmp_path: Path) -> None:
+    ends: list[int] = []
+    for seconds in (1, 1, 0.5, 2, None, None):
+        with Run(config(tmp_path, seeds=40, rollout_seconds=seconds), corpus()) as run:
+            watch = Watch()
+            owed = run.owed()
+            result = await run.execute(digger() if seconds else digger(share=1.0), watch)
+            assert (owed, result.planned, result.surplus) == (len(watch.records), 40, 0)
+            ends.append(len(watch.records))
+    clocked = sum(record.reason == "deadline" for record in run.kept())
+    again = ends[3]
+    assert (ends, clocked) == ([40, 0, 0, again, again, 0], 0)
+    assert 0 < again < 10
+
+
 async def test_a_run_goes_on_where_it_was_and_digs_nothing_twice(tmp_path: Path) -> None:
     dug: list[str] = []
 

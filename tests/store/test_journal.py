@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.store.journal import Journal
-from pipeline.types import Record
+from pipeline.types import Record, Status
 from tests.conftest import Figures
 
 Make = Callable[[int], Record]
@@ -51,6 +51,22 @@ def test_a_key_is_appended_once(tmp_path: Path, make: Make) -> None:
     assert not Journal(tmp_path).append(make(1), "0001")
     assert not Journal(tmp_path, "other").append(make(1), "0001")
     assert path.read_bytes() == before
+
+
+def test_a_line_that_a_clock_ended_gives_way_to_one_of_a_longer_clock_wherever_it_stands(
+    tmp_path: Path, make: Make
+) -> None:
+    ended = make(1).model_copy(update={"status": Status.FAILED, "reason": "deadline"})
+    journal = Journal(tmp_path)
+    assert [journal.append(ended, "0001", seconds) for seconds in (60, 60, 30, 90)] == [True, False, False, True]
+    assert journal.heads()[0].clock == 90
+    assert journal.append(make(1), "0001")
+    assert not journal.append(ended, "0001", 1000)
+    assert (journal.read(ended.key), Journal(tmp_path).read(ended.key)) == (make(1), make(1))
+    journal.close()
+    lines = (tmp_path / "main.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "main.jsonl").write_bytes(b"".join(reversed(lines)))
+    assert Journal(tmp_path).read(ended.key) == make(1)
 
 
 def test_a_tear_at_any_byte_of_the_last_three_lines_owes_those_again(

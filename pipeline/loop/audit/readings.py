@@ -57,14 +57,14 @@ async def readings(
 
 async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """Known without any passage, in most of the tries: fatal where it is so of every model to be trained, so that
-    nobody would learn from it. What the reader knows says nothing of the question, and is kept as `Record.known_to`."""
-    reader, policies = context.config.models.of("reader"), trained(context.config)
-    probes = [await recalled(draft, context, reader)]
+    nobody would learn from it. What the solver knows says nothing of the question, and is kept as `Record.known_to`."""
+    solver, policies = context.config.models.of("solver"), trained(context.config)
+    probes = [await recalled(draft, context, solver)]
     known: list[Probe] = []
     for model in policies:
-        if model.what() != reader.what():
+        if model.what() != solver.what():
             probes.append(await recalled(draft, context, model))
-        probe = probes[0] if model.what() == reader.what() else probes[-1]
+        probe = probes[0] if model.what() == solver.what() else probes[-1]
         if beyond_chance(probe.right, probe.tries, draft.answer_type.chance) <= 0.5:
             known = []
             break

@@ -68,3 +68,13 @@ async def test_a_policy_that_cannot_be_read_knows_nothing_and_a_reader_is_an_err
     assert [(probe.model, probe.answers) for probe in answer.probes] == [("embedded", ("",) * 3), ("p", ("",) * 3)]
     with pytest.raises(FormatError):
         await readings(DRAFT, 3, (), context(ScriptedLLM(lambda request: "hm"), ("closed_book",), models=policies))
+
+
+async def test_it_is_the_solver_and_the_policies_that_are_asked_and_not_who_reads_for_the_checks() -> None:
+    models = {name: {"provider": "openai", "model": name} for name in ("default", "solver")}
+    models |= {"policies": {"mine": {"provider": "openai", "model": "mine"}}}  # type: ignore[dict-item]
+    model = ScriptedLLM(lambda request: '{"answer": "%s"}' % ("" if request.model == "mine" else "1641"))
+    answer = await readings(DRAFT, 3, (), context(model, ("closed_book", "oracle"), models=models))
+    assert [(p.check, p.model) for p in answer.probes] == [
+        ("closed_book", "solver"), ("closed_book", "mine"), ("oracle", "default"),
+    ]  # fmt: skip

@@ -1,0 +1,119 @@
+"""One cause that ends every seed: a server that reads no tool calls, a judge that cannot be read.
+
+Seeds in a row that ended without a draft or a verdict wait here before they are journalled. Where so many have the same
+format error more often than any other, the run stops with it in words, and they stay owed: what is wrong is not theirs.
+Any seed that ended otherwise lets those that wait go.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+from pipeline.config import RunConfig
+from pipeline.errors import ProviderError
+from pipeline.store.cache import Cache
+from pipeline.types import Record
+
+T = TypeVar("T")
+_ERRORS = (("tool", "Error: "), ("user", "Your last message "))
+"""How the messages begin that tell an agent what cannot be used, by their role."""
+_PARSER = (
+    "have the server read tool calls: vLLM and SGLang with the --tool-call-parser of the model's family (vLLM with "
+    "--enable-auto-tool-choice too), llama.cpp with --jinja"
+)
+_ROOM = "raise sampling.max_tokens, or lower the server's reasoning effort"
+_CONTEXT = "check that the server's context is as long as models.default.context (Ollama: num_ctx)"
+CURES = {
+    "called no tool": _PARSER,
+    "There is no tool": _PARSER,
+    "was cut off": _ROOM,
+    "again and again": f"{_CONTEXT}, or try another sampling.temperature or quantisation",
+    "gave no readable": f"{_CONTEXT}, {_ROOM}, or name another model for that role",
+    "is not in the passage": "name a stronger model for the generator",
+    "has been read; cite": f"{_CONTEXT}, or name a stronger model for the generator",
+    "valid": f"{_PARSER} and check that this parser keeps lists and objects as JSON",
+}
+"""What would cure an error, by words in it; the first that it holds counts."""
+
+
+def format_error(record: Record, unread: str = "") -> str:
+    """The commonest format error of a seed that ended without a draft or a verdict, without what is of this seed alone;
+    empty where it had none or ended otherwise. `unread` is why there was no verdict."""
+    if record.reason == "no_verdict":
+        return unread
+    if not record.reason.startswith("no_draft:"):
+        return ""
+    said = Counter(
+        _kind(message.content.removeprefix("Error: "))
+        for message in record.rounds[-1].agent.messages
+        for role, start in _ERRORS
+        if message.role == role and message.content.startswith(start)
+    )
+    return said.most_common(1)[0][0] if said else ""
+
+
+def _kind(line: str) -> str:
+    """The error without names and numbers, which differ from one seed to the next."""
+    return re.sub(r"\d+", "N", re.sub(r"'[^']*'", "'…'", line.split("\n")[0]))[:200]
+
+
+class SameError(Generic[T]):
+    """Seeds that wait. `most` of one error stop the run; 0: none waits, and nothing does."""
+
+    def __init__(self, most: int, *, proven: bool = False) -> None:
+        self._most = most
+        self._waiting: list[tuple[str, T]] = []
+        self._proven, self._stopped = proven or not most, False
+
+    @property
+    def room(self) -> int | None:
+        """Seeds that may be at work at once as long as none has ended well; then as many as wanted, which is None."""
+        return None if self._proven else max(1, self._most - len(self._waiting))
+
+    def ended(self, error: str, seed: T) -> list[T]:
+        """The seeds that are to be journalled now that this one has ended with that error, or none."""
+        if error and self._most:
+            self._waiting.append((error, seed))
+            return []
+        self._proven = True
+        return [*self.let_go(), seed]
+
+    def let_go(self) -> list[T]:
+        """Those that wait, which are to be journalled, unless the run stops for them."""
+        return [] if self._stopped else self._taken()
+
+    def dropped(self) -> list[T]:
+        """Those that the run stops for, which stay owed."""
+        return self._taken() if self._stopped else []
+
+    def _taken(self) -> list[T]:
+        waiting, self._waiting = self._waiting, []
+        return [seed for _, seed in waiting]
+
+    @property
+    def cause(self) -> str:
+        """The error that so many seeds wait with; empty where it is not yet so many."""
+        counts = Counter(error for error, _ in self._waiting).most_common(1)
+        return counts[0][0] if counts and counts[0][1] >= self._most else ""
+
+    def stop(self) -> ProviderError:
+        """What a run stops with that has a `cause`."""
+        self._stopped = True
+        cure = next((cure for words, cure in CURES.items() if words in self.cause), "look at what the model says")
+        return ProviderError(
+            f'{self._most} seeds in a row ended without a question or a verdict for one format error: "{self.cause}" '
+            f"To cure it, {cure}; 'digsite doctor' shows what the server does. These seeds will be run again; to go on "
+            "in spite of it: --set how.same_error_seeds=0",
+            then="stop",
+        )
+
+
+def forget(config: RunConfig, digests: Iterable[str]) -> None:
+    """Drop these answers from the cache: a server that is mended would not be asked again for them."""
+    from pipeline.run import prepare
+
+    if (path := prepare.answers(config)).exists():
+        cache = Cache(path)
+        cache.drop(bytes.fromhex(digest) for digest in digests)
+        cache.close()

@@ -1,0 +1,151 @@
+"""A run whose seeds all end by one format error stops early, says it, loses none of them, and goes on once cured."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import FormatError, ProviderError
+from pipeline.llm import ledger
+from pipeline.run import Run
+from pipeline.run.plan import Order
+from pipeline.run.uniform import CURES, SameError, format_error
+from pipeline.types import Message, Record, Round, Seed, Status, Stop, Trajectory
+from tests.chaos.faulty_server import FaultyServer
+from tests.run.fakes import Watch, config, corpus, record
+from tests.run.test_batches import config as over_http
+from tests.run.test_batches import here, lines, made
+
+CHAT = Message(role="user", content="Your last message called no tool. Call one of: search, propose.")
+NESTED = Message(role="tool", content="Error: hops: Input should be a valid tuple")
+GONE = Message(role="tool", content="Error: No search has returned a passage 'p1234'.")
+GOOD = Message(role="tool", content="Doc 1 [p1] Error: a film\nError: it was a film.")
+
+
+def undrafted(seed: Seed, *messages: Message, reason: str = "no_draft:format_errors") -> Record:
+    agent = Trajectory(messages=messages, calls=(), stop=Stop.FORMAT_ERRORS)
+    rounds = (Round(index=0, agent=agent, draft=None),)
+    return record(seed).model_copy(update={"status": Status.REJECTED, "reason": reason, "rounds": rounds})
+
+
+def troubled(says: Callable[[int], tuple[Message, ...]]) -> tuple[list[Seed], Callable[[Seed], Awaitable[Record]]]:
+    """Seeds that end without a draft, the n-th after these messages, or well after none."""
+    tried: list[Seed] = []
+
+    async def run_seed(seed: Seed) -> Record:
+        tried.append(seed)
+        messages = says(len(tried))
+        await asyncio.sleep(0.001 * len(tried))
+        return undrafted(seed, *messages) if messages else record(seed)
+
+    return tried, run_seed
+
+
+@pytest.mark.parametrize(
+    ("messages", "reason", "error"),
+    [
+        ((CHAT, CHAT, NESTED), "no_draft:format_errors", CHAT.content),
+        ((NESTED, GOOD, NESTED, GONE), "no_draft:limits", "hops: Input should be a valid tuple"),
+        ((GONE,), "no_draft:limits", "No search has returned a passage '…'."),
+        ((GONE,), "no_draft", ""),
+        ((GOOD,), "no_draft", ""),
+        ((NESTED,), "superficial", ""),
+        ((NESTED,), "deadline", ""),
+    ],
+)
+def test_the_commonest_format_error_of_a_seed_without_a_draft(
+    messages: tuple[Message, ...], reason: str, error: str
+) -> None:
+    seed = Order(config(Path(), seeds=1), corpus())[0].seed
+    assert format_error(undrafted(seed, *messages, reason=reason)) == error
+
+
+async def test_eight_seeds_with_one_error_stop_it_with_its_cure_and_stay_owed(tmp_path: Path) -> None:
+    tried, broken = troubled(lambda number: (NESTED, GOOD, NESTED))
+    with Run(config(tmp_path, seeds=40, concurrency=64), corpus()) as run:
+        watch = Watch()
+        with pytest.raises(ProviderError) as caught:
+            await run.execute(broken, watch)
+        assert len(tried) == 8, "no more are at work until one has ended well"
+        assert not run.journal.entries
+        assert len(watch.attempts) == 8, "what they took is noted"
+    line = str(caught.value)
+    assert "hops: Input should be a valid tuple" in line
+    assert "--tool-call-parser" in line
+    assert "how.same_error_seeds=0" in line
+    assert "\n" not in line
+    with Run(config(tmp_path, seeds=40), corpus()) as run:
+        again, well = troubled(lambda number: ())
+        assert (await run.execute(well, Watch())).planned == 40
+    assert {seed.key for seed in tried} < {seed.key for seed in again}
+
+
+async def test_seven_are_no_uniform_cause_nor_are_eight_with_a_good_one_among_them(tmp_path: Path) -> None:
+    for name, says in (
+        ("seven", lambda number: (CHAT,) if number <= 7 else ()),
+        ("between", lambda number: () if number % 8 == 0 else (CHAT,)),
+        ("other errors", lambda number: (CHAT,) if number % 2 else (GONE,) if number < 14 else ()),
+    ):
+        tried, mixed = troubled(says)
+        with Run(config(tmp_path / name, seeds=24, concurrency=1), corpus()) as run:
+            result = await run.execute(mixed, Watch())
+            assert (result.planned, len(tried)) == (24, 24), name
+            assert result.reasons["no_draft:format_errors"] == sum(bool(says(n)) for n in range(1, 25))
+
+
+async def test_it_may_be_told_to_go_on_and_a_short_run_ends_by_itself(tmp_path: Path) -> None:
+    for name, how in (("on", {"seeds": 20, "same_error_seeds": 0}), ("short", {"seeds": 5})):
+        _, broken = troubled(lambda number: (CHAT,))
+        with Run(config(tmp_path / name, **how), corpus()) as run:
+            result = await run.execute(broken, Watch())
+            assert result.reasons == {"no_draft:format_errors": how["seeds"]}
+
+
+async def test_a_shard_stops_by_itself(tmp_path: Path) -> None:
+    tried, broken = troubled(lambda number: (CHAT,))
+    with (
+        Run(config(tmp_path, seeds=80, shard="2/4"), corpus()) as run,
+        pytest.raises(ProviderError, match="called no tool"),
+    ):
+        await run.execute(broken, Watch())
+    assert len(tried) == 8
+
+
+async def test_a_judge_that_cannot_be_read_stops_it_too(tmp_path: Path) -> None:
+    async def unread(seed: Seed) -> Record:
+        ledger.note_unread(str(FormatError("'big' gave no readable 'verdict' in 3 tries")))
+        return record(seed).model_copy(update={"status": Status.FAILED, "reason": "no_verdict"})
+
+    with Run(config(tmp_path, seeds=40), corpus()) as run:
+        with pytest.raises(ProviderError, match="'big' gave no readable 'verdict'.* or name another model"):
+            await run.execute(unread, Watch())
+        assert not run.journal.entries
+
+
+@pytest.mark.parametrize("words", CURES)
+def test_every_cure_is_found_by_its_error(words: str) -> None:
+    same = SameError[int](1)
+    same.ended(f"so and so {words}.", 1)
+    assert CURES[words] in str(same.stop())
+
+
+@pytest.mark.parametrize("workers", [True, False])
+async def test_once_the_server_is_mended_nothing_is_left_of_what_it_said_before(tmp_path: Path, workers: bool) -> None:
+    chats = {"message": {"content": "I would search for it."}, "finish_reason": "stop"}
+    ill = [True]
+
+    def says(number: int, body: dict[str, Any]) -> dict[str, Any] | None:
+        return {"choices": [chats], "usage": {"prompt_tokens": 9, "completion_tokens": 9}} if ill[0] else None
+
+    async with FaultyServer(script=says) as server:
+        submit = here if workers else None
+        with pytest.raises(ProviderError, match="called no tool"):
+            await made(over_http(tmp_path, server.url), submit)
+        assert len(server.asked) == 8 * 3
+        ill[0] = False
+        mended = lines(await made(over_http(tmp_path, server.url), submit))
+        fresh = lines(await made(over_http(tmp_path / "fresh", server.url), None))
+    assert mended == fresh
+    assert len(fresh) == 12
