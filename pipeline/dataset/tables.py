@@ -9,7 +9,7 @@ import polars as pl
 
 def scan_parquet(*paths: Path) -> pl.LazyFrame:
     """The rows of all files, in that order."""
-    return pl.scan_parquet(paths, glob=False)
+    return pl.scan_parquet(list(paths), glob=False)
 
 
 def scan_json_lines(paths: Sequence[Path], schema: Mapping[str, type[pl.DataType]]) -> pl.LazyFrame:
