@@ -9,6 +9,7 @@ from pipeline.config.how import How
 from pipeline.errors import UsageError
 from pipeline.run import RunFile, RunResult, Watch, attempts, facts, prepare, read
 from pipeline.run.job import Job
+from pipeline.run.plan import Order
 from pipeline.run.resume import unchanged
 from pipeline.store.shards import join_journals, take_answers, take_lines
 from pipeline.types import Data
@@ -20,6 +21,8 @@ class Merged(Data):
     run: RunResult
     lines: dict[str, int]
     """Finished seeds by the folder of the shard."""
+    damaged: dict[str, int]
+    """Lines that were left out, by the folder of the shard: damaged ones, and those of other runs."""
     absent: tuple[str, ...]
     """Shards of the same run that were not given, such as `3/4`."""
     owed: int
@@ -43,18 +46,26 @@ def merge(shards: Sequence[Path], out: Path | None, watch: Watch) -> Merged:
     at_work = list[Path]()
     with job.held():
         unchanged(shards[0], config, job.corpus.fingerprint)
-        counts = join_journals(job.folder / "journal", [folder / "journal" for folder in shards])
+        journals, planned = [folder / "journal" for folder in shards], Order(config, job.corpus).holds
+        counts = join_journals(job.folder / "journal", journals, read(shards[0]).identity, planned)
         for folder in shards:
             take_lines(folder / attempts.NAME, attempts.of_shard(job.folder, _name(folder)))
             if not take_answers(folder, prepare.CACHE, place / prepare.CACHE):
                 at_work.append(folder)
         facts.keep(job.folder, job.corpus)
-    lines = dict(zip(map(str, shards), counts, strict=True))
+    found = dict(zip(map(str, shards), counts, strict=True))
     with job.open() as run:
         run.keep()
         job.export()
         job.report()
-        return Merged(run=run.result(), lines=lines, absent=_absent(shards), owed=run.owed(), at_work=tuple(at_work))
+        return Merged(
+            run=run.result(),
+            lines={name: one.good for name, one in found.items()},
+            damaged={name: one.damaged for name, one in found.items() if one.damaged},
+            absent=_absent(shards),
+            owed=run.owed(),
+            at_work=tuple(at_work),
+        )
 
 
 def whole(shards: Sequence[tuple[Path, RunFile]]) -> RunConfig:

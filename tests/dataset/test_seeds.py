@@ -15,9 +15,10 @@ from pipeline.config import RunConfig, build
 from pipeline.dataset import seed_table, seeds
 from pipeline.dataset.export import read
 from pipeline.run import publish, resume
+from pipeline.store.files import write_json
 from pipeline.store.journal import Journal
 from pipeline.types import Record, Status
-from tests.records import accepted, batch, hostile, no_draft, rejected
+from tests.records import RUN, accepted, batch, hostile, no_draft, rejected
 from tests.teacher_rollouts import blindly_read, taught
 
 
@@ -26,7 +27,9 @@ def begun(out: Path, records: list[Record], *writers: str) -> tuple[Path, RunCon
     values = {"corpus": {"name": "tiny"}, "how": {"out": out, "seeds": len(records)}}
     config = build(values=values | {"gates": {"least": 99}})
     folder = config.folder()
-    resume.begin(folder, config, "fingerprint")
+    resume.begin(folder, config, RUN.corpus_fingerprint)
+    made = resume.read(folder).model_copy(update={"digest": RUN.digest})
+    write_json(folder / resume.NAME, made.model_dump(mode="json"))
     journals = [Journal(folder / "journal", writer) for writer in writers or ("main",)]
     for place, record in enumerate(records):
         journals[place % len(journals)].append(record, f"{place:06}")

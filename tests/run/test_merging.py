@@ -57,16 +57,18 @@ def test_journals_that_are_joined_are_the_journal_of_the_run(tmp_path: Path, how
     expected = lines(run(config(tmp_path / "whole", **how)))
     shards = [run(config(tmp_path, shard=f"{n}/4", **how)) for n in (1, 2, 3, 4)]
     folder = config(tmp_path, **how).folder()
-    counts = join_journals(folder / "journal", [shard / "journal" for shard in shards])
+    asked = config(tmp_path, **how)
+    given = [shard / "journal" for shard in shards], read(shards[0]).identity, Order(asked, corpus()).holds
+    counts = join_journals(folder / "journal", *given)
     once = (folder / "journal/main.jsonl").read_bytes()
-    assert join_journals(folder / "journal", [shard / "journal" for shard in shards]) == counts
+    assert join_journals(folder / "journal", *given) == counts
     assert (folder / "journal/main.jsonl").read_bytes() == once
     with Run(config(tmp_path, **how), corpus()) as joined:
         owed = joined.owed()
         assert owed == len(expected.keys() - joined.journal.entries.keys()) or "pairs" in how
         result = asyncio.run(joined.execute(digger(), Watch()))
     found = lines(folder)
-    assert len(found) == sum(counts) + owed
+    assert len(found) == sum(one.good for one in counts) + owed
     assert result.complete
     if "seeds" in how:
         assert found == expected
@@ -80,7 +82,8 @@ def test_journals_that_are_joined_are_the_journal_of_the_run(tmp_path: Path, how
 
 def test_what_is_owed_is_what_no_shard_has_finished(tmp_path: Path) -> None:
     shards = [run(config(tmp_path, seeds=40, shard=f"{n}/4")) for n in (1, 3)]
-    join_journals(config(tmp_path).folder() / "journal", [shard / "journal" for shard in shards])
+    journals, order = [shard / "journal" for shard in shards], Order(config(tmp_path, seeds=40), corpus())
+    join_journals(config(tmp_path).folder() / "journal", journals, read(shards[0]).identity, order.holds)
     with Run(config(tmp_path, seeds=40), corpus()) as joined:
         assert joined.owed() == 20
     with Run(config(tmp_path, pairs=4), corpus()) as joined:

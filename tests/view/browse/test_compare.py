@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from pipeline.types import Record, sha256
+from pipeline.types import Record
 from tests.dataset.test_seeds import begun
 from tests.hostile import HOSTILE
-from tests.records import accepted, batch, hostile, rejected
+from tests.records import RUN, accepted, batch, hostile, rejected
 from tests.view.browse.conftest import browsing
 from tests.view.browse.test_item import check_inert
 from tests.view.test_html import Parsed
@@ -20,8 +20,9 @@ SEEDS = re.compile(r'class="q" data-name="A"><a href="/[^/]+/items/([0-9a-f]{64}
 
 
 def again(record: Record) -> Record:
-    key = sha256(f"again {record.key}")
-    return record.model_copy(update={"key": key, "seed": record.seed.model_copy(update={"key": key})})
+    key = RUN.key(record.seed.passage.id, 1000 + record.seed.draw)
+    seed = record.seed.model_copy(update={"key": key, "draw": 1000 + record.seed.draw})
+    return record.model_copy(update={"key": key, "seed": seed})
 
 
 @pytest.fixture(scope="module")
