@@ -181,7 +181,8 @@ def seed(w: World, n: int, target: int = 3, side: Literal["train", "eval"] = "tr
 def lineage(model: str = "embedded") -> Lineage:
     return Lineage(
         run=RUN.digest[:12], preset="default", strategy="sage", model=model, trainable="embedded" not in model,
-        solver_digest=SOLVER_DIGEST if model == "embedded" else "", corpus="fells", corpus_fingerprint=RUN.corpus_fingerprint,
+        solver_digest=SOLVER_DIGEST if model == "embedded" else "", corpus="fells",
+        corpus_fingerprint=RUN.corpus_fingerprint,
         licence="CC-BY-SA-4.0", attribution="The chroniclers of the northern fells", retriever="lucene",
     )  # fmt: skip
 

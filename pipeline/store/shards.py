@@ -28,8 +28,8 @@ class JoinedLines(NamedTuple):
 def join_journals(
     folder: Path, shards: Sequence[Path], run: RunIdentity | None, planned: Callable[[Head], bool]
 ) -> list["JoinedLines"]:
-    """Add to the journal in `folder` the lines of seeds that it lacks; what each shard's journal has. A line that is not
-    `planned`, or whose record cannot be read, is damaged.
+    """Add to the journal in `folder` the lines of seeds that it lacks; what each shard's journal has. A line that is
+    not `planned`, or whose record cannot be read, is damaged.
 
     It stays one file, as that of a run without shards. A process may be adding to a shard's journal meanwhile.
     """

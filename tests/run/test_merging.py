@@ -129,3 +129,23 @@ def test_paid_answers_are_taken_unless_a_process_is_at_work(tmp_path: Path) -> N
         assert not take_answers(shard, "cache.sqlite", tmp_path / "cache.sqlite")
     assert take_answers(shard, "cache.sqlite", tmp_path / "cache.sqlite")
     assert Cache(tmp_path / "cache.sqlite").get(b"a" * 32) == b'"paid"'
+
+
+def test_lines_of_other_runs_are_left_out_and_their_seeds_owed(tmp_path: Path) -> None:
+    """Of another run, of the same run at another place of the plan, and of a record that contradicts itself."""
+    shards = [run(config(tmp_path, seeds=12, shard=f"{n}/2")) for n in (1, 2)]
+    other = run(config(tmp_path / "other", seeds=5).model_copy(update={"seed": 7}))
+    journal = shards[0] / "journal/main.jsonl"
+    own = journal.read_bytes().splitlines(keepends=True)
+    entries = list(Journal(shards[0] / "journal").entries.values())
+    record = Journal(shards[0] / "journal").read(entries[0].head.key)
+    moved = entries[0].head.model_copy(update={"order": "000000-000000000399"})
+    head = entries[1].head.model_copy(update={"missing": ("teacher",)})
+    late = encode(head, Journal(shards[0] / "journal").read(entries[1].head.key))
+    tampered = [encode(moved, record) + b"\n", late + b"\n", *own[2:]]
+    journal.write_bytes(b"".join(tampered) + (other / "journal/main.jsonl").read_bytes())
+    merged = merging.merge(shards, tmp_path, Watch())
+    assert merged.lines == {str(shards[0]): 4, str(shards[1]): 6}
+    assert merged.damaged == {str(shards[0]): 7}
+    assert (merged.owed, merged.run.planned) == (2, 10)
+    assert len(lines(merged.run.folder)) == 10
