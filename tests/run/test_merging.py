@@ -13,7 +13,7 @@ from pipeline.run.plan import Order, bounds
 from pipeline.store.cache import Cache
 from pipeline.store.journal import Journal, encode
 from pipeline.store.lock import locked
-from pipeline.store.shards import join_journals, take_answers, take_lines
+from pipeline.store.shards import JoinedLines, join_journals, take_answers, take_lines
 from tests.run.fakes import Watch, config, corpus, digger
 
 
@@ -144,8 +144,10 @@ def test_lines_of_other_runs_are_left_out_and_their_seeds_owed(tmp_path: Path) -
     late = encode(head, Journal(shards[0] / "journal").read(entries[1].head.key))
     tampered = [encode(moved, record) + b"\n", late + b"\n", *own[2:]]
     journal.write_bytes(b"".join(tampered) + (other / "journal/main.jsonl").read_bytes())
-    merged = merging.merge(shards, tmp_path, Watch())
-    assert merged.lines == {str(shards[0]): 4, str(shards[1]): 6}
-    assert merged.damaged == {str(shards[0]): 7}
-    assert (merged.owed, merged.run.planned) == (2, 10)
-    assert len(lines(merged.run.folder)) == 10
+    asked = config(tmp_path, seeds=12)
+    journals, order = [shard / "journal" for shard in shards], Order(asked, corpus())
+    found = join_journals(asked.folder() / "journal", journals, read(shards[0]).identity, order.holds)
+    assert found == [JoinedLines(good=4, damaged=7), JoinedLines(good=6, damaged=0)]
+    assert len(lines(asked.folder())) == 10
+    with Run(asked, corpus()) as joined:
+        assert joined.owed() == 2

@@ -18,11 +18,12 @@ from tests.view.test_html import Parsed
 GROUP = re.compile(r'group=(\w+)#same"[^>]*>[^<]*<b>([\d,]+)</b>')
 SEEDS = re.compile(r'class="q" data-name="A"><a href="/[^/]+/items/([0-9a-f]{64})')
 
+OTHER = RUN._replace(digest="a" * 64)
+
 
 def again(record: Record) -> Record:
-    key = RUN.key(record.seed.passage.id, 1000 + record.seed.draw)
-    seed = record.seed.model_copy(update={"key": key, "draw": 1000 + record.seed.draw})
-    return record.model_copy(update={"key": key, "seed": seed})
+    key = OTHER.key(record.seed.passage.id, record.seed.draw)
+    return record.model_copy(update={"key": key, "seed": record.seed.model_copy(update={"key": key})})
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], list[lis
         [*batch(80), accepted(200), rejected(201), hostile(text=" ".join(HOSTILE))],
         [again(record) for record in (*batch(40), rejected(200), accepted(201))],
     ]
-    return [begun(tmp_path_factory.mktemp("run"), records)[0] for records in made], made
+    both = zip(made, (RUN, OTHER), strict=True)
+    return [begun(tmp_path_factory.mktemp("run"), records, run=run)[0] for records, run in both], made
 
 
 @pytest.fixture(scope="module")
