@@ -1,6 +1,7 @@
 """The shards of a run, joined into the run's own folder: their journals side by side, judged once over all."""
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from pipeline.config import RunConfig
@@ -14,6 +15,8 @@ from pipeline.run.resume import unchanged
 from pipeline.store.shards import join_journals, take_answers, take_lines
 from pipeline.types import Data
 
+_MOST_ABSENT = 50
+
 
 class Merged(Data):
     """A run and the shards that its journal was taken from."""
@@ -24,7 +27,7 @@ class Merged(Data):
     damaged: dict[str, int]
     """Lines that were left out, by the folder of the shard: damaged ones, and those of other runs."""
     absent: tuple[str, ...]
-    """Shards of the same run that were not given, such as `3/4`."""
+    """The first shards of the same run that were not given, such as `3/4`."""
     owed: int
     """Seeds that the plan needs and that no shard has finished; `resume` runs them."""
     at_work: tuple[Path, ...]
@@ -62,7 +65,7 @@ def merge(shards: Sequence[Path], out: Path | None, watch: Watch) -> Merged:
             run=run.result(),
             lines={name: one.good for name, one in found.items()},
             damaged={name: one.damaged for name, one in found.items() if one.damaged},
-            absent=_absent(shards),
+            absent=absent(shards),
             owed=run.owed(),
             at_work=tuple(at_work),
         )
@@ -98,8 +101,10 @@ def _name(folder: Path) -> str:
     return "-".join(folder.name.rsplit("-", 3)[1:])
 
 
-def _absent(shards: Sequence[Path]) -> tuple[str, ...]:
+def absent(shards: Sequence[Path]) -> tuple[str, ...]:
+    """The first shards of their run that are not among these."""
     parts = [tuple(map(int, _name(folder).split("-of-"))) for folder in shards]
     most = max(of for _, of in parts)
     there = {number for number, of in parts if of == most}
-    return tuple(f"{number}/{most}" for number in range(1, most + 1) if number not in there)
+    missing = (f"{number}/{most}" for number in range(1, most + 1) if number not in there)
+    return tuple(islice(missing, _MOST_ABSENT))

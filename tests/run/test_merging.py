@@ -151,3 +151,13 @@ def test_lines_of_other_runs_are_left_out_and_their_seeds_owed(tmp_path: Path) -
     assert len(lines(asked.folder())) == 10
     with Run(asked, corpus()) as joined:
         assert joined.owed() == 2
+
+
+def test_of_the_shards_that_were_not_given_the_first_are_named(tmp_path: Path) -> None:
+    assert merging.absent([tmp_path / "f00-2-of-3"]) == ("1/3", "3/3")
+    assert merging.absent([tmp_path / "f00-1-of-3", tmp_path / "f00-2-of-999999999"])[:3] == (
+        "1/999999999",
+        "3/999999999",
+        "4/999999999",
+    )
+    assert len(merging.absent([tmp_path / "f00-2-of-999999999"])) == 50
