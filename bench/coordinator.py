@@ -133,8 +133,8 @@ class Bench:
         joined = self.home / "joined"
         joined.mkdir()
         with Stopwatch() as took:
-            counts = join_journals(joined, shards)
-        assert sum(counts) == self.lines
+            counts = join_journals(joined, shards, None, lambda head: True)
+        assert sum(one.good for one in counts) == self.lines
         shutil.rmtree(joined)
         shutil.rmtree(self.home / "shards")
         return {"merge": took}

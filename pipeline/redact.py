@@ -31,6 +31,8 @@ _UNSEEN = re.compile(
 )
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _LEAST_BEGINNING = 4
+_MOST_ESCAPED = 8
+"""Levels of JSON within JSON that are undone."""
 
 
 def without(text: str, secret: str, mark: str) -> str:
@@ -46,13 +48,19 @@ def without(text: str, secret: str, mark: str) -> str:
     text = text.replace(secret, mark)
     lengths = range(len(secret), _LEAST_BEGINNING - 1, -1)
     begun = next((length for length in lengths if text.endswith(secret[:length])), 0)
-    return text[: len(text) - begun]
+    return mark if disguised(text, secret) else text[: len(text) - begun]
 
 
 def disguised(text: str, secret: str) -> bool:
-    """Would the secret show once the text is cleaned, stripped of what cannot be seen, or read as JSON?"""
-    forms = [text, _ESCAPED.sub(_unescaped, text)] if "\\" in text else [text]
-    return any(secret in _UNSEEN.sub("", shown) for form in forms for shown in (form, clean(form)))
+    """Would the secret show once the text is cleaned, stripped of what cannot be seen, or read as JSON within JSON?"""
+    for _ in range(_MOST_ESCAPED + 1):
+        bare, cleaned = (_UNSEEN.sub("", shown) for shown in (text, clean(text)))
+        if secret in bare or secret in cleaned:
+            return True
+        if "\\" not in cleaned:
+            return False
+        text = _ESCAPED.sub(_unescaped, cleaned)
+    return False
 
 
 def _unescaped(match: re.Match[str]) -> str:

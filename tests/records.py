@@ -10,6 +10,7 @@ import orjson
 
 from pipeline.agents import grading
 from pipeline.agents import tools
+from pipeline.store.journal import RunIdentity
 from pipeline.types import (
     AnswerType, Call, Cause, Draft, Feedback, Finding, Hop, Label, Lineage, Message, Passage, Record, Rollout, Round,
     Seed, Status, Stop, ToolCall, Trajectory, Usage, Verdict, sha256,
@@ -22,6 +23,7 @@ TOWNS = ["Kirkholm", "Dunmere", "Saltby", "Orrin Vale", "Hexley", "Port Amity", 
 RIVERS = ["Tarn", "Ouse", "Melk", "Avar", "Lune", "Isker", "Bree", "Calder", "Wye"]
 KINDS = ["suspension bridge", "stone viaduct", "iron footbridge", "swing bridge", "railway bridge"]
 SOLVER_DIGEST = sha256("solver")[:12]
+RUN = RunIdentity(sha256("run"), sha256("fells"))
 
 
 class World(NamedTuple):
@@ -167,14 +169,20 @@ def round_(w: World, d: Draft, index: int, styles: Sequence[Style], feedback: Fe
 
 def seed(w: World, n: int, target: int = 3, side: Literal["train", "eval"] = "train") -> Seed:
     return Seed(
-        key=sha256(f"seed {n}"), passage=w.bridge, draw=n, side=side, answer_type=AnswerType.DATE, target_steps=target
+        key=RUN.key(w.bridge.id, n),
+        passage=w.bridge,
+        draw=n,
+        side=side,
+        answer_type=AnswerType.DATE,
+        target_steps=target,
     )
 
 
 def lineage(model: str = "embedded") -> Lineage:
     return Lineage(
-        run=sha256("run")[:12], preset="default", strategy="sage", model=model, trainable="embedded" not in model,
-        solver_digest=SOLVER_DIGEST if model == "embedded" else "", corpus="fells", corpus_fingerprint=sha256("fells"),
+        run=RUN.digest[:12], preset="default", strategy="sage", model=model, trainable="embedded" not in model,
+        solver_digest=SOLVER_DIGEST if model == "embedded" else "", corpus="fells",
+        corpus_fingerprint=RUN.corpus_fingerprint,
         licence="CC-BY-SA-4.0", attribution="The chroniclers of the northern fells", retriever="lucene",
     )  # fmt: skip
 

@@ -1,12 +1,13 @@
 """Nothing that acts on a terminal gets through; everything else does."""
 
+import json
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.redact import clean
+from pipeline.redact import clean, disguised, without
 from tests.hostile import HOSTILE
 
 ACTING = ("Cc", "Cs")
@@ -38,3 +39,35 @@ def test_no_character_that_acts_is_left(text: str) -> None:
     out = clean(text)
     assert not [c for c in out if (unicodedata.category(c) in ACTING and c not in "\n\t") or c in BIDI]
     assert clean(out) == out
+
+
+KEY = "sk-proj-Zoë-7f3a"
+
+
+def escaped(text: str, levels: int) -> str:
+    """Every character as `\\uXXXX`, and that as JSON within JSON so many times."""
+    text = "".join(f"\\u{ord(character):04x}" for character in text)
+    for _ in range(levels - 1):
+        text = json.dumps(text)[1:-1]
+    return text
+
+
+@pytest.mark.parametrize("levels", range(1, 8))
+@pytest.mark.parametrize("around", ["{}", 'he said "{}" \u200b', "\x1b[1m{}", "\\{}"])
+def test_a_secret_is_found_at_any_level_of_escaping(levels: int, around: str) -> None:
+    for hidden in (
+        escaped(KEY, levels),
+        escaped(KEY[:3], levels) + KEY[3:],
+        KEY[:4] + "\u200b" + escaped(KEY[4:], levels),
+    ):
+        shown = around.replace("{}", hidden)
+        assert disguised(shown, KEY)
+        assert without(shown, KEY, "[KEY]") == "[KEY]"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\\" * 50, r"C:\users\sk", r"\d+\.\d", escaped("sk-other", 4), "\\" * 99_999 + "n"]
+)
+def test_what_holds_no_secret_stays(text: str) -> None:
+    assert not disguised(text, KEY)
+    assert without(text, KEY, "[KEY]") == text

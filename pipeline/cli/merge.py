@@ -27,7 +27,7 @@ def merge(runs: Shards, out: options.Out = None, json: options.Json = False) -> 
     config = read(result.folder).config
     run = spelled(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
     if json:
-        more = merged.model_dump(mode="json", include={"lines", "absent", "owed", "at_work"})
+        more = merged.model_dump(mode="json", include={"lines", "damaged", "absent", "owed", "at_work"})
         console.json({"model": config.models.names(), **summary(result), **more})
     else:
         rows = [(Path(folder).name, lines) for folder, lines in merged.lines.items()]
@@ -35,6 +35,8 @@ def merge(runs: Shards, out: options.Out = None, json: options.Json = False) -> 
         close(result, config)
     for folder in merged.at_work:
         console.message(f"digsite: a process is at work on {folder}; merge again when it has ended")
+    for name, lines in merged.damaged.items():
+        console.message(f"digsite: lines of {name} that are damaged or of another run were left out: {lines}")
     if merged.absent:
         console.message(f"digsite: without the shards {', '.join(merged.absent)}")
     if result.complete:

@@ -17,7 +17,7 @@ from pipeline.corpus import lines, parts, readers
 from pipeline.corpus.cutting import Cutter
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.passages import CHUNKER, CHUNKER_OF_OTHERS
-from pipeline.corpus.prepared import MANIFEST, Prepared, finished, stored_sha256, titles
+from pipeline.corpus.prepared import MANIFEST, Prepared, described, finished, keep, stored_sha256, titles
 from pipeline.corpus.progress import LoggedProgress
 from pipeline.corpus.reading import Block, blocks
 from pipeline.corpus.seen import SeenHashes
@@ -127,9 +127,9 @@ class _Builder:
             counts=self.tally.counted(readers.skipped(self._manifest.reader, self._manifest.path)),
             offenders=tuple(self.tally.offenders),
             parts=self._parts,
-            files={name: (folder / name).stat().st_size for name in names},
+            files={name: described(folder / name) for name in names},
         )
-        write_json(folder / MANIFEST, prepared.model_dump(mode="json"))
+        prepared = keep(folder, prepared)
         emptied(folder, {MANIFEST, *names})
         return prepared
 

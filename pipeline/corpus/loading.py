@@ -1,13 +1,14 @@
 """A manifest into a corpus on disk: prepared the first time, opened every other time."""
 
 import logging
+from contextlib import suppress
 from pathlib import Path
 
 from pipeline.corpus.building import build
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.prepared import Corpus, finished
 from pipeline.corpus.source import signature
-from pipeline.errors import CorpusError
+from pipeline.errors import CorpusError, StoreError
 from pipeline.store.files import checksum, discard_unfinished, emptied, folder_of, growing_folder
 
 logger = logging.getLogger(__name__)
@@ -47,7 +48,8 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
 def _recognised(manifest: Manifest, home: Path, known: str) -> Corpus | None:
     for folder in sorted(home.glob(f"{manifest.name}-*/")):
         if folder.suffix == "" and (prepared := finished(folder, known)):
-            return Corpus(manifest, folder, prepared)
+            with suppress(StoreError):  # damaged: it is prepared anew
+                return Corpus(manifest, folder, prepared)
     return None
 
 

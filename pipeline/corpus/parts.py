@@ -5,7 +5,9 @@ text of a passage is a slice of its document's. `rows.arrow` holds four numbers 
 for each title that a document has besides its own.
 """
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -92,17 +94,23 @@ def _ends(lengths: Sequence[int]) -> pa.Array:
 
 
 class Parts:
-    """The documents of some parts, by their row. Those after them may be added."""
+    """The documents of some parts, by their row. Those after them may be added.
 
-    def __init__(self, folder: Path, count: int) -> None:
+    `check` is called with the name of each part before it is first read, and raises where the part is damaged.
+    """
+
+    def __init__(self, folder: Path, count: int, check: Callable[[str], None] | None = None) -> None:
         self._paths = [folder / part(number) for number in range(count)]
-        self._hold(
-            pa.concat_tables([mapped(path) for path in self._paths] or [pa.Table.from_batches([], schema=DOCUMENTS)])
-        )
+        self._check = check or (lambda _: None)
+        self._unchecked = set(range(count)) if check else set[int]()
+        tables = [mapped(path) for path in self._paths]
+        self._ends = list(accumulate(table.num_rows for table in tables))
+        self._hold(pa.concat_tables(tables or [pa.Table.from_batches([], schema=DOCUMENTS)]))
 
     def extend(self, path: Path) -> None:
         self._paths.append(path)
         self._hold(pa.concat_tables([self._table, mapped(path)]))
+        self._ends.append(len(self))
 
     def _hold(self, table: pa.Table) -> None:
         self._table = table
@@ -112,20 +120,31 @@ class Parts:
     def __len__(self) -> int:
         return int(self._table.num_rows)
 
+    def _checked(self, number: int) -> None:
+        if number in self._unchecked:
+            self._check(part(number))
+            self._unchecked.discard(number)
+
+    def _cell(self, row: int, name: str) -> Any:
+        if self._unchecked:
+            self._checked(bisect_right(self._ends, row))
+        return self._columns[name][row]
+
     def value(self, row: int, name: str) -> str:
-        return str(self._columns[name][row].as_py())
+        return str(self._cell(row, name).as_py())
 
     def document(self, row: int) -> Document:
         return document([self.value(row, name) for name in TEXTS.names])
 
     def span(self, row: int, number: int) -> Span:
-        ends = self._columns["spans"][row].values
+        ends = self._cell(row, "spans").values
         return Span(ends[2 * number].as_py(), ends[2 * number + 1].as_py())
 
     def each(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """These columns of all rows, in order. Read and not mapped, so that what was read is let go."""
         wanted = pa.ipc.IpcReadOptions(included_fields=[DOCUMENTS.get_field_index(name) for name in names])
-        for path in self._paths:
+        for number, path in enumerate(self._paths):
+            self._checked(number)
             # Arrow lets go of a file of Python's on a thread of its own, which aborts a process that is about to end.
             with pa.OSFile(str(path)) as source:
                 table = pa.ipc.open_file(source, options=wanted).read_all()

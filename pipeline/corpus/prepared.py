@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Generic, TypeVar, overload
+from typing import Generic, Self, TypeVar, overload
 
 import numpy as np
+import orjson
 import pyarrow as pa
 from pydantic import ValidationError
 
@@ -20,6 +21,8 @@ from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.passages import passage
 from pipeline.corpus.seen import Hashes, Rows, hashed, places
 from pipeline.corpus.tally import Counts
+from pipeline.errors import StoreError
+from pipeline.store.files import checksum, remove, write_json
 from pipeline.types import Data, Document, Passage, sha256
 
 MANIFEST = "manifest.json"
@@ -27,6 +30,11 @@ _REMEMBERED = 1 << 14
 _SAMPLE = 500
 _SHOWN, _SHOWN_ID = "shown.arrow", re.compile("p[0-9a-f]{12}")
 T = TypeVar("T")
+
+
+class PreparedFile(Data):
+    size: int
+    sha256: str
 
 
 class Prepared(Data):
@@ -39,8 +47,15 @@ class Prepared(Data):
     offenders: tuple[str, ...]
     """The first bad rows, one line each."""
     parts: int
-    files: dict[str, int]
-    """The size of each, by its name."""
+    files: dict[str, PreparedFile]
+    """By their names."""
+    sha256: str = ""
+    """Of all the others."""
+
+    def sealed(self) -> Self:
+        """With the checksum that it must have."""
+        rest = self.model_dump(mode="json", exclude={"sha256"})
+        return self.model_copy(update={"sha256": sha256(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS).decode())})
 
 
 class Lazy(Sequence[T], Generic[T]):
@@ -74,14 +89,30 @@ class Corpus:
         self.counts, self.offenders = prepared.counts, prepared.offenders
         self.verified = verified
         """Was its source read for this command? Then what rests on it is to be looked at as well."""
-        self._folder = folder
-        self._parts = parts.Parts(folder, prepared.parts)
+        self._folder, self._prepared = folder, prepared
+        self._parts = self._opened()
         self._numbers = parts.RowNumbers(folder / parts.ROWS)
         self._aliases = parts.mapped(folder / parts.ALIAS)
         self._aliased: Rows = parts.column(self._aliases, "document")
         self._remembered = lru_cache(_REMEMBERED)(self._passage)
         self.documents: Sequence[Document] = Lazy(len(self._parts), self._document, self._documents)
         self.passages: Sequence[Passage] = Lazy(prepared.counts.passages, self._at, self._passages)
+
+    def _opened(self) -> parts.Parts:
+        try:
+            opened = parts.Parts(self._folder, self._prepared.parts, self._check)
+        except (pa.ArrowException, KeyError, OSError) as error:
+            raise StoreError(f"{self._folder} is damaged ({error})") from error
+        if len(opened) != self.counts.kept:
+            raise StoreError(f"{self._folder} is damaged: it holds {len(opened)} documents, not {self.counts.kept}")
+        return opened
+
+    def _check(self, name: str) -> None:
+        """Raises StoreError where a file is not as it was prepared; the next command then prepares all anew."""
+        path = self._folder / name
+        if checksum(path) != self._prepared.files[name].sha256:
+            remove(self._folder / MANIFEST)
+            raise StoreError(f"{path} is damaged; repeat the command, which prepares the corpus anew")
 
     @cached_property
     def language(self) -> str:
@@ -130,7 +161,7 @@ class Corpus:
     @cached_property
     def _shown(self) -> tuple[Hashes, Hashes]:
         path = self._folder / _SHOWN
-        if not path.exists():
+        if not _as_prepared(path, self._prepared.files.get(_SHOWN)):
             ids = self._parts.each("id", "spans")
             keys = np.fromiter(
                 (int(sha256(f"{key}#{n}")[:12], 16) for key, spans in ids for n in range(len(spans) // 2)),
@@ -140,6 +171,8 @@ class Corpus:
             order = np.argsort(keys, kind="stable")
             columns = {"key": parts.numbers(keys[order]), "place": parts.numbers(order.astype(np.uint64))}
             parts.write(path, pa.RecordBatch.from_pydict(columns))
+            files = self._prepared.files | {_SHOWN: described(path)}
+            self._prepared = keep(self._folder, self._prepared.model_copy(update={"files": files}))
         table = parts.mapped(path)
         return parts.column(table, "key"), parts.column(table, "place")
 
@@ -179,13 +212,34 @@ class Corpus:
 
 
 def finished(folder: Path, signature: str) -> Prepared | None:
-    """What was prepared in that folder, if it is whole and its source has that signature."""
+    """What was prepared in that folder, if it is whole and its source has that signature. The texts are compared with
+    their checksums when they are first read, the other files here."""
     try:
         prepared = Prepared.model_validate_json((folder / MANIFEST).read_bytes())
-        whole = all((folder / name).stat().st_size == size for name, size in prepared.files.items())
+        if prepared.signature != signature or prepared != prepared.sealed():
+            return None
+        texts = set(map(parts.part, range(prepared.parts)))
+        sizes = {name: (folder / name).stat().st_size for name in texts}
     except (OSError, ValidationError):
         return None
-    return prepared if whole and prepared.signature == signature else None
+    whole = all(size == prepared.files[name].size for name, size in sizes.items())
+    others = (name for name in prepared.files if name not in {*texts, _SHOWN})
+    return prepared if whole and all(_as_prepared(folder / name, prepared.files[name]) for name in others) else None
+
+
+def described(path: Path) -> PreparedFile:
+    return PreparedFile(size=path.stat().st_size, sha256=checksum(path))
+
+
+def keep(folder: Path, prepared: Prepared) -> Prepared:
+    """Write the manifest, as it then stands."""
+    sealed = prepared.sealed()
+    write_json(folder / MANIFEST, sealed.model_dump(mode="json"))
+    return sealed
+
+
+def _as_prepared(path: Path, file: PreparedFile | None) -> bool:
+    return file is not None and path.exists() and described(path) == file
 
 
 def stored_sha256(document: Document) -> str:

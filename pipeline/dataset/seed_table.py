@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from pipeline.dataset.seeds import SCHEMA, Row
 from pipeline.dataset.shards import parquet_writer, table
+from pipeline.dataset.tables import scan_parquet
 
 NAME = "seeds.parquet"
 GROUP_ROWS = 1000
@@ -56,7 +57,7 @@ class SeedTable:
             whole = pq.read_table(self._path).sort_by("plan_order")
             with parquet_writer(self._path, self._schema) as writer:
                 writer.write(whole, row_group_size=GROUP_ROWS)
-        return pl.scan_parquet(self._path)
+        return scan_parquet(self._path)
 
     def _flush(self) -> None:
         if self._waiting:
@@ -68,12 +69,12 @@ def current(path: Path, source: str) -> pl.LazyFrame | None:
     """The table that stands at `path`; None where there is none, or where it was made from something else."""
     schema = _schema(path)
     made_from = (schema.metadata or {}).get(b"source") if schema else None
-    return pl.scan_parquet(path) if made_from == source.encode() else None
+    return scan_parquet(path) if made_from == source.encode() else None
 
 
 def standing(path: Path) -> pl.LazyFrame | None:
     """The table that stands at `path`, whatever it was made from; None where there is none of this version."""
-    return pl.scan_parquet(path) if _schema(path) else None
+    return scan_parquet(path) if _schema(path) else None
 
 
 def _schema(path: Path) -> pa.Schema | None:

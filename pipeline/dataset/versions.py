@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError
 from pipeline.dataset import seed_table
 from pipeline.dataset.shards import ShardFile, parquet_writer
 from pipeline.dataset.shares import Met
+from pipeline.dataset.tables import scan_parquet
 from pipeline.errors import UsageError
 from pipeline.store.files import atomic_write, take_over, write_json
 from pipeline.types import Data, Lineage, sha256
@@ -95,7 +96,7 @@ def _pairs(folder: Path) -> dict[str, str]:
     """A digest of every pair by its id: of its row of `qa`, or of the table of seeds where that view is left out."""
     shards: Sequence[Path] = sorted((folder / "qa").glob("*.parquet"))
     if not shards:
-        rows = pl.read_parquet(folder / seed_table.NAME).filter(pl.col("status") == "accepted")
+        rows = scan_parquet(folder / seed_table.NAME).filter(pl.col("status") == "accepted").collect()
         return {row["key"]: _digest(row) for row in rows.drop("plan_order", "journal_file").iter_rows(named=True)}
     groups = (group for shard in shards for group in pq.ParquetFile(shard).iter_batches(500))
     return {row["id"]: _digest(row) for group in groups for row in group.to_pylist()}

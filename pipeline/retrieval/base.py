@@ -5,6 +5,8 @@ from typing import Protocol
 
 from pipeline.types import Hit, Passage
 
+TEXTS_REMEMBERED = 2
+"""Groups of texts of which an engine keeps the words, for the next query that they are scored for."""
 SCORING = "use a server with /score, or --retriever lucene or bm25 for these"
 """What to do where a retriever cannot `score`; its attribute `scores` is False then."""
 

@@ -10,6 +10,7 @@ import orjson
 import polars as pl
 from pydantic import Field, ValidationError
 
+from pipeline.dataset.tables import scan_json_lines
 from pipeline.llm.ledger import Ledger, Spending, counting
 from pipeline.run.uniform import format_error
 from pipeline.store.files import Appender
@@ -133,4 +134,4 @@ def tried(folder: Path) -> pl.LazyFrame | None:
     """When each try began, how many seconds it took and how it ended, as a table; None where nothing was noted."""
     paths = [path for path in sorted(folder.glob(f"{Path(NAME).stem}*.jsonl")) if path.stat().st_size]
     columns = {"ended": pl.String, "began": pl.String, "seconds": pl.Float64}
-    return pl.scan_ndjson(paths, schema=columns, ignore_errors=True) if paths else None
+    return scan_json_lines(paths, columns) if paths else None

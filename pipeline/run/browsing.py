@@ -16,6 +16,7 @@ from pipeline.config import RunConfig
 from pipeline.dataset import seed_table
 from pipeline.dataset.figures import Outside
 from pipeline.dataset.seeds import SCHEMA
+from pipeline.dataset.tables import scan_parquet
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.run import publish, read
 from pipeline.run.attempts import tried
@@ -135,7 +136,7 @@ class DatasetSource(_WithoutRun):
     def rows(self, key: str) -> dict[str, list[dict[str, Any]]]:
         found = {}
         for view in sorted(path for path in self.folder.iterdir() if any(path.glob("*.parquet"))):
-            rows = pl.scan_parquet(view / "*.parquet")
+            rows = scan_parquet(*sorted(view.glob("*.parquet")))
             if "id" in rows.collect_schema():
                 found[view.name] = rows.filter(pl.col("id") == key).head(_SHOWN_ROWS).collect().to_dicts()
         return found
@@ -210,7 +211,7 @@ def scanned(path: Path) -> pl.LazyFrame:
     except (OSError, pa.ArrowInvalid) as error:
         raise UsageError(f"{path} is no table of seeds; 'digsite export' writes one") from error
     known = pl.DataFrame(pa.Table.from_batches([], schema=SCHEMA)).schema
-    frame = pl.scan_parquet(path)
+    frame = scan_parquet(path)
     has = frame.collect_schema()
     lacking = {name: kind for name, kind in known.items() if name not in has}
     if {"key", "status", "question"} & set(lacking) or any(has[name] != known[name] for name in has if name in known):

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from glob import escape
 from pathlib import Path
 
 from pipeline.config import RunConfig
@@ -43,7 +44,8 @@ def shard_folders(name: str | Path, out: Path | None = None) -> list[Path]:
     for one in (given, out / given):
         if _SHARD.search(one.name) and (one / "run.json").is_file():
             return [one.resolve()]
-    patterns = [f"{given.name}*", f"{given.name}/*"]
+    stem = escape(given.name)
+    patterns = [f"{stem}*", f"{stem}/*"]
     places = [given.parent, *(path for path in (out / given.parent, *out.glob("*")) if path.is_dir())]
     found = {
         path.resolve().parent for place in places for pattern in patterns for path in place.glob(f"{pattern}/run.json")
@@ -56,7 +58,7 @@ def shard_folders(name: str | Path, out: Path | None = None) -> list[Path]:
 
 def spelled(name: str, out: Path | None) -> str:
     """The run as the next command must name it."""
-    return name if out in (None, How().out) else f"{name} --out {shlex.quote(str(out))}"
+    return shlex.quote(name) + ("" if out in (None, How().out) else f" --out {shlex.quote(str(out))}")
 
 
 def reopened(name: str | Path, out: Path | None) -> tuple[Path, RunConfig]:

@@ -17,6 +17,7 @@ from pipeline.agents.solver import attempt, solver
 from pipeline.config import RunConfig
 from pipeline.corpus import readers
 from pipeline.corpus.readers.base import ReadLimits
+from pipeline.dataset.tables import scan_parquet
 from pipeline.errors import UsageError
 from pipeline.llm.base import LLM
 from pipeline.names import normalise
@@ -120,7 +121,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _parquet(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for file in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
         try:
-            rows = pl.read_parquet(file).to_dicts()
+            rows = scan_parquet(file).collect().to_dicts()
         except (OSError, pl.exceptions.PolarsError) as error:
             raise UsageError(f"cannot read {file}: it is not Parquet") from error
         for number, row in enumerate(rows, 1):

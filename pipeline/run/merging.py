@@ -1,6 +1,7 @@
 """The shards of a run, joined into the run's own folder: their journals side by side, judged once over all."""
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from pipeline.config import RunConfig
@@ -9,9 +10,12 @@ from pipeline.config.how import How
 from pipeline.errors import UsageError
 from pipeline.run import RunFile, RunResult, Watch, attempts, facts, prepare, read
 from pipeline.run.job import Job
+from pipeline.run.plan import Order
 from pipeline.run.resume import unchanged
 from pipeline.store.shards import join_journals, take_answers, take_lines
 from pipeline.types import Data
+
+_MOST_ABSENT = 50
 
 
 class Merged(Data):
@@ -20,8 +24,10 @@ class Merged(Data):
     run: RunResult
     lines: dict[str, int]
     """Finished seeds by the folder of the shard."""
+    damaged: dict[str, int]
+    """Lines that were left out, by the folder of the shard: damaged ones, and those of other runs."""
     absent: tuple[str, ...]
-    """Shards of the same run that were not given, such as `3/4`."""
+    """The first shards of the same run that were not given, such as `3/4`."""
     owed: int
     """Seeds that the plan needs and that no shard has finished; `resume` runs them."""
     at_work: tuple[Path, ...]
@@ -43,18 +49,26 @@ def merge(shards: Sequence[Path], out: Path | None, watch: Watch) -> Merged:
     at_work = list[Path]()
     with job.held():
         unchanged(shards[0], config, job.corpus.fingerprint)
-        counts = join_journals(job.folder / "journal", [folder / "journal" for folder in shards])
+        journals, planned = [folder / "journal" for folder in shards], Order(config, job.corpus).holds
+        counts = join_journals(job.folder / "journal", journals, read(shards[0]).identity, planned)
         for folder in shards:
             take_lines(folder / attempts.NAME, attempts.of_shard(job.folder, _name(folder)))
             if not take_answers(folder, prepare.CACHE, place / prepare.CACHE):
                 at_work.append(folder)
         facts.keep(job.folder, job.corpus)
-    lines = dict(zip(map(str, shards), counts, strict=True))
+    found = dict(zip(map(str, shards), counts, strict=True))
     with job.open() as run:
         run.keep()
         job.export()
         job.report()
-        return Merged(run=run.result(), lines=lines, absent=_absent(shards), owed=run.owed(), at_work=tuple(at_work))
+        return Merged(
+            run=run.result(),
+            lines={name: one.good for name, one in found.items()},
+            damaged={name: one.damaged for name, one in found.items() if one.damaged},
+            absent=absent(shards),
+            owed=run.owed(),
+            at_work=tuple(at_work),
+        )
 
 
 def whole(shards: Sequence[tuple[Path, RunFile]]) -> RunConfig:
@@ -87,8 +101,10 @@ def _name(folder: Path) -> str:
     return "-".join(folder.name.rsplit("-", 3)[1:])
 
 
-def _absent(shards: Sequence[Path]) -> tuple[str, ...]:
+def absent(shards: Sequence[Path]) -> tuple[str, ...]:
+    """The first shards of their run that are not among these."""
     parts = [tuple(map(int, _name(folder).split("-of-"))) for folder in shards]
     most = max(of for _, of in parts)
     there = {number for number, of in parts if of == most}
-    return tuple(f"{number}/{most}" for number in range(1, most + 1) if number not in there)
+    missing = (f"{number}/{most}" for number in range(1, most + 1) if number not in there)
+    return tuple(islice(missing, _MOST_ABSENT))

@@ -22,7 +22,7 @@ from pipeline.corpus.split import side
 from pipeline.dataset.gates import Drop, Gates, dropped
 from pipeline.errors import UsageError
 from pipeline.run.permutation import permuted
-from pipeline.store.journal import Head, Journal
+from pipeline.store.journal import Head, Journal, RunIdentity
 from pipeline.types import Passage, Record, Seed, Status, sha256
 
 SEEDS_PER_PAIR = 10
@@ -61,7 +61,7 @@ class Order:
     """
 
     def __init__(self, config: RunConfig, corpus: PassageSource, known: Container[str] = ()) -> None:
-        self._config, self._digest = config, config.digest()
+        self._config, self._run = config, RunIdentity(config.digest(), corpus.fingerprint)
         self._corpus, self._known = corpus, known
         self._shard = config.how.shard or Shard(1, 1)
         self._ordinals = array("Q")
@@ -86,6 +86,14 @@ class Order:
         draw, place = map(int, order.split("-"))
         return self._drawn(draw * len(self._corpus.passages) + place)
 
+    def holds(self, head: Head) -> bool:
+        """Does a seed of that key stand at that place of the order?"""
+        try:
+            planned = self.at(head.order)
+        except (ValueError, LookupError, OverflowError):
+            return False
+        return (planned.seed.key, planned.order) == (head.key, head.order)
+
     def _generate(self) -> Iterator[int]:
         for ordinal in count():
             seed = self._planned(ordinal).seed
@@ -99,7 +107,7 @@ class Order:
         draw, place = divmod(ordinal, size)
         shuffle = sha256(f"{self._config.seed}\n{fingerprint}\n{draw}")
         passage = self._corpus.in_order_of_ids(permuted(place, size, shuffle))
-        key = sha256(f"{self._digest}\n{fingerprint}\n{passage.id}\n{draw}")
+        key = self._run.key(passage.id, draw)
         return Planned(self._seed(key, passage, draw), f"{draw:06}-{place:012}")
 
     def _seed(self, key: str, passage: Passage, draw: int) -> Seed:

@@ -45,7 +45,7 @@ class RunRecords:
 
     @cached_property
     def journal(self) -> Journal:
-        return Journal(self.folder / "journal")
+        return journal_of(self.folder)
 
     def __iter__(self) -> Iterator[Record]:
         for record, drop in judged(self.journal, self.config, self._include, self.joined):
@@ -75,6 +75,11 @@ class RunRecords:
     def accepted(self) -> list[str]:
         """The keys of the pairs, in the order of the plan."""
         return self.seeds().filter(ACCEPTED).select("key").collect()["key"].to_list()
+
+
+def journal_of(folder: Path) -> Journal:
+    """The journal of a run, without the lines of others."""
+    return Journal(folder / "journal", run=read(folder).identity)
 
 
 class Ended(NamedTuple):
@@ -198,7 +203,7 @@ def whole(folder: Path, *, damaged: bool = False, journal: Journal | None = None
             folder,
             beside,
         )
-    lost = _lost(folder, journal or Journal(folder / "journal"))
+    lost = _lost(folder, journal or journal_of(folder))
     if lost:
         line = f"{lost:,} finished {'seed has' if lost == 1 else 'seeds have'} no readable line in {folder / 'journal'}"
         way = f"'digsite resume {shlex.quote(str(folder))}' runs {'it' if lost == 1 else 'them'} again"

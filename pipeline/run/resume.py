@@ -14,6 +14,7 @@ from pipeline.config.sft import SftConfig
 from pipeline.dataset.gates import Gates
 from pipeline.errors import StoreError, UsageError
 from pipeline.store.files import write_json
+from pipeline.store.journal import RunIdentity
 from pipeline.store.lock import locked
 from pipeline.types import Data
 
@@ -32,6 +33,10 @@ class RunFile(Data):
     digest: str
     corpus_fingerprint: str
     format: int
+
+    @property
+    def identity(self) -> RunIdentity:
+        return RunIdentity(self.digest, self.corpus_fingerprint)
 
 
 def read(folder: Path) -> RunFile:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
 
-import polars as pl
 import pyarrow.parquet as pq
 
 from pipeline.config import RunConfig
@@ -17,6 +16,7 @@ from pipeline.dataset import seed_table
 from pipeline.dataset.seeds import SCHEMA, Row
 from pipeline.dataset.seeds import row as row_of
 from pipeline.dataset.shards import parquet_writer, table
+from pipeline.dataset.tables import scan_parquet
 from pipeline.errors import DigsiteError, StoreError
 from pipeline.run import publish
 from pipeline.store.additions import joined
@@ -89,7 +89,7 @@ class Tabling:
         """The table of the data set."""
         if not self._path.exists() or not pq.read_schema(self._path).equals(SCHEMA):
             return None
-        return Table(pl.scan_parquet(self._path), f"exported {self._path.stat().st_mtime_ns}")
+        return Table(scan_parquet(self._path), f"exported {self._path.stat().st_mtime_ns}")
 
     def _files(self) -> tuple[object, ...]:
         """Another value where anything has changed that rows are made from."""
@@ -130,13 +130,13 @@ class Tabling:
             done += len(rows)
             pending = f"{done:,} of {whole:,} seeds read so far"
             if nothing:
-                self._table = Table(pl.scan_parquet(parts / "*.parquet"), f"{self._made} {number}", pending)
+                self._table = Table(scan_parquet(*sorted(parts.glob("*.parquet"))), f"{self._made} {number}", pending)
             else:
                 self._table = self._table._replace(pending=f"the run has more to show: {pending}")
         if not done:
             self._table = self._table._replace(pending="")
         else:
-            self._table = Table(pl.scan_parquet(parts / "*.parquet"), f"{self._made} whole")
+            self._table = Table(scan_parquet(*sorted(parts.glob("*.parquet"))), f"{self._made} whole")
 
     def _rows(self) -> Iterator[Row]:
         if self._config:

@@ -66,7 +66,7 @@ class Run:
             stack.enter_context(self._lock or locked(self.folder))
             sweep(self.folder)
             resume.begin(self.folder, self.config, self._corpus.fingerprint)
-            self.journal = Journal(self.folder / "journal")
+            self.journal = Journal(self.folder / "journal", run=resume.read(self.folder).identity)
             stack.callback(self.journal.close)
             self._notes = Notes(self.folder)
             stack.callback(self._notes.close)

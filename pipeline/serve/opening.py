@@ -49,7 +49,7 @@ def of_run(folder: Path) -> Served:
 
 def overlays(folder: Path) -> Overlays:
     """The distractors of a run's pairs by their `id` in the data set, read on demand."""
-    journal = Journal(folder / "journal")
+    journal = Journal(folder / "journal", run=read(folder).identity)
 
     @lru_cache(maxsize=4096)
     def passages(question_id: str) -> tuple[Passage, ...]:

@@ -15,8 +15,9 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter, HTTPException, Request
 from pydantic import Field
+from starlette.requests import ClientDisconnect
 
 from pipeline.agents.calls import AgentState, Toolbox, carry_out
 from pipeline.agents.environment import Environment
@@ -33,6 +34,9 @@ logger = logging.getLogger(__name__)
 MOST_PASSAGES = 50_000
 """Of one answer: Search-R1 sends a whole training batch as one request."""
 MOST_HITS = 1000
+MOST_QUERIES = 10_000
+MOST_SCORED = 1 << 22
+"""Of one request for scores: its queries times the characters of its texts."""
 Overlays = Callable[[str], Sequence[Passage]]
 """The id of a question → the passages that lie over the index for it alone. Raises UsageError."""
 _Id = Annotated[str, Field(max_length=200)]
@@ -136,11 +140,21 @@ class _Service:
             result=[[_document(hit, request) for hit in hits] for hits in found], k=k, score=self._scores
         )
 
-    async def score(self, request: ScoreRequest) -> ScoreResponse:
-        if len(request.queries) * len(request.texts) > MOST_PASSAGES:
-            raise HTTPException(400, f"at most {MOST_PASSAGES} scores at once")
-        texts = [unquoted(text) for text in request.texts]
-        return ScoreResponse(scores=[await self._served.retriever.score(query, texts) for query in request.queries])
+    async def score(self, request: ScoreRequest, connection: Request) -> ScoreResponse:
+        queries, characters = len(request.queries), sum(map(len, request.texts))
+        if queries > MOST_QUERIES or queries * len(request.texts) > MOST_PASSAGES:
+            line = f"{queries} queries of {len(request.texts)} texts: at most {MOST_QUERIES} queries"
+            raise HTTPException(400, f"{line}, and {MOST_PASSAGES} scores, at once")
+        if queries * characters > MOST_SCORED:
+            line = f"{queries} queries of {characters} characters: at most {MOST_SCORED} together"
+            raise HTTPException(400, f"{line}; send fewer queries or texts at once")
+        texts = tuple(map(unquoted, request.texts))
+        scores = []
+        for query in request.queries:
+            scores.append(await self._served.retriever.score(query, texts))
+            if await connection.is_disconnected():
+                raise ClientDisconnect
+        return ScoreResponse(scores=scores)
 
     async def call(self, request: CallRequest) -> CallResponse:
         retriever, own = self._over(request.question_id)

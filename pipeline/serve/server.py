@@ -38,6 +38,7 @@ from pipeline.types import Data
 logger = logging.getLogger(__name__)
 _GRACE = 5
 """Seconds that requests in progress have after a signal."""
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+))(?::\d{1,5})?")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -186,7 +187,7 @@ class Guard:
             kind, _, given = request.headers.get("authorization", "").partition(" ")
             if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token):
                 raise HTTPException(401, "this server needs its token: Authorization: Bearer ...")
-        elif not _loopback(request.url.hostname or ""):
+        elif not all(map(_local, request.headers.getlist("host") or [""])):
             raise HTTPException(403, "this server answers to 127.0.0.1 and localhost only")
 
 
@@ -237,6 +238,12 @@ def _error(status: int, line: str) -> Response:
     message = " ".join(clean(line).split())[:500]
     kind = "server_error" if status >= 500 else "invalid_request_error"
     return JSONResponse({"error": {"message": message, "type": kind, "param": None, "code": None}}, status)
+
+
+def _local(header: str) -> bool:
+    """Is that `Host`, read as it stands, a name of this machine alone?"""
+    match = _HOST.fullmatch(header.strip())
+    return match is not None and _loopback((match[1] or match[2]).lower())
 
 
 def _loopback(host: str) -> bool:

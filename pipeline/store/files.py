@@ -147,6 +147,12 @@ def emptied(folder: Path, keep: Container[str] = ()) -> None:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
+def remove(path: Path) -> None:
+    """Remove a file, if it is there."""
+    with clear_errors(path):
+        path.unlink(missing_ok=True)
+
+
 def discard_unfinished(folder: Path, pattern: str) -> None:
     """Remove the folders that `growing_folder` has left and that nobody builds in."""
     for building in folder.glob(f"{pattern}.incomplete"):

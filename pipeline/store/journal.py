@@ -3,7 +3,8 @@
 A line is `{"sha256": ..., "head": {...}, "record": {...}}`; the hash covers all that follows it, so that damage is
 found, and the head is what plan and counts need, so that opening a journal of any length holds no record in memory.
 Several writers have a file each. The union is by key, and the first line by (file, offset) wins, but for a seed that a
-clock had ended and that was run again. A line that is torn or damaged is no line: its seed is owed again.
+clock had ended and that was run again. A line that is torn or damaged, or that belongs to another run, is no line: its
+seed is owed again.
 """
 
 import hashlib
@@ -11,15 +12,31 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 
 from pipeline.errors import StoreError
 from pipeline.store.files import Appender
-from pipeline.types import Record, Slotted, Status
+from pipeline.types import Record, Slotted, Status, sha256
 from pipeline.types.data import slotted
 
 _KEY = re.compile(rb'"key":"([0-9a-f]{64})"')
 _LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})",("head":(\{[^{}]*\}),"record":(.*)\})\n?', re.DOTALL)
+
+_RECORD = re.compile(
+    rb'\{"key":"([0-9a-f]{64})","seed":(\{.*?\}),"status":("[a-z]+"),"reason":("(?:[^"\\]|\\.)*")', re.DOTALL
+)
+"""How a record begins: no text within it can hold these quotation marks."""
+
+
+class RunIdentity(NamedTuple):
+    """What the keys of a run's seeds are made of."""
+
+    digest: str
+    corpus_fingerprint: str
+
+    def key(self, passage_id: str, draw: int) -> str:
+        return sha256(f"{self.digest}\n{self.corpus_fingerprint}\n{passage_id}\n{draw}")
 
 
 @slotted
@@ -56,10 +73,11 @@ class Entry(NamedTuple):
 class Journal:
     """The union of all writers' files in `folder`; reading it changes nothing.
 
-    `duplicates`, `damaged` and `torn` count the lines that are not used.
+    `duplicates`, `damaged` and `torn` count the lines that are not used; those of another run than `run` are damaged.
     """
 
-    def __init__(self, folder: Path, writer: str = "main") -> None:
+    def __init__(self, folder: Path, writer: str = "main", *, run: RunIdentity | None = None) -> None:
+        self._run = run
         self.entries: dict[str, Entry] = {}
         self.duplicates = self.damaged = self.torn = 0
         self._unread: list[str] = []
@@ -111,7 +129,7 @@ class Journal:
                 if not line.endswith(b"\n"):
                     self.torn += 1
                     self._unread.append(_key(line))
-                elif (head := _head(line)) is None:
+                elif (head := _head(line, self._run)) is None:
                     self.damaged += 1
                     self._unread.append(_key(line))
                 elif self.stands(head):
@@ -155,19 +173,26 @@ def _key(line: bytes) -> str:
     return found[1].decode() if found else ""
 
 
-def _head(line: bytes) -> Head | None:
+def _head(line: bytes, run: RunIdentity | None) -> Head | None:
     match = _whole(line)
-    try:
-        return _HEADS.validate_json(match[3]) if match else None
-    except ValidationError:
+    begin = _RECORD.match(line, match.start(4)) if match else None
+    if match is None or begin is None:
         return None
+    try:
+        head = _HEADS.validate_json(match[3])
+        seed, status, reason = map(orjson.loads, begin.group(2, 3, 4))
+        said = begin[1].decode(), seed["key"], status, reason, seed["target_steps"]
+        ours = run is None or head.key == run.key(seed["passage"]["id"], seed["draw"])
+    except (ValueError, LookupError, TypeError):
+        return None
+    return head if ours and said == (head.key, head.key, head.status, head.reason, head.target_steps) else None
 
 
 def record_at(path: Path, offset: int) -> Record:
     """The record whose line begins there. Raises StoreError where it is damaged, or of another version."""
     with path.open("rb") as file:
         file.seek(offset)
-        return decode(file.readline(), str(path))
+        return decode(file.readline(), f"{path}, byte {offset}")
 
 
 def decode(line: bytes, source: str) -> Record:
@@ -176,6 +201,26 @@ def decode(line: bytes, source: str) -> Record:
     if match is None:
         raise StoreError(f"{source} was damaged while it was read; repeat the command")
     try:
-        return Record.model_validate_json(match[4])
+        record, head = Record.model_validate_json(match[4]), _HEADS.validate_json(match[3])
     except ValidationError as error:
         raise StoreError(f"{source} was written by another version of digsite; name another --out") from error
+    if headed(record, head.order) != head or not _consistent(record):
+        raise StoreError(f"{source}: the line contradicts itself; remove it, and its seed is run again")
+    return record
+
+
+def _consistent(record: Record) -> bool:
+    """Has each call the tool message that answers it, and each rollout its verdict?"""
+    graded = [(record.confirmation, record.confirmation_verdicts)]
+    for past in record.rounds:
+        graded += (past.rollouts, past.verdicts), (past.policy_rollouts, past.policy_verdicts)
+    if tried := record.distractor_eval:
+        graded.append((tried.without_distractors, tried.without_distractors_verdicts))
+        graded.append((tried.with_distractors, tried.with_distractors_verdicts))
+    graded += [(one.rollouts, one.verdicts) for one in record.measurements]
+    graded += [(one.rollouts, one.verdicts) for one in (record.twin.tries if record.twin else ())]
+    traces = [rollout.trajectory for rollouts, _ in graded for rollout in rollouts]
+    traces += [past.agent for past in record.rounds] + [made.rollout.trajectory for made in record.teacher_rollouts]
+    return all(len(rollouts) == len(verdicts) for rollouts, verdicts in graded) and all(
+        {call.id for call in trace.calls} <= {message.tool_call_id for message in trace.messages} for trace in traces
+    )

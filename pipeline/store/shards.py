@@ -2,14 +2,15 @@
 
 import logging
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from pipeline.errors import StoreError
 from pipeline.store.cache import Cache
 from pipeline.store.files import atomic_file, clear_errors
-from pipeline.store.journal import Entry, Journal
+from pipeline.store.journal import Entry, Head, Journal, RunIdentity, record_at
 from pipeline.store.lock import locked
 
 logger = logging.getLogger(__name__)
@@ -17,18 +18,30 @@ ANSWERS = "answers"
 """The folder, in that of a run, in which workers keep what they have paid for until it is taken over."""
 
 
-def join_journals(folder: Path, shards: Sequence[Path]) -> list[int]:
-    """Add to the journal in `folder` the lines of seeds that it lacks; how many good lines each shard's journal has.
+class JoinedLines(NamedTuple):
+    """How many lines of a shard's journal are good, and how many were left out."""
+
+    good: int
+    damaged: int
+
+
+def join_journals(
+    folder: Path, shards: Sequence[Path], run: RunIdentity | None, planned: Callable[[Head], bool]
+) -> list["JoinedLines"]:
+    """Add to the journal in `folder` the lines of seeds that it lacks; what each shard's journal has. A line that is
+    not `planned`, or whose record cannot be read, is damaged.
 
     It stays one file, as that of a run without shards. A process may be adding to a shard's journal meanwhile.
     """
-    joined, counts, new = Journal(folder), list[int](), list[Entry]()
+    joined, counts, new = Journal(folder, run=run), list[JoinedLines](), list[Entry]()
     for shard in shards:
-        entries = Journal(shard).entries
-        counts.append(len(entries))
-        added = {key: entry for key, entry in entries.items() if not joined.stands(entry.head)}
-        new += added.values()
-        joined.entries |= added
+        journal = Journal(shard, run=run)
+        added = {key: entry for key, entry in journal.entries.items() if not joined.stands(entry.head)}
+        good = {key: entry for key, entry in added.items() if planned(entry.head) and _readable(entry)}
+        new += good.values()
+        joined.entries |= good
+        left_out = len(added) - len(good)
+        counts.append(JoinedLines(len(journal.entries) - left_out, journal.damaged + left_out))
     path = folder / "main.jsonl"
     if new:
         with atomic_file(path) as file:
@@ -38,6 +51,15 @@ def join_journals(folder: Path, shards: Sequence[Path]) -> list[int]:
                     lines.seek(entry.offset)
                     file.write(lines.readline())
     return counts
+
+
+def _readable(entry: Entry) -> bool:
+    try:
+        record_at(entry.path, entry.offset)
+    except StoreError as error:
+        logger.warning("%s", error)
+        return False
+    return True
 
 
 def take_lines(source: Path, target: Path) -> None:

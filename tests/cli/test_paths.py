@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.corpus import resolve
+from pipeline.run.browsing import Runs
+from pipeline.run.locate import shard_folders
 from tests.cli.conftest import SMALL, Digsite
 
 
@@ -55,3 +57,37 @@ def test_a_run_over_a_relative_path_goes_on_from_another_folder(
     # The same run, however its corpus is named, and wherever that lies.
     moved = here.rename(tmp_path / "there")
     assert digsite("generate", moved / "mine.jsonl", *SMALL, "--seeds", "4", "--out", out, "--json").json == made
+
+
+@pytest.mark.parametrize("name", ["out [v2]", "a*", "a?", "{a,ab}"])
+def test_no_name_of_a_folder_is_a_pattern(
+    digsite: Digsite, name: str, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside another folder that the pattern would find, with a run of another size."""
+    shutil.copytree(out, tmp_path / "ab")
+    # What `view` makes for itself goes where temporary files go.
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / name))
+    made = digsite("generate", "tiny", *SMALL, "--seeds", "4", "--out", tmp_path / name, "--json").json
+    assert digsite("resume", "tiny", "--out", tmp_path / name, "--json").json == made
+    assert digsite("export", "tiny", "--out", tmp_path / name, "--view", "qa", "--json").code == 0
+    folder = Path(made["run"])
+    shutil.rmtree(folder / "dataset")
+    runs = Runs(["tiny"], tmp_path / name)
+    source = runs.given()[0]
+    found = source.whole().frame.collect()
+    assert (found.height, (found["status"] == "accepted").sum()) == (made["planned"], made["accepted"])
+    attempts = source.attempts()
+    assert attempts is not None
+    assert attempts.collect().height == 4
+    runs.close()
+
+
+def test_a_shard_is_found_in_a_folder_whose_name_is_a_pattern(digsite: Digsite, tmp_path: Path) -> None:
+    made = digsite("generate", "tiny", *SMALL, "--seeds", "4", "--shard", "1/2", "--out", tmp_path / "a[1]", "--json")
+    assert made.code == 0
+    folder = Path(made.json["run"])
+    folder.parent.rename(folder.parent.with_name("tiny [2]"))
+    assert shard_folders("tiny [2]", tmp_path / "a[1]")
+    merged = digsite("merge", "tiny [2]", "--out", tmp_path / "a[1]", "--json")
+    assert merged.code == 3
+    assert f"digsite resume 'tiny [2]/{folder.name.removesuffix('-1-of-2')}' --out" in merged.err

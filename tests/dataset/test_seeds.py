@@ -15,18 +15,21 @@ from pipeline.config import RunConfig, build
 from pipeline.dataset import seed_table, seeds
 from pipeline.dataset.export import read
 from pipeline.run import publish, resume
-from pipeline.store.journal import Journal
+from pipeline.store.files import write_json
+from pipeline.store.journal import Journal, RunIdentity
 from pipeline.types import Record, Status
-from tests.records import accepted, batch, hostile, no_draft, rejected
+from tests.records import RUN, accepted, batch, hostile, no_draft, rejected, seed, world
 from tests.teacher_rollouts import blindly_read, taught
 
 
-def begun(out: Path, records: list[Record], *writers: str) -> tuple[Path, RunConfig]:
+def begun(out: Path, records: list[Record], *writers: str, run: RunIdentity = RUN) -> tuple[Path, RunConfig]:
     """A run with these records in its journal, each writer's in turn."""
     values = {"corpus": {"name": "tiny"}, "how": {"out": out, "seeds": len(records)}}
     config = build(values=values | {"gates": {"least": 99}})
     folder = config.folder()
-    resume.begin(folder, config, "fingerprint")
+    resume.begin(folder, config, run.corpus_fingerprint)
+    made = resume.read(folder).model_copy(update={"digest": run.digest})
+    write_json(folder / resume.NAME, made.model_dump(mode="json"))
     journals = [Journal(folder / "journal", writer) for writer in writers or ("main",)]
     for place, record in enumerate(records):
         journals[place % len(journals)].append(record, f"{place:06}")
@@ -92,7 +95,8 @@ def test_a_row_says_what_became_of_a_seed(tmp_path: Path) -> None:
 
 
 def test_what_a_gate_dropped_says_which_and_why(tmp_path: Path) -> None:
-    folder, config = begun(tmp_path, [accepted(1), accepted(1).model_copy(update={"key": "ab" * 32})])
+    again = seed(world(1), 1).model_copy(update={"key": RUN.key(world(1).bridge.id, 2), "draw": 2})
+    folder, config = begun(tmp_path, [accepted(1), accepted(1).model_copy(update={"key": again.key, "seed": again})])
     kept, dropped = pl.read_parquet(exported(folder, config)).to_dicts()
     assert (kept["status"], kept["gate"], kept["gate_detail"]) == ("accepted", None, None)
     assert (dropped["status"], dropped["reason"], dropped["gate"]) == ("rejected", "gate:duplicate", "duplicate")

@@ -13,7 +13,7 @@ from pipeline.run.plan import Order, bounds
 from pipeline.store.cache import Cache
 from pipeline.store.journal import Journal, encode
 from pipeline.store.lock import locked
-from pipeline.store.shards import join_journals, take_answers, take_lines
+from pipeline.store.shards import JoinedLines, join_journals, take_answers, take_lines
 from tests.run.fakes import Watch, config, corpus, digger
 
 
@@ -57,16 +57,18 @@ def test_journals_that_are_joined_are_the_journal_of_the_run(tmp_path: Path, how
     expected = lines(run(config(tmp_path / "whole", **how)))
     shards = [run(config(tmp_path, shard=f"{n}/4", **how)) for n in (1, 2, 3, 4)]
     folder = config(tmp_path, **how).folder()
-    counts = join_journals(folder / "journal", [shard / "journal" for shard in shards])
+    asked = config(tmp_path, **how)
+    given = [shard / "journal" for shard in shards], read(shards[0]).identity, Order(asked, corpus()).holds
+    counts = join_journals(folder / "journal", *given)
     once = (folder / "journal/main.jsonl").read_bytes()
-    assert join_journals(folder / "journal", [shard / "journal" for shard in shards]) == counts
+    assert join_journals(folder / "journal", *given) == counts
     assert (folder / "journal/main.jsonl").read_bytes() == once
     with Run(config(tmp_path, **how), corpus()) as joined:
         owed = joined.owed()
         assert owed == len(expected.keys() - joined.journal.entries.keys()) or "pairs" in how
         result = asyncio.run(joined.execute(digger(), Watch()))
     found = lines(folder)
-    assert len(found) == sum(counts) + owed
+    assert len(found) == sum(one.good for one in counts) + owed
     assert result.complete
     if "seeds" in how:
         assert found == expected
@@ -80,7 +82,8 @@ def test_journals_that_are_joined_are_the_journal_of_the_run(tmp_path: Path, how
 
 def test_what_is_owed_is_what_no_shard_has_finished(tmp_path: Path) -> None:
     shards = [run(config(tmp_path, seeds=40, shard=f"{n}/4")) for n in (1, 3)]
-    join_journals(config(tmp_path).folder() / "journal", [shard / "journal" for shard in shards])
+    journals, order = [shard / "journal" for shard in shards], Order(config(tmp_path, seeds=40), corpus())
+    join_journals(config(tmp_path).folder() / "journal", journals, read(shards[0]).identity, order.holds)
     with Run(config(tmp_path, seeds=40), corpus()) as joined:
         assert joined.owed() == 20
     with Run(config(tmp_path, pairs=4), corpus()) as joined:
@@ -126,3 +129,35 @@ def test_paid_answers_are_taken_unless_a_process_is_at_work(tmp_path: Path) -> N
         assert not take_answers(shard, "cache.sqlite", tmp_path / "cache.sqlite")
     assert take_answers(shard, "cache.sqlite", tmp_path / "cache.sqlite")
     assert Cache(tmp_path / "cache.sqlite").get(b"a" * 32) == b'"paid"'
+
+
+def test_lines_of_other_runs_are_left_out_and_their_seeds_owed(tmp_path: Path) -> None:
+    """Of another run, of the same run at another place of the plan, and of a record that contradicts itself."""
+    shards = [run(config(tmp_path, seeds=12, shard=f"{n}/2")) for n in (1, 2)]
+    other = run(config(tmp_path / "other", seeds=5).model_copy(update={"seed": 7}))
+    journal = shards[0] / "journal/main.jsonl"
+    own = journal.read_bytes().splitlines(keepends=True)
+    entries = list(Journal(shards[0] / "journal").entries.values())
+    record = Journal(shards[0] / "journal").read(entries[0].head.key)
+    moved = entries[0].head.model_copy(update={"order": "000000-000000000399"})
+    head = entries[1].head.model_copy(update={"missing": ("teacher",)})
+    late = encode(head, Journal(shards[0] / "journal").read(entries[1].head.key))
+    tampered = [encode(moved, record) + b"\n", late + b"\n", *own[2:]]
+    journal.write_bytes(b"".join(tampered) + (other / "journal/main.jsonl").read_bytes())
+    asked = config(tmp_path, seeds=12)
+    journals, order = [shard / "journal" for shard in shards], Order(asked, corpus())
+    found = join_journals(asked.folder() / "journal", journals, read(shards[0]).identity, order.holds)
+    assert found == [JoinedLines(good=4, damaged=7), JoinedLines(good=6, damaged=0)]
+    assert len(lines(asked.folder())) == 10
+    with Run(asked, corpus()) as joined:
+        assert joined.owed() == 2
+
+
+def test_of_the_shards_that_were_not_given_the_first_are_named(tmp_path: Path) -> None:
+    assert merging.absent([tmp_path / "f00-2-of-3"]) == ("1/3", "3/3")
+    assert merging.absent([tmp_path / "f00-1-of-3", tmp_path / "f00-2-of-999999999"])[:3] == (
+        "1/999999999",
+        "3/999999999",
+        "4/999999999",
+    )
+    assert len(merging.absent([tmp_path / "f00-2-of-999999999"])) == 50

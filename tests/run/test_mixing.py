@@ -15,7 +15,7 @@ from pipeline.dataset.export import DatasetManifest
 from pipeline.dataset.versions import Mix, read
 from pipeline.errors import UsageError
 from pipeline.run import api, resume
-from pipeline.store.journal import Journal
+from pipeline.store.journal import Journal, RunIdentity
 from pipeline.types import Record, sha256
 from tests.records import accepted
 
@@ -26,7 +26,7 @@ LIMITS: dict[str, Any] = {"solver": {"searches": 3}}
 def of_run(n: int, config: RunConfig, right: int = 3, **lineage: str) -> Record:
     """Pair n of the invented country as this run would have made it, solved by so many of four rollouts."""
     record = accepted(n, side="eval" if n % 5 == 4 else "train", model=config.models.names())
-    key = sha256(f"{config.digest()} {n}")
+    key = RunIdentity(config.digest(), "f" * 64).key(record.seed.passage.id, record.seed.draw)
     verdicts = tuple(
         v.model_copy(update={"right": i < right, "supported": True}) for i, v in enumerate(record.confirmation_verdicts)
     )

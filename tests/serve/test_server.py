@@ -102,6 +102,18 @@ def test_with_the_token_everybody_does_from_anywhere(ask: Ask, given: str) -> No
         ("[::1]:9", 200),
         ("evil.example", 403),
         ("127.0.0.1.evil.example", 403),
+        ("LOCALHOST", 200),
+        ("localhost:80@evil.example", 403),
+        ("evil.example#localhost", 403),
+        ("localhost/", 403),
+        ("localhost:", 403),
+        ("localhost:80:80", 403),
+        ("127.1", 403),
+        ("localhost evil.example", 403),
+        ("", 403),
+        ("@localhost", 403),
+        ("[::1", 403),
+        ("[::ffff:1.2.3.4]", 403),
     ],
 )
 def test_without_a_token_only_a_loopback_name_leads_here(ask: Ask, host: str, status: int) -> None:

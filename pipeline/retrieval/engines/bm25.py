@@ -24,7 +24,7 @@ from pipeline.corpus import Corpus
 from pipeline.corpus.language import common_words
 from pipeline.retrieval import analysers
 from pipeline.retrieval.analysers import ENGLISH
-from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.base import TEXTS_REMEMBERED, Retriever
 from pipeline.retrieval.passages import Passages, contents, query_text
 from pipeline.text import folded, terms
 from pipeline.types import Hit
@@ -57,6 +57,8 @@ class Bm25Retriever(Passages):
         self.analyser = analysers.analyser(corpus.language)
         tokens = [analyse(contents(passage), self.analyser) for passage in self._passages]
         self._engine = _Okapi(tokens, k1=0.9, b=0.4)
+        # The same texts come with one query after the other.
+        self._counted = lru_cache(TEXTS_REMEMBERED)(self._count)
         self._holders: dict[str, list[int]] = {}
         for number, words in enumerate(tokens):
             for word in set(words):
@@ -66,8 +68,14 @@ class Bm25Retriever(Passages):
         return await asyncio.to_thread(lambda: [self._search(query, k) for query in queries])
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        return await asyncio.to_thread(self._score, query, texts)
+
+    def _score(self, query: str, texts: Sequence[str]) -> list[float]:
         words = Counter(analyse(query_text(query), self.analyser))
-        return [self._engine.score(words, analyse(text, self.analyser)) for text in texts]
+        return [self._engine.score(words, counts) for counts in self._counted(tuple(texts))]
+
+    def _count(self, texts: tuple[str, ...]) -> list[Counter[str]]:
+        return [Counter(analyse(text, self.analyser)) for text in texts]
 
     def _search(self, query: str, k: int) -> list[Hit]:
         words = analyse(query_text(query), self.analyser)
@@ -87,12 +95,11 @@ class _Okapi(BM25Okapi):  # type: ignore[misc]
     def _calc_idf(self, nd: dict[str, int]) -> None:
         self.idf = {word: log(1 + (self.corpus_size - df + 0.5) / (df + 0.5)) for word, df in nd.items()}
 
-    def score(self, query: Counter[str], words: Sequence[str]) -> float:
+    def score(self, query: Counter[str], counts: Counter[str]) -> float:
         """The score of a text that need not be in the corpus, by the same formula as `get_batch_scores`."""
-        counts: Counter[str] = Counter(words)
         if not any(counts[word] and word in self.idf for word in query):
             return 0.0
-        norm: Any = self.k1 * (1 - self.b + self.b * len(words) / self.avgdl)
+        norm: Any = self.k1 * (1 - self.b + self.b * counts.total() / self.avgdl)
         weight = {word: times * self.idf.get(word, 0.0) for word, times in query.items()}
         return float(sum(w * counts[word] * (self.k1 + 1) / (counts[word] + norm) for word, w in weight.items()))
 

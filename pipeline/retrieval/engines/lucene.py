@@ -5,6 +5,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
 from itertools import islice
 from math import log
 from pathlib import Path
@@ -64,6 +65,7 @@ class LuceneRetriever(Passages):
         self._lock = Lock()
         self._statistics: tuple[int, np.float32] | None = None
         self._frequency: dict[str, int] = {}
+        self._counted = lru_cache(TEXTS_REMEMBERED)(self._count)
 
     async def search_many(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         return list(await asyncio.gather(*[asyncio.wrap_future(self._ask(query, k)) for query in queries]))
@@ -146,7 +148,10 @@ class LuceneRetriever(Passages):
             df = self._frequency[term]
             if df:
                 weight[term] = np.float32(times) * np.float32(log(1 + (documents - df + 0.5) / (df + 0.5)))
-        return [_bm25(weight, analyse(readable(text), self.analyser), average) for text in texts]
+        return [_bm25(weight, counts, average) for counts in self._counted(tuple(texts))]
+
+    def _count(self, texts: tuple[str, ...]) -> list[Counter[str]]:
+        return [Counter(analyse(readable(text), self.analyser)) for text in texts]
 
 
 def analyse(text: str, analyser: str = analysers.ENGLISH) -> list[str]:
@@ -156,12 +161,11 @@ def analyse(text: str, analyser: str = analysers.ENGLISH) -> list[str]:
     return list(jvm.java("io.anserini.analysis.AnalyzerUtils").analyze(*given).toArray())
 
 
-def _bm25(weight: dict[str, np.float32], tokens: list[str], average: np.float32) -> float:
-    counts = Counter(tokens)
+def _bm25(weight: dict[str, np.float32], counts: Counter[str], average: np.float32) -> float:
     if not any(counts[term] for term in weight):
         return 0.0
     one, k1, b = np.float32(1), np.float32(K1), np.float32(B)
-    norm = one / (k1 * (one - b + b * np.float32(_stored_length(len(tokens))) / average))
+    norm = one / (k1 * (one - b + b * np.float32(_stored_length(counts.total())) / average))
     parts = (w - w / (one + np.float32(counts[term]) * norm) for term, w in weight.items() if counts[term])
     return float(np.float32(round(float(np.float32(sum(map(float, parts)))), 4)))
 

@@ -2,19 +2,22 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import polars as pl
 
 from pipeline.dataset.estimates import Count, largest_first
-from pipeline.view.browse.columns import CHOICES, SEARCHED, SORTS, SPANS
+from pipeline.view.browse.columns import CHOICES, SEARCHED, SORTS, SPANS, Choice
 
 PAGE = 50
 _NONE = "none"
 """In addresses, the value of a row that has none."""
 _MOST_TERMS = 8
+_MOST_VALUES = 24
+"""Of one choice; each is shown with an address that names all the others."""
 _NUMBER = re.compile(r"\d{1,15}(\.\d{1,6})?")
 _BACK = re.compile(r"(\d{1,4}):([a-z_]{1,40})")
 
@@ -70,7 +73,22 @@ _ORDER = ("order", False)
 _LARGE_FIRST = ("steps", "rate", "rounds", "calls", "tokens", "naturalness", "hops")
 
 
-def parsed(parameters: Iterable[tuple[str, str]]) -> Query:
+Known = Mapping[str, Container[str]]
+"""The values that the rows of a table have, by choice."""
+
+
+def known_values(seeds: pl.LazyFrame) -> Known:
+    values = [_values(seeds, choice).unique() for choice in CHOICES]
+    found = zip(CHOICES, pl.collect_all(values), strict=True)
+    return {choice.name: set(frame["name"].to_list()) for choice, frame in found}
+
+
+def _values(seeds: pl.LazyFrame, choice: Choice) -> pl.LazyFrame:
+    value = seeds.select(choice.value.alias("name"))
+    return value.explode("name").drop_nulls() if choice.several else value
+
+
+def parsed(parameters: Iterable[tuple[str, str]], known: Known) -> Query:
     """The query of an address. What it does not know, or cannot read, it leaves out."""
     given: dict[str, list[str]] = {}
     for name, value in parameters:
@@ -81,17 +99,18 @@ def parsed(parameters: Iterable[tuple[str, str]]) -> Query:
     back = first.get("back", "")
     return Query(
         search=first.get("q", "")[:400],
-        chosen={
-            choice.name: tuple("" if value == _NONE else value for value in dict.fromkeys(given[choice.name]) if value)
-            for choice in CHOICES
-            if any(given.get(choice.name, ()))
-        },
+        chosen={name: values for name in known if (values := _chosen(given.get(name, ()), known[name]))},
         spans=dict(_spans(first)),
         back=back if _BACK.fullmatch(back) else "",
         sort=name if name in SORTS else "order",
         down=sort.startswith("-") and name in SORTS,
         page=page_number(first.get("page", "")),
     )
+
+
+def _chosen(given: Iterable[str], known: Container[str]) -> tuple[str, ...]:
+    values = ("" if value == _NONE else value for value in dict.fromkeys(given) if value)
+    return tuple(islice((value for value in values if value in known), _MOST_VALUES))
 
 
 def page_number(text: str) -> int:
@@ -172,8 +191,7 @@ def facets(seeds: pl.LazyFrame, query: Query) -> dict[str, list[Count]]:
     where it would give none. A choice with one value and none chosen is left out."""
     counts = []
     for choice in CHOICES:
-        value = selected(seeds, query, leave_out=choice.name).select(choice.value.alias("name"))
-        value = value.explode("name").drop_nulls() if choice.several else value
+        value = _values(selected(seeds, query, leave_out=choice.name), choice)
         counts.append(value.group_by("name").agg(pl.len().alias("count")))
     found = {}
     for choice, frame in zip(CHOICES, pl.collect_all(counts), strict=True):

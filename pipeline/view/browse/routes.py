@@ -16,7 +16,18 @@ from pipeline.view.browse import pages, pairs
 from pipeline.view.browse.item import sheet
 from pipeline.view.browse.kept import Kept
 from pipeline.view.browse.overview import overview
-from pipeline.view.browse.query import PAGE, Query, facets, neighbours, ordered, page_number, parsed, row, rows
+from pipeline.view.browse.query import (
+    PAGE,
+    Query,
+    facets,
+    known_values,
+    neighbours,
+    ordered,
+    page_number,
+    parsed,
+    row,
+    rows,
+)
 from pipeline.view.browse.source import Library, Source, Table, compared
 
 router = APIRouter()
@@ -55,7 +66,8 @@ def run(slug: str) -> Response:
 @router.get("/{slug}/items")
 def items(request: Request, source: Opened) -> Response:
     """The table, by the filters, order and page of the address."""
-    table, query = source.seeds(), parsed(request.query_params.multi_items())
+    table = source.seeds()
+    query = asked_of(request, source, table)
     keys = _order(request, source, table, query)
     last = max(1, -(-len(keys) // PAGE))
     query = query._replace(page=min(query.page, last))
@@ -79,7 +91,8 @@ def items(request: Request, source: Opened) -> Response:
 @router.get("/{slug}/items/{key}")
 def item(request: Request, source: Opened, key: str) -> Response:
     """One record, and what comes before and after it by the filters and order of the address."""
-    table, query = source.seeds(), parsed(request.query_params.multi_items())
+    table = source.seeds()
+    query = asked_of(request, source, table)
     keys = _order(request, source, table, query)
     place, before, after = neighbours(keys, key)
     record, counted = source.read(key), row(table.frame, key)
@@ -150,6 +163,12 @@ def compare(request: Request, source: Opened) -> Response:
         at=page,
         page_rows=pairs.PAGE,
     )
+
+
+def asked_of(request: Request, source: Source, table: Table) -> Query:
+    """What the address asks of a table."""
+    known = kept(request).get(("values", source.slug, table.version), lambda: known_values(table.frame))
+    return parsed(request.query_params.multi_items(), known)
 
 
 def _order(request: Request, source: Source, table: Table, query: Query) -> pl.Series:

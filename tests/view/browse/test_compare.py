@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from pipeline.types import Record, sha256
+from pipeline.types import Record
 from tests.dataset.test_seeds import begun
 from tests.hostile import HOSTILE
-from tests.records import accepted, batch, hostile, rejected
+from tests.records import RUN, accepted, batch, hostile, rejected
 from tests.view.browse.conftest import browsing
 from tests.view.browse.test_item import check_inert
 from tests.view.test_html import Parsed
@@ -18,9 +18,11 @@ from tests.view.test_html import Parsed
 GROUP = re.compile(r'group=(\w+)#same"[^>]*>[^<]*<b>([\d,]+)</b>')
 SEEDS = re.compile(r'class="q" data-name="A"><a href="/[^/]+/items/([0-9a-f]{64})')
 
+OTHER = RUN._replace(digest="a" * 64)
+
 
 def again(record: Record) -> Record:
-    key = sha256(f"again {record.key}")
+    key = OTHER.key(record.seed.passage.id, record.seed.draw)
     return record.model_copy(update={"key": key, "seed": record.seed.model_copy(update={"key": key})})
 
 
@@ -30,7 +32,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], list[lis
         [*batch(80), accepted(200), rejected(201), hostile(text=" ".join(HOSTILE))],
         [again(record) for record in (*batch(40), rejected(200), accepted(201))],
     ]
-    return [begun(tmp_path_factory.mktemp("run"), records)[0] for records in made], made
+    both = zip(made, (RUN, OTHER), strict=True)
+    return [begun(tmp_path_factory.mktemp("run"), records, run=run)[0] for records, run in both], made
 
 
 @pytest.fixture(scope="module")

@@ -82,3 +82,19 @@ def test_a_page_asked_before_anything_was_read_says_so_and_asks_again(
             assert "reading the journal" in answer.text
             assert 'hx-trigger="load delay:2s"' in answer.text
     library.close()
+
+
+def test_values_that_no_row_has_are_left_out_and_those_that_stay_are_few(client: TestClient) -> None:
+    kept = found(client, "?status=rejected")
+    unknown = "&".join(f"status=x{n}&kind=y{n}" for n in range(2000))
+    answer = client.get(f"{slug(client)}?status=rejected&{unknown}")
+    assert "status=x" not in answer.text
+    assert len(answer.text) < 2 * len(client.get(f"{slug(client)}?status=rejected").text)
+    assert found(client, f"?status=rejected&{unknown}") == kept
+    assert found(client, f"?{unknown}") == found(client)
+
+
+def test_of_one_choice_so_many_values_are_taken() -> None:
+    known = {"reason": {str(n) for n in range(100)}}
+    taken = parsed((("reason", str(n)) for n in range(100)), known).chosen["reason"]
+    assert taken == tuple(map(str, range(24)))

@@ -1,0 +1,82 @@
+"""A line that belongs to another run, or that contradicts itself, is no line of a journal."""
+
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import StoreError
+from pipeline.store.journal import Journal, RunIdentity, encode, headed
+from pipeline.store.offsets import Offsets
+from pipeline.types import Record, Status
+from tests.records import RUN, accepted, rejected
+
+TAMPERED: dict[str, Callable[[bytes], bytes]] = {
+    "the status of the head": lambda body: body.replace(b'"status":"accepted"', b'"status":"rejected"', 1),
+    "the reason of the head": lambda body: body.replace(b'"reason":""', b'"reason":"superficial"', 1),
+    "the target of the head": lambda body: body.replace(b'"target_steps":3', b'"target_steps":2', 1),
+    "the key of the head": lambda body: body.replace(accepted(1).key.encode(), b"0" * 64, 1),
+    "the key of the record": lambda body: body.replace(b'"record":{"key":"', b'"record":{"key":"' + b"0" * 64, 1),
+    "the draw of the seed": lambda body: body.replace(b'"draw":1', b'"draw":2', 1),
+    "the passage of the seed": lambda body: body.replace(b'"passage":{"id":"b1#0"', b'"passage":{"id":"b2#0"', 1),
+    "the status of the record": lambda body: body[::-1].replace(b'"detpecca":"sutats"', b'"detcejer":"sutats"', 1)[
+        ::-1
+    ],
+    "no record": lambda body: body.partition(b'"record":')[0] + b'"record":{}}',
+    "no object": lambda body: body.partition(b'"record":')[0] + b'"record":[1]}',
+}
+LATE: dict[str, Callable[[bytes], bytes]] = {
+    "what it lacks": lambda body: body.replace(b'"missing":[]', b'"missing":["teacher"]', 1),
+    "a call that nothing answers": lambda body: body.replace(b'"calls":[{"id":"call-0"', b'"calls":[{"id":"other"', 1),
+    "a verdict too few": lambda body: body.replace(
+        b'"confirmation_verdicts":[{', b'"confirmation_verdicts":[],"x":[{', 1
+    ),
+}
+
+
+def sealed(body: bytes) -> bytes:
+    return b'{"sha256":"%b",%b\n' % (sha256(body).hexdigest().encode(), body)
+
+
+def body(record: Record) -> bytes:
+    return encode(headed(record, "000001"), record).partition(b",")[2]
+
+
+def written(folder: Path, *lines: bytes) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "main.jsonl").write_bytes(b"".join(lines))
+    return folder
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+def test_a_head_that_is_not_its_record_s_is_damage(what: str, tmp_path: Path) -> None:
+    whole, other = body(accepted(1)), body(rejected(2))
+    tampered = TAMPERED[what](whole)
+    assert tampered != whole
+    journal = Journal(written(tmp_path, sealed(tampered), sealed(other)), run=RUN)
+    assert (journal.damaged, list(journal.entries)) == (1, [rejected(2).key])
+    untouched = Journal(written(tmp_path, sealed(whole), sealed(other)), run=RUN)
+    assert (untouched.damaged, len(untouched.entries)) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "run", [RunIdentity("0" * 64, RUN.corpus_fingerprint), RunIdentity(RUN.digest, "0" * 64)], ids=["run", "corpus"]
+)
+def test_an_untouched_line_of_another_run_or_corpus_is_damage(run: RunIdentity, tmp_path: Path) -> None:
+    journal = Journal(written(tmp_path, sealed(body(accepted(1)))), run=run)
+    assert (journal.damaged, journal.entries) == (1, {})
+    assert journal.lost == 1
+
+
+@pytest.mark.parametrize("what", LATE)
+def test_a_record_that_contradicts_itself_is_named_when_it_is_read(what: str, tmp_path: Path) -> None:
+    whole = body(accepted(1))
+    tampered = LATE[what](whole)
+    assert tampered != whole
+    first = sealed(body(rejected(2)))
+    folder = written(tmp_path, first, sealed(tampered))
+    for journal in (Journal(folder, run=RUN), Offsets(folder)):
+        with pytest.raises(StoreError, match=f"main.jsonl, byte {len(first)}"):
+            journal.read(accepted(1).key)
+        assert journal.read(rejected(2).key).status is Status.REJECTED
