@@ -113,7 +113,7 @@ class Endpoint:
     def _read(self, raw: bytes, request: Request) -> Completion:
         """The completion in an answer. Missing token counts are estimated: without any no budget would end."""
         try:
-            completion = reply.completion(raw)
+            completion = reply.completion(raw, request.tools, request.output)
         except CallFailure as failure:
             raise CallFailure(self._clean(str(failure)), failure.kind) from None
         if not completion.usage.prompt_tokens:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import BeforeValidator, Field
 
 from pipeline.types.data import Slotted, slotted
 from pipeline.types.refusal import NOT_FOUND
@@ -14,6 +16,9 @@ class ToolCall(Slotted):
     name: str
     arguments: str
     """A JSON object, as text."""
+    repaired: Annotated[bool, BeforeValidator(bool)] = Field(False, exclude_if=lambda repaired: not repaired)
+    """Whether a strict parser would not have read the call: it stood in the text or the reasoning in another form than
+    Hermes', or its name or arguments were mended. Left out of JSON where it is false, null in a table."""
 
 
 @slotted
