@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 _LONGEST = 20_000
 """Characters that are given to Python's parser."""
 _MOST_CALLS, _DEEPEST = 50, 30
-_PART = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[\[\](){}]")
+_PART = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?|[\[\](){}]")
+_LOOK_BACK = 100
+_LINE = re.compile(r"(?:\A|[>\]\n])[ \t]{0,8}([\[(]?\s{0,9}(?:print\()?(?:\w{1,40}\.)?)\Z")
 _END = re.compile(r"```|</|<[|｜]|\n[ \t]*\n")
 _END_IN_FENCE = re.compile(r"```")
 _BROKEN = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
@@ -26,26 +28,23 @@ def calls(text: str, properties: Mapping[str, Sequence[str]]) -> Iterator[tuple[
     line, or in a whole fenced block. `properties` are the names of each function's arguments, in order."""
     if not properties:
         return
-    names = "|".join(re.escape(name) for name in properties)
-    head = re.compile(
-        rf"(?:^|(?<=[>\]]))[ \t]{{0,8}}(?=[\[(]?\s{{0,9}}(?:print\()?(?:\w{{1,40}}\.)?(?:{names})(?:\.call)?\()",
-        re.MULTILINE,
-    )
+    head = re.compile(rf"\b(?:{'|'.join(map(re.escape, properties))})(?:\.call)?\(")
     at = 0
     for _ in range(_MOST_CALLS):
         if not (found := head.search(text, at)):
             return
-        start = at = found.end()
-        fence = text.rfind("```", 0, start) if text.count("```", 0, start) % 2 else -1
-        if fence >= 0 and text[fence:start].partition("\n")[2].strip():
-            at += 1
+        at = found.end()
+        if not (line := _LINE.search(text[max(0, found.start() - _LOOK_BACK) : found.start()])):
             continue
-        closing = (_END if fence < 0 else _END_IN_FENCE).search(text, start)
+        start = found.start() - len(line[1])
+        fenced = text.count("```", 0, start) % 2 == 1
+        if fenced and text[text.rfind("```", 0, start) : start].partition("\n")[2].strip():
+            continue
+        closing = (_END_IN_FENCE if fenced else _END).search(text, start, start + _LONGEST)
         end = closing.start() if closing else len(text)
         if made := _read(text[start:end], properties):
             yield start, end, made
             at = end
-        at += 1
 
 
 def literal(text: str, start: int) -> tuple[dict[Any, Any] | None, int]:

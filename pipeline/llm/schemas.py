@@ -80,9 +80,13 @@ def decoded(value: Any, schema: dict[str, Any], *, scalars: bool = False) -> Any
             return decoded(value, choice, scalars=scalars)
     if isinstance(value, dict):
         properties = schema.get("properties", {})
-        return {name: decoded(item, properties.get(name, {}), scalars=scalars) for name, item in value.items()}
+        parts = {
+            name: decoded(value[name], part, scalars=scalars) for name, part in properties.items() if name in value
+        }
+        return {**value, **parts} if any(part is not value[name] for name, part in parts.items()) else value
     if isinstance(value, list) and "items" in schema:
-        return [decoded(item, schema["items"], scalars=scalars) for item in value]
+        items = [decoded(item, schema["items"], scalars=scalars) for item in value]
+        return items if any(item is not old for item, old in zip(items, value, strict=True)) else value
     return value
 
 

@@ -84,9 +84,9 @@ class Offered:
         name = self.name(call.name)
         given = read_json(call.arguments)
         read = self.decoded(name, given)
-        if name == call.name and read == given:
+        if name == call.name and read is given:
             return call
-        arguments = call.arguments if read == given else written(read)
+        arguments = call.arguments if read is given else written(read)
         return ToolCall(id=call.id, name=name, arguments=arguments, repaired=True)
 
     def decoded(self, name: str, arguments: Any) -> Any:
@@ -135,7 +135,7 @@ def first_object(text: str, schema: dict[str, Any]) -> str:
         values = [again]
     read = [decoded(value, shape, scalars=True) for value in values]
     answer = next((value for value in read if fits(value, shape)), read[0] if read else None)
-    return text if answer is None or answer == whole else written(answer)
+    return text if answer is None or answer is whole else written(answer)
 
 
 def _counts(one: _Written, offered: Offered, *, whole: bool) -> bool:
@@ -213,9 +213,7 @@ def _in_json(text: str, offered: Offered) -> Iterator[_Written]:
             name = offered.name(said)
             read = read_json(given) if isinstance(given, str) else given
             arguments = offered.decoded(name, read if isinstance(read, dict) else given)
-            strict = (
-                name == said and arguments is not None and arguments == given and _is_hermes(text, start, end, tree)
-            )
+            strict = name == said and arguments is given and _is_hermes(text, start, end, tree)
             yield _Written(start, end, name, arguments, marked, strict)
         if (
             not inside
@@ -280,7 +278,7 @@ def _in_python(text: str, offered: Offered) -> Iterator[_Written]:
     properties = {name: list(schema.get("properties", ())) for name, schema in offered.schemas.items()}
     for start, end, made in python_calls.calls(text, properties):
         marked = bool(_MARKED.search(text[max(0, start - _LOOK_BACK) : start]))
-        alone = not _BETWEEN.sub("", text[:start] + text[end:])
-        for said, arguments, named in made:
-            if (name := offered.name(said)) in offered.schemas and (named or marked or alone):
+        alone = marked or all(call.named for call in made) or not _BETWEEN.sub("", text[:start] + text[end:])
+        for said, arguments, _ in made if alone else ():
+            if (name := offered.name(said)) in offered.schemas:
                 yield _Written(start, end, name, offered.decoded(name, arguments), marked)
