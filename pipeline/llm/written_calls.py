@@ -30,9 +30,9 @@ _FENCE = r"```[ \t]{0,3}\w{0,20}"
 _VENDOR = r"(?:[｜|]{1,2}\w{1,12}[｜|]{1,2}|\w{1,12}:)?"
 _MARKS = rf"</?{_VENDOR}tool_calls?>|\[TOOL_CALLS\]|\bfunctools\b|{_TOKEN}"
 _WRAPPING = rf"{_MARKS}|{_FENCE}|</?{_VENDOR}(?:function_calls|function|invoke)>"
-_BETWEEN = re.compile(rf"{_WRAPPING}|[\s\[\],;]+")
-"""What may stand between calls that are the whole text."""
-_OPENING = re.compile(rf"{_WRAPPING}|[\s\[]+")
+_BETWEEN = re.compile(rf"{_WRAPPING}|[\s\[\],;}}]")
+"""What may stand around calls that are the whole text."""
+_OPENING = re.compile(rf"{_WRAPPING}|[\s\[]")
 _MARKED = re.compile(rf"(?:{_MARKS})[\s\[]*(?:{_FENCE}\s*)?$")
 _NAME_BEFORE = re.compile(
     rf"(?:<\|channel\|>\w{{1,20}}\s+to=|\bto=|{_TOKEN}function{_TOKEN}|\[TOOL_CALLS\]|{_TOKEN}|<tool_call>|<function=|>>>|\bAction:)\s*"
@@ -189,8 +189,8 @@ def _tagged(text: str, offered: Offered) -> Iterator[_Written]:
     for place, head in enumerate(heads):
         following = heads[place + 1].start() if place + 1 < len(heads) else len(text)
         closing = _FUNCTION_END.search(text, head.end(), following)
-        end = closing.end() if closing else following
-        _, *pieces = _PARAMETER.split(text[head.end() : closing.start() if closing else following])
+        body = text[head.end() : closing.start() if closing else following]
+        _, *pieces = _PARAMETER.split(body)
         name = offered.name(head["name"] or head["before"])
         if not pieces or name not in offered.schemas:
             continue
@@ -201,6 +201,7 @@ def _tagged(text: str, offered: Offered) -> Iterator[_Written]:
             value = (rest[: last.start()] if last else rest).removeprefix("\n").removesuffix("\n")
             arguments[named or other] = decoded(value, schema.get(named or other, {}), scalars=True)
         if closing or last:
+            end = closing.end() if closing else head.end() + len(body) - len(rest) + last.end()
             yield _Written(head.start(), end, name, arguments, marked=True)
 
 
@@ -265,7 +266,8 @@ def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
         except json.JSONDecodeError as error:
             read += (len(text) if error.msg.startswith("Unterminated") else error.pos) - start
             tree, at = python_calls.literal(text, start)
-            read += 0 if tree else at - start
+            # Five times as slow as JSON.
+            read += 0 if tree else 4 * (at - start)
         except RecursionError:
             tree, read = None, read + len(text) - start
         if tree:
