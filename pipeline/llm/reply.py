@@ -178,7 +178,10 @@ def _call(item: Any) -> ToolCall | None:
     name = _get(function, "name")
     if not isinstance(name, str):
         return None
-    return ToolCall(id=_text(_get(item, "id")), name=_text(name), arguments=_arguments(_get(function, "arguments")))
+    given = _get(function, "arguments")
+    arguments = _arguments(given)
+    mended = isinstance(given, str) and given != arguments
+    return ToolCall(id=_text(_get(item, "id")), name=_text(name), arguments=arguments, repaired=mended)
 
 
 def _arguments(value: Any) -> str:
