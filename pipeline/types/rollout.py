@@ -112,6 +112,11 @@ class Rollout(Slotted):
         """Did it give an answer to the question?"""
         return self.answer not in ("", NOT_FOUND)
 
+    @property
+    def repaired(self) -> bool:
+        """Does it rest on a call that a strict parser would not have read?"""
+        return any(call.repaired for message in self.trajectory.messages for call in message.tool_calls)
+
 
 @slotted
 class Verdict(Slotted):
