@@ -22,6 +22,7 @@ from pipeline.dataset.figures import Figures, Outside, figures
 from pipeline.dataset.gates.personal import public
 from pipeline.dataset.selection import SelectionCounts, counts
 from pipeline.dataset.shards import SHARD_BYTES, File, ShardFile, ShardWriter, described
+from pipeline.dataset.strict_calls import strict
 from pipeline.dataset.twins import twin_record
 from pipeline.dataset.views import base
 from pipeline.errors import UsageError, unknown
@@ -157,9 +158,11 @@ def export(
             for one in filter(None, (record, twin_record(record, chosen.config))):
                 for agent, count in counts(one, context).items():
                     selected[agent] = selected.get(agent, SelectionCounts()) + count
+                rewarded = strict(one) if chosen.config.gates.strict_calls else one
                 for name, view in views.items():
-                    if base.shows(name, view, one, chosen.include, context.policy):
-                        shards.add(name, side, view.SCHEMA, view.rows(one, context))
+                    given = rewarded if name.startswith("rl_") else one
+                    if base.shows(name, view, given, chosen.include, context.policy):
+                        shards.add(name, side, view.SCHEMA, view.rows(given, context))
         for shard in kept.shards:
             take_over(before / shard.path, building / shard.path)
         how = Exported(include=chosen.include, missing=chosen.missing, source=_state(seen, chosen.config))
@@ -186,9 +189,11 @@ def _exemplify(examples: list[tuple[int, Draft]], target: int, draft: Draft) -> 
 
 
 def _state(seen: int, config: RunConfig) -> str:
-    """Digest of what decides the rows of the views: the records and, where they say anything, `[sft]` and for whom."""
+    """Digest of what decides the rows of the views: the records and, where they say anything, `[sft]`, for whom, and
+    whether calls are taken strictly."""
     said = config.sft.model_dump_json(exclude_defaults=True)
-    return sha256(" ".join([str(seen), *([said] if said != "{}" else []), *filter(None, [config.gates.policy])]))
+    gates = [config.gates.policy, "strict_calls" if config.gates.strict_calls else ""]
+    return sha256(" ".join([str(seen), *([said] if said != "{}" else []), *filter(None, gates)]))
 
 
 def _kept(folder: Path, views: Iterable[str], chosen: Selection) -> DatasetManifest:

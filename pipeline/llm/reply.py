@@ -1,22 +1,24 @@
 """The body of an answer as a completion, read as leniently as servers write.
 
 No field is trusted to exist or to have its type: what can be read is read, and only an answer without a message is a
-`CallFailure`, which is retried.
+`CallFailure`, which is retried. Calls are read wherever the model or its server put them (`written_calls`).
 """
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
-from pipeline.llm import text_tools
-from pipeline.llm.base import Completion, Finish
+from pipeline.llm import written_calls
+from pipeline.llm.base import Completion, Finish, Schema, Tool
 from pipeline.llm.retry import CallFailure
+from pipeline.llm.schemas import scrubbed
+from pipeline.llm.written_calls import Offered
 from pipeline.redact import disguised
 from pipeline.types import Message, ToolCall, Usage
 
-_SURROGATES = re.compile(r"[\ud800-\udfff]")
 _TAGS = re.compile(r"<[^<>]{0,200}>")
 _FINISHES = {
     "stop": Finish.STOP,
@@ -42,8 +44,11 @@ def load(raw: bytes) -> Any:
         raise ValueError("nested too deep") from error
 
 
-def completion(raw: bytes) -> Completion:
-    """Raises CallFailure, in the server's own words, where the body holds no answer."""
+def completion(raw: bytes, tools: Sequence[Tool] = (), output: Schema | None = None) -> Completion:
+    """The answer to a request that offered these tools, or asked for an object of that schema.
+
+    Raises CallFailure, in the server's own words, where the body holds no answer.
+    """
     try:
         tree = load(raw)
     except ValueError as error:
@@ -56,7 +61,10 @@ def completion(raw: bytes) -> Completion:
         why = _error_text(tree) or _error_text({"error": _get(choice, "error")})
         raise CallFailure("the answer holds no message" + (f" ({why})" if why else ""), "inside")
     usage = _usage(_get(tree, "usage"))
-    message = _message(answer)
+    message = _message(answer, Offered(tools))
+    if output and message.content:
+        content = written_calls.first_object(message.content, output.body)
+        message = message.model_copy(update={"content": content})
     return Completion(message=message, finish=_finish(reason, message, _get(answer, "refusal")), usage=usage)
 
 
@@ -127,20 +135,26 @@ def _get(tree: Any, key: str) -> Any:
     return tree.get(key) if isinstance(tree, dict) else None
 
 
-def _message(answer: dict[str, Any]) -> Message:
+def _message(answer: dict[str, Any], offered: Offered) -> Message:
     content = _text(answer.get("content"))
     reasoning = _text(answer.get("reasoning")) or _text(answer.get("reasoning_content"))
     if not reasoning:
         reasoning, content = _thoughts(content)
     listed = answer.get("tool_calls")
     calls = tuple(call for item in (listed if isinstance(listed, list) else []) if (call := _call(item)))
-    if "<tool_call>" in content:
-        content, written = text_tools.parse_calls(content)
-        calls = calls or written
+    if calls:
+        calls = tuple(map(offered.repaired, calls))
+    elif offered.schemas and content:
+        content, calls = written_calls.calls(content, offered)
+    elif offered.schemas:
+        reasoning, calls = written_calls.last_calls(reasoning, offered)
+    if "<tool_call>" in content and offered.schemas:
+        # What is left of them stands beside calls that the server has read, or was cut off.
+        content = content.partition("<tool_call>")[0].rstrip()
     calls = tuple(
         call.model_copy(update={"id": call.id[:_LONGEST_NAME], "name": call.name[:_LONGEST_NAME]}) for call in calls
     )
-    return Message(role="assistant", content=_unfenced(content), reasoning=reasoning, tool_calls=calls)
+    return Message(role="assistant", content=content, reasoning=reasoning, tool_calls=calls)
 
 
 def _thoughts(content: str) -> tuple[str, str]:
@@ -152,18 +166,11 @@ def _thoughts(content: str) -> tuple[str, str]:
     return (content.strip().removeprefix("<think>").strip(), "") if opened else ("", content)
 
 
-def _unfenced(content: str) -> str:
-    """A JSON object in a Markdown block, without the block."""
-    bare = content.strip()
-    inner = bare.removeprefix("```").removeprefix("json").removesuffix("```").strip()
-    return inner if bare.startswith("```") and inner.startswith("{") and inner.endswith("}") else content
-
-
 def _text(value: Any) -> str:
     """A text, or a list of parts, of which the texts count."""
     if isinstance(value, list):
         value = "".join(text for part in value if isinstance(text := _get(part, "text"), str))
-    return _SURROGATES.sub("\ufffd", value) if isinstance(value, str) else ""
+    return scrubbed(value) if isinstance(value, str) else ""
 
 
 def _call(item: Any) -> ToolCall | None:
@@ -171,7 +178,10 @@ def _call(item: Any) -> ToolCall | None:
     name = _get(function, "name")
     if not isinstance(name, str):
         return None
-    return ToolCall(id=_text(_get(item, "id")), name=_text(name), arguments=_arguments(_get(function, "arguments")))
+    given = _get(function, "arguments")
+    arguments = _arguments(given)
+    mended = isinstance(given, str) and given != arguments
+    return ToolCall(id=_text(_get(item, "id")), name=_text(name), arguments=arguments, repaired=mended)
 
 
 def _arguments(value: Any) -> str:
@@ -186,9 +196,9 @@ def _arguments(value: Any) -> str:
             # Some grammars let raw control characters into strings.
             value = json.loads(value, strict=False)
         except (ValueError, RecursionError):
-            return _SURROGATES.sub("\ufffd", value)
+            return scrubbed(value)
     try:
-        return _SURROGATES.sub("\ufffd", json.dumps(value, ensure_ascii=False))
+        return scrubbed(json.dumps(value, ensure_ascii=False))
     except (TypeError, RecursionError):
         return ""
 

@@ -1,4 +1,4 @@
-"""Tool calls as text, for servers without tool support and models that write their calls as text.
+"""A conversation with tools as text, for servers without tool support; `written_calls` reads what is answered.
 
 The form is that of Qwen and Hermes, which most open models know: `<tool_call>{"name": ..., "arguments": {...}}
 </tool_call>`. Messages stay append-only in it, so that servers can cache prefixes.
@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 import orjson
 
 from pipeline.llm.base import Tool
-from pipeline.types import Message, ToolCall
+from pipeline.llm.schemas import inlined
+from pipeline.types import Message
 
 _GUIDE = """You have these tools:
 {tools}
@@ -20,7 +21,7 @@ To call one, write exactly this and nothing after it:
 
 def as_text(messages: Sequence[Message], tools: Iterable[Tool], choice: str) -> list[Message]:
     """The conversation without tools: the system prompt describes them, calls and results are text."""
-    schemas = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools]
+    schemas = [{"name": t.name, "description": t.description, "parameters": inlined(t.parameters)} for t in tools]
     guide = _GUIDE.format(tools="\n".join(orjson.dumps(schema).decode() for schema in schemas))
     plain = [_plain(message) for message in messages]
     if plain and plain[0].role == "system":
@@ -43,20 +44,3 @@ def _plain(message: Message) -> Message:
     ]
     content = "\n".join(filter(None, [message.content, *calls]))
     return Message(role="assistant", content=content, reasoning=message.reasoning)
-
-
-def parse_calls(content: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """The text before the first tag, and the calls that are complete."""
-    text, *pieces = content.split("<tool_call>")
-    calls = []
-    for number, piece in enumerate(pieces):
-        written, closed, _ = piece.partition("</tool_call>")
-        try:
-            tree = orjson.loads(written.strip()) if closed else None
-        except orjson.JSONDecodeError:
-            continue
-        if isinstance(tree, dict) and isinstance(name := tree.get("name"), str):
-            given = tree.get("arguments") or {}
-            arguments = given if isinstance(given, str) else orjson.dumps(given).decode()
-            calls.append(ToolCall(id=f"text{number}", name=name, arguments=arguments))
-    return text.rstrip(), tuple(calls)

@@ -10,6 +10,7 @@ import orjson
 
 from pipeline.llm import text_tools
 from pipeline.llm.base import Request, Schema, Tool
+from pipeline.llm.schemas import inlined
 from pipeline.types import Message, ToolCall, sha256
 
 _UNSTRICT = ("title", "default", "maxLength", "minLength", "pattern", "format")
@@ -51,7 +52,7 @@ def _messages(request: Request, without: Dialect) -> list[dict[str, Any]]:
     if request.tools and "tools" in without:
         messages = text_tools.as_text(messages, request.tools, request.tool_choice)
     if request.output and "response_format" in without:
-        schema = orjson.dumps(request.output.body).decode()
+        schema = orjson.dumps(inlined(request.output.body)).decode()
         last = messages[-1]
         asked = f"{last.content}\n\nAnswer with one JSON object of this schema and nothing else:\n{schema}"
         messages[-1] = last.model_copy(update={"content": asked})
@@ -84,7 +85,7 @@ def _tool(tool: Tool, *, strict: bool) -> dict[str, Any]:
     function: dict[str, Any] = {
         "name": tool.name,
         "description": tool.description,
-        "parameters": strictly(tool.parameters),
+        "parameters": strictly(inlined(tool.parameters)),
     }
     if strict:
         # Without it vLLM accepts any JSON as arguments, even where a call is required.
@@ -99,7 +100,7 @@ def _choice(choice: str) -> str | dict[str, Any]:
 
 
 def _format(output: Schema) -> dict[str, Any]:
-    schema = {"name": output.name, "schema": strictly(output.body), "strict": True}
+    schema = {"name": output.name, "schema": strictly(inlined(output.body)), "strict": True}
     return {"type": "json_schema", "json_schema": schema}
 
 
@@ -114,9 +115,7 @@ def strictly(schema: Any) -> Any:
         return schema
     properties = schema.get("properties")
     tree = {
-        key: {name: strictly(item) for name, item in value.items()}
-        if key in ("properties", "$defs")
-        else strictly(value)
+        key: {name: strictly(item) for name, item in value.items()} if key == "properties" else strictly(value)
         for key, value in schema.items()
         if key not in _UNSTRICT
     }

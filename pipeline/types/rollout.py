@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import BeforeValidator, Field
 
 from pipeline.types.data import Slotted, slotted
 from pipeline.types.refusal import NOT_FOUND
@@ -14,6 +16,9 @@ class ToolCall(Slotted):
     name: str
     arguments: str
     """A JSON object, as text."""
+    repaired: Annotated[bool, BeforeValidator(bool)] = Field(False, exclude_if=lambda repaired: not repaired)
+    """Whether a strict parser would not have read the call: it stood in the text or the reasoning in another form than
+    Hermes', or its name or arguments were mended. Left out of JSON where it is false, null in a table."""
 
 
 @slotted
@@ -108,6 +113,11 @@ class Rollout(Slotted):
     def answered(self) -> bool:
         """Did it give an answer to the question?"""
         return self.answer not in ("", NOT_FOUND)
+
+    @property
+    def repaired(self) -> bool:
+        """Does it rest on a call that a strict parser would not have read?"""
+        return any(call.repaired for message in self.trajectory.messages for call in message.tool_calls)
 
 
 @slotted

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.llm import reply
 from pipeline.llm.base import Completion, Finish
 from pipeline.llm.retry import CallFailure
@@ -15,7 +16,7 @@ from pipeline.types import Usage
 
 def read(message: Any, finish: Any = "stop", usage: Any = None) -> Completion:
     tree = {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
-    return reply.completion(orjson.dumps(tree))
+    return reply.completion(orjson.dumps(tree), SOLVER_TOOLS)
 
 
 def call(arguments: Any, name: str = "search") -> dict[str, Any]:
@@ -55,7 +56,6 @@ def test_every_finish_is_one_of_ours(reason: Any, message: dict[str, Any], finis
         ({"content": "b\n</think>\na"}, "a", "b"),
         ({"content": "<think>b and then cut"}, "", "b and then cut"),
         ({"content": [{"type": "thinking", "thinking": "b"}, {"type": "text", "text": "a"}]}, "a", ""),
-        ({"content": '```json\n{"correct": true}\n```'}, '{"correct": true}', ""),
         ({"content": "```python\nx\n```"}, "```python\nx\n```", ""),
         ({"content": 7, "reasoning": {}}, "", ""),
     ],
@@ -81,14 +81,7 @@ def test_arguments_are_json_where_they_can_be_read_as_such(arguments: Any, text:
     assert made.arguments == text
 
 
-def test_calls_written_as_text_are_calls_and_those_cut_off_are_none() -> None:
-    whole = 'Let me see.\n<tool_call>\n{"name": "search", "arguments": {"query": "a"}}\n</tool_call>'
-    said = read({"content": whole}).message
-    assert (said.content, said.tool_calls[0].name, said.tool_calls[0].arguments) == (
-        "Let me see.", "search", '{"query":"a"}',
-    )  # fmt: skip
-    quoted = '<tool_call>{"name": "search", "arguments": "{\\"query\\": \\"a\\"}"}</tool_call>'
-    assert read({"content": quoted}).message.tool_calls[0].arguments == '{"query": "a"}'
+def test_a_call_that_was_cut_off_is_neither_a_call_nor_text() -> None:
     cut = read({"content": 'Hm. <tool_call>{"name": "search", "argum'}, "length")
     assert (cut.message.content, cut.message.tool_calls, cut.finish) == ("Hm.", (), Finish.LENGTH)
 
@@ -161,8 +154,3 @@ def test_no_shape_breaks_it(message: Any, reason: Any, usage: Any) -> None:
     except CallFailure:
         return
     assert Completion.model_validate_json(completion.model_dump_json()) == completion
-
-
-def test_long_hostile_texts_are_read_in_linear_time() -> None:
-    for content in ("<tool_call>{" * 200_000, " \n" * 1_000_000 + "x", "</think>" * 200_000, "```{" * 300_000):
-        read({"content": content}, "length")

@@ -1,0 +1,370 @@
+"""Calls as models and servers write them where nobody reads them first: all of them are calls, and nothing else is."""
+
+import random
+import time
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.agents.judge import VERDICT
+from pipeline.agents.readers import CitedOutput
+from pipeline.agents.structured import schema
+from pipeline.agents.tools import GENERATOR_TOOLS, SOLVER_TOOLS
+from pipeline.llm import reply
+from pipeline.llm.base import Schema, Tool
+from pipeline.types import Message, ToolCall
+
+
+def read(
+    content: str | None, tools: tuple[Tool, ...] = SOLVER_TOOLS, output: Schema | None = None, **more: Any
+) -> Message:
+    tree = {"choices": [{"message": {"content": content, **more}, "finish_reason": "stop"}]}
+    return reply.completion(orjson.dumps(tree), tools, output).message
+
+
+def made(message: Message) -> list[tuple[str, Any]]:
+    return [(call.name, orjson.loads(call.arguments)) for call in message.tool_calls]
+
+
+CALL = '{"name": "search", "arguments": {"query": "Ada Holm"}}'
+OPEN = '{"name": "open", "arguments": {"passage_id": "p1"}}'
+ONE = [("search", {"query": "Ada Holm"})]
+TWO = [*ONE, ("open", {"passage_id": "p1"})]
+FORMS: dict[str, tuple[str, list[tuple[str, Any]]]] = {
+    "hermes": (f"<tool_call>\n{CALL}\n</tool_call>", ONE),
+    "hermes, several": (f"<tool_call>\n{CALL}\n</tool_call>\n<tool_call>\n{OPEN}\n</tool_call>", TWO),
+    "hermes, the last tag unclosed": (f"<tool_call>\n{CALL}\n</tool_call>\n<tool_call>\n{OPEN}", TWO),
+    "hermes, all tags unclosed": (f"<tool_call>{CALL}\n<tool_call>{OPEN}", TWO),
+    "hermes, parameters": (f"<tool_call>{CALL.replace('arguments', 'parameters')}</tool_call>", ONE),
+    "hermes, args": (f"<tool_call>{CALL.replace('arguments', 'args')}</tool_call>", ONE),
+    "hermes, input": (f"<tool_call>{CALL.replace('arguments', 'input')}</tool_call>", ONE),
+    "hermes, a brace too many": (f"<tool_call>{CALL}}}</tool_call>", ONE),
+    "hermes, a list": (f"<tool_call>[{CALL}, {OPEN}]</tool_call>", TWO),
+    "hermes, fenced": (f"<tool_call>\n```json\n{CALL}\n```\n</tool_call>", ONE),
+    "arguments as text": ('{"name": "search", "arguments": "{\\"query\\": \\"Ada Holm\\"}"}', ONE),
+    "qwen coder": (
+        "<tool_call>\n<function=search>\n<parameter=query>\nAda Holm\n</parameter>\n</function>\n</tool_call>", ONE,
+    ),
+    "qwen coder, no outer tag": ("<function=search>\n<parameter=query>\nAda Holm\n</parameter>\n</function>", ONE),
+    "qwen coder, unclosed": ("<tool_call>\n<function=search>\n<parameter=query>\nAda Holm\n</parameter>", ONE),
+    "qwen coder, parameter unclosed": ("<function=search><parameter=query>Ada Holm</function>", ONE),
+    "qwen coder, several": (
+        ("<tool_call><function=search><parameter=query>Ada Holm</parameter></function></tool_call>\n"
+        "<tool_call><function=open><parameter=passage_id>p1</parameter></function></tool_call>"), TWO,
+    ),
+    "glm": ("<tool_call>search\n<arg_key>query</arg_key>\n<arg_value>Ada Holm</arg_value>\n</tool_call>", ONE),
+    "minimax": (
+        ('<minimax:tool_call>\n<invoke name="search">\n<parameter name="query">Ada Holm</parameter>\n</invoke>\n'
+        "</minimax:tool_call>"), ONE,
+    ),
+    "deepseek's markup": (
+        ('<｜DSML｜function_calls>\n<｜DSML｜invoke name="search">\n<｜DSML｜parameter name="query" string="true">'
+        "Ada Holm</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>"), ONE,
+    ),
+    "llama": (f"<|python_tag|>{CALL.replace('arguments', 'parameters')}<|eom_id|>", ONE),
+    "llama, bare": (CALL.replace("arguments", "parameters"), ONE),
+    "llama, several": (f"{CALL}; {OPEN}", TWO),
+    "llama, function tag": ('<function=search>{"query": "Ada Holm"}</function>', ONE),
+    "llama, built in": ('<|python_tag|>search.call(query="Ada Holm")', ONE),
+    "llama 4": ('<|python_start|>[search(query="Ada Holm"), open(passage_id="p1")]<|python_end|>', TWO),
+    "mistral": (f"[TOOL_CALLS][{CALL}, {OPEN}]", TWO),
+    "mistral, name before": ('[TOOL_CALLS]search{"query": "Ada Holm"}', ONE),
+    "mistral, tokens": ('[TOOL_CALLS]search[CALL_ID]a1b2c3d4e[ARGS]{"query": "Ada Holm"}', ONE),
+    "mistral, several": (
+        '[TOOL_CALLS]search[ARGS]{"query": "Ada Holm"}[TOOL_CALLS]open[ARGS]{"passage_id": "p1"}', TWO,
+    ),
+    "deepseek": (
+        ("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>search\n```json\n"
+        '{"query": "Ada Holm"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>'), ONE,
+    ),
+    "kimi": (
+        ("<|tool_calls_section_begin|><|tool_call_begin|>functions.search:0<|tool_call_argument_begin|>"
+        '{"query": "Ada Holm"}<|tool_call_end|><|tool_calls_section_end|>'), ONE,
+    ),
+    "gpt-oss": (
+        '<|channel|>commentary to=functions.search <|constrain|>json<|message|>{"query": "Ada Holm"}<|call|>', ONE,
+    ),
+    "granite": (f"<|tool_call|>[{CALL}]", ONE),
+    "phi": (f"functools[{CALL}]", ONE),
+    "react": ('Action: search\nAction Input: {"query": "Ada Holm"}', ONE),
+    "fence": (f"```json\n{CALL}\n```", ONE),
+    "fence, no language": (f"```\n{CALL}\n```", ONE),
+    "fence, unclosed": (f"```json\n{CALL}", ONE),
+    "fence, closing alone": (f"{CALL}\n```", ONE),
+    "fences": (f"```json\n{CALL}\n```\n\n```json\n{OPEN}\n```", TWO),
+    "fence, several": (f"```json\n{CALL}\n{OPEN}\n```", TWO),
+    "list": (f"[{CALL},\n {OPEN}]", TWO),
+    "openai": (f'{{"tool_calls": [{{"id": "a", "type": "function", "function": {CALL}}}]}}', ONE),
+    "openai, one": (f'{{"type": "function", "function": {CALL}}}', ONE),
+    "langchain": ('```\n{"action": "search", "action_input": {"query": "Ada Holm"}}\n```', ONE),
+    "keyed by name": ('{"search": {"query": "Ada Holm"}}', ONE),
+    "flat": ('{"tool": "search", "query": "Ada Holm"}', ONE),
+    "namespace": (CALL.replace("search", "functions.search"), ONE),
+    "python": ('search(query="Ada Holm")', ONE),
+    "python, list": ("[search(query='Ada Holm'), open(passage_id='p1')]", TWO),
+    "python, lines": ('search(query="Ada Holm")\nopen(passage_id="p1")', TWO),
+    "python, by position": ('search("Ada Holm")', ONE),
+    "python, fence": ('```python\nsearch(query="Ada Holm")\n```', ONE),
+    "python, gemma": ('```tool_code\nprint(search(query="Ada Holm"))\n```', ONE),
+    "python, tag": ('<tool_call>search(query="Ada Holm")</tool_call>', ONE),
+    "python, dictionary": ("{'name': 'search', 'arguments': {'query': 'Ada Holm'}}", ONE),
+    "trailing comma": ('{"name": "search", "arguments": {"query": "Ada Holm",},}', ONE),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("prose", ["", "I look this up [1].\n", "First, {who} was she? See `x`:\n\n"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_call_is_a_call_in_whatever_form(form: str, prose: str) -> None:
+    text, wanted = FORMS[form]
+    if prose and form == "python, by position":
+        pytest.skip("within prose such a call may be of any language")
+    said = read(prose + text)
+    assert (made(said), said.content) == (wanted, prose.strip())
+    assert any(call.repaired for call in said.tool_calls) == (form not in ("hermes", "hermes, several"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_of_a_call_that_was_cut_off_nothing_is_carried_out(form: str) -> None:
+    """Not even with the beginning of its query: an answer that ends at the token limit may end anywhere."""
+    text, wanted = FORMS[form]
+    for end in range(len(text)):
+        assert made(read(text[:end])) in ([], wanted[:1], wanted), text[:end]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_where_no_tool_is_offered_nothing_is_a_call(form: str) -> None:
+    said = read(FORMS[form][0], ())
+    assert (said.tool_calls, said.content) == ((), FORMS[form][0])
+
+
+HOPS = [{"sub_question": "Who?", "answer": "Ada", "passage_id": "p1", "quote": "Ada (1641)"}]
+PROPOSED = {"question": "Who?", "answer": "[Ada]", "answer_type": "entity", "hops": HOPS, "answer_aliases": ["A"]}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {**PROPOSED, "hops": orjson.dumps(HOPS).decode()},
+        {**PROPOSED, "hops": [orjson.dumps(HOPS[0]).decode()]},
+        {**PROPOSED, "hops": orjson.dumps(HOPS).decode(), "answer_aliases": '["A"]'},
+        orjson.dumps(PROPOSED).decode(),
+        orjson.dumps({**PROPOSED, "hops": orjson.dumps(HOPS).decode()}).decode(),
+    ],
+)
+def test_what_was_encoded_twice_is_decoded_where_the_schema_wants_a_structure(arguments: Any) -> None:
+    function = {"name": "propose", "arguments": orjson.dumps(arguments).decode()}
+    native = read(None, GENERATOR_TOOLS, tool_calls=[{"id": "x", "type": "function", "function": function}])
+    written = read(orjson.dumps({"name": "propose", "arguments": arguments}).decode(), GENERATOR_TOOLS)
+    xml = "".join(
+        f"<parameter={name}>\n{part if isinstance(part, str) else orjson.dumps(part).decode()}\n</parameter>\n"
+        for name, part in PROPOSED.items()
+    )
+    tagged = read(f"<tool_call>\n<function=propose>\n{xml}</function>\n</tool_call>", GENERATOR_TOOLS)
+    for said in (native, written, tagged):
+        assert made(said) == [("propose", PROPOSED)], "the text of the answer stays a text, whatever it looks like"
+        assert said.tool_calls[0].repaired
+
+
+def test_arguments_that_are_as_they_should_be_stay_the_same_bytes() -> None:
+    for arguments in ('{"query":  "[1, 2]"}', '{"query": "{\\"a\\": 1}"}', '{"query": "a', "7", '"x"', '"{\\"q"'):
+        function = {"name": "search", "arguments": arguments}
+        (call,) = read(None, tool_calls=[{"id": "x", "function": function}]).tool_calls
+        assert call == ToolCall(id="x", name="search", arguments=arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("search<|channel|>commentary", "search"),
+        ("search<|channel|", "search"),
+        ("functions.search", "search"),
+        ("functions.search:0", "search"),
+        ("<|channel|>commentary to=functions.search<|message|>", "search"),
+        ("search\n", "search"),
+        ("search<|channel|>open", None),
+        ("search_open", None),
+        ("research", None),
+        ("google", None),
+        ("search" * 100_000, None),
+    ],
+)
+def test_a_name_with_a_token_in_it_is_the_tool_that_it_names(name: str, meant: str | None) -> None:
+    (call,) = read(None, tool_calls=[{"function": {"name": name, "arguments": '{"query": "a"}'}}]).tool_calls
+    assert (call.name, call.repaired) == ((meant, True) if meant else (name[:200], False))
+    assert call.arguments == '{"query": "a"}'
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_call_at_the_end_of_the_reasoning_is_a_call_where_nothing_else_is_said(form: str) -> None:
+    text, wanted = FORMS[form]
+    if form == "python, by position":
+        pytest.skip("within prose such a call may be of any language")
+    thought = read(None, reasoning_content=f"I look this up.\n{text}")
+    assert (made(thought), thought.reasoning, thought.content) == (wanted, "I look this up.", "")
+    assert all(call.repaired for call in thought.tool_calls)
+    assert made(read(f"<think>I look this up.\n{text}</think>")) == wanted
+    for said in (
+        read("Hm.", reasoning_content=text),
+        read(None, reasoning_content=f"{text}\nOr rather not: the answer is known."),
+        read(
+            None, reasoning_content=text, tool_calls=[{"function": {"name": "open", "arguments": '{"passage_id":"p"}'}}]
+        ),
+    ):
+        assert said.reasoning.startswith(text)
+        assert made(said) in ([], [("open", {"passage_id": "p"})])
+
+
+def test_of_calls_in_the_reasoning_the_last_is_meant() -> None:
+    said = read(None, reasoning_content=f"Perhaps {OPEN}? No: better\n<tool_call>{CALL}</tool_call>")
+    assert made(said) == ONE
+    unfit = CALL.replace("query", "q")
+    assert made(read(None, reasoning_content=f"So:\n<tool_call>{unfit}</tool_call>")) == []
+
+
+def test_a_call_with_arguments_that_do_not_fit_is_one_only_where_it_is_meant_as_one() -> None:
+    """It is then told what is wrong with it, and not that it called nothing."""
+    unfit = CALL.replace("query", "q")
+    wanted = [("search", {"q": "Ada Holm"})]
+    for text in (unfit, f"```json\n{unfit}\n```", f"Hm. <tool_call>{unfit}</tool_call>", f"[TOOL_CALLS][{unfit}]"):
+        assert made(read(text)) == wanted
+    assert made(read(f"A call such as {unfit} would not do.")) == []
+    assert made(read('<tool_call>{"name": "google", "arguments": {}}</tool_call>')) == [("google", {})]
+
+
+WORDS = "river mountain council archive painter 1641 harbour opera treaty census Vessby telescope".split()
+OTHERS = (
+    "Some prose about the {a} of the {b}, which the {c} names (see [1], {{a}} and \"{b}\").",
+    'A record looks like {{"title": "{a}", "year": 1641, "tags": ["{b}"]}}.',
+    '```json\n{{"{a}": {{"{b}": [1, 2, {{"{c}": null}}]}}}}\n```',
+    '```json\n{{"name": "{a}", "arguments": {{"query": "{b}"}}}}\n```\nwould be a call of another tool.',
+    'You said <tool_call>{{"name": "get_weather", "arguments": {{"city": "{a}"}}}}</tool_call> before.',
+    'The tool is described as {{"name": "search", "description": "{a}", "parameters": {{"type": "object"}}}}.',
+    "| name | arguments |\n|---|---|\n| {a} | {{{b}}} |\n| {c} | {{}} |",
+    '```python\ndef search(query):\n    return {{"name": query}}\n\nprint(search("{a}"))\n```',
+    '```python\nimport {a}\n\nopen("{b}.txt")\nresult = search(query="{c}")\n```',
+    "I could search(\"{a}\") or open(\"{b}\"), and `search(query=...)` would do.",
+    "In LaTeX: \\frac{{{a}}}{{{b}}} and {{\"{c}",
+    "<function=get_{a}>\n<parameter=city>\n{b}\n</parameter>\n</function>",
+    "<search>{a}</search> is how others call, and <tool_call> is a tag of ours.",
+    "Action: none\nI think that the {a} is {{'{b}': '{c}'}}.",
+    '{{"answer": "{a}"}}',
+    '{{"query": "{a}"}}',
+    '[{{"name": "{a}"}}, {{"name": "{b}"}}]',
+    "{a} = [search_{b}(x='{c}')]\n[{a}(query='{b}')]",
+    '{{"tool_calls": []}} and {{"function": {{"name": "{a}", "arguments": "{{}}"}}}}',
+    'She said: "search, open, answer!" {{name: search, arguments: {{query: {a}}}}}',
+)  # fmt: skip
+
+
+def others() -> list[str]:
+    chance = random.Random(20261125)
+    return [
+        form.format(a=f"{chance.choice(WORDS)}_{number}", b=chance.choice(WORDS), c=chance.choice(WORDS))
+        for form in OTHERS
+        for number in range(25)
+    ]
+
+
+def test_five_hundred_answers_of_other_kinds_hold_no_call() -> None:
+    texts = others()
+    assert len(set(texts)) == 500
+    for text in texts:
+        assert made(read(text)) == [], text
+        assert made(read(None, reasoning_content=text)) == [], text
+        assert made(read(f"{text}\n\n{CALL}")) == ONE, text
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300)
+@given(st.text(max_size=200), JSON)
+def test_texts_and_objects_at_random_are_no_calls(text: str, value: Any) -> None:
+    said = read(
+        f"{text}\n{orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_DATACLASS, default=str).decode()}"
+        if not _odd(value)
+        else text
+    )
+    assert said.tool_calls == ()
+
+
+def _odd(value: Any) -> bool:
+    try:
+        orjson.dumps(value)
+    except TypeError:
+        return True
+    return False
+
+
+@settings(max_examples=300)
+@given(st.text(min_size=1, max_size=60), st.sampled_from(list(FORMS)))
+def test_any_query_comes_through_as_it_is(query: str, form: str) -> None:
+    """In the forms that are JSON; the others have no escapes of their own."""
+    text, wanted = FORMS[form]
+    if '"query": "Ada Holm"' not in text or "\\" in text:
+        return
+    query = query.encode(errors="ignore").decode()
+    said = read(text.replace('"Ada Holm"', orjson.dumps(query).decode()))
+    assert made(said) == [("search", {"query": query}), *wanted[1:]]
+
+
+HOSTILE = [
+    "<tool_call>{", '{"', '{"a":', "{'", "{'a':", '{"a": "x", ', "<function=search>", "<parameter=query>",
+    "<function=search><parameter=query>", "<|a|>", "<|", "<｜", "```json\n", "```json\nsearch(\n```\n", "search(",
+    "\nsearch(", '\nsearch(query="x")\n', '\nsearch(query="x")\n\n', "{ ", " \n", "[", '{"a":1}', CALL,
+    f"<tool_call>{CALL}</tool_call>", "<tool_call>search<arg_key>", '\\"', '{"\\"', "<function= ", "`", ",",
+    "[TOOL_CALLS]", "[TOOL_CALLS]search", "to=search ", "<|a|>search", "{'a': \"b", "</think>", "Action: search\n",
+    "{'a': [" + "'x'," * 4000, '<invoke name="search">', "functions.", "print(", "-", "(", "\t", "\x00",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_megabyte_takes_as_long_as_it_is(piece: str) -> None:
+    """Four times the text takes about four times as long: what is quadratic takes sixteen times."""
+    text = piece * (1_000_000 // len(piece))
+    took = []
+    for part in (text[: len(text) // 4], text):
+        start = time.process_time()
+        read(part)
+        read(part, (), VERDICT)
+        took.append(time.process_time() - start)
+    assert took[1] < max(1.0, 8 * took[0]), took
+
+
+@pytest.mark.parametrize(
+    ("content", "answer"),
+    [
+        ('{"reason": "", "correct": true}', {"reason": "", "correct": True}),
+        ('Here is the JSON:\n\n```json\n{"correct": true}\n```\nLet me know.', {"correct": True}),
+        ('```json\n{"correct": true}\n```', {"correct": True}),
+        ('{"correct": true}\n```', {"correct": True}),
+        ('I compare {"a": 1} with {"b": 2}: {"correct": false}. Not {"correct": true}.', {"correct": False}),
+        ('"{\\"correct\\": true}"', {"correct": True}),
+        ('{"correct": "true"}', {"correct": True}),
+        ("{'correct': True, 'reason': 'the same'}", {"correct": True, "reason": "the same"}),
+        ('<think>{"correct": false}?</think>{"correct": true}', {"correct": True}),
+        ('Cut off: {"reason": "it is {"correct": true}', {"correct": True}),
+    ],
+)
+def test_of_an_answer_that_should_be_json_the_first_object_that_fits_counts(content: str, answer: Any) -> None:
+    assert orjson.loads(read(content, (), VERDICT).content) == answer
+
+
+@pytest.mark.parametrize("content", ["", "true", "I do not know.", "[1, 2]", '{"correct": tru', '{"correct": true} '])
+def test_an_answer_without_such_an_object_or_that_is_one_stays_as_it_is(content: str) -> None:
+    assert read(content, (), VERDICT).content == content
+
+
+def test_structures_within_an_answer_are_decoded_too() -> None:
+    facts = [{"fact": "founded 1641", "passage": "p1"}]
+    said = read(
+        orjson.dumps({"facts": orjson.dumps(facts).decode(), "answer": "1641"}).decode(), (), schema("c", CitedOutput)
+    )
+    assert orjson.loads(said.content) == {"facts": facts, "answer": "1641"}
