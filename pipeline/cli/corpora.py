@@ -162,8 +162,8 @@ class Measure(options.ModelOptions, options.CorpusOptions):
         named = [one for one in questions if one.supporting_ids or one.supporting_titles]
         if located < len(named):
             console.message(
-                f"recall is that of {located:,} questions: of {len(named) - located:,} others the corpus lacks a "
-                "supporting title"
+                "recall is measured where the corpus has all supporting titles: "
+                f"{located:,} of {len(named):,} questions"
             )
 
     def _compare(self, config: RunConfig, questions: "Sequence[GoldQuestion]", asked: list[str]) -> None:

@@ -168,9 +168,7 @@ def _paragraphs(fields: dict[str, Any]) -> list[str]:
         paragraphs = [{"title": title, "is_supporting": mark} for title, mark in zip(titles, marks, strict=False)]
     if not isinstance(paragraphs, list):
         return []
-    return [
-        title for one in paragraphs if isinstance(one, dict) and one.get("is_supporting") for title in _titles(one)
-    ]
+    return [title for one in paragraphs if isinstance(one, dict) and one.get("is_supporting") for title in _titles(one)]
 
 
 def _evidence(fields: dict[str, Any]) -> tuple[Any, list[str]]:

@@ -1,8 +1,8 @@
 """Files of questions as rows: what stands in them row by row, whatever the fields are called.
 
-`.jsonl`, `.json` (a list, an object of lists or of rows, or lines), `.parquet`, `.arrow` (as `datasets` saves it), `.csv`
-and `.tsv` have a row a question, `.txt` a line; those of text may be packed. In a folder all such files count, whatever
-lies between, as in a repository of the Hugging Face Hub; of a folder as BEIR's it is `queries.jsonl`.
+`.jsonl`, `.json` (a list, an object of lists or of rows, or lines), `.parquet`, `.arrow` (as `datasets` saves it),
+`.csv` and `.tsv` have a row a question, `.txt` a line; those of text may be packed. In a folder all such files count,
+in folders within it too, as in a repository of the Hugging Face Hub; of a folder as BEIR's `queries.jsonl` alone.
 """
 
 from collections.abc import Iterator
