@@ -157,7 +157,9 @@ def _same_quantity(answer: str, golds: list[str]) -> bool:
     named = [gold for gold in known if gold.unit]
     if said.unit and (named or any(re.match(r"-?\d", gold) and _quantity(gold) is None for gold in golds)):
         kind, size = said.unit
-        return any(unit[0] == kind and gold.number * unit[1] == said.number * size for gold in named if (unit := gold.unit))
+        return any(
+            unit[0] == kind and gold.number * unit[1] == said.number * size for gold in named if (unit := gold.unit)
+        )
     return any(said.number == gold.number for gold in known)
 
 

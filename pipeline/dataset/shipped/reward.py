@@ -44,14 +44,14 @@ def score(answer: str | None, golds: Any) -> float:
     """1.0 if the answer is one of the gold answers, else 0.0; set F1 for a list."""
     if not isinstance(answer, str):
         return 0.0
-    answer, texts = unboxed(answer), _texts(golds)
+    texts = _texts(golds)
     if texts == [NOT_FOUND]:
         return float(refuses(answer))
     if items := listed(texts):
-        return f1(answer, items)
+        return f1(unboxed(answer), items)
     if decided := SIDES.intersection(texts):
-        return float(len(decided) == 1 and side(answer) in decided)
-    return float(equal(answer, texts))
+        return float(len(decided) == 1 and side(unboxed(answer)) in decided)
+    return float(equal(unboxed(answer), list(map(unboxed, texts))))
 
 
 def _texts(golds: Any) -> list[str]:

@@ -54,7 +54,9 @@ _REWRITTEN = [
     )
 ]
 _YEARS = re.compile(r"(?<![\d./-])([12]\d)(\d\d) ?[-/] ?(\d\d)(?![\d./-])")
-_BOX = re.compile(r"\A(?:\$|\\[(\[])?\s*\\(?:boxed|fbox|text|textbf|mathrm|mathbf)\s*\{(.*)\}\s*\.?(?:\$|\\[)\]])?\Z", re.DOTALL)
+_BOX = re.compile(
+    r"\A(?:\$|\\[(\[])?\s*\\(?:boxed|fbox|text|textbf|mathrm|mathbf)\s*\{(.*)\}\s*\.?(?:\$|\\[)\]])?\Z", re.DOTALL
+)
 _FRAC = re.compile(r"\\[dt]?frac\{(\d{1,4})\}\{(\d{1,4})\}")
 _MOST_BOXES = 4
 
@@ -90,7 +92,8 @@ def _in_digits(words: str) -> str:
             total, group, room, above = total + (group or 1) * _SCALE[word], 0, 100, _SCALE[word]
         elif word in _SCALE or value >= room or (word in _ORDINAL and word is not last):
             # "One second" is a time.
-            return f"{_in_digits(' '.join(before))} second" if before and last == "second" else words
+            timed = last == "second" and before and before[-1] != last
+            return f"{_in_digits(' '.join(before))} second" if timed else words
         else:
             # After tens come units; after units, hundreds or thousands.
             group, room = group + value, 10 if value >= 20 else 0
