@@ -109,7 +109,11 @@ class Measure(options.ModelOptions, options.CorpusOptions):
 
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="JSONL or Parquet: question, answer; may have hops, supporting_ids."),
+        typer.Argument(
+            metavar="FILE",
+            help="A file or folder of questions with answers, as a benchmark or --view qa lays it out: .jsonl, .json, "
+            ".parquet, .csv, .tsv.",
+        ),
     ]
     limit: Annotated[int | None, typer.Option(min=1, help="Ask the first questions only.")] = None
     rollouts: Annotated[int | None, typer.Option(min=1, help="Rollouts of each question.  [4]")] = None
@@ -131,8 +135,11 @@ class Measure(options.ModelOptions, options.CorpusOptions):
         asked = list(dict.fromkeys(self.retriever or ()))
         config = self.settings(retriever=asked[0] if asked else None)
         questions = measuring.read(self.file)[: self.limit]
-        if len(asked) > 1:
-            self._compare(config, questions, asked)
+        answered = all(question.answer for question in questions)
+        if not answered:
+            console.message("the questions have no answers: only what one search finds of their documents is measured")
+        if len(asked) > 1 or not answered:
+            self._compare(config, questions, asked or [config.retrieval.retriever])
             return
         console.message(f"{len(questions):,} questions, {config.loop.rollouts} rollouts each; this may take minutes")
         found = api.measure(config, questions)
@@ -146,7 +153,18 @@ class Measure(options.ModelOptions, options.CorpusOptions):
         if not self.json:
             model = f"model {found.model}, k = {found.k}"
             console.message(f"{model}; 'one search' is the recall of one search for as many passages")
+            self._located(len({one.question for one in found.scored if one.recall is not None}), questions)
         console.result(found.model_dump(mode="json"), table, as_json=self.json, model=found.model)
+
+    @staticmethod
+    def _located(located: int, questions: "Sequence[GoldQuestion]") -> None:
+        """Say where recall is of some of the questions only."""
+        named = [one for one in questions if one.supporting_ids or one.supporting_titles]
+        if located < len(named):
+            console.message(
+                "recall is measured where the corpus has all supporting titles: "
+                f"{located:,} of {len(named):,} questions"
+            )
 
     def _compare(self, config: RunConfig, questions: "Sequence[GoldQuestion]", asked: list[str]) -> None:
         from pipeline.dataset.estimates import percent
@@ -162,6 +180,7 @@ class Measure(options.ModelOptions, options.CorpusOptions):
             console.message(
                 "the share of questions of which one search finds all supporting documents, by its passages"
             )
+            self._located(found[0].questions, questions)
         console.result([one.model_dump() for one in found], console.table(*heads, rows=rows), as_json=self.json)
 
 

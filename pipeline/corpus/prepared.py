@@ -176,6 +176,12 @@ class Corpus:
         table = parts.mapped(path)
         return parts.column(table, "key"), parts.column(table, "place")
 
+    def titles(self) -> Iterator[tuple[str, str]]:
+        """The id of each document with its title, then of those that have other titles besides with each of these."""
+        yield from self._parts.each("id", "title")
+        for row, title in zip(self._aliased, self._aliases.column("title"), strict=True):
+            yield self._parts.value(int(row), "id"), title.as_py()
+
     def _row(self, document_id: str) -> int | None:
         for place in places(self._numbers.hashes, hashed(document_id)):
             row = int(self._numbers.rows[place])

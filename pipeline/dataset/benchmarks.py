@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pipeline.config import toml
 from pipeline.config.gates import GateConfig
+from pipeline.dataset import question_rows
 from pipeline.dataset.gates.contaminated import SHIPPED
 from pipeline.text import words
 from pipeline.types import Data
@@ -66,4 +67,6 @@ def table() -> tuple[Benchmark, ...]:
 
 
 def _names(path: Path) -> Iterable[str]:
-    return (one.stem for one in path.iterdir()) if path.is_dir() else (path.stem,)
+    """Of the file, or of the folder, those within it and its files."""
+    files = question_rows.files(path) if path.is_dir() else []
+    return {path.stem} | {part for file in files for part in file.relative_to(path).with_suffix("").parts}

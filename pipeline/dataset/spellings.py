@@ -6,6 +6,7 @@ here is the same day or the same value and nothing near it.
 
 import orjson
 
+from pipeline.dataset.shipped.answers import side
 from pipeline.text import MONTHS, Date, Number, dates, numbers
 from pipeline.types import AnswerType, Draft
 
@@ -19,7 +20,8 @@ _PARTS = {"": 3, "day": 3, "month": 2, "year": 1}
 
 def spellings(draft: Draft) -> list[str]:
     """The answer, its aliases, and their other spellings; each once, the answer first. Of a list one JSON text, which
-    `reward.py` reads: its items, each with its aliases."""
+    `reward.py` reads: its items, each with its aliases. Of yes or no also that word, by which it knows such a question
+    in any language."""
     if draft.answer_items:
         return [orjson.dumps([item.spellings for item in draft.answer_items]).decode()]
     known = [draft.answer, *draft.answer_aliases]
@@ -28,6 +30,8 @@ def spellings(draft: Draft) -> list[str]:
         if draft.answer_type is AnswerType.DATE:
             found = dates(text)
             more += _dates(found[0], _PARTS[draft.answer_precision]) if len(found) == 1 else []
+        elif draft.answer_type is AnswerType.BOOLEAN:
+            more += filter(None, [side(text)])
         elif draft.answer_type is AnswerType.NUMBER:
             amounts = numbers(text)
             more += _numbers(text, amounts[0]) if len(amounts) == 1 else []

@@ -181,8 +181,10 @@ def measure(
 
     known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)
     prepare.reach(config)
-    context = prepare.context(config, prepare.corpus(config))
-    return _wait(measuring.measure(known[:limit], context.llm, context.retriever, config))
+    corpus = prepare.corpus(config)
+    known = measuring.located(known[:limit], corpus)
+    context = prepare.context(config, corpus)
+    return _wait(measuring.measure(known, context.llm, context.retriever, config))
 
 
 def compare_retrievers(
@@ -198,7 +200,7 @@ def compare_retrievers(
         check(settings)
     corpus = prepare.corpus(config)
     opened = {name: open_retriever(settings, corpus, config.how.out) for name, settings in asked.items()}
-    return _wait(retriever_recall.compare_retrievers(known, opened))
+    return _wait(retriever_recall.compare_retrievers(measuring.located(known, corpus), opened))
 
 
 def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> "Comparison":

@@ -4,10 +4,11 @@ Recall of the supporting documents is set against one search with the bare quest
 passages: a solver that finds no more than that adds nothing by searching in steps.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import html
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from pydantic import ValidationError
@@ -15,9 +16,8 @@ from pydantic import ValidationError
 from pipeline.agents.grading import f1
 from pipeline.agents.solver import attempt, solver
 from pipeline.config import RunConfig
-from pipeline.corpus import readers
-from pipeline.corpus.readers.base import ReadLimits
-from pipeline.dataset.tables import scan_parquet
+from pipeline.corpus.prepared import Corpus
+from pipeline.dataset import question_list
 from pipeline.errors import UsageError
 from pipeline.llm.base import LLM
 from pipeline.names import normalise
@@ -30,20 +30,30 @@ ALL = "all"
 
 
 class GoldQuestion(Data):
-    """One line of a question file; other fields of the line are left out."""
+    """A question with its known answer and the documents that it rests on, as far as these are known."""
 
     question: str
-    answer: str
+    answer: str = ""
+    """Without one, only what a search finds can be measured."""
     answer_aliases: tuple[str, ...] = ()
     hops: int = 0
     """0: not known."""
     supporting_ids: tuple[str, ...] = ()
     """Documents, not passages."""
+    supporting_titles: tuple[str, ...] = ()
+    """Of the same documents, for a corpus that has ids of its own."""
+    evidence: tuple[frozenset[str], ...] = ()
+    """Documents of the corpus, as `located` finds them: of each set one is needed."""
     dataset: str = ""
 
     @property
     def answers(self) -> tuple[str, ...]:
         return (self.answer, *self.answer_aliases)
+
+    @property
+    def wanted(self) -> tuple[frozenset[str], ...]:
+        """`evidence`, or the documents as they were given."""
+        return self.evidence or tuple(frozenset([key]) for key in self.supporting_ids)
 
 
 class Scored(Data):
@@ -95,51 +105,85 @@ class Measurement(Data):
 
 
 def read(path: Path) -> tuple[GoldQuestion, ...]:
-    """The questions of a JSONL file, or of Parquet: a file or a folder of them, as the view `qa` is.
+    """The questions of a file or folder that `question_list` reads; those that are told to have no answer left out.
 
-    Raises UsageError, naming the line, where one has no question or answer.
+    Raises UsageError, naming the row, where one has no question, or no answer while others have.
     """
-    found = []
-    for place, row in _parquet(path) if path.is_dir() or path.suffix == ".parquet" else _lines(path):
-        try:
-            found.append(GoldQuestion.model_validate(_fields(row)))
-        except ValidationError as error:
-            field = error.errors()[0]["loc"][0]
-            raise UsageError(f"{path}, {place}: its '{field}' is missing or of the wrong type") from error
+    rows = [row for row in question_list.read(path, judged=True) if row.answerable]
+    found = [_gold(row) for row in rows]
     if not found:
         raise UsageError(f"{path}: contains no questions")
+    without = next((row for row, one in zip(rows, found, strict=True) if not one.answer), None)
+    if without and any(one.answer for one in found):
+        raise UsageError(f"{without.place}: its 'answer' is missing or of the wrong type")
+    if without and not any(one.supporting_ids or one.supporting_titles for one in found):
+        raise UsageError(f"{path}: no question has an answer or names its documents, so that nothing can be measured")
     return tuple(found)
 
 
-def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for row in readers.rows("jsonl", path, ReadLimits()):
-        if row.error:
-            raise UsageError(f"{path}, {row.place}: {row.error}; give a JSON object with a 'question' and an 'answer'")
-        yield row.place, row.values
+def _gold(row: question_list.Listed) -> GoldQuestion:
+    try:
+        return GoldQuestion(
+            question=row.question,
+            answer=row.answers[0] if row.answers else "",
+            answer_aliases=tuple(row.answers[1:]),
+            hops=row.hops,
+            supporting_ids=tuple(row.ids),
+            supporting_titles=tuple(row.titles),
+            dataset=row.dataset,
+        )
+    except ValidationError as error:
+        field = error.errors()[0]["loc"][0]
+        raise UsageError(f"{row.place}: its '{field}' is missing or of the wrong type") from error
 
 
-def _parquet(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for file in sorted(path.glob("*.parquet")) if path.is_dir() else [path]:
-        try:
-            rows = scan_parquet(file).collect().to_dicts()
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise UsageError(f"cannot read {file}: it is not Parquet") from error
-        for number, row in enumerate(rows, 1):
-            yield f"{file.name}, row {number}" if file != path else f"row {number}", row
+def located(questions: Sequence[GoldQuestion], corpus: Corpus) -> tuple[GoldQuestion, ...]:
+    """The questions with their documents in the corpus: by their ids, else by their titles. One whose titles are not
+    all there has none.
+
+    Raises UsageError where the corpus lacks an id and no titles stand in for it: recall would be 0 for no fault of the
+    solver.
+    """
+    ids = {key for one in questions for key in one.supporting_ids}
+    known = {key for key in ids if corpus.document(key)}
+    titled = _titled({title for one in questions for title in one.supporting_titles}, corpus)
+    found = []
+    for one in questions:
+        evidence = tuple(frozenset([key]) for key in one.supporting_ids if key in known)
+        if len(evidence) < len(one.supporting_ids) or not evidence:
+            named = [titled.get(_folded(title), frozenset()) for title in one.supporting_titles]
+            evidence = tuple(dict.fromkeys(named)) if all(named) else ()
+        found.append(one.model_copy(update={"evidence": evidence}))
+    lacking = [key for one in found for key in one.supporting_ids if not one.evidence and key not in known]
+    if lacking:
+        raise UsageError(
+            f"the corpus lacks {len(set(lacking)):,} of {len(ids):,} documents that the questions name, such as "
+            f"'{lacking[0]}'; name the field of the corpus's ids with --id-field (such as _id), or take the ids out of "
+            "the questions to measure answers alone"
+        )
+    return tuple(found)
 
 
-def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a question. In our own rows `hops` is a list, each with its passage."""
-    fields = {name: row[name] for name in GoldQuestion.model_fields if row.get(name)}
-    hops = fields.get("hops")
-    if isinstance(hops, list) and all(isinstance(hop, dict) and isinstance(hop.get("passage_id"), str) for hop in hops):
-        homes = dict.fromkeys(_document(hop["passage_id"]) for hop in hops)
-        fields = {"supporting_ids": tuple(homes), **fields, "hops": len(hops)}
-    return fields
+def _titled(titles: Collection[str], corpus: Corpus) -> dict[str, frozenset[str]]:
+    """For each of the titles, folded, the documents that have it: several where a page was cut into documents."""
+    wanted = set(map(_folded, titles))
+    found: dict[str, set[str]] = {}
+    for key, title in corpus.titles() if wanted else ():
+        if (folded := _folded(title)) in wanted:
+            found.setdefault(folded, set()).add(key)
+    return {title: frozenset(keys) for title, keys in found.items()}
+
+
+def _folded(title: str) -> str:
+    """A title whatever its case, and as addresses, pages and Search-R1's corpora write it."""
+    plain = unicodedata.normalize("NFKC", html.unescape(title)).replace("_", " ").strip().strip('"')
+    return " ".join(plain.casefold().split())
 
 
 async def measure(questions: Sequence[GoldQuestion], llm: LLM, retriever: Retriever, config: RunConfig) -> Measurement:
     """`config.loop.rollouts` rollouts of each question, within `config.solver`; raises what model and index do."""
+    if not all(question.answer for question in questions):
+        raise UsageError("the questions have no answers: compare what retrievers find of their documents instead")
     agent = solver(config, llm, retriever)
 
     async def one(pair: tuple[int, int]) -> Scored:
@@ -165,7 +209,7 @@ def _document(passage_id: str) -> str:
 
 async def _scored(index: int, question: GoldQuestion, rollout: Rollout, retriever: Retriever) -> Scored:
     seen = {passage_id for call in rollout.trajectory.calls for passage_id in call.passage_ids}
-    wanted = set(question.supporting_ids)
+    wanted = question.wanted
     once = await retriever.search(question.question, max(1, len(seen))) if wanted else []
     return Scored(
         question=index,
@@ -175,9 +219,13 @@ async def _scored(index: int, question: GoldQuestion, rollout: Rollout, retrieve
         f1=max(f1(rollout.answer, answer) for answer in question.answers),
         steps=rollout.trajectory.steps,
         seen=len(seen),
-        recall=wanted <= {_document(passage_id) for passage_id in seen} if wanted else None,
-        baseline=wanted <= {hit.passage.document_id for hit in once} if wanted else None,
+        recall=_all(wanted, {_document(passage_id) for passage_id in seen}),
+        baseline=_all(wanted, {hit.passage.document_id for hit in once}),
     )
+
+
+def _all(wanted: Sequence[frozenset[str]], found: Collection[str]) -> bool | None:
+    return all(not one.isdisjoint(found) for one in wanted) if wanted else None
 
 
 def _figures(questions: Sequence[GoldQuestion], scored: Sequence[Scored]) -> Iterator[SolverFigures]:

@@ -24,10 +24,11 @@ async def compare_retrievers(
     questions: Sequence[GoldQuestion], retrievers: Mapping[str, Retriever]
 ) -> list[RetrieverRecall]:
     """One for each group of questions and each retriever. Raises UsageError where no question names its documents."""
-    asked = [question for question in questions if question.supporting_ids]
+    asked = [question for question in questions if question.wanted]
     if not asked:
         raise UsageError(
-            "no question has 'supporting_ids': retrievers are compared by whether they find these documents"
+            "no question has 'supporting_ids' or supporting titles that are in the corpus: retrievers are compared by "
+            "whether they find these documents"
         )
     found = {name: await _least(asked, retriever) for name, retriever in retrievers.items()}
     members: dict[str, list[int]] = {}
@@ -53,5 +54,6 @@ async def _least(questions: Sequence[GoldQuestion], retriever: Retriever) -> lis
         first: dict[str, int] = {}
         for place, hit in enumerate(hits, 1):
             first.setdefault(hit.passage.document_id, place)
-        least.append(max(first.get(key, max(DEPTHS) + 1) for key in question.supporting_ids))
+        beyond = max(DEPTHS) + 1
+        least.append(max(min(first.get(key, beyond) for key in one) for one in question.wanted))
     return least

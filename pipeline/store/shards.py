@@ -27,7 +27,7 @@ class JoinedLines(NamedTuple):
 
 def join_journals(
     folder: Path, shards: Sequence[Path], run: RunIdentity | None, planned: Callable[[Head], bool]
-) -> list["JoinedLines"]:
+) -> list[JoinedLines]:
     """Add to the journal in `folder` the lines of seeds that it lacks; what each shard's journal has. A line that is
     not `planned`, or whose record cannot be read, is damaged.
 

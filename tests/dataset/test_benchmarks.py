@@ -21,10 +21,12 @@ def test_what_is_shipped_is_checked_and_what_is_not_is_named() -> None:
         ("browsecomp_plus_decrypted.jsonl", "BrowseComp-Plus (test)"),
         ("TriviaQA-unfiltered.parquet", "TriviaQA (unfiltered dev)"),
         ("popQA.tsv", "PopQA (test)"),
+        ("PopQA/data/test-00000-of-00001.parquet", "PopQA (test)"),
     ],
 )
 def test_a_file_that_was_given_is_no_longer_missing(tmp_path: Path, name: str, now: str) -> None:
-    for given in (tmp_path / name, tmp_path):
+    for given in (tmp_path / name.split("/")[0], tmp_path):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
         said = coverage(GateConfig(against=(given,)))
         assert f"{now}, from the file that was given" in said.checked

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.config.gates import GateConfig
-from pipeline.dataset import question_list
+from pipeline.dataset import question_list, question_rows
 from pipeline.dataset.fingerprints import Fingerprint, Index, fingerprint, parsed
 from pipeline.dataset.gates.base import GateResult
 from pipeline.errors import UsageError
@@ -55,7 +55,7 @@ def _shipped() -> list[tuple[Fingerprint, str]]:
 
 def _named(path: Path) -> list[tuple[Fingerprint, str]]:
     """The fingerprints of a file or of the lists in a folder, each with the name of its list."""
-    inside = sorted(one for one in path.glob("*") if one.suffix in KINDS) if path.is_dir() else [path]
+    inside = question_list.files(path, KINDS)
     if not inside:
         raise UsageError(f"{path} holds no list of questions ({', '.join(KINDS)})")
     return [(one, file.stem) for file in inside for one in read(file)]
@@ -63,10 +63,10 @@ def _named(path: Path) -> list[tuple[Fingerprint, str]]:
 
 def read(path: Path) -> list[Fingerprint]:
     """The fingerprints of a list."""
-    if path.suffix not in KINDS:
+    if question_rows.kind(path) not in KINDS:
         raise UsageError(f"{path}: a list of questions ends in {', '.join(KINDS)}")
     if path.suffix != ".hashes":
-        return [fingerprint(*one) for one in question_list.read(path)]
+        return [fingerprint(one.question, one.answers, one.titles) for one in question_list.read(path)]
     try:
         lines = path.read_text(encoding="ascii").splitlines()
         return [parsed(line) for line in lines if not line.startswith("#")]

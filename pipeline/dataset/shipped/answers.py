@@ -7,6 +7,8 @@ from pipeline.dataset.shipped.equality import _folded, equal
 
 YES = "yes ja oui sí si sì sim tak evet да ναι 是 是的 はい 예 네 نعم हाँ ใช่ có true".split()
 NO = "no nein non não nee nej nie hayır нет όχι 否 不是 いいえ 아니요 아니오 لا नहीं ไม่ใช่ không false".split()
+SIDES = frozenset(("yes", "no"))
+"""What a gold answer is, in lower case, where the question is one of yes or no."""
 _AROUND_WORD = " \t\r\n*`\"'“”‘’«»„「」.,!。！"
 _SIDES = {_folded(word): side for side, words in (("yes", YES), ("no", NO)) for word in words}
 _BULLET = re.compile(r"\A\s*(?:[-*•·]|\d{1,3}[.)])\s+")

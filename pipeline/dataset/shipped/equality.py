@@ -4,9 +4,12 @@ import datetime as dt
 import re
 import unicodedata
 from fractions import Fraction
+from math import gcd
+from typing import NamedTuple
 
 from pipeline.dataset.shipped import table
 from pipeline.dataset.shipped.places import same_place
+from pipeline.dataset.shipped.wording import one_way
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -52,11 +55,19 @@ _NUMERIC = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})")
 _EASTERN = re.compile(r"(\d{4})\s?[年년](?:\s?(\d{1,2})\s?[月월](?:\s?(\d{1,2})\s?[日일号號])?)?")
 _QUANTITY = re.compile(
     r"(?P<before>(?:us|usd|eur|gbp|au|ca)?\s?[$£€¥₹]|usd|eur|gbp)?\s?"
-    r"(?P<value>-?(?:\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?: \d{3})+)|0|[1-9]\d*)(?:\.\d+)?)"
+    r"(?P<value>-?(?:\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?: \d{3})+)|0|[1-9]\d*)(?:\.\d+)?)??"
+    r"(?:(?<=\d) )?(?P<part>(?<!\d)[1-9]\d?/[1-9]\d{0,2}(?!\d))?"
     r"[\s-]?(?P<scale>(?:hundred|thousand|million|billion|trillion|bn|mn)\b|[万萬만亿億억])?\s?(?P<unit>[^\d\s][^\n]{0,40})?"
 )
 _SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "mn": 10**6, "billion": 10**9, "bn": 10**9,
            "trillion": 10**12, **dict.fromkeys("万萬만", 10**4), **dict.fromkeys("亿億억", 10**8)}  # fmt: skip
+# What of a thing a quantity is; nothing where that goes without saying.
+_DIMENSIONS = {
+    "length": ("long",), "height": ("high", "tall"), "width": ("wide", "broad", "breadth"), "depth": ("deep",),
+    "thickness": ("thick",), "diameter": (), "": ("in total", "in all", "in size", "altogether", "of age", "old"),
+}  # fmt: skip
+_DIMENSION = {word: name for name, words in _DIMENSIONS.items() for word in (*words, *([f"in {name}"] if name else []))}
+_OF_WHAT = re.compile(rf"[\s-]({'|'.join(_DIMENSION)})\Z")
 # A kind, the size of its unit, and how that is written; names without blanks, points and degree signs.
 _UNIT_ROWS = table("units")
 _THINGS = (
@@ -79,9 +90,19 @@ def equal(answer: str, golds: list[str]) -> bool:
     said = _forms(answer)
     if any(said & _forms(gold) for gold in golds):
         return True
+    # Where a gold answer is a date, 2001-02 is a month and no season.
+    written = [] if any(map(_date, golds)) else [_written(gold) for gold in golds]
+    said = _forms(_written(answer)) if written else set()
     return (
-        _same_date(answer, golds) or _same_quantity(answer, golds) or any(same_place(answer, g, _forms) for g in golds)
+        any(said & _forms(gold) for gold in written)
+        or _same_date(answer, golds)
+        or _same_quantity(answer, golds)
+        or any(same_place(answer, gold, _forms) for gold in golds)
     )
+
+
+def _written(text: str) -> str:
+    return one_way(_folded(text))
 
 
 def _folded(text: str) -> str:
@@ -132,25 +153,46 @@ def _same_quantity(answer: str, golds: list[str]) -> bool:
     if said is None:
         return False
     known = [found for gold in golds if not re.search(r"\d[\s-]?[A-Z][a-z]{2}", gold) and (found := _quantity(gold))]
-    number, unit = said
-    if unit is None:
-        return any(number == gold for gold, _ in known)
-    named = [found for found in known if found[1]]
-    if named or any(re.match(r"-?\d", gold) and _quantity(gold) is None for gold in golds):
-        return any(kind and kind[0] == unit[0] and gold * kind[1] == number * unit[1] for gold, kind in named)
-    return any(number == gold for gold, _ in known)
+    known = [gold for gold in known if not (gold.of and said.of and gold.of != said.of)]
+    named = [gold for gold in known if gold.unit]
+    if said.unit and (named or any(re.match(r"-?\d", gold) and _quantity(gold) is None for gold in golds)):
+        kind, size = said.unit
+        return any(
+            unit[0] == kind and gold.number * unit[1] == said.number * size for gold in named if (unit := gold.unit)
+        )
+    return any(said.number == gold.number for gold in known)
 
 
-def _quantity(text: str) -> tuple[Fraction, tuple[str, Fraction] | None] | None:
-    """Its number and its unit, if it names one; none for what is no number or has a unit that is not known."""
-    if len(text) > 100 or not (found := _QUANTITY.fullmatch(_folded(text).strip().rstrip(".。"))):
+class _Quantity(NamedTuple):
+    number: Fraction
+    unit: tuple[str, Fraction] | None
+    """Its kind and size, if one is named."""
+    of: str
+    """Length, height and so on, if it says so."""
+
+
+def _quantity(text: str) -> _Quantity | None:
+    """None for what is no number or has a unit that is not known."""
+    if len(text) > 100:
         return None
-    number = Fraction(re.sub("[, ]", "", found["value"])) * _SCALES.get(found["scale"] or "", 1)
+    plain = _written(text).rstrip(".。")
+    dimension = _OF_WHAT.search(plain)
+    found = _QUANTITY.fullmatch(plain[: dimension.start()] if dimension else plain)
+    if not found or not (found["value"] or found["part"]):
+        return None
+    number = Fraction(re.sub("[, ]", "", found["value"] or "0"))
+    if part := found["part"]:
+        top, bottom = map(int, part.split("/"))
+        # 6/8 is a time and 9/5 a day, or the other way about.
+        if top >= bottom or gcd(top, bottom) > 1 or number.denominator > 1:
+            return None
+        number += Fraction(top, bottom) * (-1 if number < 0 else 1)
     names = [re.sub(r"[\s.°^-]", "", name) for name in (found["before"], found["unit"]) if name]
     names = [name or "degrees" for name in names]
     if len(names) > 1 or any(name not in _UNITS for name in names):
         return None
-    return number, (_UNITS[names[0]] if names else None)
+    number *= _SCALES.get(found["scale"] or "", 1)
+    return _Quantity(number, _UNITS[names[0]] if names else None, _DIMENSION[dimension[1]] if dimension else "")
 
 
 def _same_date(answer: str, golds: list[str]) -> bool:
@@ -159,15 +201,17 @@ def _same_date(answer: str, golds: list[str]) -> bool:
     if said is None or not known:
         return False
     most = max(map(len, known))
+    if all(date[0] == 0 for date in known):
+        return said[1:] in {date[1:] for date in known}
     return said in known or any(len(date) == most < len(said) and said[:most] == date for date in known)
 
 
 def _date(text: str) -> tuple[int, ...] | None:
-    """Year, month and day as far as they are given, from what is one date and nothing else. 01/02/2001 is two, but
-    01.02.2001 is not: with points the day stands first."""
+    """Year, month and day as far as they are given, from what is one date and nothing else, the year 0 for a day of any
+    year. 01/02/2001 is two dates, but 01.02.2001 is not: with points the day stands first."""
     if len(text) > 60:
         return None
-    text = _folded(text).strip().rstrip("。")
+    text = _written(text).rstrip("。")
     if eastern := _EASTERN.fullmatch(text):
         return _valid(*(int(part) for part in eastern.groups() if part))
     if numeric := _NUMERIC.fullmatch(text):
@@ -182,6 +226,8 @@ def _date(text: str) -> tuple[int, ...] | None:
     months = [_MONTH[word] for word in words if word in _MONTH]
     years = [int(word) for word in words if re.fullmatch("[12][0-9]{3}", word)]
     days = [int(word) for word in words if re.fullmatch("[0-9]{1,2}", word)]
+    if len(months) == len(days) == 1 and len(words) == 2:
+        return (0, *months, *days) if _valid(2000, *months, *days) else None
     if len(years) != 1 or len(months) > 1 or len(words) != 1 + len(months) + len(days) or len(days) > len(months):
         return None
     return _valid(years[0], *months, *days)

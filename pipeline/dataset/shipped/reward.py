@@ -1,4 +1,4 @@
-"""The reward of this data set: 1.0 for an answer that equals a gold answer, else 0.0; of a list, between the two.
+r"""The reward of this data set: 1.0 for an answer that equals a gold answer, else 0.0; of a list, between the two.
 Standard library only.
 
 verl       reward.custom_reward_function.path=reward.py (before 0.7.1 without the first `reward.`)
@@ -14,7 +14,11 @@ and so do closing words after a turn that called `answer` alone.
 Equal means equal after normalisation: case, accents, invisible characters, punctuation and articles do not count; the
 sign, point and unit of a number do. A number may stand with or without its unit, a date in any unambiguous form and in
 more detail than the gold answer, a place with or without the region that it lies in. Texts may be in any script; dates
-are read in English, German, Chinese, Japanese and Korean. Yes and no are so in any of 20 languages, alone.
+are read in English, German, Chinese, Japanese and Korean. Numerals and ordinals may be words, World War II may be 2, St.
+Louis Saint Louis, 1969-70 1969-1970 and AD 1969 1969; \boxed{} and the like do not count.
+
+Where a gold answer is "yes" or "no" in lower case, the question is one of yes or no: any of 20 languages may say it,
+alone. A name that is such a word in some language (Tak) is a name.
 
 Where several things are asked for, the gold answer is one JSON text: a list of items, each a list of its spellings. The
 reward is then the F1 of the sets: 2 * right / (named + wanted), each thing counted once, in any order; the answer is a
@@ -27,9 +31,10 @@ answer", "cannot be found in the corpus", "unknown"); to any other question it i
 import json
 from typing import Any
 
-from pipeline.dataset.shipped.answers import f1, listed, side
+from pipeline.dataset.shipped.answers import SIDES, f1, listed, side
 from pipeline.dataset.shipped.equality import equal
 from pipeline.dataset.shipped.responses import final_answer
+from pipeline.dataset.shipped.wording import unboxed
 from pipeline.types.refusal import NOT_FOUND, refuses
 
 __all__ = ["compute_score", "exact_match", "final_answer", "reward_func", "score"]
@@ -43,11 +48,10 @@ def score(answer: str | None, golds: Any) -> float:
     if texts == [NOT_FOUND]:
         return float(refuses(answer))
     if items := listed(texts):
-        return f1(answer, items)
-    sides = set(map(side, texts))
-    if len(sides) == 1 and "" not in sides:
-        return float(side(answer) in sides)
-    return float(equal(answer, texts))
+        return f1(unboxed(answer), items)
+    if decided := SIDES.intersection(texts):
+        return float(len(decided) == 1 and side(unboxed(answer)) in decided)
+    return float(equal(unboxed(answer), list(map(unboxed, texts))))
 
 
 def _texts(golds: Any) -> list[str]:

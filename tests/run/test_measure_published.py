@@ -1,0 +1,96 @@
+"""What `measure` asks of files as benchmarks publish them, and where it finds their documents."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline import config
+from pipeline.corpus.prepared import Corpus
+from pipeline.errors import UsageError
+from pipeline.run import api, prepare
+from pipeline.run.measuring import GoldQuestion, located, read
+from tests.dataset.published import ALIAS, ANSWER, ASKED, BARE, CORPUS, FORMS, TITLED, WITH_IDS, beir, written
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> config.RunConfig:
+    folder = tmp_path_factory.mktemp("published")
+    (folder / "corpus.jsonl").write_bytes(b"\n".join(map(orjson.dumps, CORPUS)))
+    return config.build(
+        values={
+            "corpus": {"name": str(folder / "corpus.jsonl")},
+            "how": {"out": str(folder / "out")},
+            "retrieval": {"retriever": "bm25"},
+            "loop": {"rollouts": 1},
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def corpus(settings: config.RunConfig) -> Corpus:
+    return prepare.corpus(settings)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_each_form_is_asked_and_its_documents_are_found(
+    name: str, tmp_path: Path, settings: config.RunConfig, corpus: Corpus
+) -> None:
+    found = located(read(written(tmp_path, name)), corpus)
+    assert [(one.question.lower().rstrip("?"), one.answer) for one in found] == [(ASKED.lower().rstrip("?"), ANSWER)]
+    assert set(found[0].answers) <= {ANSWER, ALIAS}
+    wanted = [] if name in BARE else ["w1"] if name == "popqa.tsv" else ["w1", "w2"]
+    assert sorted(key for one in found[0].wanted for key in one) == wanted
+    (every, *_) = api.measure(settings, found).figures
+    assert (every.questions, every.recall is None) == (1, name in BARE)
+
+
+def test_hops_are_those_of_the_file(tmp_path: Path) -> None:
+    hops = {name: read(written(tmp_path, name))[0].hops for name in (*TITLED, *WITH_IDS)}
+    assert {name for name, number in hops.items() if number} == {
+        "musique_ans_v1.0_dev.jsonl", "musique_full_v1.0_dev.jsonl", "qa/train-00000-of-00001.parquet",
+    }  # fmt: skip
+    assert set(hops.values()) == {0, 2}
+
+
+def test_one_of_the_documents_of_a_title_is_enough_and_titles_may_be_written_otherwise(corpus: Corpus) -> None:
+    asked = GoldQuestion(question="?", answer="x", supporting_titles=("marrow_Ford", '"Lake Ilm"', "Lake&nbsp;Ilm"))
+    (one,) = located([asked], corpus)
+    assert one.wanted == (frozenset(["w1"]), frozenset(["w2"]))
+
+
+def test_where_a_title_is_nowhere_recall_is_not_measured(corpus: Corpus) -> None:
+    known, lost = (
+        GoldQuestion(question="?", answer="x", supporting_titles=("Lake Ilm", *more)) for more in ((), ("Nowhere",))
+    )
+    assert [len(one.wanted) for one in located([known, lost], corpus)] == [1, 0]
+
+
+def test_ids_that_the_corpus_lacks_are_refused_unless_titles_stand_in(corpus: Corpus) -> None:
+    asked = GoldQuestion(question="?", answer="x", supporting_ids=("w1", "doc2"))
+    with pytest.raises(UsageError, match=r"lacks 1 of 3 documents .* such as 'doc2'; name the field .*--id-field"):
+        located([asked, GoldQuestion(question="?", answer="x", supporting_ids=("w3",))], corpus)
+    (one,) = located([asked.model_copy(update={"supporting_titles": ("Marrow Ford", "Lake Ilm")})], corpus)
+    assert one.wanted == (frozenset(["w1"]), frozenset(["w2"]))
+
+
+def test_without_answers_what_one_search_finds_is_all_that_is_measured(
+    tmp_path: Path, settings: config.RunConfig
+) -> None:
+    asked = beir(tmp_path / "beir")
+    assert [(one.answer, one.supporting_ids) for one in read(asked)] == [("", ("w1", "w2"))]
+    (found,) = api.compare_retrievers(settings, asked, ["bm25"])
+    assert (found.questions, found.all_gold["5"]) == (1, 1.0)
+    with pytest.raises(UsageError, match="no answers"):
+        api.measure(settings, asked)
+
+
+def test_beir_s_questions_with_answers_are_those_that_are_judged(tmp_path: Path, settings: config.RunConfig) -> None:
+    (every, *_) = api.measure(settings, beir(tmp_path / "beir", answer=ANSWER)).figures
+    assert (every.questions, every.recall is None) == (1, False)
+
+
+def test_what_has_neither_answers_nor_documents_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('{"question": "Who?"}\n')
+    with pytest.raises(UsageError, match="nothing can be measured"):
+        read(tmp_path / "q.jsonl")
