@@ -122,6 +122,8 @@ class Row(NamedTuple):
     """A stable id for a row that has none of its own."""
     values: Mapping[str, Any]
     error: str = ""
+    note: str = ""
+    """What to know of a row that was read, such as `rows span several lines`; counted, and shown with its number."""
 
 
 def document_row(
@@ -144,7 +146,7 @@ def document_row(
     if len(data) > LONGEST:
         return Row(path.name, path.name, {}, f"longer than {LONGEST >> 20} MiB")
     title, text = ("", source) if longest is not None and len(source) > longest else parsed(source)
-    return Row(path.name, path.name, {"title": title or path.stem.replace("_", " "), "text": text})
+    return Row(path.name, path.name, {"id": path.name, "title": title or path.stem.replace("_", " "), "text": text})
 
 
 class Reader(Protocol):

@@ -31,7 +31,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
             continue
         size.add(file.stat().st_size)
         for row in _BY_ENDING[file.suffix.lower()].read(file, limits):
-            yield Row(name, name, {"id": name, **row.values} if row.values else {}, row.error)
+            yield Row(name, name, {**row.values, "id": name} if row.values else {}, row.error)
     if file is None:
         others = in_words(unread(path, ENDINGS))
         raise CorpusError(f"{path}: nothing in it that can be read{f' ({others})' if others else ''}")
