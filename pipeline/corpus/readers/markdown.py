@@ -10,8 +10,9 @@ import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pipeline.corpus import front_matter
 from pipeline.corpus.readers.base import ReadLimits, Row, document_row
 from pipeline.text import HAN
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 SUFFIXES: tuple[str, ...] = (".md", ".markdown")
-_FRONT = re.compile(r"\A---[ \t]*\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _TAG = re.compile(r"<!--.*?(?:-->|\Z)|</?[A-Za-z][^<>]*>", re.DOTALL)
 _WRAPPED_HAN = re.compile(rf"(?<=[{HAN}、。，])\n(?=[{HAN}])")
 _WRAPPED = re.compile(r"[ \t\r]*\n\s*")
@@ -31,24 +31,11 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 
 
 def _document(source: str) -> tuple[str, str]:
-    front = _FRONT.match(source)
-    title = _title(front[1]) if front else ""
-    heading, text = parsed(source[front.end() :] if front else source)
+    title, page = front_matter.taken(source)
+    heading, text = parsed(page)
     if title and heading and title != heading:
         text = f"{heading}\n\n{text}"
     return title or heading, text
-
-
-def _title(front: str) -> str:
-    """The front matter's; what is no YAML has none."""
-    import yaml  # noqa: TID251 - a user's front matter, no settings
-
-    try:
-        values: Any = yaml.safe_load(front)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return ""
-    title = values.get("title") if isinstance(values, dict) else None
-    return str(title).strip() if isinstance(title, str | int | float) else ""
 
 
 def parsed(source: str) -> tuple[str, str]:
