@@ -4,8 +4,7 @@
 of a format that has a reader here are read by that, so that they give the same documents as without the Hub; all others
 are streamed by `datasets`.
 
-A card may name any file as data. Only those of the data set itself are read: none beside a folder, on this machine or
-elsewhere.
+A card may name any file as data. A folder's reads only what is in the folder, the Hub's only what is on the Hub.
 """
 
 import re
@@ -130,7 +129,7 @@ def _patterns(card: Any) -> Iterator[str]:
 def _belongs(file: str, name: str) -> bool:
     if (folder := Path(name)).is_absolute():
         return "://" not in file and Path(file).resolve().is_relative_to(folder.resolve())
-    return file.startswith(f"hf://datasets/{name}@")
+    return file.startswith("hf://datasets/")  # the Hub may call it by another name
 
 
 def _outside(file: str, name: str) -> CorpusError:
