@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.corpus.walking import walked
+from pipeline.corpus.walking import shown, walked
 
 BESIDE = "corpus.toml"
 """What a folder says of itself; it is read, though not as a text."""
@@ -25,7 +25,7 @@ _REMEDIES = {
 def unread(folder: Path, endings: tuple[str, ...]) -> dict[str, int]:
     """How many files have none of the endings, by the one that they have."""
     others = (path for path in walked(folder) if not path.name.lower().endswith(endings) and path.name != BESIDE)
-    return dict(Counter(path.suffix.lower() or "without an ending" for path in others))
+    return dict(Counter(shown(path.suffix).lower() or "without an ending" for path in others))
 
 
 def in_words(counts: Mapping[str, int]) -> str:

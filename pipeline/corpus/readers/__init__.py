@@ -10,7 +10,7 @@ from pipeline import registry
 from pipeline.corpus.readers.base import Reader, ReadLimits, Row, of_shards
 from pipeline.corpus.readers.folder import ENDINGS
 from pipeline.corpus.unread import unread
-from pipeline.corpus.walking import files, walked
+from pipeline.corpus.walking import files, shown, walked
 from pipeline.errors import CorpusError
 
 TAKEN = (
@@ -61,5 +61,5 @@ def rows(name: str, path: Path, limits: ReadLimits) -> Iterator[Row]:
     if not (reader.SUFFIXES and path.is_dir()):
         return reader.read(path, limits)
     found = files(path, reader.SUFFIXES)
-    shards = ((file.relative_to(path).as_posix(), reader.read(file, limits)) for file in found)
+    shards = ((shown(file.relative_to(path).as_posix()), reader.read(file, limits)) for file in found)
     return of_shards(path, shards, limits)
