@@ -46,7 +46,9 @@ def yaml(source: str, *, strict: bool = False) -> Any:
                 stack[-1].append("")
             elif isinstance(event, library.CollectionEndEvent):
                 items = stack.pop()
-                stack[-1].append(_mapping(items, strict=strict) if isinstance(event, library.MappingEndEvent) else items)
+                stack[-1].append(
+                    _mapping(items, strict=strict) if isinstance(event, library.MappingEndEvent) else items
+                )
     except (library.YAMLError, OverflowError) as error:
         raise ValueError(str(error).splitlines()[0]) from error
     return stack[0][0] if len(stack[0]) == 1 else None

@@ -146,7 +146,9 @@ def test_who_made_it_is_said_in_the_folder(tmp_path: Path) -> None:
     ["../outside.jsonl", "data/../../outside.jsonl", "{above}/outside.jsonl", "../*.jsonl", "file://{above}/outside.jsonl",
      "http://127.0.0.1:{port}/outside.jsonl", "zip://*.jsonl::http://127.0.0.1:{port}/a.zip"],
 )  # fmt: skip
-@pytest.mark.parametrize("form", ["data_files: {0}", "data_files: [{0}]", "data_files: [{{split: train, path: [{0}]}}]"])
+@pytest.mark.parametrize(
+    "form", ["data_files: {0}", "data_files: [{0}]", "data_files: [{{split: train, path: [{0}]}}]"]
+)
 @pytest.mark.parametrize("card", ["README.md", ".huggingface.yaml"])
 def test_a_card_reads_no_file_outside_its_folder(named: str, form: str, card: str, tmp_path: Path) -> None:
     write(tmp_path, {"outside.jsonl": line("secret"), "in/data/train.jsonl": line("a")})

@@ -90,7 +90,8 @@ WORDS = {
     "iso-8859-1": "Der Dampfer „Möwe“ wurde 1883 für die Nördliche Paketgesellschaft gebaut und kostete 3 000 €. " * 4,
     "gb2312": "这艘轮船于1883年由塔恩父子造船厂建造，长五十八米，属于北方邮船公司，后来在斯凯罗附近沉没。" * 4,
     "shift_jis": "この蒸気船は1883年にターン造船所で建造され、長さは五十八メートルで、北方郵船会社の所有であった。" * 4,
-    "euc-kr": "이 증기선은 1883년에 타른 조선소에서 건조되었으며 길이는 오십팔 미터이고 북방 우편선 회사의 소유였다. " * 4,
+    "euc-kr": "이 증기선은 1883년에 타른 조선소에서 건조되었으며 길이는 오십팔 미터이고 북방 우편선 회사의 소유였다. "
+    * 4,
 }
 DECLARED = {
     "meta": '<!DOCTYPE html><html><head><meta charset="{}">',
