@@ -76,7 +76,7 @@ def lines(path: Path, limits: ReadLimits) -> Iterator[bytes | None]:
     Raises CorpusError where it cannot be read or unpacks beyond the limits.
     """
     rest, too_long, end = b"", False, b""
-    for chunk in _chunks(path, limits):
+    for chunk in chunks(path, limits):
         if not end:  # of old Macs' files a carriage return alone ends a line
             end = b"\n" if b"\n" in chunk else b"\r" if b"\r" in chunk[:-1] else b""
         if end == b"\r":
@@ -94,7 +94,8 @@ def lines(path: Path, limits: ReadLimits) -> Iterator[bytes | None]:
         yield None if too_long else rest
 
 
-def _chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
+def chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
+    """What a file holds, unpacked and in UTF-8 without a mark, while it streams. Raises CorpusError as `lines` does."""
     try:
         unpacked = Unpacked(path, limits)
         with _opened(path) as stream:
@@ -186,11 +187,18 @@ class Reader(Protocol):
         ...
 
 
+def size(value: Any) -> int:
+    """The characters of a text, or of a list of texts."""
+    if isinstance(value, str):
+        return len(value)
+    return sum(map(size, value)) if isinstance(value, list) else 0
+
+
 def of_shards(whole: Path, shards: Iterable[tuple[str, Iterable[Row]]], limits: ReadLimits) -> Iterator[Row]:
     """The rows of several files, each given with its name, as those of one source."""
     characters = ReadBytes(whole, limits)
     for name, rows in shards:
         for row in rows:
             # A reader minds its own file alone.
-            characters.add(sum(len(value) for value in row.values.values() if isinstance(value, str)))
+            characters.add(sum(map(size, row.values.values())))
             yield row._replace(place=f"{name}, {row.place}", key=f"{name}:{row.key}")

@@ -20,10 +20,11 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
         if line is None:
             yield Row(f"line {number}", str(number), {}, f"longer than {LONGEST >> 20} MiB")
         elif line.strip():
-            yield _row(number, line)
+            yield row(f"line {number}", str(number), line)
 
 
-def _row(number: int, line: bytes) -> Row:
+def row(place: str, key: str, line: bytes) -> Row:
+    """That of one JSON value."""
     try:
         values = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -32,9 +33,9 @@ def _row(number: int, line: bytes) -> Row:
             why = NOT_UTF8
         elif odd := _NO_NUMBER.fullmatch(line):
             why = f"not JSON: {odd[1].decode()} is no JSON; write null"
-        return Row(f"line {number}", str(number), {}, why)
+        return Row(place, key, {}, why)
     if isinstance(values, list) and len(values) == 2 and isinstance(values[0], str) and isinstance(values[1], list):
         values = {"title": values[0], "text": values[1]}  # as in HotpotQA's contexts
     if not isinstance(values, dict):
-        return Row(f"line {number}", str(number), {}, "not a JSON object")
-    return Row(f"line {number}", str(number), values)
+        return Row(place, key, {}, "not a JSON object")
+    return Row(place, key, values)
