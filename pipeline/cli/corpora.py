@@ -50,10 +50,12 @@ class CorpusStats(options.ProvenanceOptions):
             manifest["language"] = f"{loaded.language} (detected)"
         facts = {"fingerprint": loaded.fingerprint, **manifest, **loaded.counts.model_dump()}
         shown = facts | {"as_of": facts["as_of"] or "unknown", "skipped": in_words(loaded.counts.skipped) or "no file"}
+        del shown["notes"]
         console.result(
             {"name": loaded.manifest.name, **facts},
             console.table(loaded.manifest.name, "", rows=(shown | {"fingerprint": loaded.fingerprint[:12]}).items()),
             *(console.text(f"bad: {offender}", style="yellow") for offender in loaded.offenders),
+            *(console.text(note, style="yellow") for note in loaded.counts.noted),
             as_json=self.json,
         )
 

@@ -35,7 +35,7 @@ LOCAL_SEEDS = 8
 """Seeds at work at once where no endpoint is asked."""
 ADDRESSED = re.compile(r"(hf|lucene):(.*)", re.DOTALL)
 """A corpus whose reader is asked for by name, and the address that this reader takes."""
-_FORMAT = re.compile(r"\.(?:jsonl|ndjson|csv|tsv|parquet)(?:\.(?:gz|zst|xz))?$", re.IGNORECASE)
+_FORMAT = re.compile(r"\.(?:jsonl|ndjson|json|csv|tsv|parquet)(?:\.(?:gz|bz2|zst|xz))?$", re.IGNORECASE)
 
 
 class CorpusConfig(Data):

@@ -2,37 +2,46 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
+from pipeline.corpus import contents
 from pipeline.corpus.manifest import Fields
 from pipeline.corpus.readers.base import Row
 from pipeline.types import Document
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _ID_LENGTH = 512
+_CONTENTS = "contents"
+_IDS = ("_id", "pid", "passage_id", "docid", "doc_id", "document_id")
+"""Fields that hold the id where nobody named another and none is called `id`; of passages before their documents."""
+_TITLES = str | int | float | Decimal | None
 
 
 def document_of(row: Row, fields: Fields) -> Document | str:
     """The row as a document, or what is wrong with it. Text is kept as it is but for control characters and NFC."""
     if row.error:
         return row.error
-    values = row.values
-    text = values.get(fields.text)
-    if fields.text not in values:
-        return f"no field '{fields.text}' (it has: {few(values)}); name it with --text-field"
-    if not isinstance(text, str | None):
-        return f"field '{fields.text}' is not text; name it with --text-field"
-    key = _whole(values.get(fields.id))
-    if not isinstance(key, str | int | None) or len(str(key)) > _ID_LENGTH:
+    values, name = row.values, _text_field(row.values, fields)
+    if name not in values:
+        return f"no field '{name}' (it has: {few(values)}); name it with --text-field"
+    text = _joined(values[name])
+    if text is None:
+        return f"field '{name}' is not text; name it with --text-field"
+    key = own_id(values, fields)
+    if not isinstance(key, str | int) or len(str(key)) > _ID_LENGTH:
         return f"field '{fields.id}' is not text of at most {_ID_LENGTH} characters or a whole number; try --id-field"
-    if odd := [name for name in fields.title if not isinstance(values.get(name), str | int | float | None)]:
+    if odd := [name for name in fields.title if not isinstance(values.get(name), _TITLES)]:
         return f"field '{odd[0]}' is not text; name the title with --title-field"
-    text = _clean(text or "").strip()
+    title, text = _title(row, fields), _clean(text)
+    if name == _CONTENTS:
+        title, text = contents.split(text, title)
+    text = text.strip()
     url = values.get(fields.url)
     document = Document(
-        id=" ".join(_clean(str(key)).split()) if key not in (None, "") else row.key,
-        title=_title(row, fields) or _opening(text),
+        id=row.key if key == "" else " ".join(_clean(str(key)).split()),
+        title=title or _opening(text),
         text=text,
         url=url if isinstance(url, str) else "",
     )
@@ -47,14 +56,59 @@ def few(names: Iterable[str]) -> str:
     return ", ".join(list(names)[:8])
 
 
+def own_id(values: Mapping[str, Any], fields: Fields) -> Any:
+    """The id that the row has, as it stands there; empty where it has none."""
+    name = fields.id
+    if name not in values and name == Fields().id:
+        name = next((other for other in _IDS if other in values), name)
+    key = values.get(name)
+    return "" if _missing(key) else _whole(key)
+
+
+def _text_field(values: Mapping[str, Any], fields: Fields) -> str:
+    other = fields.text == Fields().text and values.get(fields.text) is None and _CONTENTS in values
+    return _CONTENTS if other else fields.text
+
+
+def _joined(value: Any) -> str | None:
+    """A text, or the sentences that it is a list of, or the paragraphs of sentences; None for anything else."""
+    if isinstance(value, str):
+        return value
+    if _missing(value):
+        return ""
+    if not isinstance(value, list):
+        return None
+    if _all(str, value):
+        return _sentences(value)
+    nested = _all(list, value) and all(_all(str, part) for part in value)
+    return "\n".join(map(_sentences, filter(None, value))) if nested else None
+
+
+def _all(kind: type, values: list[Any]) -> bool:
+    return all(isinstance(value, kind) for value in values)
+
+
+def _sentences(parts: list[str]) -> str:
+    """Parted by a blank where none stands: those of HotpotQA begin with theirs, those of others do not."""
+    text = ""
+    for part in parts:
+        text += part if not text or text[-1].isspace() or part[:1].isspace() else f" {part}"
+    return text
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)  # noqa: PLR0124 - no number equals itself not
+
+
 def _whole(key: Any) -> Any:
     """Whole numbers come as floats where their column has a gap; beyond 2^53 two of them may be one float."""
-    return int(key) if isinstance(key, float) and key.is_integer() and abs(key) < 2**53 else key
+    exact = isinstance(key, Decimal) or (isinstance(key, float) and abs(key) < 2**53)
+    return int(key) if exact and key % 1 == 0 else key
 
 
 def _title(row: Row, fields: Fields) -> str:
     parts = [row.values.get(name) for name in fields.title]
-    first, *rest = [" ".join(_clean(str(part)).split()) for part in parts if part not in (None, "")] or [""]
+    first, *rest = [" ".join(_clean(str(part)).split()) for part in parts if part != "" and not _missing(part)] or [""]
     return f"{first} ({', '.join(rest)})" if rest else first
 
 

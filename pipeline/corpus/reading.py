@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from pipeline.corpus import parts, readers
 from pipeline.corpus.cutting import CUTS, Cutter
-from pipeline.corpus.documents import document_of
+from pipeline.corpus.documents import document_of, own_id
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.readers.base import Row
 from pipeline.corpus.tally import RowRead
@@ -16,6 +16,7 @@ from pipeline.errors import CorpusError
 from pipeline.types import Document
 
 PART_CHARACTERS, PART_ROWS = 32 << 20, 1 << 16
+NUMBERED = "rows have no id and are named by their place: name a field of ids with --id-field"
 _TOGETHER = 2 << 20
 """Characters of documents that are cut together."""
 
@@ -44,12 +45,17 @@ class Block:
         elif len(document.title) + 1 + len(document.text) > self._manifest.limits.doc_chars:
             self.rows.append(RowRead(row.place, "oversized"))
         else:
-            self.rows.append(RowRead(row.place))
+            self.rows.append(RowRead(row.place, notes=self._notes(row, document)))
             self._pending.append(document)
             self._pending_characters += len(document.text)
             self.characters += len(document.text)
             if self._pending_characters > _TOGETHER:
                 self.submit()
+
+    def _notes(self, row: Row, document: Document) -> tuple[str, ...]:
+        # Most rows have an id that is not their key, and need no second look.
+        numbered = document.id == row.key and own_id(row.values, self._manifest.fields) == ""
+        return tuple(filter(None, (row.note, NUMBERED if numbered else "")))
 
     def submit(self) -> None:
         """Have the documents cut that are not yet."""

@@ -22,6 +22,7 @@ class RowRead(NamedTuple):
     fault: str = ""
     """The count that it goes to; empty of a document."""
     why: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Counts(Data):
@@ -40,6 +41,14 @@ class Counts(Data):
     skipped: dict[str, int] = Field(default_factory=dict)
     """Files of a folder that no reader takes, by their ending."""
 
+    notes: dict[str, int] = Field(default_factory=dict)
+    """What to know of rows that were read, and of how many: `rows have no id ...`."""
+
+    @property
+    def noted(self) -> list[str]:
+        """The notes, in words."""
+        return [f"{count:,} {note}" for note, count in self.notes.items()]
+
     @property
     def left_out(self) -> str:
         """Documents, in words, by reason; empty where none was."""
@@ -51,6 +60,7 @@ class TallyState(Data):
     """What a later process needs to go on counting."""
 
     counts: dict[str, int] = Field(default_factory=dict)
+    notes: dict[str, int] = Field(default_factory=dict)
     offenders: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
 
@@ -60,14 +70,15 @@ class Tally:
 
     def __init__(self, manifest: Manifest, state: TallyState) -> None:
         self._manifest = manifest
-        self.counts = Counter(state.counts)
+        self.counts, self._notes = Counter(state.counts), Counter(state.notes)
         self.offenders = list(state.offenders)
         self._names = dict.fromkeys(state.names)
         """Fields that any row had: the first few, and those that somebody named."""
-        self._named = {manifest.fields.id, *manifest.fields.title}
+        self._named = {manifest.fields.id, *manifest.fields.title} - {""}
 
     def state(self) -> TallyState:
-        return TallyState(counts=dict(self.counts), offenders=tuple(self.offenders), names=tuple(self._names))
+        counts, notes = dict(self.counts), dict(self._notes)
+        return TallyState(counts=counts, notes=notes, offenders=tuple(self.offenders), names=tuple(self._names))
 
     def note(self, names: Iterable[str]) -> None:
         """Some rows have these fields."""
@@ -77,6 +88,8 @@ class Tally:
 
     def read(self, row: RowRead) -> None:
         self.counts["read"] += 1
+        if row.notes:
+            self._notes.update(row.notes)
         if row.fault:
             self.leave_out(row)
         limit, path = self._manifest.limits.docs, self._manifest.path
@@ -112,4 +125,4 @@ class Tally:
             )
 
     def counted(self, skipped: dict[str, int]) -> Counts:
-        return Counts(**self.counts, skipped=skipped)
+        return Counts(**self.counts, skipped=skipped, notes=dict(self._notes))

@@ -1,36 +1,61 @@
 """Files of a folder that no reader takes: counted by their ending, with what would make them readable."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pipeline.corpus.walking import walked
+from pipeline.corpus.walking import shown, walked
 
 BESIDE = "corpus.toml"
 """What a folder says of itself; it is read, though not as a text."""
+NOTES = ("readme", "license", "licence", "notice")
+"""Files that lie beside data and say what it is."""
 _TO_MARKDOWN = "convert them to Markdown with pandoc"
+_ROWS, _TEXTS = (".jsonl", ".ndjson", ".parquet"), (".txt", ".md", ".markdown", ".mdx")
+_PACKED = (".gz", ".bz2", ".zst", ".xz")
 _REMEDIES = {
     ".pdf": "convert them with docling or pdftotext",
     **dict.fromkeys((".docx", ".pptx"), "convert them with docling or pandoc"),
     **dict.fromkeys((".doc", ".ppt", ".rtf"), "convert them with LibreOffice"),
     **dict.fromkeys((".odt", ".epub", ".rst", ".adoc", ".org", ".tex", ".wiki", ".mediawiki"), _TO_MARKDOWN),
+    **dict.fromkeys(_ROWS, "rows of data are a corpus of their own; name the file"),
     **dict.fromkeys((".csv", ".tsv"), "a table is a corpus of its own; name the file"),
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "save them as CSV, and name that file"),
-    ".json": "write one object a line, as .jsonl",
+    ".json": "name the file, if it is an array of rows and no setting",
     **dict.fromkeys((".html", ".htm", ".xhtml"), "to read them: pip install 'digsite[html]'"),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".gz", ".bz2", ".xz", ".zst"), "unpack them"),
 }
 
 
-def unread(folder: Path, endings: tuple[str, ...]) -> dict[str, int]:
-    """How many files have none of the endings, by the one that they have."""
-    others = (path for path in walked(folder) if not path.name.lower().endswith(endings) and path.name != BESIDE)
-    return dict(Counter(path.suffix.lower() or "without an ending" for path in others))
+def unread(folder: Path, taken: tuple[str, ...] | Callable[[Path], bool]) -> dict[str, int]:
+    """How many files are not `taken`, by the ending that they have; that of rows or texts, which could have been meant,
+    with the name of the first of them."""
+    firsts, counts = dict[str, str](), Counter[str]()
+    for path in walked(folder):
+        read = path.name.lower().endswith(taken) if isinstance(taken, tuple) else taken(path)
+        if not read and path.name != BESIDE:
+            end = _ending(path)
+            counts[end] += 1
+            if end.startswith(_ROWS) or (end in _TEXTS and path.stem.lower() not in NOTES):
+                firsts.setdefault(end, shown(path.relative_to(folder).as_posix()))
+    return {f"{end} ({firsts[end]})" if end in firsts else end: count for end, count in counts.items()}
+
+
+def _ending(path: Path) -> str:
+    end = shown(path.suffix).lower()
+    whole = f"{Path(path.stem).suffix.lower()}{end}"
+    return whole if end in _PACKED and whole.startswith(_ROWS) else end or "without an ending"
 
 
 def in_words(counts: Mapping[str, int]) -> str:
     """`6 .pdf skipped: convert them with docling or pdftotext; 3 .png, 1 .mp3 skipped`; empty where nothing was."""
-    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    known = [f"{count:,} {end} skipped: {_REMEDIES[end]}" for end, count in ranked if end in _REMEDIES]
-    others = ", ".join(f"{count:,} {end}" for end, count in ranked if end not in _REMEDIES)
+    ranked = sorted(((count, end, _remedy(end)) for end, count in counts.items()), key=lambda each: (-each[0], each[1]))
+    known = [f"{count:,} {end} skipped: {remedy}" for count, end, remedy in ranked if remedy]
+    others = ", ".join(f"{count:,} {end}" for count, end, remedy in ranked if not remedy)
     return "; ".join([*known, *([f"{others} skipped"] if others else [])])
+
+
+def _remedy(end: str) -> str:
+    end = end.partition(" (")[0]
+    rows = next((kind for kind in _ROWS if end.startswith(f"{kind}.")), end)
+    return _REMEDIES.get(rows, "")

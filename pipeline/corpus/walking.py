@@ -21,6 +21,11 @@ def walked(folder: Path) -> Iterator[Path]:
             yield Path(entry)
 
 
+def shown(name: str) -> str:
+    """The name of a file, in which bytes that are no UTF-8 stand as `\\xff`."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
 def files(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
     """Those with one of the endings, in the order of their paths."""
     return (path for path in walked(folder) if path.name.lower().endswith(endings))

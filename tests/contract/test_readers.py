@@ -24,6 +24,19 @@ def as_jsonl(folder: Path) -> Path:
     return path
 
 
+def as_json(folder: Path) -> Path:
+    path = folder / "some.json"
+    path.write_text(f"[{','.join(LINES.splitlines())}]")
+    return path
+
+
+def as_wikiextractor(folder: Path) -> Path:
+    for name, lines in (("AA/wiki_00", LINES.splitlines()[:2]), ("AB/wiki_00", LINES.splitlines()[2:])):
+        (folder / "some" / name).parent.mkdir(parents=True)
+        (folder / "some" / name).write_text("\n".join(lines))
+    return folder / "some"
+
+
 def as_parquet(folder: Path) -> Path:
     path = folder / "some.parquet"
     pq.write_table(pa.table({"id": list(TEXTS), "title": list(TEXTS), "text": list(TEXTS.values())}), path)
@@ -78,11 +91,13 @@ SAMPLES: dict[str, Callable[[Path], Path]] = {
     "folder": as_folder,
     "hf": as_hub_folder,
     "html": as_html,
+    "json": as_json,
     "jsonl": as_jsonl,
     "lucene": as_lucene,
     "markdown": as_markdown,
     "parquet": as_parquet,
     "text": as_text,
+    "wikiextractor": as_wikiextractor,
 }
 ONE = ("html", "markdown", "text")
 """Readers of files that are one document."""
@@ -119,5 +134,5 @@ def test_a_reader_keeps_to_its_limit_of_bytes(name: str, tmp_path: Path) -> None
 
 
 def test_a_reader_that_is_not_there_is_answered_with_those_that_are() -> None:
-    with pytest.raises(UsageError, match="no reader .warc.; known: csv, folder, hf, html, jsonl"):
+    with pytest.raises(UsageError, match="no reader .warc.; known: csv, folder, hf, html, json, jsonl"):
         registry.load("readers", "warc")

@@ -4,24 +4,25 @@ A reader module has `SUFFIXES` (the file names that it reads) and `read(path, li
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from pipeline import registry
+from pipeline.corpus.readers import wikiextractor
 from pipeline.corpus.readers.base import Reader, ReadLimits, Row, of_shards
 from pipeline.corpus.readers.folder import ENDINGS
-from pipeline.corpus.unread import unread
-from pipeline.corpus.walking import files, walked
+from pipeline.corpus.unread import NOTES, in_words, unread
+from pipeline.corpus.walking import files, shown, walked
 from pipeline.errors import CorpusError
 
 TAKEN = (
-    "a .jsonl, .ndjson, .csv or .tsv file (also .gz, .zst, .xz), a .parquet file, a folder of one of these kinds, "
-    "a .txt, .md or .html file, a folder of such texts, hf:ORG/NAME, "
-    "or lucene:PATH"
+    "a .jsonl, .ndjson, .json, .csv or .tsv file (also .gz, .bz2, .zst, .xz), a .parquet file, a folder of one of these "
+    "kinds or of WikiExtractor's, a .txt, .md, .mdx or .html file, a folder of such texts, hf:ORG/NAME, or lucene:PATH"
 )
 """What a corpus can be, in words."""
 TEXTS = ("folder", "html", "markdown", "text")
 """Readers of files that are each one document, whose parts have no names."""
-_NOTES = ("readme", "license", "licence", "notice")
+_NEARLY_ALL = 0.9
 
 
 def for_path(path: Path) -> str:
@@ -29,26 +30,56 @@ def for_path(path: Path) -> str:
     suffixes = {name: registry.load("readers", name).SUFFIXES for name in registry.names("readers")}
 
     def kind(file: Path) -> str:
-        return next((name for name in suffixes if file.name.lower().endswith(suffixes[name])), "")
+        found = next((name for name in suffixes if file.name.lower().endswith(suffixes[name])), "")
+        return "wikiextractor" if wikiextractor.is_extracted(file) else found
 
     if not path.is_dir():
         if not (found := kind(path)):
-            raise CorpusError(f"{path}: no reader for it; give {TAKEN}")
+            remedy = in_words({path.suffix.lower(): 1}).partition(": ")[2]
+            raise CorpusError(f"{path}: no reader for it; {f'{remedy}, or ' if remedy else ''}give {TAKEN}")
         return found
-    kinds: set[str] = set()
+    kinds: dict[str, _Files] = {}
     for file in walked(path):
         # Beside the shards of a data set lies its card.
-        if file.stem.lower() not in _NOTES:
-            kinds |= {"folder" if file.suffix.lower() in ENDINGS else kind(file)} - {"", "html"}
-        # Tables lie beside texts as attachments.
-        kinds -= {"csv"} if "folder" in kinds else set()
-        if len(kinds) > 1:  # at once: somebody may have named their home
-            raise CorpusError(f"{path}: holds files of several kinds; give {TAKEN}")
-    return kinds.pop() if kinds else "folder"
+        name = "folder" if file.suffix.lower() in ENDINGS else kind(file)
+        if name not in {"", "html"} and file.stem.lower() not in NOTES:
+            kinds.setdefault(name, _Files()).add(file)
+    return _chosen(path, kinds)
+
+
+class _Files:
+    """Those of one kind in a folder."""
+
+    def __init__(self) -> None:
+        self.first, self.count, self.bytes = "", 0, 0
+
+    def add(self, file: Path) -> None:
+        self.first = self.first or shown(file.name)
+        self.count += 1
+        with suppress(OSError):  # a broken link
+            self.bytes += file.stat().st_size
+
+    def __str__(self) -> str:
+        return self.first if self.count == 1 else f"{self.first} and {self.count - 1:,} more"
+
+
+def _chosen(path: Path, kinds: dict[str, _Files]) -> str:
+    """The kind that nearly all of a folder is. Raises CorpusError, naming files, where there is none."""
+    if len(kinds) > 1:  # settings lie beside anything
+        kinds.pop("json", None)
+    if "folder" in kinds:  # tables lie beside texts as attachments
+        kinds.pop("csv", None)
+    most = max(kinds, key=lambda name: kinds[name].bytes, default="folder")
+    if len(kinds) > 1 and kinds[most].bytes <= _NEARLY_ALL * sum(files.bytes for files in kinds.values()):
+        beside = " beside ".join(map(str, kinds.values()))
+        raise CorpusError(f"{path}: holds files of several kinds; give {TAKEN}; here lies {beside}")
+    return most
 
 
 def skipped(name: str, path: Path) -> dict[str, int]:
     """The files of a folder that the reader passes over, counted by ending; of anything else, none."""
+    if name == "wikiextractor":
+        return unread(path, wikiextractor.is_extracted) if path.is_dir() else {}
     endings = ENDINGS if name == "folder" else registry.load("readers", name).SUFFIXES
     return unread(path, endings) if endings and path.is_dir() else {}
 
@@ -61,5 +92,5 @@ def rows(name: str, path: Path, limits: ReadLimits) -> Iterator[Row]:
     if not (reader.SUFFIXES and path.is_dir()):
         return reader.read(path, limits)
     found = files(path, reader.SUFFIXES)
-    shards = ((file.relative_to(path).as_posix(), reader.read(file, limits)) for file in found)
+    shards = ((shown(file.relative_to(path).as_posix()), reader.read(file, limits)) for file in found)
     return of_shards(path, shards, limits)

@@ -3,6 +3,8 @@
 A row that cannot be read is still a row, with its error: the corpus counts it and decides when there are too many.
 """
 
+import bz2
+import codecs
 import gzip
 import lzma
 import zlib
@@ -62,9 +64,10 @@ class Unpacked(ReadBytes):
             raise CorpusError(f"{self.path}: unpacks to more than {_MAX_RATIO} times its size; refused as a bomb")
 
 
-PACKED = ("", ".gz", ".zst", ".xz")
+PACKED = ("", ".gz", ".bz2", ".zst", ".xz")
 """What may follow the ending of a file of lines."""
 _CHUNK = 1 << 20
+NOT_UTF8 = "not UTF-8; save the file as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8, if that is what it is"
 
 
 def lines(path: Path, limits: ReadLimits) -> Iterator[bytes | None]:
@@ -72,8 +75,12 @@ def lines(path: Path, limits: ReadLimits) -> Iterator[bytes | None]:
 
     Raises CorpusError where it cannot be read or unpacks beyond the limits.
     """
-    rest, too_long = b"", False
-    for chunk in _chunks(path, limits):
+    rest, too_long, end = b"", False, b""
+    for chunk in chunks(path, limits):
+        if not end:  # of old Macs' files a carriage return alone ends a line
+            end = b"\n" if b"\n" in chunk else b"\r" if b"\r" in chunk[:-1] else b""
+        if end == b"\r":
+            chunk = chunk.replace(b"\r", b"\n")
         *whole, tail = chunk.split(b"\n")
         if whole:
             yield None if too_long else rest + whole[0]
@@ -87,24 +94,39 @@ def lines(path: Path, limits: ReadLimits) -> Iterator[bytes | None]:
         yield None if too_long else rest
 
 
-def _chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
-    first = True
+def chunks(path: Path, limits: ReadLimits) -> Iterator[bytes]:
+    """What a file holds, unpacked and in UTF-8 without a mark, while it streams. Raises CorpusError as `lines` does."""
     try:
         unpacked = Unpacked(path, limits)
         with _opened(path) as stream:
-            while chunk := stream.read(_CHUNK):
+            chunk = stream.read(_CHUNK).removeprefix(codecs.BOM_UTF8)
+            name = marked_encoding(chunk)
+            decoder = codecs.getincrementaldecoder(name)() if name else None
+            while chunk:
                 unpacked.add(len(chunk))
-                yield chunk.removeprefix(b"\xef\xbb\xbf") if first else chunk
-                first = False
+                yield decoder.decode(chunk).encode() if decoder else chunk
+                chunk = stream.read(_CHUNK)
+            if decoder:
+                decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{path}: not {name}, as its first bytes say; save the file as UTF-8") from error
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         why = reason(error) if isinstance(error, OSError) else error
         raise CorpusError(f"{path}: cannot be read ({why}); is it complete, with the right suffix?") from error
+
+
+def marked_encoding(data: bytes) -> str:
+    """UTF-16 or 32, where a byte-order mark states it, else empty. Bytes that only begin like one hold no NUL."""
+    wide = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+    return next((name for mark, name in wide.items() if data.startswith(mark) and b"\0" in data[:4096]), "")
 
 
 def _opened(path: Path) -> IO[bytes]:
     match path.suffix.lower():
         case ".gz":
             return gzip.open(path)  # type: ignore[return-value]
+        case ".bz2":
+            return bz2.open(path)
         case ".xz":
             return lzma.open(path)
         case ".zst":
@@ -122,13 +144,22 @@ class Row(NamedTuple):
     """A stable id for a row that has none of its own."""
     values: Mapping[str, Any]
     error: str = ""
+    note: str = ""
+    """What to know of a row that was read, such as `rows span several lines`; counted, and shown with its number."""
 
 
 def document_row(
-    path: Path, limits: ReadLimits, parsed: Callable[[str], tuple[str, str]], *, longest: int | None = None
+    path: Path,
+    limits: ReadLimits,
+    parsed: Callable[[str], tuple[str, str]],
+    *,
+    longest: int | None = None,
+    encoding: Callable[[bytes], str] = marked_encoding,
 ) -> Row:
     """The row of a file that is one document, whose title and text are `parsed` from it; one without a title has the
     file's name. A file of more than `longest` characters is left as it is: nothing is spent on parsing it.
+
+    `encoding` is asked for the name of that of its bytes, which is empty of UTF-8.
 
     Raises CorpusError beyond `limits.bytes`.
     """
@@ -136,15 +167,15 @@ def document_row(
         Unpacked(path, limits).add(path.stat().st_size)
         with path.open("rb") as stream:
             data = stream.read(LONGEST + 1)
-        source = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        if len(data) > LONGEST:
+            return Row(path.name, path.name, {}, f"longer than {LONGEST >> 20} MiB")
+        source = data.decode(encoding(data) or "utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         return Row(path.name, path.name, {}, f"cannot be read: {error}")
     except UnicodeDecodeError as error:
-        return Row(path.name, path.name, {}, f"not a readable UTF-8 text: {error}")
-    if len(data) > LONGEST:
-        return Row(path.name, path.name, {}, f"longer than {LONGEST >> 20} MiB")
+        return Row(path.name, path.name, {}, f"not a readable UTF-8 text: {error}; save it as UTF-8")
     title, text = ("", source) if longest is not None and len(source) > longest else parsed(source)
-    return Row(path.name, path.name, {"title": title or path.stem.replace("_", " "), "text": text})
+    return Row(path.name, path.name, {"id": path.name, "title": title or path.stem.replace("_", " "), "text": text})
 
 
 class Reader(Protocol):
@@ -156,11 +187,18 @@ class Reader(Protocol):
         ...
 
 
+def size(value: Any) -> int:
+    """The characters of a text, or of a list of texts."""
+    if isinstance(value, str):
+        return len(value)
+    return sum(map(size, value)) if isinstance(value, list) else 0
+
+
 def of_shards(whole: Path, shards: Iterable[tuple[str, Iterable[Row]]], limits: ReadLimits) -> Iterator[Row]:
     """The rows of several files, each given with its name, as those of one source."""
     characters = ReadBytes(whole, limits)
     for name, rows in shards:
         for row in rows:
             # A reader minds its own file alone.
-            characters.add(sum(len(value) for value in row.values.values() if isinstance(value, str)))
+            characters.add(sum(map(size, row.values.values())))
             yield row._replace(place=f"{name}, {row.place}", key=f"{name}:{row.key}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from pipeline.corpus.readers import html, markdown, text
 from pipeline.corpus.readers.base import ReadBytes, Reader, ReadLimits, Row
 from pipeline.corpus.unread import in_words, unread
-from pipeline.corpus.walking import files
+from pipeline.corpus.walking import files, shown
 from pipeline.errors import CorpusError
 
 SUFFIXES: tuple[str, ...] = ()
@@ -22,7 +22,11 @@ ENDINGS = tuple(_BY_ENDING)
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     root, size, file = path.resolve(), ReadBytes(path, limits), None
     for file in files(path, ENDINGS):
-        name = file.relative_to(path).as_posix()
+        inside = file.relative_to(path).as_posix()
+        name = shown(inside)
+        if name != inside:
+            yield Row(name, name, {}, "its name is not UTF-8; rename it")
+            continue
         if not file.is_file():
             yield Row(name, name, {}, "no file that can be read: a broken link, a loop of links, a pipe or a device")
             continue
@@ -31,7 +35,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
             continue
         size.add(file.stat().st_size)
         for row in _BY_ENDING[file.suffix.lower()].read(file, limits):
-            yield Row(name, name, {"id": name, **row.values} if row.values else {}, row.error)
+            yield Row(name, name, {**row.values, "id": name} if row.values else {}, row.error)
     if file is None:
         others = in_words(unread(path, ENDINGS))
         raise CorpusError(f"{path}: nothing in it that can be read{f' ({others})' if others else ''}")

@@ -3,6 +3,8 @@
 `datasets` says which files the configuration has and fetches each when it is reached, into the Hub's own cache. Files
 of a format that has a reader here are read by that, so that they give the same documents as without the Hub; all others
 are streamed by `datasets`.
+
+A card may name any file as data. A folder's reads only what is in the folder, the Hub's only what is on the Hub.
 """
 
 import re
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline import registry
+from pipeline.corpus import front_matter
 from pipeline.corpus.readers.base import ReadLimits, Row, of_shards
 from pipeline.errors import CorpusError, UsageError, first_line
 
@@ -20,6 +23,7 @@ _READERS = {"csv": "csv", "json": "jsonl", "parquet": "parquet"}
 """By the name of the builder of `datasets`."""
 _ADDRESS = re.compile(r"(?P<name>[^:@]+)(?::(?P<config>[^:@/]+))?(?:@(?P<revision>[^:@]+))?")
 _REPOSITORY = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
+_CARDS, _CARD_BYTES = ("README.md", ".huggingface.yaml"), 4 << 20
 _BATCH = 256
 
 
@@ -67,7 +71,8 @@ def _errors(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (OSError, ValueError, DatasetsError, httpx2.HTTPError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, DatasetsError, httpx2.HTTPError) as error:
+        # A card is somebody else's, and `datasets` minds few of its types.
         raise CorpusError(f"hf:{path}: {first_line(error)}") from error
 
 
@@ -76,8 +81,59 @@ def _built(path: Path) -> tuple[Any, list[str]]:
     import datasets
 
     name, config, revision = parsed(str(path))
+    if (folder := Path(name)).is_absolute():
+        _check_cards(folder)
     builder = datasets.load_dataset_builder(name, config, revision=revision)
-    return builder, [str(file) for files in builder.config.data_files.values() for file in files]
+    files = [str(file) for files in builder.config.data_files.values() for file in files]
+    if outside := next((file for file in files if not _belongs(file, name)), None):
+        raise _outside(outside, name)
+    return builder, files
+
+
+def _check_cards(folder: Path) -> None:
+    """Raise CorpusError where the cards of a folder name data elsewhere, before `datasets` looks there; ValueError
+    where reading them could cost hours."""
+    from huggingface_hub.repocard import REGEX_YAML_BLOCK
+
+    for name in _CARDS:
+        path = folder / name
+        if not path.exists():
+            continue
+        if path.stat().st_size > _CARD_BYTES:
+            raise CorpusError(f"{path}: longer than {_CARD_BYTES >> 20} MiB; shorten it, or name a file of data")
+        text = path.read_bytes().decode()
+        block = REGEX_YAML_BLOCK.search(text)
+        source = text if name.endswith(".yaml") else block[2] if block else ""
+        try:
+            card = front_matter.yaml(source, strict=True)
+        except ValueError as error:
+            raise CorpusError(f"{path}: {error}; correct it, or name a file of data") from error
+        for pattern in _patterns(card):
+            if "://" in pattern or "::" in pattern or Path(pattern).is_absolute() or ".." in Path(pattern).parts:
+                raise _outside(pattern, str(folder))
+
+
+def _patterns(card: Any) -> Iterator[str]:
+    """All texts under `configs`, where files and folders of data are named."""
+    pending = [card.get("configs")] if isinstance(card, dict) else []
+    while pending:
+        match pending.pop():
+            case str(text):
+                yield text
+            case dict(values):
+                pending += (value for key, value in values.items() if key in {"data_files", "data_dir", "path"})
+            case list(values):
+                pending += values
+
+
+def _belongs(file: str, name: str) -> bool:
+    if (folder := Path(name)).is_absolute():
+        return "://" not in file and Path(file).resolve().is_relative_to(folder.resolve())
+    return file.startswith("hf://datasets/")  # the Hub may call it by another name
+
+
+def _outside(file: str, name: str) -> CorpusError:
+    return CorpusError(f"hf:{name}: names {file!r} as its data; only files of the data set itself are read")
 
 
 def _rows(path: Path, limits: ReadLimits) -> Iterator[Row]:

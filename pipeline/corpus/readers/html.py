@@ -1,20 +1,40 @@
 """An HTML file: one document, the main text of the page without menus, footers and comments.
 
+Its encoding is what a byte-order mark states, else UTF-8 where it is that, else what the page declares. A page that was
+saved as UTF-8 often still declares what it had been in, and a text in another encoding is never UTF-8 by chance.
+
 trafilatura finds it and gives it as Markdown, which becomes text by the same rules as any other. It takes code with a
 line end in it for a block of code, wherever it stands, and may take what follows for one too; so line ends that mean
 nothing go first.
 """
 
+import codecs
+import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pipeline.corpus.readers import markdown
-from pipeline.corpus.readers.base import ReadLimits, Row, document_row
+from pipeline.corpus.readers.base import ReadLimits, Row, document_row, marked_encoding
 from pipeline.errors import CorpusError
 
 SUFFIXES: tuple[str, ...] = (".html", ".htm", ".xhtml")
+_HEAD = 4096
+"""Bytes in which a page declares its encoding."""
+_DECLARED = re.compile(
+    rb"""<meta[^>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]*?\bencoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE
+)
+_OF_TEXT = re.compile(r"windows|cp\d|iso|latin|koi8|mac|gb|hz|big5|euc|shift|sjis|ks_c|tis|us-ascii|ascii")
+"""Python knows other codecs, such as `hex`."""
+_AS_BROWSERS_DO = {
+    **dict.fromkeys(("iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"), "windows-1252"),
+    **dict.fromkeys(("gb2312", "gbk", "gb_2312-80"), "gb18030"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis"), "cp932"),
+    **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
+    "iso-8859-9": "windows-1254",
+}
+"""The larger encoding that is meant by a smaller one."""
 _MARKUP = 10
 """Characters of a page for each of its text. One of more is left out unparsed, which could take minutes."""
 
@@ -22,7 +42,26 @@ _MARKUP = 10
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     if find_spec("trafilatura") is None:
         raise CorpusError(f"{path}: to read HTML, pip install 'digsite[html]'")
-    yield document_row(path, limits, _document, longest=_MARKUP * limits.doc_chars)
+    yield document_row(path, limits, _document, longest=_MARKUP * limits.doc_chars, encoding=_encoding)
+
+
+def _encoding(data: bytes) -> str:
+    declared = _DECLARED.search(data[:_HEAD])
+    if (marked := marked_encoding(data)) or not declared:
+        return marked
+    name = (declared[1] or declared[2]).decode("ascii", "replace").lower()
+    name = _AS_BROWSERS_DO.get(name, name)
+    try:
+        if not _OF_TEXT.match(name) or not codecs.lookup(name):
+            return ""
+        if not data.isascii():
+            data.decode()
+            return ""
+    except LookupError:
+        return ""
+    except UnicodeDecodeError:
+        pass
+    return name
 
 
 def _document(source: str) -> tuple[str, str]:

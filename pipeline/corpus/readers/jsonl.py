@@ -3,13 +3,15 @@
 Decompressed bytes are counted while they stream.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
 
-from pipeline.corpus.readers.base import LONGEST, PACKED, ReadLimits, Row, lines
+from pipeline.corpus.readers.base import LONGEST, NOT_UTF8, PACKED, ReadLimits, Row, lines
 
+_NO_NUMBER = re.compile(rb'(?:[^"]|"(?:[^"\\]|\\.)*+")*?[:\[,]\s*(NaN|-?Infinity)\b.*', re.DOTALL)
 SUFFIXES = tuple(kind + packed for kind in (".jsonl", ".ndjson") for packed in PACKED)
 
 
@@ -18,15 +20,22 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
         if line is None:
             yield Row(f"line {number}", str(number), {}, f"longer than {LONGEST >> 20} MiB")
         elif line.strip():
-            yield _row(number, line)
+            yield row(f"line {number}", str(number), line)
 
 
-def _row(number: int, line: bytes) -> Row:
+def row(place: str, key: str, line: bytes) -> Row:
+    """That of one JSON value."""
     try:
         values = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        why = "not UTF-8; save the file as UTF-8" if "UTF-8" in str(error) else f"not JSON: {error}"
-        return Row(f"line {number}", str(number), {}, why)
+        why = f"not JSON: {error}"
+        if "UTF-8" in str(error):
+            why = NOT_UTF8
+        elif odd := _NO_NUMBER.fullmatch(line):
+            why = f"not JSON: {odd[1].decode()} is no JSON; write null"
+        return Row(place, key, {}, why)
+    if isinstance(values, list) and len(values) == 2 and isinstance(values[0], str) and isinstance(values[1], list):
+        values = {"title": values[0], "text": values[1]}  # as in HotpotQA's contexts
     if not isinstance(values, dict):
-        return Row(f"line {number}", str(number), {}, "not a JSON object")
-    return Row(f"line {number}", str(number), values)
+        return Row(place, key, {}, "not a JSON object")
+    return Row(place, key, values)

@@ -1,8 +1,7 @@
 """`lucene:PATH`: an index of Lucene's that Anserini or Pyserini made, whose stored texts are its documents.
 
-Of a stored `raw` that is a JSON object all fields are read; where it has no `text`, its `contents` are the text, or the
-stored `contents` are. A short first line of several is then the title where there is no `title`, without the quotes of
-Wikipedia's passages. The id is the index's own. Documents that were deleted are none.
+Of a stored `raw` that is a JSON object all fields are read, and the stored `contents` where it has none of its own. The
+id is the index's own. Documents that were deleted are none.
 """
 
 from collections.abc import Iterator
@@ -19,8 +18,6 @@ from pipeline.errors import CorpusError, RetrievalError
 
 SUFFIXES: tuple[str, ...] = ()
 _BATCH = 1000
-_TITLE = 200
-"""Characters of a first line that may be a title."""
 _MISSING = "neither raw nor contents are stored; build the index with --storeRaw"
 _Stored = tuple[str | None, str | None, str | None]
 
@@ -77,26 +74,6 @@ def _row(number: int, key: str | None, raw: str | None, contents: str | None) ->
         if contents is None:
             return row({}, "its raw text is no JSON object, and contents are not stored")
         values = {}
-    whole = values.pop("contents", None) if "contents" in values else contents
-    if "text" not in values and isinstance(whole, str):
-        title, text = _parted(whole)
-        values = {"title": title, **values, "text": text if "title" not in values else _without(whole, values["title"])}
+    if "contents" not in values and contents is not None:
+        values = {**values, "contents": contents}
     return row(values | ({"id": key} if key else {}))
-
-
-def _parted(contents: str) -> tuple[str, str]:
-    first, _, rest = contents.partition("\n")
-    if not rest.strip() or len(first) > _TITLE:
-        return "", contents
-    return _unquoted(first), rest
-
-
-def _without(contents: str, title: Any) -> str:
-    """The text below its title, where it begins with that."""
-    first, _, rest = contents.partition("\n")
-    return rest if _unquoted(first) == str(title).strip() and rest.strip() else contents
-
-
-def _unquoted(line: str) -> str:
-    line = line.strip()
-    return line[1:-1].replace('""', '"') if len(line) > 2 and line[0] == line[-1] == '"' else line

@@ -1,4 +1,4 @@
-"""A Markdown file: one document, block by block, without its marks.
+"""A Markdown or MDX file: one document, block by block, without its marks and those of generators of sites.
 
 The title is the front matter's, else the first heading's where that is of the first level or opens the text, else the
 file's name. Of front matter nothing enters the text. A paragraph is one line however it was wrapped, since lines that
@@ -9,17 +9,18 @@ pictures their words stay. Code stays as it is.
 import html
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pipeline.corpus import front_matter, marks
 from pipeline.corpus.readers.base import ReadLimits, Row, document_row
 from pipeline.text import HAN
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-SUFFIXES: tuple[str, ...] = (".md", ".markdown")
-_FRONT = re.compile(r"\A---[ \t]*\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+SUFFIXES: tuple[str, ...] = (".md", ".markdown", ".mdx")
 _TAG = re.compile(r"<!--.*?(?:-->|\Z)|</?[A-Za-z][^<>]*>", re.DOTALL)
 _WRAPPED_HAN = re.compile(rf"(?<=[{HAN}、。，])\n(?=[{HAN}])")
 _WRAPPED = re.compile(r"[ \t\r]*\n\s*")
@@ -27,28 +28,16 @@ _STOPS = (".", "!", "?", ":", "。", "！", "？")
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    yield document_row(path, limits, _document, longest=limits.doc_chars)
+    parsed = partial(_document, mdx=path.suffix.lower() == ".mdx")
+    yield document_row(path, limits, parsed, longest=limits.doc_chars)
 
 
-def _document(source: str) -> tuple[str, str]:
-    front = _FRONT.match(source)
-    title = _title(front[1]) if front else ""
-    heading, text = parsed(source[front.end() :] if front else source)
+def _document(source: str, *, mdx: bool) -> tuple[str, str]:
+    title, page = front_matter.taken(source)
+    heading, text = parsed(marks.removed(page, mdx=mdx))
     if title and heading and title != heading:
         text = f"{heading}\n\n{text}"
     return title or heading, text
-
-
-def _title(front: str) -> str:
-    """The front matter's; what is no YAML has none."""
-    import yaml  # noqa: TID251 - a user's front matter, no settings
-
-    try:
-        values: Any = yaml.safe_load(front)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return ""
-    title = values.get("title") if isinstance(values, dict) else None
-    return str(title).strip() if isinstance(title, str | int | float) else ""
 
 
 def parsed(source: str) -> tuple[str, str]:

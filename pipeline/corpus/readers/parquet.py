@@ -2,43 +2,54 @@
 
 A dictionary or a shared prefix lets a file of kilobytes hold gigabytes of text: all rows may name one text of 20 MB. So
 a batch is as small as the largest values that its columns can hold demand, and what the rows hold is counted as the
-unpacked bytes of any other file are. Columns that can be no part of a document (lists, structs, dates, bytes) are not
-unpacked: an embedding would cost more than its text, and a date that Python has no word for would end the read. Their
-type stands in for their values.
+unpacked bytes of any other file are; lists of texts stay packed until they are. Columns that can be no part of a document
+(lists of numbers, structs, dates, bytes that are no text) are not unpacked: an embedding would cost more than its text,
+and a date that Python has no word for would end the read. Their type stands in for their values.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.corpus.readers.base import LONGEST, ReadLimits, Row, Unpacked
+from pipeline.corpus.readers.base import LONGEST, ReadLimits, Row, Unpacked, size
 from pipeline.errors import CorpusError
 
 SUFFIXES: tuple[str, ...] = (".parquet",)
 _BATCH, _BATCH_BYTES = 1024, 128 << 20
+_SAMPLED = 16
+"""Rows that show whether bytes are a text."""
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     number = 0
     try:
         unpacked = Unpacked(path, limits)
-        with path.open("rb") as stream, pq.ParquetFile(path) as file:
+        with path.open("rb") as stream, _opened(path) as file:
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
             # The footer is judged before anything is unpacked.
-            Unpacked(path, limits).add(sum(group.total_byte_size for group in groups))
+            Unpacked(path, limits).add(sum(group.total_byte_size + _listed(group) for group in groups))
             odd = _odd(file.schema_arrow)
+            if groups and (encoded := [name for name, kind in odd.items() if _bytes(kind)]):
+                rows = min(_SAMPLED, _batch_rows(groups[0], stream))
+                sample = next(file.iter_batches(rows, row_groups=[0], columns=encoded))
+                for name in filter(partial(_holds_text, sample), encoded):
+                    del odd[name]
             plain = [name for name in file.schema_arrow.names if name not in odd]
             for index, group in enumerate(groups):
                 rows = _batch_rows(group, stream)
                 for batch in file.iter_batches(rows, row_groups=[index], columns=plain):
-                    for values in batch.to_pylist():
+                    unpacked.add(sum(map(_listed_characters, batch.columns)))
+                    for values in _converted(batch):
                         number += 1
                         lengths = [len(value) for value in values.values() if isinstance(value, str)]
                         unpacked.add(sum(lengths))
-                        error = f"a text longer than {LONGEST >> 20} MiB" if max(lengths, default=0) > LONGEST else ""
+                        longest = max(map(size, values.values()), default=0)
+                        error = f"a text longer than {LONGEST >> 20} MiB" if longest > LONGEST else ""
                         yield Row(f"row {number}", str(number), values | odd, error)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise CorpusError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from error
@@ -46,9 +57,57 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 
 def plain_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
     """The rows of a table, as those of a file."""
-    odd = _odd(table.schema)
-    for values in table.drop_columns(list(odd)).to_pylist():
+    odd = {name: kind for name, kind in _odd(table.schema).items() if not (_bytes(kind) and _holds_text(table, name))}
+    for values in _converted(table.drop_columns(list(odd))):
         yield values | odd
+
+
+def _opened(path: Path) -> pq.ParquetFile:
+    with pq.ParquetFile(path) as file:
+        listed = [field.name for field in file.schema_arrow if _list_depth(field.type)]
+        paths = [file.schema.column(index).path for index in range(len(file.schema))]
+    return pq.ParquetFile(path, read_dictionary=[at for at in paths if at.partition(".")[0] in listed])
+
+
+def _listed(group: pq.RowGroupMetaData) -> int:
+    """Values that are in lists, of which many can be packed in a byte."""
+    columns = [group.column(index) for index in range(group.num_columns)]
+    return sum(column.num_values for column in columns if "." in column.path_in_schema)
+
+
+def _listed_characters(column: pa.Array) -> int:
+    """Of a column of lists, the bytes of all texts in them, without unpacking one."""
+    if not _list_depth(column.type):
+        return 0
+    for _ in range(_list_depth(column.type)):
+        column = column.flatten()
+    if not pa.types.is_dictionary(column.type):
+        return int(pc.sum(pc.binary_length(column)).as_py() or 0)
+    lengths = pc.cast(pc.binary_length(column.dictionary), pa.int64())
+    return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
+
+
+def _converted(batch: pa.RecordBatch | pa.Table) -> Iterator[dict[str, Any]]:
+    others = {field.name: field.type for field in batch.schema if _bytes(field.type) or _uuid(field.type)}
+    for values in batch.to_pylist():
+        for name, kind in others.items():
+            if isinstance(value := values[name], bytes):
+                try:
+                    values[name] = value.decode()
+                except UnicodeDecodeError:
+                    values[name] = kind
+            elif value is not None:
+                values[name] = str(value)
+        yield values
+
+
+def _holds_text(sample: pa.RecordBatch | pa.Table, name: str) -> bool:
+    """Are the bytes of a column the words of a text? Some writers say of none what it is."""
+    values = [value for value in sample.column(name).slice(0, _SAMPLED).to_pylist() if value is not None]
+    try:
+        return bool(values) and "\0" not in "".join(value.decode() for value in values)
+    except UnicodeDecodeError:
+        return False
 
 
 def _odd(schema: pa.Schema) -> dict[str, Any]:
@@ -89,4 +148,26 @@ def _text(kind: pa.DataType) -> bool:
 
 
 def _plain(kind: pa.DataType) -> bool:
-    return _text(kind) or bool(pa.types.is_primitive(kind) and not pa.types.is_temporal(kind)) or pa.types.is_null(kind)
+    number = pa.types.is_primitive(kind) and not pa.types.is_temporal(kind)
+    return bool(_text(kind) or number or pa.types.is_decimal(kind) or pa.types.is_null(kind) or _uuid(kind)) or bool(
+        _list_depth(kind)
+    )
+
+
+def _uuid(kind: pa.DataType) -> bool:
+    return isinstance(kind, pa.UuidType)
+
+
+def _bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind))
+
+
+def _list_depth(kind: pa.DataType) -> int:
+    """1 of a list of texts, 2 of a list of such lists, 0 of anything else."""
+    for depth in (1, 2):
+        if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+            return 0
+        kind = kind.value_type
+        if _text(kind):
+            return depth
+    return 0

@@ -3,6 +3,7 @@
 import csv as standard
 import io
 import resource
+import time
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_broken_rows_are_counted_and_the_next_row_is_read(tmp_path: Path) -> Non
         ("line 2", "3 cells, where the heading has 2"),
         ("line 3", "1 cells, where the heading has 2"),
         ("line 4", "',' expected after '\"'"),
-        ("line 5", "not UTF-8; save the file as UTF-8"),
+        ("line 5", base.NOT_UTF8),
         ("line 6", ""),
         ("line 7", "unexpected end of data"),
     ]
@@ -114,3 +115,99 @@ def test_shards_of_tables_are_one_corpus(tmp_path: Path) -> None:
     (tmp_path / "b.tsv").write_text("title\ttext\nB\tThe weir, of Arden.\n")
     found = corpus.load(corpus.resolve(str(tmp_path))).documents
     assert {d.id: d.text for d in found} == {"a.csv:1": "The mill of Arden.", "b.tsv:1": "The weir, of Arden."}
+
+
+def rows_of(text: str, path: Path) -> list[dict[str, object]]:
+    return [{**row.values, **({"error": row.error} if row.error else {})} for row in read(path, text)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        ('"Petrel" was a steamer', '"Petrel" was a steamer'),
+        ('"Petrel', '"Petrel'),
+        ('the "Petrel"', 'the "Petrel"'),
+        ('"The mill"', "The mill"),
+        ('"The ""old"" mill"', 'The "old" mill'),
+        ('"The "old" mill"', '"The "old" mill"'),
+        ('"', '"'),
+        ('""', ""),
+        ('"The\tmill"', "The\tmill"),
+    ],
+)
+def test_a_cell_parted_by_tabs_is_quoted_only_where_all_of_it_is(cell: str, text: str, tmp_path: Path) -> None:
+    given = f"id\ttext\ttitle\n1\t{cell}\tMill\n2\tA plain line.\tWeir\n"
+    assert rows_of(given, tmp_path / "a.tsv") == [
+        {"id": "1", "text": text, "title": "Mill"},
+        {"id": "2", "text": "A plain line.", "title": "Weir"},
+    ]
+
+
+def test_a_quotation_that_ends_some_rows_later_is_none_of_the_table_s(tmp_path: Path) -> None:
+    given = 'id\ttext\n1\t"It started here\n2\tA plain line.\n3\tends it"\n4\tA last line.\n'
+    assert [row["text"] for row in rows_of(given, tmp_path / "a.tsv")] == [
+        '"It started here', "A plain line.", 'ends it"', "A last line.",
+    ]  # fmt: skip
+
+
+def test_rows_of_tabs_that_span_lines_are_read_and_counted(tmp_path: Path) -> None:
+    given = 'id\ttext\ttitle\n1\t"The mill,\n\nwhich ""they"" built.\nIt burned."\tMill\n2\tA line.\tWeir\n'
+    (tmp_path / "a.tsv").write_text(given)
+    loaded = corpus.load(corpus.resolve(str(tmp_path / "a.tsv")))
+    assert loaded.documents[0].text == 'The mill,\n\nwhich "they" built.\nIt burned.'
+    assert loaded.counts.noted == ["1 rows span several lines, in quotes"]
+
+
+def test_lines_below_a_quotation_that_nothing_closes_are_rows(tmp_path: Path) -> None:
+    given = 'id\ttext\n1\t"It started here\nand there\n2\tA plain line.\n3\tA line.\n'
+    assert rows_of(given, tmp_path / "a.tsv") == [
+        {"id": "1", "text": '"It started here'},
+        {"id": "and there", "error": "1 cells, where the heading has 2"},
+        {"id": "2", "text": "A plain line."},
+        {"id": "3", "text": "A line."},
+    ]
+
+
+def test_quotations_that_nothing_closes_cost_no_more_than_their_lines(tmp_path: Path) -> None:
+    before = time.process_time()
+    assert len(read(tmp_path / "a.tsv", "id\ttext\n" + '1\t"It started\nhere\n' * 100_000)) == 200_000
+    assert time.process_time() - before < 10
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("0\tThe mill of Arden was built.", ["id", "text"]),
+        ("D7\thttps://a.b/c\tMill\t" + "The mill of Arden. " * 5, ["id", "url", "title", "text"]),
+        ("7\tThe mill of Arden was built.\tMill", ["id", "text", "title"]),
+        ("The mill of Arden. " * 5, ["text"]),
+    ],
+)
+def test_a_table_without_a_heading_is_read_by_its_columns_and_says_so(
+    line: str, names: list[str], tmp_path: Path
+) -> None:
+    (row,) = read(tmp_path / "a.tsv", f"{line}\n")
+    assert (row.place, row.key, list(row.values)) == ("line 1", "1", names)
+    assert row.note.startswith(f"rows of a table without a heading, read as {', '.join(names)}: put a heading")
+
+
+@pytest.mark.parametrize("heading", ["id\ttext", "Nummer\tInhalt", "name\t2019", "7\ttext"])
+def test_a_heading_is_one(heading: str, tmp_path: Path) -> None:
+    assert [list(row.values) for row in read(tmp_path / "a.tsv", f"{heading}\n1\tx\n")] == [heading.split("\t")]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    "heading", ["sep=;\nid;text", "id;text", "id|text", "id,text", '"id;,,";"text"', "sep=|\nid|text", "id\ttext"]
+)
+def test_line_ends_and_delimiters_are_those_of_the_file(heading: str, end: str, tmp_path: Path) -> None:
+    delimiter = heading.removesuffix('"').removesuffix("text").removesuffix('"')[-1]
+    (row,) = read(tmp_path / "a.csv", f'{heading}\n7{delimiter}"The mill."\n'.replace("\n", end))
+    assert list(row.values.values()) == ["7", "The mill."]
+
+
+def test_a_spreadsheet_s_utf_16_is_read_and_another_encoding_named(tmp_path: Path) -> None:
+    (row,) = read(tmp_path / "a.csv", "id\ttext\r\n1\tcafé\r\n".encode("utf-16"))
+    assert row.values == {"id": "1", "text": "café"}
+    (row,) = read(tmp_path / "a.tsv", "id\ttext\n1\tcafé\n".encode("cp1252"))
+    assert row.error.startswith("not UTF-8; save the file as UTF-8")

@@ -118,3 +118,18 @@ def test_a_document_of_50_megabytes_is_counted_in_bounded_memory(tmp_path: Path)
     assert loaded.offenders == ("z.md: longer than 32 MiB",)
     assert (loaded.counts.kept, loaded.counts.bad) == (120, 1)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10
+
+
+def test_a_name_that_is_no_utf_8_is_a_bad_row(path: Path) -> None:
+    for n in range(150):
+        (path / f"mill{n}.txt").write_text(f"The mill of Arden was number {n}.")
+    for name in (b"\xff\xfe.txt", b"a.\xff"):
+        (path / os.fsdecode(name)).write_text("The mill of Arden.")
+    loaded = corpus.load(corpus.resolve(str(path)))
+    assert loaded.offenders == (r"\xff\xfe.txt: its name is not UTF-8; rename it",)
+    assert loaded.counts.skipped == {".png": 1, r".\xff": 1}
+
+
+def test_a_shard_whose_name_is_no_utf_8_is_read(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"\xff.jsonl")).write_text('{"text": "The mill of Arden."}')
+    assert [d.id for d in corpus.load(corpus.resolve(str(tmp_path))).documents] == [r"\xff.jsonl:1"]

@@ -1,6 +1,8 @@
 """Data sets of the Hub, from its stand-in, and folders laid out as one."""
 
+import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ from pipeline import corpus
 from pipeline.corpus.readers.base import ReadLimits
 from pipeline.errors import CorpusError, UsageError
 from tests import hub_server
+from tests.corpus.readers import test_markdown
 
 LOAD = """
 import sys
@@ -136,3 +139,66 @@ def test_who_made_it_is_said_in_the_folder(tmp_path: Path) -> None:
     for address in (f"hf:{tmp_path}/mills", f"hf:{tmp_path}/mills:default"):
         assert corpus.resolve(address).licence == "MIT"
     assert texts(f"hf:{tmp_path}/mills") == [("a", "The mill of a")]
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["../outside.jsonl", "data/../../outside.jsonl", "{above}/outside.jsonl", "../*.jsonl", "file://{above}/outside.jsonl",
+     "http://127.0.0.1:{port}/outside.jsonl", "zip://*.jsonl::http://127.0.0.1:{port}/a.zip"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "form", ["data_files: {0}", "data_files: [{0}]", "data_files: [{{split: train, path: [{0}]}}]"]
+)
+@pytest.mark.parametrize("card", ["README.md", ".huggingface.yaml"])
+def test_a_card_reads_no_file_outside_its_folder(named: str, form: str, card: str, tmp_path: Path) -> None:
+    write(tmp_path, {"outside.jsonl": line("secret"), "in/data/train.jsonl": line("a")})
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.05)
+        named = named.format(above=tmp_path, port=server.getsockname()[1])
+        front = f"configs:\n- config_name: default\n  {form.format(json.dumps(named))}\n"
+        write(tmp_path, {f"in/{card}": front if card.endswith("yaml") else f"---\n{front}---\n"})
+        with pytest.raises(CorpusError, match="as its data; only files of the data set itself are read"):
+            texts(f"hf:{tmp_path}/in")
+        with pytest.raises(TimeoutError):  # nobody asked
+            server.accept()
+
+
+def test_a_folder_elsewhere_is_none_of_the_data_set_s(tmp_path: Path) -> None:
+    write(tmp_path, {"outside/x.jsonl": line("secret"), "in/data/train.jsonl": line("a")})
+    front = "configs:\n- config_name: default\n  data_dir: ../outside\n"
+    write(tmp_path, {"in/README.md": f"---\n{front}---\n"})
+    with pytest.raises(CorpusError, match="only files of the data set itself"):
+        texts(f"hf:{tmp_path}/in")
+
+
+@pytest.mark.parametrize("target", ["outside.jsonl", "."])
+def test_links_lead_to_no_file_outside_its_folder(target: str, tmp_path: Path) -> None:
+    write(tmp_path, {"outside.jsonl": line("secret"), "in/data/train.jsonl": line("a")})
+    (tmp_path / "in/data" / ("test.jsonl" if "." in target[1:] else "more")).symlink_to(tmp_path / target)
+    write(tmp_path, {"in/README.md": "---\nconfigs:\n- config_name: default\n  data_files: ['data/**/*.jsonl']\n---\n"})
+    try:
+        assert texts(f"hf:{tmp_path}/in") == [("a", "The mill of a")]
+    except CorpusError as error:
+        assert "only files of the data set itself are read" in str(error)  # noqa: PT017 - either is right
+
+
+def test_a_link_within_the_folder_is_followed(tmp_path: Path) -> None:
+    write(tmp_path, {"blobs/x": line("a"), "data/none.txt": ""})
+    (tmp_path / "data/train.jsonl").symlink_to(tmp_path / "blobs/x")
+    write(tmp_path, {"README.md": "---\nconfigs:\n- config_name: default\n  data_files: data/*.jsonl\n---\n"})
+    assert texts(f"hf:{tmp_path}") == [("a", "The mill of a")]
+
+
+def test_a_card_that_would_not_end_is_one_line(tmp_path: Path) -> None:
+    write(tmp_path, {"data/train.jsonl": line("a")})
+    for odd in (test_markdown.nested_merges(), "date: !!timestamp foo\n", "a: {<<: {b: c}}\n", "a: " + "[" * 900):
+        write(tmp_path, {"README.md": f"---\n{odd}\n---\n"})
+        with pytest.raises(CorpusError, match=r"README\.md: .*; correct it, or name a file of data") as caught:
+            texts(f"hf:{tmp_path}")
+        assert "\n" not in str(caught.value)
+    for odd in ("configs: 7", "configs: [7]", "configs: [{config_name: a, data_files: 7}]", f"a: 0x{'f' * 9000}"):
+        write(tmp_path, {"README.md": f"---\n{odd}\n---\n"})
+        try:
+            texts(f"hf:{tmp_path}")
+        except CorpusError as error:
+            assert "\n" not in str(error)  # noqa: PT017 - either is right

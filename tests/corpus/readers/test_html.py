@@ -83,3 +83,53 @@ def test_without_trafilatura_the_line_says_what_to_install(tmp_path: Path, monke
     (tmp_path / "a.html").write_text(PAGE)
     with pytest.raises(CorpusError, match=r"a\.html: to read HTML, pip install 'digsite\[html\]'"):
         corpus.load(corpus.resolve(str(tmp_path / "a.html")))
+
+
+WORDS = {
+    "windows-1251": "Пароход «Буревестник» был построен в 1883 году на верфи братьев Тарн в городе Остров. " * 4,
+    "iso-8859-1": "Der Dampfer „Möwe“ wurde 1883 für die Nördliche Paketgesellschaft gebaut und kostete 3 000 €. " * 4,
+    "gb2312": "这艘轮船于1883年由塔恩父子造船厂建造，长五十八米，属于北方邮船公司，后来在斯凯罗附近沉没。" * 4,
+    "shift_jis": "この蒸気船は1883年にターン造船所で建造され、長さは五十八メートルで、北方郵船会社の所有であった。" * 4,
+    "euc-kr": "이 증기선은 1883년에 타른 조선소에서 건조되었으며 길이는 오십팔 미터이고 북방 우편선 회사의 소유였다. "
+    * 4,
+}
+DECLARED = {
+    "meta": '<!DOCTYPE html><html><head><meta charset="{}">',
+    "old meta": "<html><head><META http-equiv=Content-Type content='text/html; charset={}'>",
+    "xml": '<?xml version="1.0" encoding="{}"?><html><head>',
+}
+
+
+def page(words: str, head: str) -> str:
+    return f"{head}<title>{words[:9]}</title></head><body><article><p>{words}</p></article></body></html>"
+
+
+def text_of(path: Path, data: bytes) -> str:
+    path.write_bytes(data)
+    (row,) = html.read(path, ReadLimits())
+    return str(row.values.get("text", row.error))
+
+
+@pytest.mark.parametrize("form", DECLARED)
+@pytest.mark.parametrize("name", WORDS)
+def test_a_page_is_in_the_encoding_that_it_declares(name: str, form: str, tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
+    written = {"iso-8859-1": "windows-1252"}.get(name, name)
+    data = page(WORDS[name], DECLARED[form].format(name)).encode(written)
+    assert text_of(tmp_path / "a.html", data) == WORDS[name].strip()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("declared", ["windows-1251", "utf-8", "utf-16", "no-such-thing", "hex", "undefined", "idna"])
+def test_a_mark_and_utf_8_that_is_some_come_before_what_a_page_declares(
+    declared: str, encoding: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("trafilatura")
+    data = page(WORDS["gb2312"], DECLARED["meta"].format(declared)).encode(encoding)
+    assert text_of(tmp_path / "a.html", data) == WORDS["gb2312"]
+
+
+def test_a_page_that_is_not_what_it_declares_is_a_bad_row(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
+    data = page(WORDS["windows-1251"], DECLARED["meta"].format("shift_jis")).encode("windows-1251")
+    assert "'cp932' codec can't decode" in text_of(tmp_path / "a.html", data)

@@ -1,5 +1,6 @@
 """JSON Lines: compressions, damage and bombs."""
 
+import bz2
 import gzip
 import lzma
 import random
@@ -21,10 +22,12 @@ from tests.conftest import Figures
 PACKED: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": gzip.compress,
+    ".bz2": bz2.compress,
     ".zst": zstandard.compress,
     ".xz": lzma.compress,
 }
 PACKERS = {f"{kind}{packed}": packer for kind in (".jsonl", ".ndjson") for packed, packer in PACKED.items()}
+SQUEEZED = (".jsonl.gz", ".jsonl.bz2", ".jsonl.zst", ".jsonl.xz")
 LINES = b'{"id": 1, "text": "one"}\n\n  \n{"id": 2, "text": "two"}\n{"id": 3'
 
 
@@ -47,6 +50,20 @@ def test_a_byte_order_mark_and_windows_line_ends_are_no_matter(tmp_path: Path) -
     assert [row.values for row in rows] == [{"text": "a"}, {"text": "b"}]
 
 
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
+def test_what_python_writes_for_no_number_is_named(value: str, tmp_path: Path) -> None:
+    (row,) = read(tmp_path / "a.jsonl", f'{{"title": {value}, "text": "A text."}}'.encode())
+    assert row.error == f"not JSON: {value} is no JSON; write null"
+    (row,) = read(tmp_path / "a.jsonl", b'{"title": "a: NaN, b" "text"}')
+    assert "write null" not in row.error
+
+
+def test_a_title_with_its_sentences_is_a_row(tmp_path: Path) -> None:
+    good, bad = read(tmp_path / "a.jsonl", b'["Mill", ["It stood.", " It burned."]]\n["no", "object"]\n')
+    assert good.values == {"title": "Mill", "text": ["It stood.", " It burned."]}
+    assert bad.error == "not a JSON object"
+
+
 @pytest.mark.parametrize(
     "line", [b"[" * 100_000, b"1" * 5000, b'"\\ud800"', b"\xff\xfe", b"null", b"NaN", b'{"a": NaN}']
 )
@@ -67,13 +84,12 @@ def test_lines_are_whole_wherever_the_chunks_end(cut: bool, tmp_path: Path, monk
     assert rows[2].error.startswith("longer" if cut else "not JSON")
 
 
-@pytest.mark.parametrize("suffix", [".jsonl.gz", ".jsonl.zst", ".jsonl.xz"])
+@pytest.mark.parametrize("suffix", SQUEEZED)
 def test_a_bomb_is_refused_at_once_and_in_little_memory(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"bomb{suffix}"
     zeros = bytes(1 << 20)
-    opener: Any = {".jsonl.gz": gzip.open, ".jsonl.zst": zstandard.open, ".jsonl.xz": partial(lzma.open, preset=0)}[
-        suffix
-    ]
+    openers = (gzip.open, bz2.open, zstandard.open, partial(lzma.open, preset=0))
+    opener: Any = dict(zip(SQUEEZED, openers, strict=True))[suffix]
     with opener(path, "wb") as stream:
         for _ in range(100):
             stream.write(zeros)
@@ -106,7 +122,7 @@ def test_damage_gives_rows_or_one_line_and_never_a_traceback(suffix: str, tmp_pa
     figures({"damaged files": 150}, {"tracebacks": 0})
 
 
-@pytest.mark.parametrize("suffix", [".jsonl.gz", ".jsonl.zst", ".jsonl.xz"])
+@pytest.mark.parametrize("suffix", SQUEEZED)
 def test_a_file_that_was_cut_off_is_refused_and_not_read_in_part(suffix: str, tmp_path: Path) -> None:
     lines = b"".join(b'{"text": "%d"}\n' % random.Random(n).getrandbits(200) for n in range(5_000))
     packed = PACKERS[suffix](lines)
@@ -121,4 +137,22 @@ def test_an_ending_in_capitals_is_the_same_ending(suffix: str, tmp_path: Path) -
 
 def test_another_encoding_is_called_by_its_name(tmp_path: Path) -> None:
     (row,) = read(tmp_path / "a.jsonl", '{"text": "café"}'.encode("latin-1"))
-    assert row.error == "not UTF-8; save the file as UTF-8"
+    assert row.error.startswith("not UTF-8; save the file as UTF-8, or convert it: iconv -f WINDOWS-1252")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_an_encoding_that_a_byte_order_mark_states_is_read(
+    encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "_CHUNK", 7)
+    rows = read(tmp_path / "a.jsonl", '{"text": "café"}\r\n{"text": "水车 😀"}\r\n'.encode(encoding))
+    assert [row.values["text"] for row in rows] == ["café", "水车 😀"]
+    with pytest.raises(CorpusError, match=f"not {encoding}, as its first bytes say; save the file as UTF-8"):
+        read(tmp_path / "a.jsonl", '{"text": "café"}'.encode(encoding)[:-1])
+
+
+def test_lines_that_a_carriage_return_ends_are_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for chunk in (5, 1 << 20):
+        monkeypatch.setattr(base, "_CHUNK", chunk)
+        assert [row.values for row in read(tmp_path / "a.jsonl", b'{"a": 1}\r{"b": 2}\r')] == [{"a": 1}, {"b": 2}]
+        assert [row.values for row in read(tmp_path / "a.jsonl", b'{"a": 1}\r\n{"b": 2}\r\n')] == [{"a": 1}, {"b": 2}]

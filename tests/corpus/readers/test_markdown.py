@@ -140,3 +140,57 @@ def test_a_longer_text_than_a_document_may_have_is_counted_and_not_parsed(path: 
     manifest = corpus.resolve(str(path)).model_copy(update={"limits": ReadLimits(doc_chars=200)})
     with pytest.raises(CorpusError, match="1 rows, 0 of them empty, 1 of more than 200 characters"):
         corpus.load(manifest)
+
+
+def nested_merges() -> str:
+    deeper = (f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 10))
+    return "a0: &a0 {x: 1, y: 2}\n" + "".join(deeper)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        nested_merges(),
+        "date: !!timestamp foo\n",
+        "n: !!int ''\n",
+        "b: !!bool maybe\n",
+        "x: !!python/object/apply:os.system [true]\n",
+        f"n: 0x{'f' * 20_000}\n",
+        f"n: {'1:' * 15_000}1\n",
+        f"n: {'9' * 20_000}\n",
+        "date: 2024-99-99\n",
+        "a: *nowhere\n",
+        "? [a, b]\n: c\n",
+        "e: .inf\ny: 1e999999\n",
+    ],
+    ids=lambda odd: odd[:20],
+)
+def test_front_matter_that_would_not_end_or_has_no_value_costs_nothing_but_itself(odd: str, path: Path) -> None:
+    before = time.process_time()
+    assert read(path, f"---\n{odd}title: Mill\n---\nIt turns.\n") == ("Mill", "It turns.")
+    assert time.process_time() - before < 2
+
+
+@pytest.mark.parametrize(
+    "odd", ["a: " + "[" * 60_000, "a:\n" + "- " * 30_000, 'a: "\\UFFFFFFFF"', "%YAML " + "9" * 9000, "a: \x07"]
+)
+def test_front_matter_that_is_none_leaves_a_page_without_a_title(odd: str, path: Path) -> None:
+    before = time.process_time()
+    assert read(path, f"---\n{odd}\n---\nIt turns.\n") == ("the mill", "It turns.")
+    assert time.process_time() - before < 2
+
+
+@pytest.mark.parametrize(
+    ("front", "title"),
+    [
+        ('+++\ntitle = "Mill"\ntags = ["a"]\n+++', "Mill"),
+        ("+++\ntitle = \n+++", "the mill"),
+        ("+++\na = " + "[" * 9000 + "\n+++", "the mill"),
+        ("---\ntitle: >\n  The\n  mill\n---", "The mill"),
+        ("---\ntitle: 1.10\n---", "1.10"),
+        ("---\ntitle: ~\n---", "the mill"),
+        ("---\ntitle:\n---", "the mill"),
+    ],
+)
+def test_the_front_matter_s_title_is_as_it_is_written(front: str, title: str, path: Path) -> None:
+    assert read(path, f"{front}\nIt turns.\n") == (title, "It turns.")

@@ -2,8 +2,11 @@
 
 import subprocess
 import sys
+import uuid
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -114,3 +117,59 @@ def test_what_rows_hold_counts_against_the_limit_whatever_the_footer_says(tmp_pa
     bomb(tmp_path / "a.parquet", "x" * 1000, 3000)
     with pytest.raises(CorpusError, match="more than 100000 bytes"):
         list(parquet.read(tmp_path / "a.parquet", ReadLimits(bytes=100_000)))
+
+
+def test_texts_in_bytes_and_in_lists_and_ids_of_other_types_are_read(tmp_path: Path) -> None:
+    path, keys = tmp_path / "a.parquet", [uuid.UUID(int=n) for n in range(3)]
+    columns = {
+        "id": pa.array([key.bytes for key in keys], pa.uuid()),
+        "number": pa.array([Decimal(n) for n in range(3)], pa.decimal128(20, 0)),
+        "text": pa.array(["The mill.".encode(), None, "The café.".encode()]),
+        "sentences": [["The mill.", " It burned."], None, ["The café."]],
+        "paragraphs": [[["The mill.", " It burned."], []], None, [["The café."]]],
+        "picture": [b"\x89PNG\xff", None, b""],
+        "vector": [[0.5], [1.5], []],
+    }
+    for stored in (True, False):
+        pq.write_table(pa.table(columns), path, store_schema=stored)
+        for name, first in (
+            ("text", "The mill."),
+            ("sentences", "The mill. It burned."),
+            ("paragraphs", "The mill. It burned."),
+        ):
+            found = corpus.load(corpus.resolve(str(path), text_field=name))
+            assert [(d.id, d.text) for d in found.documents] == [(str(keys[0]), first), (str(keys[2]), "The café.")]
+        assert corpus.load(corpus.resolve(str(path), id_field="number")).documents[1].id == "2"
+        for name in ("picture", "vector"):
+            with pytest.raises(CorpusError, match=f"field '{name}' is not text"):
+                corpus.load(corpus.resolve(str(path), text_field=name))
+
+
+def test_bytes_that_are_no_text_among_texts_are_a_bad_row(tmp_path: Path) -> None:
+    texts = [f"The mill number {n}.".encode() for n in range(400)]
+    pq.write_table(pa.table({"text": [*texts, b"\xff\xfe"], "other": [*texts, b"\xff"]}), tmp_path / "a.parquet")
+    loaded = corpus.load(corpus.resolve(str(tmp_path / "a.parquet")))
+    assert loaded.counts.kept == 400
+    assert loaded.offenders == ("row 401: field 'text' is not text; name it with --text-field",)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_bomb_in_a_list_is_refused_within_little_memory(nested: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 200, pa.int32()), pa.array(["x" * 20_000_000]))
+    column = pa.ListArray.from_arrays([0, 200], texts)
+    column = pa.ListArray.from_arrays([0, 1], column) if nested else column
+    pq.write_table(pa.table({"text": column}), path, compression="zstd", store_schema=False)
+    said = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
+    line, megabytes = said.stdout.splitlines()
+    assert line.endswith("unpacks to more than 200 times its size; refused as a bomb")
+    assert int(megabytes) < 1000
+
+
+def test_a_bomb_of_empty_texts_in_a_list_is_refused_by_its_footer(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    texts = pa.array(np.zeros(70_000_000, np.int32)), pa.array([""])
+    column = pa.ListArray.from_arrays([0, 70_000_000], pa.DictionaryArray.from_arrays(*texts))
+    pq.write_table(pa.table({"text": column}), path, compression="zstd")
+    with pytest.raises(CorpusError, match="refused as a bomb"):
+        next(parquet.read(path, ReadLimits()))

@@ -11,6 +11,7 @@ import pytest
 
 from pipeline import corpus
 from pipeline.corpus.readers.base import ReadLimits
+from pipeline.corpus.unread import in_words
 from pipeline.errors import CorpusError
 
 FIRST = [{"title": f"Mill {n}", "text": f"The mill of Arden was number {n}, and it stood there."} for n in range(3)]
@@ -70,8 +71,29 @@ def test_a_bad_row_is_told_with_its_file(path: Path) -> None:
 def test_a_folder_of_several_kinds_is_one_line(path: Path, other: str) -> None:
     for name in ("a.jsonl", "readme.md", other):
         (path / name).touch()
-    with pytest.raises(CorpusError, match=r"data: holds files of several kinds; give a \.jsonl, \.ndjson, "):
+    with pytest.raises(CorpusError, match=r"data: holds files of several kinds; give a \.jsonl, \.ndjson, ") as caught:
         corpus.resolve(str(path))
+    assert str(caught.value).endswith(f"here lies a.jsonl beside {other}")
+
+
+def test_the_odd_file_of_a_folder_is_passed_over_and_named(path: Path) -> None:
+    (path / "a.jsonl").write_bytes(lines(FIRST) * 9)
+    for name in ("notes.txt", "more.txt", "LICENSE.txt", "settings.json"):
+        (path / name).write_text("A note.")
+    assert corpus.load(corpus.resolve(str(path))).counts.skipped == {
+        ".json": 1, ".txt (more.txt)": 3,
+    }  # fmt: skip
+    (path / "page.md").write_text("The mill of Arden was built. " * 99)
+    (path / "b.jsonl").write_bytes(b'{"x": 1}')
+    with pytest.raises(CorpusError, match=r"here lies a\.jsonl and 1 more beside more\.txt and 2 more"):
+        corpus.resolve(str(path))
+    (path / "a.jsonl").unlink()
+    counts = corpus.load(corpus.resolve(str(path))).counts
+    assert (counts.kept, counts.skipped) == (2, {".jsonl (b.jsonl)": 1, ".json": 1})
+    assert in_words(counts.skipped) == (
+        "1 .json skipped: name the file, if it is an array of rows and no setting; "
+        "1 .jsonl (b.jsonl) skipped: rows of data are a corpus of their own; name the file"
+    )
 
 
 def test_the_limit_of_bytes_is_for_all_shards_together(path: Path) -> None:

@@ -1,0 +1,65 @@
+"""A `.json` file: an array whose items are the rows, read an item at a time, or a row a line.
+
+Such a file is often a setting and no corpus, so that beside files of another kind it is passed over.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from pipeline.corpus.readers import jsonl
+from pipeline.corpus.readers.base import LONGEST, PACKED, ReadLimits, Row, chunks
+from pipeline.errors import CorpusError
+
+SUFFIXES = tuple(f".json{packed}" for packed in PACKED)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[][{},"]', re.DOTALL)
+"""A text, a mark, or the beginning of a text that goes on in the next chunk."""
+
+
+def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
+    stream, head = chunks(path, limits), b""
+    while not head and (chunk := next(stream, b"")):
+        head = chunk.lstrip()
+    if not head.startswith(b"["):
+        if head.partition(b"\n")[0].strip() == b"{":
+            raise CorpusError(f"{path}: holds one JSON object; give an array of objects, or one object a line")
+        yield from jsonl.read(path, limits)
+        return
+    for number, item in enumerate(_items(path, chain([head], stream)), 1):
+        if item is None:
+            yield Row(f"item {number}", str(number), {}, f"longer than {LONGEST >> 20} MiB")
+        else:
+            yield jsonl.row(f"item {number}", str(number), item)
+
+
+def _items(path: Path, stream: Iterator[bytes]) -> Iterator[bytes | None]:
+    """The items of an array, as they stand there; None is one beyond `LONGEST`."""
+    rest, start, place, depth, too_long = b"", 0, 0, 0, False
+    for chunk in stream:
+        rest, place, start = rest[start:] + chunk, place - start, 0
+        for token in _TOKEN.finditer(rest, place):
+            mark, place = token[0], token.end()
+            if mark == b'"':
+                place = token.start()
+                break
+            if mark in (b",", b"]") and depth == 1:
+                item = rest[start : token.start()].strip()
+                if item or too_long:
+                    yield None if too_long else item
+                start, too_long = place, False
+            if mark in (b"[", b"{"):
+                start = place if depth == 0 else start
+                depth += 1
+            elif mark in (b"]", b"}"):
+                depth = max(0, depth - 1)
+        else:
+            place = len(rest)
+        if len(rest) - place > LONGEST:
+            raise CorpusError(f"{path}: holds a text longer than {LONGEST >> 20} MiB; give one object a line")
+        if len(rest) - start > LONGEST:
+            start, too_long = place, True
+    if depth:
+        raise CorpusError(f"{path}: its array is not closed; is it complete?")
+    if item := rest[start:].strip():
+        yield item

@@ -1,0 +1,134 @@
+"""Rows of public corpora as documents: whatever their fields are called, and whatever a text is made of."""
+
+import json
+from collections.abc import Iterable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import corpus
+from pipeline.corpus import Corpus, contents
+from pipeline.corpus.documents import document_of
+from pipeline.corpus.manifest import Fields
+from pipeline.corpus.readers.base import Row
+from pipeline.retrieval.passages import search_r1
+from pipeline.types import Document
+
+TEXT = "The Petrel sank off Skerrow in 1894."
+
+
+def document(**values: Any) -> Document:
+    found = document_of(Row("line 1", "1", values), Fields())
+    assert isinstance(found, Document), found
+    return found
+
+
+def load(path: Path, rows: Iterable[dict[str, Any]], **fields: str) -> Corpus:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return corpus.load(corpus.resolve(str(path), **fields))
+
+
+@pytest.mark.parametrize(
+    ("given", "title", "text"),
+    [
+        ('"Petrel (steamer)"\n' + TEXT, "Petrel (steamer)", TEXT),
+        ("Petrel\n" + TEXT, "Petrel", TEXT),
+        ('"Petrel"\r\n' + TEXT, "Petrel", TEXT),
+        ('"""Petrel"" (poem)"\n' + TEXT, '"Petrel" (poem)', TEXT),
+        (f'"{"Petrel " * 40}"\n{TEXT}', ("Petrel " * 40).strip(), TEXT),
+        (TEXT, "The Petrel sank off Skerrow in 1894.", TEXT),
+        (f"{TEXT * 9}\nIt is long.", "The Petrel sank off Skerrow in 1894.The", f"{TEXT * 9}\nIt is long."),
+    ],
+)
+def test_contents_are_a_title_a_line_end_and_a_text(given: str, title: str, text: str) -> None:
+    found = document(id="0", contents=given)
+    assert (found.title.startswith(title), found.text) == (True, text)
+
+
+def test_contents_that_begin_with_a_title_that_is_known_lose_it_and_others_stay_whole() -> None:
+    assert document(title="Petrel", contents=f'"Petrel"\n{TEXT}').text == TEXT
+    assert document(title="The steamer", contents=f"Petrel\n{TEXT}").text == f"Petrel\n{TEXT}"
+    assert document(title="Petrel", text=TEXT, contents="anything").text == TEXT
+    assert document(title="Petrel", text=None, contents=TEXT).text == TEXT
+
+
+def test_contents_that_are_named_as_the_text_are_split_too(tmp_path: Path) -> None:
+    rows = [{"id": "0", "contents": f'"Petrel"\n{TEXT}'}]
+    for name in ("text", "contents"):
+        (found,) = load(tmp_path / "a.jsonl", rows, text_field=name).documents
+        assert (found.id, found.title, found.text) == ("0", "Petrel", TEXT)
+
+
+def test_printed_passages_can_be_read_back_as_a_corpus(tmp_path: Path) -> None:
+    titles = ["Petrel", 'The "Petrel"', '"Petrel"', "Petrel " * 50, ""]
+    rows = [{"id": n, "title": title, "text": f"{TEXT} It was number {n}."} for n, title in enumerate(titles)]
+    first = load(tmp_path / "a.jsonl", rows)
+    again = load(tmp_path / "b.jsonl", map(search_r1, first.passages))
+    assert [d.id for d in again.documents] == [passage.id for passage in first.passages]
+    assert [(d.title, d.text) for d in again.documents] == [(p.title, p.text) for p in first.passages]
+
+
+@pytest.mark.parametrize("name", ["_id", "docid", "doc_id", "pid"])
+def test_ids_by_their_usual_names_are_ids(name: str, tmp_path: Path) -> None:
+    loaded = load(tmp_path / "a.jsonl", [{name: "doc7", "title": "Petrel", "text": TEXT, "metadata": {}}])
+    assert loaded.documents[0].id == "doc7"
+    assert loaded.counts.noted == []
+
+
+def test_an_id_that_is_named_wins_and_one_of_the_passage_comes_before_its_document() -> None:
+    row = Row("line 1", "1", {"docid": "d", "pid": "p", "_key": "k", "text": TEXT})
+    for fields, key in ((Fields(), "p"), (Fields(id="_key"), "k"), (Fields(id=""), "1")):
+        found = document_of(row, fields)
+        assert isinstance(found, Document)
+        assert found.id == key
+    assert document(id=None, docid="d", text=TEXT).id == "1"
+
+
+def test_ids_that_are_made_up_are_counted_in_one_line(tmp_path: Path) -> None:
+    rows = [{"number": n, "text": f"{TEXT} It was number {n}."} for n in range(3)]
+    loaded = load(tmp_path / "a.jsonl", rows)
+    assert loaded.counts.noted == [
+        "3 rows have no id and are named by their place: name a field of ids with --id-field"
+    ]
+    assert load(tmp_path / "a.jsonl", rows, id_field="number").counts.notes == {}
+
+
+def test_a_file_that_is_one_document_has_its_name_for_an_id(tmp_path: Path) -> None:
+    (tmp_path / "mill.txt").write_text(TEXT)
+    for path in (tmp_path, tmp_path / "mill.txt"):
+        loaded = corpus.load(corpus.resolve(str(path)))
+        assert (loaded.documents[0].id, loaded.counts.notes) == ("mill.txt", {})
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (["The mill.", "It burned."], "The mill. It burned."),
+        (["The mill.", " It burned."], "The mill. It burned."),
+        ([["The mill.", " It burned."], [], ["Nobody was there."]], "The mill. It burned.\nNobody was there."),
+        (["The mill\n", "It burned.\n"], "The mill\nIt burned."),
+        ([], ""),
+        (float("nan"), ""),
+    ],
+)
+def test_a_list_of_sentences_is_a_text(given: object, text: str) -> None:
+    assert document(title="Mill", text=given).text == text
+
+
+@pytest.mark.parametrize("given", [[1, 2], ["a", ["b"]], [["a"], [["b"]]], {"a": "b"}, 7, [None]])
+def test_what_is_no_text_is_a_bad_row(given: object) -> None:
+    assert document_of(Row("", "1", {"text": given}), Fields()) == "field 'text' is not text; name it with --text-field"
+
+
+def test_a_title_or_an_id_that_is_no_number_is_missing() -> None:
+    found = document(id=float("nan"), title=float("nan"), text=TEXT)
+    assert (found.id, found.title) == ("1", "The Petrel sank off Skerrow in 1894.")
+    assert document(id=Decimal("7.00"), text=TEXT).id == "7"
+    assert isinstance(document_of(Row("", "1", {"id": Decimal("7.5"), "text": TEXT}), Fields()), str)
+
+
+def test_of_contents_without_a_second_line_nothing_is_a_title() -> None:
+    assert contents.split("Petrel\n \n") == ("", "Petrel\n \n")
+    assert contents.split('""\nThe text.') == ("", "The text.")
