@@ -154,17 +154,22 @@ def shown(passage: Passage) -> dict[str, str]:
     return {"id": passage.shown_id, "title": passage.title, "text": passage.text}
 
 
-def render(passages: Iterable[Passage], named: Container[str] = ()) -> str:
+def render(passages: Iterable[Passage], *, named: Container[str] = (), cut: Container[str] = ()) -> str:
     """The observation of a search or open: the only text form in which an agent, or a trained model, sees passages.
 
     An empty line stands between passages and in none of them, so that no text can pretend to be a head. Of those whose
-    shown ids are in `named` the head stands alone.
+    shown ids are in `named` the head stands alone; those in `cut` come last, in one line.
     """
-    blocks = [
-        f"Doc {rank} [{passage.shown_id}] {' '.join(passage.title.split())}"
-        + ("" if passage.shown_id in named else f"\n{trimmed(passage.text)}")
-        for rank, passage in enumerate(passages, 1)
-    ]
+    blocks, gone = [], []
+    for rank, passage in enumerate(passages, 1):
+        head = f"[{passage.shown_id}] {' '.join(passage.title.split())}"
+        if passage.shown_id in cut:
+            gone.append(head)
+        else:
+            text = "" if passage.shown_id in named else f"\n{trimmed(passage.text)}"
+            blocks.append(f"Doc {rank} {head}{text}")
+    if gone:
+        blocks.append(f"Cut to save room; open an id to read it again: {'; '.join(gone)}")
     return "\n\n".join(blocks) or "No passage matches."
 
 
