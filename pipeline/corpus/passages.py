@@ -45,6 +45,8 @@ def passage(document: Document, number: int, span: Span) -> Passage:
         text=document.text[span.start - body : span.end - body],
         start=span.start,
         end=span.end,
+        date=document.date,
+        source=document.source,
     )
 
 

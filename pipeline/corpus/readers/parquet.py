@@ -2,9 +2,9 @@
 
 A dictionary or a shared prefix lets a file of kilobytes hold gigabytes of text: all rows may name one text of 20 MB. So
 a batch is as small as the largest values that its columns can hold demand, and what the rows hold is counted as the
-unpacked bytes of any other file are. Columns that can be no part of a document (lists, structs, dates, bytes) are not
-unpacked: an embedding would cost more than its text, and a date that Python has no word for would end the read. Their
-type stands in for their values.
+unpacked bytes of any other file are. Columns that can be no part of a document (lists, structs, bytes) are not
+unpacked: an embedding would cost more than its text. Their type stands in for their values. Dates become text, since
+one that Python has no word for would end the read.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
             for index, group in enumerate(groups):
                 rows = _batch_rows(group, stream)
                 for batch in file.iter_batches(rows, row_groups=[index], columns=plain):
-                    for values in batch.to_pylist():
+                    for values in _readable(batch).to_pylist():
                         number += 1
                         lengths = [len(value) for value in values.values() if isinstance(value, str)]
                         unpacked.add(sum(lengths))
@@ -47,8 +47,19 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 def plain_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
     """The rows of a table, as those of a file."""
     odd = _odd(table.schema)
-    for values in table.drop_columns(list(odd)).to_pylist():
+    for values in _readable(table.drop_columns(list(odd))).to_pylist():
         yield values | odd
+
+
+def _readable(rows: Any) -> Any:
+    """A table or batch with its dates as text."""
+    for place, field in enumerate(rows.schema):
+        if _day(field.type):
+            # Without its zone, whose name a machine need not know.
+            plain = pa.timestamp(field.type.unit) if pa.types.is_timestamp(field.type) else field.type
+            days = rows.column(place).cast(plain).cast(pa.date32(), safe=False).cast(pa.string())
+            rows = rows.set_column(place, field.name, days)
+    return rows
 
 
 def _odd(schema: pa.Schema) -> dict[str, Any]:
@@ -88,5 +99,14 @@ def _text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def _day(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
 def _plain(kind: pa.DataType) -> bool:
-    return _text(kind) or bool(pa.types.is_primitive(kind) and not pa.types.is_temporal(kind)) or pa.types.is_null(kind)
+    return (
+        _text(kind)
+        or _day(kind)
+        or bool(pa.types.is_primitive(kind) and not pa.types.is_temporal(kind))
+        or pa.types.is_null(kind)
+    )
