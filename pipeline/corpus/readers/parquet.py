@@ -104,9 +104,5 @@ def _day(kind: pa.DataType) -> bool:
 
 
 def _plain(kind: pa.DataType) -> bool:
-    return (
-        _text(kind)
-        or _day(kind)
-        or bool(pa.types.is_primitive(kind) and not pa.types.is_temporal(kind))
-        or pa.types.is_null(kind)
-    )
+    number = pa.types.is_primitive(kind) and not pa.types.is_temporal(kind)
+    return bool(_text(kind) or _day(kind) or number or pa.types.is_null(kind))
