@@ -10,6 +10,7 @@ from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
 from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.vocabulary import occur_nowhere
 from pipeline.text import words
 from pipeline.types import Call, Message, Passage, Probe, ToolCall, Usage
 
@@ -41,12 +42,14 @@ class Observation(NamedTuple):
 
     passages: tuple[Passage, ...]
     whole: frozenset[str]
+    note: str = ""
 
     def text(self, visible: Collection[str]) -> str:
         """The tool message. Passages whose text does not stand there are named: those that are `visible` elsewhere, and
         the others as cut."""
         ids = {passage.shown_id for passage in self.passages}
-        return render(self.passages, named=ids.intersection(visible) - self.whole, cut=ids - self.whole - {*visible})
+        named, cut = ids.intersection(visible) - self.whole, ids - self.whole - {*visible}
+        return "\n\n".join(filter(None, (render(self.passages, named=named, cut=cut), self.note)))
 
 
 @dataclass
@@ -115,7 +118,8 @@ async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
         query = parse(SearchArguments, call.arguments).query.strip()
         if not words(query):
             raise FormatError("The query holds no word.")
-        return _rendered(box, state, call.id, await fetch(box, state, call.id, "search", query), state.visible)
+        found, note = await fetch(box, state, call.id, "search", query), await _nowhere(box, query)
+        return _rendered(box, state, call.id, found, state.visible, note)
     opened = parse(OpenArguments, call.arguments).passage_id.strip()
     if opened not in state.passages:
         raise FormatError(f"No search has returned a passage '{opened[:40]}'.")
@@ -123,14 +127,20 @@ async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
 
 
 def _rendered(
-    box: Toolbox, state: AgentState, call_id: str, passages: list[Passage], named: Collection[str] = ()
+    box: Toolbox, state: AgentState, call_id: str, passages: list[Passage], named: Collection[str] = (), note: str = ""
 ) -> str:
     """The observation, in which an author is shown `named` passages by name alone."""
     if box.author is None:
         return render(passages)
     whole = frozenset(passage.shown_id for passage in passages if passage.shown_id not in named)
-    state.observed[call_id] = Observation(tuple(passages), whole)
+    state.observed[call_id] = Observation(tuple(passages), whole, note)
     return state.observed[call_id].text(named)
+
+
+async def _nowhere(box: Toolbox, query: str) -> str:
+    """What an author is told of words that it need not search for again."""
+    absent = [f"'{word}'" for word in await occur_nowhere(box.retriever, query)] if box.author else []
+    return f"{', '.join(absent)} {'occurs' if len(absent) == 1 else 'occur'} nowhere in this corpus." if absent else ""
 
 
 async def fetch(
