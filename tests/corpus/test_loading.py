@@ -252,7 +252,7 @@ def test_the_same_documents_have_one_fingerprint_whatever_they_come_from(tiny: C
 
 
 def test_the_fingerprint_of_tiny_is_what_it_was(tiny: Corpus) -> None:
-    # Where this fails because documents are cut otherwise, raise CHUNKER: old runs rest on the old passages.
+    # Where this fails because documents are cut otherwise, give its rule a new number: old runs rest on them.
     assert tiny.fingerprint == "68c72fd46c8be31360f46b9e449274640d0a04edce9c0c5524d07597054f9845"
     assert [p.id for p in tiny.passages if p.id.endswith("#1")] == []
 
