@@ -1,9 +1,9 @@
 """One tool call of an agent: whether it is well formed, what it shows, and whether it repeats an earlier one."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import CHECK, OPENED, OpenArguments, SearchArguments, render
@@ -11,6 +11,7 @@ from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
 from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.vocabulary import occur_nowhere
 from pipeline.text import words
 from pipeline.types import Call, Message, Passage, Probe, ToolCall, Usage
 
@@ -25,8 +26,8 @@ class Toolbox:
     k: int
     accept: Callable[[str, "AgentState"], object]
     author: AuthorLimits | None = None
-    """Of generator, refiner and composer. What their conversation shows already is named and not shown again, and its
-    oldest results are cut where it grows too large. Never of solver and teacher: what they read is the data."""
+    """Of generator, refiner and composer. What their conversation shows already a search names and does not show again,
+    and passages are cut where it grows too large. Never of solver and teacher: what they read is the data."""
     check: Callable[[str, "AgentState"], Awaitable[str]] | None = None
     """What the checks say of a draft, given as the last tool takes it, and nothing where they hold nothing against it;
     raises FormatError on bad arguments."""
@@ -35,6 +36,21 @@ class Toolbox:
     def checks(self) -> int:
         """How often the agent may check a draft."""
         return self.author.checks if self.author and self.check else 0
+
+
+class Observation(NamedTuple):
+    """What a search or open of an author found, best first, and the shown ids of those whose text stands there."""
+
+    passages: tuple[Passage, ...]
+    whole: frozenset[str]
+    note: str = ""
+
+    def text(self, visible: Collection[str]) -> str:
+        """The tool message. Passages whose text does not stand there are named: those that are `visible` elsewhere, and
+        the others as cut."""
+        ids = {passage.shown_id for passage in self.passages}
+        named, cut = ids.intersection(visible) - self.whole, ids - self.whole - {*visible}
+        return "\n\n".join(filter(None, (render(self.passages, named=named, cut=cut), self.note)))
 
 
 @dataclass
@@ -47,8 +63,8 @@ class AgentState:
     usage: Usage = field(default_factory=Usage)
     given: frozenset[str] = frozenset()
     """Shown ids of the passages that the prompt shows whole."""
-    observed: dict[str, tuple[Passage, ...]] = field(default_factory=dict)
-    """The passages that each tool message shows whole, by the id of its call."""
+    observed: dict[str, Observation] = field(default_factory=dict)
+    """What each tool message of an author's conversation shows, by the id of its call."""
     checks: int = 0
     probes: list[Probe] = field(default_factory=list)
     """What readers said of the drafts that it had checked."""
@@ -63,7 +79,7 @@ class AgentState:
     @property
     def visible(self) -> frozenset[str]:
         """Shown ids of the passages whose text stands in the conversation."""
-        return self.given.union(*({p.shown_id for p in shown} for shown in self.observed.values()))
+        return self.given.union(*(shown.whole for shown in self.observed.values()))
 
 
 async def carry_out(box: Toolbox, state: AgentState, call: ToolCall, place: int) -> tuple[str, bool]:
@@ -107,17 +123,29 @@ async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
         query = parse(SearchArguments, call.arguments).query.strip()
         if not words(query):
             raise FormatError("The query holds no word.")
-        return _rendered(box, state, call.id, await fetch(box, state, call.id, "search", query))
+        found, note = await fetch(box, state, call.id, "search", query), await _nowhere(box, query)
+        return _rendered(box, state, call.id, found, state.visible, note)
     opened = parse(OpenArguments, call.arguments).passage_id.strip()
     if opened not in state.passages:
         raise FormatError(f"No search has returned a passage '{opened[:40]}'.")
     return _rendered(box, state, call.id, await fetch(box, state, call.id, "open", opened))
 
 
-def _rendered(box: Toolbox, state: AgentState, call_id: str, passages: list[Passage]) -> str:
-    named = state.visible if box.author else frozenset()
-    state.observed[call_id] = tuple(passage for passage in passages if passage.shown_id not in named)
-    return render(passages, named)
+def _rendered(
+    box: Toolbox, state: AgentState, call_id: str, passages: list[Passage], named: Collection[str] = (), note: str = ""
+) -> str:
+    """The observation, in which an author is shown `named` passages by name alone."""
+    if box.author is None:
+        return render(passages)
+    whole = frozenset(passage.shown_id for passage in passages if passage.shown_id not in named)
+    state.observed[call_id] = Observation(tuple(passages), whole, note)
+    return state.observed[call_id].text(named)
+
+
+async def _nowhere(box: Toolbox, query: str) -> str:
+    """What an author is told of words that it need not search for again."""
+    absent = [f"'{word}'" for word in await occur_nowhere(box.retriever, query)] if box.author else []
+    return f"{', '.join(absent)} {'occurs' if len(absent) == 1 else 'occur'} nowhere in this corpus." if absent else ""
 
 
 async def fetch(

@@ -194,7 +194,7 @@ def steps(path: Sequence[Node], passages: Mapping[str, Passage], *, limited: boo
                 "intent": node.intent,
                 "found": [passages[i].shown_id for i in node.passage_ids],
                 "passages": [shown(passage) for passage in whole],
-                "titles": [{"id": p.shown_id, "title": p.title} for p in fresh if p not in whole],
+                "titles": [{"id": p.shown_id, "title": p.heading} for p in fresh if p not in whole],
             }
         )
     return shown_steps

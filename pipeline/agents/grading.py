@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from pipeline.agents.evidence import start, subject
 from pipeline.agents.judge import Grade
+from pipeline.agents.tools import undated
 from pipeline.names import contains
 from pipeline.text import folded, normalise, untagged
 from pipeline.types import NOT_FOUND, AnswerType, Call, Draft, Rollout, Verdict
@@ -19,8 +20,9 @@ _APOSTROPHE = re.compile(r"['’]s?\b")
 
 
 def observations(rollout: Rollout) -> list[tuple[Call, str]]:
-    """Each call of a rollout with the text that it brought back."""
-    texts = {message.tool_call_id: message.content for message in rollout.trajectory.messages if message.tool_call_id}
+    """Each call of a rollout with the text that it brought back, without dates of documents."""
+    messages = rollout.trajectory.messages
+    texts = {message.tool_call_id: undated(message.content) for message in messages if message.tool_call_id}
     return [(call, texts[call.id]) for call in rollout.trajectory.calls]
 
 
@@ -153,7 +155,7 @@ def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> b
     if hop.answer == NOT_FOUND:
         return False
     about = subject(draft, number)
-    return any(holds(block, hop.answer) and holds(block, about) for block in text.split("\n\n"))
+    return any(holds(block, hop.answer) and holds(block, about) for block in undated(text).split("\n\n"))
 
 
 def holds(text: str, phrase: str) -> bool:

@@ -19,6 +19,7 @@ from pipeline.types import AnswerType, Data, NegativeAspect, Passage, Trajectory
 
 OPENED = 12
 """Passages that one `open` shows: about 1,200 words."""
+_DATED = re.compile(r"^(Doc \d+ \[p[0-9a-f]{12}\] [^\n]*) \(\d{4}-\d\d(?:-\d\d)?(?:, [^()\n]*)?\)$", re.MULTILINE)
 _BLOCK = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
 
 
@@ -154,21 +155,32 @@ def for_answers(tools: Sequence[Tool], kind: AnswerType) -> tuple[Tool, ...]:
 
 def shown(passage: Passage) -> dict[str, str]:
     """A passage as prompts show it."""
-    return {"id": passage.shown_id, "title": passage.title, "text": passage.text}
+    about = {"id": passage.shown_id, "title": passage.title, "date": passage.date, "source": passage.source}
+    return {name: value for name, value in about.items() if value or name == "title"} | {"text": passage.text}
 
 
-def render(passages: Iterable[Passage], named: Container[str] = ()) -> str:
+def render(passages: Iterable[Passage], *, named: Container[str] = (), cut: Container[str] = ()) -> str:
     """The observation of a search or open: the only text form in which an agent, or a trained model, sees passages.
 
     An empty line stands between passages and in none of them, so that no text can pretend to be a head. Of those whose
-    shown ids are in `named` the head stands alone.
+    shown ids are in `named` the head stands alone; those in `cut` come last, in one line.
     """
-    blocks = [
-        f"Doc {rank} [{passage.shown_id}] {' '.join(passage.title.split())}"
-        + ("" if passage.shown_id in named else f"\n{trimmed(passage.text)}")
-        for rank, passage in enumerate(passages, 1)
-    ]
+    blocks, gone = [], []
+    for rank, passage in enumerate(passages, 1):
+        head = f"[{passage.shown_id}] {passage.heading}"
+        if passage.shown_id in cut:
+            gone.append(head)
+        else:
+            text = "" if passage.shown_id in named else f"\n{trimmed(passage.text)}"
+            blocks.append(f"Doc {rank} {head}{text}")
+    if gone:
+        blocks.append(f"Cut to save room; open an id to read it again: {'; '.join(gone)}")
     return "\n\n".join(blocks) or "No passage matches."
+
+
+def undated(observation: str) -> str:
+    """An observation whose heads are without their dates: when a passage was published states nothing that is asked."""
+    return _DATED.sub(r"\1", observation) if ")\n" in observation else observation
 
 
 class ShownPassage(NamedTuple):

@@ -92,7 +92,7 @@ class Search(options.CorpusOptions):
             console.json([{"score": hit.score, **hit.passage.model_dump()} for hit in hits])
             return
         for rank, hit in enumerate(hits, 1):
-            head = f"{rank}  {hit.passage.title}  ({hit.passage.id}, {hit.score:.2f})"
+            head = f"{rank}  {hit.passage.heading}  ({hit.passage.id}, {hit.score:.2f})"
             console.show(console.text(head, style="bold"), console.text(hit.passage.text), "")
         if not hits:
             console.message("no passage holds any of these words")

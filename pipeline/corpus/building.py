@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from pipeline.corpus import lines, parts, readers
 from pipeline.corpus.cutting import Cutter
 from pipeline.corpus.manifest import Manifest
-from pipeline.corpus.passages import CHUNKER, CHUNKER_OF_OTHERS
+from pipeline.corpus.passages import PLAIN
 from pipeline.corpus.prepared import MANIFEST, Prepared, described, finished, keep, stored_sha256, titles
 from pipeline.corpus.progress import LoggedProgress
 from pipeline.corpus.reading import Block, blocks
@@ -33,7 +33,7 @@ class _Progress(Data):
 
     signature: str
     parts: int = 0
-    others: bool = False
+    rules: int = PLAIN
     tally: TallyState = TallyState()
 
 
@@ -65,7 +65,7 @@ class _Builder:
         progress = _kept(folder, signature)
         kept = {name for number in range(progress.parts) for name in _names(number)}
         emptied(folder, {_PROGRESS, *kept} if progress.parts else ())
-        self._signature, self._parts, self._others = signature, progress.parts, progress.others
+        self._signature, self._parts, self._rules = signature, progress.parts, progress.rules
         self.tally = Tally(manifest, progress.tally)
         self._stored = parts.Parts(folder, progress.parts)
         self._texts, self._ids = SeenHashes(folder, "texts"), SeenHashes(folder, "ids")
@@ -106,10 +106,8 @@ class _Builder:
         parts.write(folder / parts.part(number), *parts.batches(kept.select(parts.DOCUMENTS.names)))
         parts.write(folder / _aliases(number), parts.aliases(part.aliases))
         written = lines.write(folder / lines.name(number), kept, len(self._stored))
-        self._parts, self._others = number + 1, self._others or bool(parts.column(kept, "others").any())
-        progress = _Progress(
-            signature=self._signature, parts=self._parts, others=self._others, tally=self.tally.state()
-        )
+        self._parts, self._rules = number + 1, int(parts.column(kept, "rules").max(initial=self._rules))
+        progress = _Progress(signature=self._signature, parts=self._parts, rules=self._rules, tally=self.tally.state())
         write_json(folder / _PROGRESS, progress.model_dump(mode="json"))
         self._stored.extend(folder / parts.part(number))
         self._remember(written)
@@ -142,7 +140,7 @@ class _Builder:
         return parts.mapped(self._folder / parts.ALIAS)
 
     def _fingerprint(self, aliased: pa.Table) -> str:
-        digest = hashlib.sha256(f"chunker {CHUNKER_OF_OTHERS if self._others else CHUNKER}".encode())
+        digest = hashlib.sha256(f"chunker {self._rules}".encode())
         rows = parts.column(aliased, "document")
         with_more = np.zeros(len(self._stored), bool)
         with_more[rows] = True

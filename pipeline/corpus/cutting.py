@@ -14,15 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.corpus import parts
-from pipeline.corpus.passages import of_others, spans
+from pipeline.corpus.passages import rules, spans
 from pipeline.corpus.prepared import stored_sha256
 from pipeline.corpus.seen import hashed
 
 CUTS = pa.schema(
     [parts.DOCUMENTS.field("spans"), ("passages", pa.uint32()), ("characters", pa.uint32()), ("sha256", pa.string()),
-     ("id_hash", pa.uint64()), ("text_hash", pa.uint64()), ("others", pa.uint8())]
+     ("id_hash", pa.uint64()), ("text_hash", pa.uint64()), ("rules", pa.uint8())]
 )  # fmt: skip
-"""`others`: is the document cut by the rules of other scripts than the Latin one?"""
+"""`rules`: by which the document is cut."""
 _ALONE = 8 << 20
 """Characters that this process cuts itself: a process for less is not worth its start."""
 _CHILD = "from pipeline.corpus.cutting import serve; serve()"
@@ -37,7 +37,7 @@ def cut(texts: pa.RecordBatch) -> pa.RecordBatch:
         "characters": ((len(document.text) for document in documents), np.uint32),
         "id_hash": ((hashed(document.id) for document in documents), np.uint64),
         "text_hash": ((hashed(document.text) for document in documents), np.uint64),
-        "others": ((of_others(document.text) for document in documents), np.uint8),
+        "rules": ((rules(document.text) for document in documents), np.uint8),
     }
     arrays = {name: parts.numbers(np.fromiter(values, kind, len(found))) for name, (values, kind) in columns.items()}
     arrays |= {"spans": parts.spans(found), "sha256": parts.strings([stored_sha256(one) for one in documents])}

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.corpus import contents
 from pipeline.corpus.manifest import Fields
+from pipeline.corpus.published import published
 from pipeline.corpus.readers.base import Row
 from pipeline.types import Document
 
@@ -44,9 +45,10 @@ def document_of(row: Row, fields: Fields) -> Document | str:
         title=title or _opening(text),
         text=text,
         url=url if isinstance(url, str) else "",
+        **published(values, fields),
     )
     try:
-        f"{document.id}{document.title}{document.url}".encode()
+        f"{document.id}{document.title}{document.url}{document.date}{document.source}".encode()
     except UnicodeEncodeError:  # of a file whose name is none
         return "its id, title or address is not UTF-8"
     return document

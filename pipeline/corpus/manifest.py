@@ -4,9 +4,9 @@ beside it and what the user says of it.
 
 import re
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from pipeline.config import ADDRESSED, CorpusConfig, slug, toml
 from pipeline.config.mistakes import mistake
@@ -23,6 +23,10 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _T = TypeVar("_T", bound=Data)
 
 
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)]
+"""Fields of which the first counts that a row has: one name or several."""
+
+
 class Fields(Data):
     """How the corpus calls the parts of a document."""
 
@@ -31,6 +35,10 @@ class Fields(Data):
     """The first names the entity; later ones follow in brackets, as in "Algeria (Geography)"."""
     text: str = "text"
     url: str = "url"
+    date: Names = ("date", "published", "published_at", "publishedAt", "publication_date", "publish_date", "pub_date")
+    """When a document was published; shown with each of its passages."""
+    source: Names = ("source", "publisher")
+    """Who published it; shown with each of its passages."""
 
 
 class Description(Data):

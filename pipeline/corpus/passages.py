@@ -1,17 +1,22 @@
 """Documents into passages of about 100 words, on sentence boundaries, in any script.
 
-A document is cut into equal parts rather than filled up from the left, so that no stump of a sentence is left over.
+A document is cut into equal parts rather than filled up from the left, so that no stump of a sentence is left over. One
+that has several lines is cut between its paragraphs where one ends near enough, and never after a heading, so that a
+passage begins with what it is about.
 """
 
 import re
+from bisect import bisect_left, bisect_right
+from itertools import accumulate, pairwise
 
 from pipeline.text import HAN, THAI, Span, sentences
 from pipeline.types import Document, Passage
 from pipeline.writing import foreign, ordinals, spaceless
 
-CHUNKER, CHUNKER_OF_OTHERS = "1", "2"
-"""Part of every fingerprint, the second of corpora that hold German dates or scripts other than the Latin one: raise it
-whenever a document would be cut otherwise, by a change in `sentences` too."""
+PLAIN, OTHERS, LINES = 1, 2, 3
+"""By which rules a text is cut: those of German dates and of scripts other than the Latin one, those of several lines.
+The highest of a corpus is part of its fingerprint: give a rule a new number whenever a text would be cut otherwise by
+it, by a change in `sentences` too."""
 
 WORDS = 100
 _LONGEST = 200
@@ -20,9 +25,25 @@ _WORD = re.compile(rf"[{HAN}]{{1,2}}|[{THAI}]{{1,5}}|[^\s{HAN}{THAI}]{{1,{_WORD_
 """What counts as a word; a longer run counts as several, as many as it has on the whole in scripts without blanks."""
 
 
-def of_others(text: str) -> bool:
-    """Does a corpus that holds this text have the second of the two fingerprints?"""
-    return foreign(text) or ordinals(text)
+_CLOSED = re.compile(r"[.!?;…。！？｡؟۔।॥።][\"'”’»)\]」』]*$")
+_ITEM = re.compile(r"[-*•|–]\s|\d+[.)]\s")
+_UNNAMED = re.compile(
+    r"(?:He|She|It|They|We|This|That|These|Those|Such|Both|Most|Some|Many|Others?|His|Her|Its|Their|Here|There)\b"
+)
+"""A sentence that begins so is about what the one before names."""
+_SENTENCE, _LINE, _UNCLEAR, _TIED, _FAR, _HEADING = 16, 4, 8, 45, 50, 15
+"""In words. How much nearer to its ideal place a cut must lie to be as good as one between two paragraphs, if it lies
+between two sentences, between two lines, before what names no subject or after a heading; how far a cut may lie from
+that place; and the longest heading."""
+
+
+def rules(text: str) -> int:
+    """By which rules a text is cut."""
+    return LINES if _has_lines(text) else OTHERS if foreign(text) or ordinals(text) else PLAIN
+
+
+def _has_lines(text: str) -> bool:
+    return "\n" in text.strip()
 
 
 def passages(document: Document) -> list[Passage]:
@@ -45,6 +66,8 @@ def passage(document: Document, number: int, span: Span) -> Passage:
         text=document.text[span.start - body : span.end - body],
         start=span.start,
         end=span.end,
+        date=document.date,
+        source=document.source,
     )
 
 
@@ -52,6 +75,8 @@ def _cut(text: str) -> list[Span]:
     pieces = [(span, n) for sentence in sentences(text) for span, n in _pieces(text, sentence)]
     total = sum(n for _, n in pieces)
     parts = max(1, round(total / WORDS))
+    if parts > 1 and _has_lines(text):
+        return _cut_lines(text, pieces, parts)
     cuts: dict[int, Span] = {}
     seen = 0
     for span, n in pieces:
@@ -59,6 +84,38 @@ def _cut(text: str) -> list[Span]:
         cuts[part] = Span(cuts.get(part, span).start, span.end)
         seen += n
     return list(cuts.values())
+
+
+def _cut_lines(text: str, pieces: list[tuple[Span, int]], parts: int) -> list[Span]:
+    """The same for a text of several lines: each cut at the best place near the one that makes equal parts."""
+    ends = [0, *accumulate(n for _, n in pieces)]
+    chosen = {0, len(pieces)}
+    for number in range(1, parts):
+        ideal = number * ends[-1] / parts
+        first, last = bisect_left(ends, ideal - _FAR), bisect_right(ends, ideal + _FAR)
+        # One on each side at least: a piece may be longer than that.
+        places = range(max(0, first - 1), min(len(ends), last + 1))
+        chosen.add(min(places, key=lambda at: abs(ends[at] - ideal) + _cost(text, pieces, at)))
+    return [Span(pieces[start][0].start, pieces[end - 1][0].end) for start, end in pairwise(sorted(chosen))]
+
+
+def _cost(text: str, pieces: list[tuple[Span, int]], at: int) -> int:
+    """How much worse a cut before that piece is than one between two paragraphs."""
+    if at in (0, len(pieces)):
+        return _SENTENCE
+    (before, length), (after, _) = pieces[at - 1], pieces[at]
+    unclear = _UNCLEAR if _UNNAMED.match(text, after.start) else 0
+    ends = text.count("\n", before.end, after.start)
+    if not ends:
+        return _SENTENCE + unclear
+    end = text[max(before.start, before.end - 8) : before.end]
+    closed, item = _CLOSED.search(end), _ITEM.match(text, before.start)
+    alone = at == 1 or "\n" in text[pieces[at - 2][0].end : before.start]
+    if end[-1] in ":：" or (alone and length <= _HEADING and not item and (not closed or end[-1] in "?？")):
+        return _TIED
+    if ends > 1:
+        return unclear
+    return _LINE + unclear if closed or _ITEM.match(text, after.start) else _TIED
 
 
 def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:

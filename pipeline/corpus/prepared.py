@@ -250,7 +250,8 @@ def _as_prepared(path: Path, file: PreparedFile | None) -> bool:
 
 def stored_sha256(document: Document) -> str:
     """What the fingerprint holds of a document besides its id."""
-    return sha256("\0".join((document.stored, *document.aliases)))
+    known = ("", document.date, document.source) if document.date or document.source else ()
+    return sha256("\0".join((document.stored, *document.aliases, *known)))
 
 
 def titles(table: pa.Table, rows: Rows, row: int, own: str) -> tuple[str, ...]:

@@ -75,6 +75,7 @@ class Tally:
         self._names = dict.fromkeys(state.names)
         """Fields that any row had: the first few, and those that somebody named."""
         self._named = {manifest.fields.id, *manifest.fields.title} - {""}
+        self._kept = {*self._named, *manifest.fields.date, *manifest.fields.source}
 
     def state(self) -> TallyState:
         counts, notes = dict(self.counts), dict(self._notes)
@@ -83,7 +84,7 @@ class Tally:
     def note(self, names: Iterable[str]) -> None:
         """Some rows have these fields."""
         for name in names:
-            if name not in self._names and (len(self._names) < _FEW or name in self._named):
+            if name not in self._names and (len(self._names) < _FEW or name in self._kept):
                 self._names[name] = None
 
     def read(self, row: RowRead) -> None:
@@ -110,8 +111,11 @@ class Tally:
         bad, read = self.counts["bad"], self.counts["read"]
         if bad > min(_BAD_SHARE * read, _BAD_MOST):
             raise CorpusError(f"{path}: {bad} of {read} rows are not documents: {'; '.join(self.offenders[:3])}")
-        usual = {Fields().id, *Fields().title}
-        if read and (unknown := sorted(self._named - self._names.keys() - usual)):
+        usual, fields = {Fields().id, *Fields().title}, self._manifest.fields
+        unknown = sorted(self._named - self._names.keys() - usual)
+        for names, default in ((fields.date, Fields().date), (fields.source, Fields().source)):
+            unknown += names[:1] if names != default and self._names.keys().isdisjoint(names) else ()
+        if read and unknown:
             raise CorpusError(f"{path}: no row has the field '{unknown[0]}'; there are: {few(self._names)}")
 
     def refuse_empty(self) -> None:

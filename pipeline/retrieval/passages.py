@@ -24,12 +24,12 @@ class Passages(Retriever):
 
 def contents(passage: Passage) -> str:
     """The text of a passage that is indexed."""
-    return f"{passage.title}\n{passage.text}"
+    return f"{passage.heading}\n{passage.text}"
 
 
 def search_r1(passage: Passage) -> dict[str, str]:
     """A passage as in Search-R1's corpora: its clients read the first line of `contents`, in quotes, as the title."""
-    return {"id": passage.id, "contents": f'"{" ".join(passage.title.split())}"\n{trimmed(passage.text)}'}
+    return {"id": passage.id, "contents": f'"{passage.heading}"\n{trimmed(passage.text)}'}
 
 
 def quoted(text: str) -> str:

@@ -16,6 +16,7 @@ class Sided:
     def __init__(self, retriever: Retriever, of: Literal["train", "eval"]) -> None:
         self._retriever = retriever
         self._side = of
+        self.held = getattr(retriever, "held", None)
         self._share = EVAL_SHARE if of == "eval" else 1 - EVAL_SHARE
 
     async def search(self, query: str, k: int) -> list[Hit]:

@@ -4,7 +4,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from pipeline.types.data import Data, sha256
 
@@ -25,6 +25,10 @@ AsOf = Annotated[str, BeforeValidator(_as_of)]
 """A year, month or day (`2024`, `2024-06`, `2024-06-30`), or nothing."""
 
 
+Optional = Annotated[str, Field(exclude_if=lambda value: not value)]
+"""Text that is left out of what is written where it is empty."""
+
+
 class Document(Data):
     """One text of the corpus. Offsets everywhere count code points of `stored`."""
 
@@ -32,6 +36,10 @@ class Document(Data):
     title: str
     text: str
     url: str = ""
+    date: Optional = ""
+    """When it was published, as the corpus says it; a timestamp as its day."""
+    source: Optional = ""
+    """Who published it, as the corpus says it; an address as its host."""
     aliases: tuple[str, ...] = ()
     """Titles of later documents with the same text, which were not kept."""
 
@@ -50,6 +58,16 @@ class Passage(Data):
     text: str
     start: int
     end: int
+    date: Optional = ""
+    source: Optional = ""
+    """Of its document, as `date`."""
+
+    @property
+    def heading(self) -> str:
+        """Its title, with the date and source of the document where the corpus has them: "Floods in Velia (2020-08-14,
+        The Tarn Herald)". It stands wherever a passage is shown, and is searched with the text."""
+        title, known = " ".join(self.title.split()), ", ".join(filter(None, (self.date, self.source)))
+        return f"{title} ({known})" if known else title
 
     @property
     def sha256(self) -> str:

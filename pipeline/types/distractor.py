@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from pydantic import AliasChoices, Field
 
-from pipeline.types.corpus import Passage
+from pipeline.types.corpus import Optional, Passage
 from pipeline.types.data import Data, sha256
 from pipeline.types.rollout import Rollout, Usage, Verdict
 
@@ -45,6 +45,9 @@ class Distractor(Data):
     source_id: str
     """The passage of the corpus that it competes with: the hop's own."""
     source_sha256: str
+    date: Optional = ""
+    source: Optional = ""
+    """Those of the passage that it competes with, as `date`: without them it would stand out."""
     claim: str
     """The wrong answer of hop `target` that it suggests; a verbatim part of `text`."""
     mark: str
@@ -79,8 +82,16 @@ class Distractor(Data):
     @property
     def passage(self) -> Passage:
         start = len(self.title) + 1
-        document, end = self.id.removesuffix("#0"), start + len(self.text)
-        return Passage(id=self.id, document_id=document, title=self.title, text=self.text, start=start, end=end)
+        return Passage(
+            id=self.id,
+            document_id=self.id.removesuffix("#0"),
+            title=self.title,
+            text=self.text,
+            start=start,
+            end=start + len(self.text),
+            date=self.date,
+            source=self.source,
+        )
 
 
 class DistractorEval(Data):

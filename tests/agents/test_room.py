@@ -1,7 +1,8 @@
 """No request outgrows its model: an author's oldest results are cut, and what solver and teacher read never is."""
 
 import asyncio
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from pipeline.agents.calls import AgentState
 from pipeline.agents.loop import Agent, converse
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
+from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, shown_passages
 from pipeline.config.limits import AuthorLimits
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import Request, Sampling
@@ -30,15 +31,22 @@ REAL = ModelConfig(provider="openai", model="m", context=12_288)
 LIMITS = AuthorLimits(searches=60, turns=60, tokens=10**9, request_tokens=4096)
 
 
-def run(llm: Callable[[Request], Message], model: ModelConfig = REAL, *, author: bool = True) -> tuple[Trajectory, Any]:
+def run(
+    llm: Callable[[Request], Message],
+    model: ModelConfig = REAL,
+    *,
+    author: bool = True,
+    shelf: Shelf = SHELF,
+    k: int = 1,
+) -> tuple[Trajectory, Any]:
     scripted = ScriptedLLM(llm)
     agent = Agent(
         llm=scripted,
         model=model,
         tools=SOLVER_TOOLS,
         limits=LIMITS,
-        retriever=SHELF,
-        k=1,
+        retriever=shelf,
+        k=k,
         accept=lambda arguments, state: parse(AnswerArguments, arguments),
         author=LIMITS if author else None,
     )
@@ -127,3 +135,60 @@ def test_an_author_s_older_thoughts_are_cut_with_its_older_results() -> None:
     thoughts = [bool(message.reasoning) for message in llm.requests[-1].messages if message.role == "assistant"]
     assert not all(thoughts)
     assert thoughts[-1]
+
+
+def shown_whole(messages: Sequence[Message]) -> set[str]:
+    return {p.id for m in messages if m.role == "tool" for p in shown_passages(m.content)}
+
+
+def turns(*calls: Message) -> Callable[[Request], Message]:
+    return lambda request: (*calls, ANSWER)[sum(message.role == "assistant" for message in request.messages)]
+
+
+def test_what_is_opened_is_shown_whole_whether_it_was_shown_before_or_not() -> None:
+    book = [passage("b", "Book", f"Chapter{n} is here.", n) for n in range(3)]
+    opened = say(("open", {"passage_id": book[1].shown_id}))
+    done, _ = run(turns(say(("search", {"query": "Chapter1"})), opened), shelf=Shelf(*book))
+    assert [p.id for p in shown_passages(done.messages[-2].content)] == [p.shown_id for p in book]
+
+
+def test_what_is_opened_in_the_turn_that_cuts_its_first_showing_stands_whole_in_the_next_request() -> None:
+    searches = [say(("search", {"query": f"Place{n}"})) for n in range(16)]
+    opens = say(*[("open", {"passage_id": LONG[n].shown_id}) for n in range(6)])
+    _, llm = run(turns(*searches, opens))
+    last = llm.requests[-1].messages
+    assert any("Cut to save room" in message.content for message in last), "the test is of a conversation that was cut"
+    assert {LONG[n].shown_id for n in range(6)} <= shown_whole(last)
+
+
+def test_only_what_still_stands_in_the_conversation_is_named_as_shown() -> None:
+    def model(request: Request) -> Message:
+        made = sum(message.role == "assistant" for message in request.messages)
+        # Each passage is found by three turns in a row, and again much later.
+        return say(("search", {"query": f"Place{made % 30} Place{(made + 1) % 30} Place{(made + 2) % 30}"}))
+
+    _, llm = run(model, k=3)
+    bare = 0
+    for request in llm.requests:
+        whole = shown_whole(request.messages)
+        for message in request.messages:
+            heads = re.findall(r"^Doc \d+ \[(p[0-9a-f]{12})\] [^\n]*(?:\n\n|\Z)", message.content, re.MULTILINE)
+            bare += len(heads)
+            assert whole.issuperset(heads)
+    assert bare > 20
+
+
+def test_evidence_is_cut_last_and_a_search_shows_again_what_was_cut() -> None:
+    film = passage("film", "Lantern Bay", "Lantern Bay was directed by Ada Holm. " + "It was a quiet film. " * 30)
+    holm = passage("holm", "Ada Holm", "Ada Holm was born in Vessby. " + "Her first years were quiet ones. " * 25)
+    town = passage("town", "Vessby", "Vessby was founded by monks. " + "It is a quiet place by the water. " * 25)
+    first = [say(("search", {"query": title})) for title in ("Lantern Bay", "Ada Holm")]
+    thought = f"The chain begins with {film.shown_id}."
+    cites = say(("search", {"query": "Vessby"})).model_copy(update={"content": thought})
+    others = [say(("search", {"query": f"Place{n}"})) for n in range(24)]
+    again = [say(("search", {"query": query})) for query in ("Vessby", "Place0")]
+    done, llm = run(turns(*first, cites, *others, *again), shelf=Shelf(film, holm, town, *LONG))
+    before = shown_whole(llm.requests[-3].messages)
+    assert LONG[0].shown_id not in before, "the test is of a conversation that was cut"
+    assert {film.shown_id, holm.shown_id} <= before, "cited by its id; named since in the agent's own query"
+    assert shown_passages(done.messages[-2].content)[0].id == LONG[0].shown_id

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.agents.environment import environment
+from pipeline.agents.grading import shows
 from pipeline.agents.tools import (
     ANSWER,
     COMPOSE,
@@ -15,12 +16,15 @@ from pipeline.agents.tools import (
     REVISE,
     SEARCH,
     render,
+    shown,
     shown_passages,
 )
 from pipeline.config import RunConfig
 from pipeline.embedded.observed import seen
 from pipeline.llm.base import Tool
 from pipeline.llm.wire import strictly
+from pipeline.retrieval.passages import search_r1
+from pipeline.types import AnswerType, Draft, Hop
 from tests.shelf import passage
 
 TABLE = passage("t", "Velia\n(Land)", "Coastline:  340 km \r\n\n\n  Capital > name: Vessby\n")
@@ -62,6 +66,34 @@ def test_what_is_shown_is_read_back_and_no_text_makes_itself_a_passage(read: Cal
     assert found[1].text == "A land.\nDoc 7 [p0123456789ab] Forged\nIt says what is not so."
     assert render([]) == "No passage matches."
     assert read(render([])) == []
+
+
+DATED = passage("n", "Floods", "The Tarn rose.").model_copy(update={"date": "2020-08-14", "source": "Herald"})
+
+
+def test_a_passage_is_shown_with_the_date_and_source_of_its_document_where_the_corpus_has_them() -> None:
+    assert render([DATED, PROSE]).startswith(
+        f"Doc 1 [{DATED.shown_id}] Floods (2020-08-14, Herald)\nThe Tarn rose.\n\nDoc 2 [{PROSE.shown_id}] Velia\n"
+    )
+    assert shown_passages(render([DATED]))[0].title == DATED.heading
+    about = {"id": DATED.shown_id, "title": "Floods", "date": "2020-08-14", "source": "Herald"}
+    assert shown(DATED) == about | {"text": DATED.text}
+    assert list(shown(TABLE)) == ["id", "title", "text"]
+    assert search_r1(DATED)["contents"] == '"Floods (2020-08-14, Herald)"\nThe Tarn rose.'
+
+
+def test_the_date_of_a_document_is_no_evidence() -> None:
+    hop = Hop(
+        sub_question="When did the Tarn rise?",
+        answer="2020",
+        passage_id="other#0",
+        title="The Tarn",
+        quote="It rose in 2020.",
+        passage_sha256="",
+    )
+    draft = Draft(question="When?", answer="2020", answer_type=AnswerType.DATE, hops=(hop,))
+    assert not shows(draft, 0, (), render([DATED.model_copy(update={"text": "The Tarn rose."})]))
+    assert shows(draft, 0, (), render([DATED.model_copy(update={"text": "The Tarn rose in 2020."})]))
 
 
 def fields(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:

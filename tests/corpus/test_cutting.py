@@ -13,6 +13,7 @@ import pytest
 from pipeline import corpus
 from pipeline.corpus import cutting, parts, reading
 from pipeline.corpus.cutting import Cutter, cut
+from pipeline.corpus.passages import OTHERS, PLAIN
 from pipeline.types import Document
 
 TEXTS = [
@@ -45,7 +46,7 @@ def test_it_does_not_matter_where_documents_are_cut() -> None:
         other = process(cutter)
     with pytest.raises(ProcessLookupError):
         os.kill(other, 0)
-    assert parts.column(pa.Table.from_batches(here[:1]), "others").tolist() == [0, 1, 1]
+    assert parts.column(pa.Table.from_batches(here[:1]), "rules").tolist() == [PLAIN, OTHERS, OTHERS]
 
 
 @pytest.mark.parametrize("after", [0, 2])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.corpus import Corpus
-from pipeline.corpus.passages import of_others, passages
+from pipeline.corpus.passages import LINES, OTHERS, PLAIN, passages, rules
 from pipeline.text import sentences
 from pipeline.types import Document
 
@@ -57,9 +57,46 @@ def test_chinese_is_cut_into_about_as_much_text_on_the_ends_of_its_sentences() -
 
 
 def test_only_what_is_cut_by_later_rules_has_a_fingerprint_of_its_own() -> None:
-    assert not of_others("The band 娘。 of May 3. It sang in 1990, as the city of São Paulo did.")
+    assert rules("The band 娘。 of May 3. It sang in 1990, as the city of São Paulo did.\n") == PLAIN
     for other in ("德国统一。", "Am 3. Oktober 1990 kam er.", "Он родился. Потом умер.", "서울이다. 그렇다."):
-        assert of_others(other)
+        assert rules(other) == OTHERS
+        assert rules(f"{other}\n{other}") == LINES
+
+
+def section(heading: str, *paragraphs: int, ends: str = "\n\n") -> str:
+    return ends.join([heading, *(" ".join([sentence(10)] * (words // 10)) for words in paragraphs)])
+
+
+@pytest.mark.parametrize("heading", ["Causes of the disease", "## Frequency", "What are the symptoms?", "It causes:"])
+@pytest.mark.parametrize("ends", ["\n", "\n\n", "\n \n\n"])
+@pytest.mark.parametrize("words", [40, 60, 70, 90, 100, 130, 170])
+def test_a_heading_goes_with_what_it_heads(heading: str, ends: str, words: int) -> None:
+    parts = cut(ends.join(section(heading, words, ends=ends) for _ in range(7)))
+    assert len(parts) > 2
+    assert not [part for part in parts if part.endswith(heading)]
+    assert all(20 <= len(part.split()) <= 200 for part in parts)
+
+
+def test_a_passage_begins_with_a_section_where_one_begins_near() -> None:
+    parts = cut("\n\n".join(section("Part\n\nCauses", words) for words in (100, 110, 90, 110, 80, 100)))
+    assert [part.split("\n")[0] for part in parts] == ["Part"] * 6
+
+
+def test_a_passage_does_not_begin_with_a_sentence_without_a_subject_where_another_is_as_near() -> None:
+    named, unnamed = sentence(10), sentence(10).replace("Word", "Most", 1)
+    parts = cut("\n\n".join([" ".join([named, unnamed] * 15), " ".join([named, unnamed] * 15)]))
+    assert [part.split()[0] for part in parts] == ["Word"] * len(parts)
+
+
+def test_lists_and_lines_broken_for_their_width_are_cut_into_as_many_words_as_other_text() -> None:
+    for line in (
+        "- a river of the north",
+        "Tarn",
+        "1. the first of the towns",
+        "of the town that lies on the river and",
+    ):
+        sizes = [len(part.split()) for part in cut("\n".join([line] * 300))]
+        assert all(50 <= size <= 150 for size in sizes)
 
 
 @given(st.text(alphabet=st.sampled_from("aB.!? \n\t'\"(é日\u00a0"), max_size=400), st.text(max_size=10))

@@ -3,8 +3,8 @@
 A dictionary or a shared prefix lets a file of kilobytes hold gigabytes of text: all rows may name one text of 20 MB. So
 a batch is as small as the largest values that its columns can hold demand, and what the rows hold is counted as the
 unpacked bytes of any other file are; lists of texts stay packed until they are. Columns that can be no part of a document
-(lists of numbers, structs, dates, bytes that are no text) are not unpacked: an embedding would cost more than its text,
-and a date that Python has no word for would end the read. Their type stands in for their values.
+(lists of numbers, structs, bytes that are no text) are not unpacked: an embedding would cost more than its text. Their
+type stands in for their values. Dates become text, since one that Python has no word for would end the read.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
                 rows = _batch_rows(group, stream)
                 for batch in file.iter_batches(rows, row_groups=[index], columns=plain):
                     unpacked.add(sum(map(_listed_characters, batch.columns)))
-                    for values in _converted(batch):
+                    for values in _converted(_dated(batch)):
                         number += 1
                         lengths = [len(value) for value in values.values() if isinstance(value, str)]
                         unpacked.add(sum(lengths))
@@ -58,7 +58,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 def plain_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
     """The rows of a table, as those of a file."""
     odd = {name: kind for name, kind in _odd(table.schema).items() if not (_bytes(kind) and _holds_text(table, name))}
-    for values in _converted(table.drop_columns(list(odd))):
+    for values in _converted(_dated(table.drop_columns(list(odd)))):
         yield values | odd
 
 
@@ -110,6 +110,17 @@ def _holds_text(sample: pa.RecordBatch | pa.Table, name: str) -> bool:
         return False
 
 
+def _dated(rows: Any) -> Any:
+    """A table or batch with its dates as text."""
+    for place, field in enumerate(rows.schema):
+        if _day(field.type):
+            # Without its zone, whose name a machine need not know.
+            plain = pa.timestamp(field.type.unit) if pa.types.is_timestamp(field.type) else field.type
+            days = rows.column(place).cast(plain).cast(pa.date32(), safe=False).cast(pa.string())
+            rows = rows.set_column(place, field.name, days)
+    return rows
+
+
 def _odd(schema: pa.Schema) -> dict[str, Any]:
     """The columns that can be no part of a document, with their types."""
     return {field.name: field.type for field in schema if not _plain(field.type)}
@@ -147,11 +158,15 @@ def _text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def _day(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
 def _plain(kind: pa.DataType) -> bool:
     number = pa.types.is_primitive(kind) and not pa.types.is_temporal(kind)
-    return bool(_text(kind) or number or pa.types.is_decimal(kind) or pa.types.is_null(kind) or _uuid(kind)) or bool(
-        _list_depth(kind)
-    )
+    return bool(
+        _text(kind) or _day(kind) or number or pa.types.is_decimal(kind) or pa.types.is_null(kind) or _uuid(kind)
+    ) or bool(_list_depth(kind))
 
 
 def _uuid(kind: pa.DataType) -> bool:

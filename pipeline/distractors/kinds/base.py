@@ -11,6 +11,7 @@ from pipeline.context import RunContext
 from pipeline.types import Data, Distractor, Draft, Passage, Usage
 
 WRITE = "write"
+_SHOWN = {"title", "date", "source", "text"}
 
 
 class DistractorKind(Protocol):
@@ -73,12 +74,12 @@ async def write(
         f"distractor/{kind}",
         kind=kind,
         query=task.query,
-        passage=task.source.model_dump(include={"title", "text"}),
+        passage=task.source.model_dump(include=_SHOWN),
         quote=task.quote,
         asked=task.asked,
         answer=task.answer,
         rivals=[rival.title for rival in task.rivals],
-        style=[passage.model_dump(include={"title", "text"}) for passage in task.style],
+        style=[passage.model_dump(include=_SHOWN) for passage in task.style],
         outright=context.config.distractors.outright,
         refused=[_refused(distractor) for distractor in refused],
     )
@@ -92,6 +93,8 @@ async def write(
             hop=task.hop,
             source_id=task.source.id,
             source_sha256=task.source.sha256,
+            date=task.source.date,
+            source=task.source.source,
             claim=passage.claim.strip(),
             mark=passage.mark.strip(),
         )

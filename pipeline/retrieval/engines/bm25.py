@@ -77,6 +77,10 @@ class Bm25Retriever(Passages):
     def _count(self, texts: tuple[str, ...]) -> list[Counter[str]]:
         return [Counter(analyse(text, self.analyser)) for text in texts]
 
+    async def held(self, words: Sequence[str]) -> list[bool]:
+        """For each word: does any passage hold all of its parts?"""
+        return [all(term in self._holders for term in analyse(word, self.analyser)) for word in words]
+
     def _search(self, query: str, k: int) -> list[Hit]:
         words = analyse(query_text(query), self.analyser)
         found = sorted({number for word in set(words) for number in self._holders.get(word, ())})

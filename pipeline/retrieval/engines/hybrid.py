@@ -36,6 +36,7 @@ class HybridRetriever(Passages):
         super().__init__(corpus)
         self.name, self._parts = name, tuple(parts)
         self.analyser = next((name for part in parts if (name := getattr(part, "analyser", ""))), "")
+        self.held = next((held for part in parts if (held := getattr(part, "held", None))), None)
         self.scores = all(getattr(part, "scores", True) for part in parts)
 
     def overlaid(self, passages: Sequence[Passage]) -> Retriever:

@@ -73,6 +73,10 @@ class LuceneRetriever(Passages):
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         return await jvm.acall(self._score, query_text(query), texts)
 
+    async def held(self, words: Sequence[str]) -> list[bool]:
+        """For each word: does any passage hold all of its parts?"""
+        return await jvm.acall(self._held, words)
+
     def _ask(self, query: str, k: int) -> "Future[list[Hit]]":
         """Queue a search. All that are queued when the JVM's thread is free run together."""
         search = _Search(query_text(query), k, Future())
@@ -142,16 +146,22 @@ class LuceneRetriever(Passages):
         terms = Counter(analyse(query, self.analyser))
         weight = {}
         for term, times in terms.items():
-            if term not in self._frequency:
-                key = jvm.java("org.apache.lucene.index.Term")("contents", term)
-                self._frequency[term] = self._reader.docFreq(key)
-            df = self._frequency[term]
-            if df:
+            if df := self._holders(term):
                 weight[term] = np.float32(times) * np.float32(log(1 + (documents - df + 0.5) / (df + 0.5)))
         return [_bm25(weight, counts, average) for counts in self._counted(tuple(texts))]
 
     def _count(self, texts: tuple[str, ...]) -> list[Counter[str]]:
         return [Counter(analyse(readable(text), self.analyser)) for text in texts]
+
+    def _held(self, words: Sequence[str]) -> list[bool]:
+        return [all(map(self._holders, analyse(readable(word), self.analyser))) for word in words]
+
+    def _holders(self, term: str) -> int:
+        """How many passages hold a term."""
+        if term not in self._frequency:
+            key = jvm.java("org.apache.lucene.index.Term")("contents", term)
+            self._frequency[term] = self._reader.docFreq(key)
+        return self._frequency[term]
 
 
 def analyse(text: str, analyser: str = analysers.ENGLISH) -> list[str]:
