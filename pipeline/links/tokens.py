@@ -181,9 +181,7 @@ def mixed(values: U64) -> U64:
 def phrases(hashes: U64, first: Ints, count: Ints) -> U64:
     """The hashes of phrases of so many words, `LONGEST` at most, from the first of each."""
     total = np.zeros(len(first), np.uint64)
-    step = np.uint64(1)
     for number in range(int(count.max(initial=0))):
         there = count > number
-        total[there] += hashes[first[there] + number] * step
-        step *= _STEP
+        total[there] += hashes[first[there] + number] * np.uint64(pow(int(_STEP), number, 1 << 64))
     return mixed(total)
