@@ -1,0 +1,227 @@
+"""The phrases of a text that may link it to others: titles of other documents, names, identifiers, rare words.
+
+Names show by their capital letters, where the script has them, identifiers by their digits, capitals and marks, and
+the rest by how often the corpus writes it. No list of words is used and no rule of a language.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pipeline.links.runs import Columns
+from pipeline.links.survey import FEWEST, GRAMS, grams, sentence_hashes
+from pipeline.links.titles import Known, Titles
+from pipeline.links.tokens import LONGEST, Bools, Ints, U64, Words, mixed, phrases
+
+TITLE, NAME, IDENTIFIER, WORD, STATED = range(5)
+KINDS = ("title", "name", "identifier", "word", "stated")
+_TIE = 3
+"""Letters of a word within a name, as in "Duke of York"; two of them at most."""
+_WORD_LENGTH = 5
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What the survey found."""
+
+    titles: Titles
+    rare: Known
+    """Hashes of words and of runs of characters that few documents have, and that those have more than once."""
+    small: Known
+    """Of words that are mostly written in small letters: no names."""
+    boilerplate: Known
+    """Of sentences that several documents have."""
+    _names: Known = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_names", Known(self.titles.hash))
+
+    def title(self, hashes: U64) -> Any:
+        return self._names.find(hashes)
+
+
+@dataclass(frozen=True)
+class _Found:
+    first: Ints
+    """The number of its first word."""
+    count: Ints
+    kind: int
+
+
+def mentions(read: Words, knowledge: Knowledge) -> Columns:
+    """`hash`, `text`, `start`, `end` (code points of the text) and `kind` of each phrase; one that several ways have
+    found stands once."""
+    if not len(read):
+        return {name: np.empty(0, np.int64) for name in ("text", "start", "end", "kind")} | {"hash": read.hash}
+    capitals = _Runs(read, knowledge)
+    found = [*_titles(read, knowledge, capitals), *capitals.names(), _identifiers(read), *_rare(read, knowledge)]
+    first = np.concatenate([one.first for one in found])
+    count = np.concatenate([one.count for one in found])
+    kind = np.concatenate([np.full(len(one.first), one.kind, np.uint8) for one in found])
+    says = _says_more(read, first, count, knowledge)
+    first, count, kind = first[says], count[says], kind[says]
+    order = np.lexsort((kind, count, first))
+    first, count, kind = first[order], count[order], kind[order]
+    again = np.concatenate([[False], (first[1:] == first[:-1]) & (count[1:] == count[:-1])])[: len(first)]
+    first, count, kind = first[~again], count[~again], kind[~again]
+    last = first + count - 1
+    return {
+        "hash": phrases(read.hash, first, count), "text": read.text[first], "start": read.start[first],
+        "end": read.end[last], "kind": kind,
+    }  # fmt: skip
+
+
+def _says_more(read: Words, first: Ints, count: Ints, knowledge: Knowledge) -> Bools:
+    """Does the sentence say something of the phrase? It has words beside names, and stands in few documents."""
+    begins = np.flatnonzero(read.first)
+    hashes, size = sentence_hashes(read, begins)
+    other = np.add.reduceat((read.capital | (read.digits > 0)).astype(np.int64) ^ 1, begins)
+    good = (other >= FEWEST) & ~knowledge.boilerplate.holds(hashes)
+    sentence = read.sentence[first] - 1
+    plain = _cumulated(~(read.capital | (read.digits > 0)))
+    left = other[sentence] - (plain[first + count] - plain[first])
+    return good[sentence] & (left >= FEWEST) & (2 * count <= size[sentence])
+
+
+def _cumulated(mask: Any) -> Any:
+    return np.concatenate([[0], np.cumsum(mask)])
+
+
+def _titles(read: Words, knowledge: Knowledge, capitals: "_Runs") -> Iterator[_Found]:
+    """Whole words in a row that are the name of a document, with as many capital letters as it has, and that are no
+    part of a longer name."""
+    close = np.copy(~read.first)
+    total = len(read)
+    upper = _cumulated(read.capital)
+    there = np.ones(total, np.bool_)
+    for count in range(1, LONGEST + 1):
+        if count > 1:
+            there = there[:-1] & close[count - 1 :]
+        if not there.any():
+            return
+        first = np.flatnonzero(there)
+        title = knowledge.title(phrases(read.hash, first, np.full(len(first), count)))
+        at = np.flatnonzero(title >= 0)
+        first, title = first[at], title[at]
+        size = upper[first + count] - upper[first]
+        good = size >= knowledge.titles.capitals[title]
+        if count == 1:
+            # A capital at the start of a sentence says nothing.
+            needed = knowledge.titles.capitals[title] > 0
+            good &= ~(needed & read.first[first] & knowledge.small.holds(mixed(read.hash[first])))
+        good &= (size == 0) | capitals.whole(first, count)
+        first = first[good]
+        yield _Found(first, np.full(len(first), count), TITLE)
+
+
+class _Runs:
+    """Words with capital letters in a row, numbers among them, and short words that tie two of them."""
+
+    def __init__(self, read: Words, knowledge: Knowledge) -> None:
+        self._read = read
+        near, total = read.near, len(read)
+        # The first word of a sentence is no part of a name if it is mostly written small.
+        opening = read.first & knowledge.small.holds(mixed(read.hash))
+        self.capital = read.capital & ~opening
+        number = read.digits > 0
+        pure = self.capital | number
+        begin = pure & ~(near & _after(pure))
+        self.begins = np.flatnonzero(begin)
+        self.run = np.cumsum(begin) - 1
+        ends = pure & ~(_before(near & pure))
+        self.ends = np.flatnonzero(ends) + 1
+        short = read.cased & ~read.capital & (read.end - read.start <= _TIE) & near
+        one = short & _after(self.capital) & _before(self.capital & near)
+        two = short & _after(self.capital) & _before(short) & _before(_before(self.capital & near))
+        self._tied = _before(one | two)
+        """Of the last word of a run: does a short word tie it to the next?"""
+        self._tying = np.zeros(total, np.bool_)
+        for steps, mask in ((2, one), (3, two)):
+            at = np.flatnonzero(mask) + steps - 1
+            self._tying[at] = True
+
+    def whole(self, first: Ints, count: Ints | int) -> Bools:
+        """Is the phrase no part of a longer name?"""
+        read, last = self._read, first + count - 1
+        follows = np.minimum(last + 1, len(read) - 1)
+        after = (last + 1 < len(read)) & read.near[follows] & (self.capital[follows] | (read.digits[follows] > 0))
+        ahead = read.near[first] & self.capital[np.maximum(first - 1, 0)]
+        return ~(after & self.capital[last]) & ~(ahead & self.capital[first])
+
+    def names(self) -> Iterator[_Found]:
+        """Runs as long as they are; those that short words tie together; single words where they are nowhere in the
+        text a part of a longer name."""
+        read = self._read
+        first, end = self._trimmed(self.begins, self.ends)
+        count = end - first
+        year = (count == 2) & (read.digits[np.minimum(first + 1, len(read) - 1)] == 4)
+        good = (count > 0) & (count <= LONGEST) & ~year
+        first, end, count, year = first[good], end[good], count[good], year[good]
+        several = count > 1
+        yield _Found(first[several], count[several], NAME)
+        tied = self._tied[end - 1]
+        joined = np.flatnonzero(tied[:-1] & self._tying[first[1:]] & (first[1:] - end[:-1] <= 2))
+        across = end[joined + 1] - first[joined]
+        fits = across <= LONGEST
+        yield _Found(first[joined][fits], across[fits], NAME)
+        part = np.zeros(len(read), np.bool_)
+        for at, size in ((first[several], count[several]), (first[joined], across)):
+            part[np.repeat(at, size) + _within(size)] = True
+        alone = first[~several]
+        key = mixed(read.hash + mixed(read.text.astype(np.uint64)))
+        alone = alone[~read.first[alone] & ~np.isin(key[alone], key[part])]
+        yield _Found(alone, np.ones(len(alone), np.int64), NAME)
+
+    def _trimmed(self, first: Ints, end: Ints) -> tuple[Ints, Ints]:
+        """Without the numbers that a run begins with."""
+        number = np.flatnonzero(~(self._read.digits > 0))
+        place = np.searchsorted(number, first)
+        begins = number[np.minimum(place, len(number) - 1)] if len(number) else end
+        return np.where(place < len(number), begins, end), end
+
+
+def _within(sizes: Ints) -> Ints:
+    """0, 1, … for each of the sizes."""
+    total = np.cumsum(sizes)
+    return np.arange(total[-1] if len(total) else 0) - np.repeat(total - sizes, sizes)
+
+
+def _after(mask: Bools) -> Bools:
+    """Of each word, what holds for the one before it."""
+    return np.concatenate([[False], mask[:-1]])
+
+
+def _before(mask: Bools) -> Bools:
+    """Of each word, what holds for the one after it."""
+    return np.concatenate([mask[1:], [False]])
+
+
+def _identifiers(read: Words) -> _Found:
+    """What marks tie together, or one word, with letters and digits of which one is a capital or the first is a letter,
+    or with capitals within."""
+    begins = np.flatnonzero(~read.tied)
+    count = np.diff(np.append(begins, len(read)))
+    digits = np.add.reduceat(read.digits, begins)
+    letters = np.add.reduceat(read.end - read.start, begins) - digits
+    capitals = np.add.reduceat(read.upper, begins)
+    mixes = np.add.reduceat(((read.digits > 0) & (read.digits < read.end - read.start)).astype(np.int64), begins) > 0
+    letter_first = read.cased[begins] & (read.digits[begins] < read.end[begins] - read.start[begins])
+    inner = np.add.reduceat(((read.upper > read.capital) & (read.upper < read.end - read.start)).astype(np.int64), begins)
+    good = (digits > 0) & (letters > 0) & letter_first & ((capitals > 0) | (mixes & (letters > 1)))
+    good |= (inner > 0) & (letters > 3)
+    good &= (count <= LONGEST) & (letters + digits > 2)
+    return _Found(begins[good], count[good], IDENTIFIER)
+
+
+def _rare(read: Words, knowledge: Knowledge) -> Iterator[_Found]:
+    """Words, in small letters where there are any, and runs of characters that no blanks part."""
+    plain = ~read.capital & ~read.single & ~read.tied & (read.digits == 0) & (read.end - read.start >= _WORD_LENGTH)
+    at = np.flatnonzero(plain & ~_before(read.tied))
+    at = at[knowledge.rare.holds(mixed(read.hash[at]))]
+    yield _Found(at, np.ones(len(at), np.int64), WORD)
+    for count in GRAMS[1:]:
+        at = grams(read, count)
+        at = at[knowledge.rare.holds(phrases(read.hash, at, np.full(len(at), count)))]
+        yield _Found(at, np.full(len(at), count), WORD)
