@@ -74,7 +74,8 @@ class Corpus:
         self.counts, self.offenders = prepared.counts, prepared.offenders
         self.verified = verified
         """Was its source read for this command? Then what rests on it is to be looked at as well."""
-        self._folder = folder
+        self.folder = folder
+        """Where its files lie; what is derived from it may lie there too."""
         self._parts = parts.Parts(folder, prepared.parts)
         self._numbers = parts.RowNumbers(folder / parts.ROWS)
         self._aliases = parts.mapped(folder / parts.ALIAS)
@@ -129,7 +130,7 @@ class Corpus:
 
     @cached_property
     def _shown(self) -> tuple[Hashes, Hashes]:
-        path = self._folder / _SHOWN
+        path = self.folder / _SHOWN
         if not path.exists():
             ids = self._parts.each("id", "spans")
             keys = np.fromiter(

@@ -50,13 +50,13 @@ class _Found:
     kind: int
 
 
-def mentions(read: Words, knowledge: Knowledge) -> Columns:
+def mentions(read: Words, knowledge: Knowledge, titles: Words) -> Columns:
     """`hash`, `text`, `start`, `end` (code points of the text) and `kind` of each phrase; one that several ways have
-    found stands once."""
+    found stands once. `titles` are the words of each text's title."""
     if not len(read):
         return {name: np.empty(0, np.int64) for name in ("text", "start", "end", "kind")} | {"hash": read.hash}
     capitals = _Runs(read, knowledge)
-    found = [*_titles(read, knowledge, capitals), *capitals.names(), _identifiers(read), *_rare(read, knowledge)]
+    found = [*_titles(read, knowledge, capitals), *capitals.names(titles), _identifiers(read), *_rare(read, knowledge)]
     first = np.concatenate([one.first for one in found])
     count = np.concatenate([one.count for one in found])
     kind = np.concatenate([np.full(len(one.first), one.kind, np.uint8) for one in found])
@@ -123,8 +123,8 @@ class _Runs:
         self._read = read
         near, total = read.near, len(read)
         # The first word of a sentence is no part of a name if it is mostly written small.
-        opening = read.first & knowledge.small.holds(mixed(read.hash))
-        self.capital = read.capital & ~opening
+        self._small = knowledge.small.holds(mixed(read.hash))
+        self.capital = read.capital & ~(read.first & self._small)
         number = read.digits > 0
         pure = self.capital | number
         begin = pure & ~(near & _after(pure))
@@ -150,15 +150,16 @@ class _Runs:
         ahead = read.near[first] & self.capital[np.maximum(first - 1, 0)]
         return ~(after & self.capital[last]) & ~(ahead & self.capital[first])
 
-    def names(self) -> Iterator[_Found]:
+    def names(self, titles: Words) -> Iterator[_Found]:
         """Runs as long as they are; those that short words tie together; single words where they are nowhere in the
-        text a part of a longer name."""
+        text or its title a part of a longer name. A word and a number, which may be a date, is no name."""
         read = self._read
         first, end = self._trimmed(self.begins, self.ends)
         count = end - first
-        year = (count == 2) & (read.digits[np.minimum(first + 1, len(read) - 1)] == 4)
-        good = (count > 0) & (count <= LONGEST) & ~year
-        first, end, count, year = first[good], end[good], count[good], year[good]
+        follows = np.minimum(first + 1, len(read) - 1)
+        numbered = (count == 2) & (read.digits[follows] == read.end[follows] - read.start[follows])
+        good = (count > 0) & (count <= LONGEST) & ~numbered
+        first, end, count = first[good], end[good], count[good]
         several = count > 1
         yield _Found(first[several], count[several], NAME)
         tied = self._tied[end - 1]
@@ -170,8 +171,9 @@ class _Runs:
         for at, size in ((first[several], count[several]), (first[joined], across)):
             part[np.repeat(at, size) + _within(size)] = True
         alone = first[~several]
-        key = mixed(read.hash + mixed(read.text.astype(np.uint64)))
-        alone = alone[~read.first[alone] & ~np.isin(key[alone], key[part])]
+        alone = alone[~read.first[alone] & ~self._small[alone]]
+        key, own = (mixed(one.hash + mixed(one.text.astype(np.uint64))) for one in (read, titles))
+        alone = alone[~np.isin(key[alone], np.concatenate([key[part], own]))]
         yield _Found(alone, np.ones(len(alone), np.int64), NAME)
 
     def _trimmed(self, first: Ints, end: Ints) -> tuple[Ints, Ints]:

@@ -34,24 +34,26 @@ def chunks(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
 
 
 def survey(texts: Sequence[str]) -> dict[str, Columns]:
-    """Tables of words, sentences and ends, sorted by hash, and of sketches, a row each."""
+    """Tables of words and ends, sorted by hash; of sentences, with the number of their text; and of sketches."""
     found: dict[str, list[Columns]] = {name: [] for name in ("words", "sentences", "ends", "sketches")}
-    for _, some in chunks(texts):
+    for first, some in chunks(texts):
         read = words(some)
         found["words"].append(_merged([_words(read), *(_grams(read, count) for count in GRAMS)]))
-        found["sentences"].append(_by_document(*sentences(read)))
+        hashes, of = sentences(read)
+        found["sentences"].append({"hash": hashes, "row": (first + of).astype(np.uint32)})
         hashes, _, at = contexts(read)
         found["ends"].append(_by_document(hashes, read.text[at]))
         found["sketches"].append(_sketches(read, len(some)))
-    tables = {name: _merged(found[name]) for name in ("words", "sentences", "ends")}
-    tables["sketches"] = {
-        name: np.concatenate([one[name] for one in found["sketches"]]) for name in found["sketches"][0]
-    }
-    return tables
+    tables = {name: _merged(found[name]) for name in ("words", "ends")}
+    return tables | {name: _joined(found[name]) for name in ("sentences", "sketches")}
+
+
+def _joined(tables: Sequence[Columns]) -> Columns:
+    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
 
 
 def _merged(tables: Sequence[Columns]) -> Columns:
-    whole = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+    whole = _joined(tables)
     order = np.argsort(whole["hash"], kind="stable")
     return runs.summed({name: values[order] for name, values in whole.items()}, "hash")
 

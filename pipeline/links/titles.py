@@ -72,11 +72,15 @@ class Titles:
         at = heads(table["hash"])
         if not len(at):
             return cls(table["hash"], table["words"], table["capitals"], table["hash"])
-        unclear = np.minimum.reduceat(table["whole"], at) != np.maximum.reduceat(table["whole"], at)
+        unclear = _differ(table["whole"], at) & _differ(table["row"], at)
         hashes = table["hash"][at]
         needed = np.maximum.reduceat(_needed(table), at)
         good = (hashes != NONE) & ~unclear
         return cls(hashes[good], table["words"][at][good], needed[good], hashes[unclear])
+
+
+def _differ(values: Any, at: Any) -> Any:
+    return np.minimum.reduceat(values, at) != np.maximum.reduceat(values, at)
 
 
 def _needed(table: Columns) -> Any:

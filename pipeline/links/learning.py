@@ -1,0 +1,91 @@
+"""From the survey of all parts: which words are rare, which sentences are boilerplate, which documents are versions of
+one another, and what every document is called.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.corpus import parts
+from pipeline.links import runs, titles, versions
+from pipeline.links.mentions import Knowledge
+from pipeline.links.runs import Columns
+from pipeline.links.titles import Known, Titles
+
+_SEVERAL = 3
+"""Documents that hold a sentence, versions not counted: then it is boilerplate."""
+_COMMON = 10
+"""Documents that hold an end, at least, for it to be kept."""
+_SHARE = 40
+"""A phrase that more than one document in so many holds says little, however small the corpus is."""
+_LEAST = 3
+
+
+def files(folder: Path, name: str, count: int) -> list[Path]:
+    return [folder / f"{name}-{number:05}.arrow" for number in range(count)]
+
+
+def learn(folder: Path, count: int, names: Columns, most: int) -> None:
+    """From the files of so many parts. `names` are those that documents have besides their titles."""
+    sketches = [runs.read(path) for path in files(folder, "sketches", count)]
+    whole = {name: np.concatenate([one[name] for one in sketches]) for name in sketches[0]}
+    group = versions.groups(whole, whole.pop("full"), most)
+    runs.save(folder / "groups.arrow", {"group": group})
+    most = limit(group, most)
+    rare, small = _words(files(folder, "words", count), most)
+    runs.save(folder / "rare.arrow", {"hash": rare})
+    runs.save(folder / "small.arrow", {"hash": small})
+    recurring = [
+        _recurring(table, group) for table in runs.ranges(files(folder, "sentences", count), "hash")
+    ]
+    runs.save(folder / "boilerplate.arrow", {"hash": _joined(recurring)})
+    common = [_common(table) for table in runs.ranges(files(folder, "ends", count), "hash")]
+    runs.save(
+        folder / "ends.arrow",
+        {name: np.concatenate([one[name] for one in common]) if common else np.empty(0, kind)
+         for name, kind in (("hash", np.uint64), ("documents", np.uint32))},
+    )  # fmt: skip
+    tables = [*(runs.read(path) for path in files(folder, "titles", count)), names]
+    runs.write(folder / "titles.arrow", {n: np.concatenate([t[n] for t in tables]) for n in names}, "hash")
+
+
+def limit(group: np.ndarray, most: int) -> int:  # type: ignore[type-arg]
+    """The documents that may hold a phrase, in a corpus with these groups of versions."""
+    return min(most, max(_LEAST, len(np.unique(group)) // _SHARE))
+
+
+def knowledge(folder: Path) -> Knowledge:
+    rare, small, boilerplate = (
+        Known(runs.read(folder / f"{name}.arrow")["hash"]) for name in ("rare", "small", "boilerplate")
+    )
+    return Knowledge(Titles.of(runs.read(folder / "titles.arrow")), rare, small, boilerplate)
+
+
+def _words(paths: Sequence[Path], most: int) -> tuple[titles.U64, titles.U64]:
+    rare, small = [], []
+    for table in runs.ranges(paths, "hash"):
+        word = runs.summed(table, "hash")
+        documents, count = word["documents"], word["count"]
+        rare.append(word["hash"][(documents >= 2) & (documents <= most) & (count >= 2 * documents)])
+        small.append(word["hash"][2 * word["small"] > count])
+    return _joined(rare), _joined(small)
+
+
+def _recurring(table: Columns, group: np.ndarray) -> titles.U64:  # type: ignore[type-arg]
+    hashes, of = table["hash"], group[table["row"]]
+    order = np.lexsort((of, hashes))
+    hashes, of = hashes[order], of[order]
+    another = np.ones(len(hashes), np.uint32)
+    another[1:] = (hashes[1:] != hashes[:-1]) | (of[1:] != of[:-1])
+    found = runs.summed({"hash": hashes, "documents": another}, "hash")
+    return found["hash"][found["documents"] >= _SEVERAL]  # type: ignore[no-any-return]
+
+
+def _common(table: Columns) -> Columns:
+    found = runs.summed(table, "hash")
+    return {name: values[found["documents"] >= _COMMON] for name, values in found.items()}
+
+
+def _joined(hashes: Sequence[titles.U64]) -> titles.U64:
+    return np.concatenate([np.empty(0, np.uint64), *hashes])
