@@ -121,26 +121,15 @@ class _Runs:
 
     def __init__(self, read: Words, knowledge: Knowledge) -> None:
         self._read = read
-        near, total = read.near, len(read)
+        near = read.near
         # The first word of a sentence is no part of a name if it is mostly written small.
         self._small = knowledge.small.holds(mixed(read.hash))
         self.capital = read.capital & ~(read.first & self._small)
         number = read.digits > 0
         pure = self.capital | number
-        begin = pure & ~(near & _after(pure))
-        self.begins = np.flatnonzero(begin)
-        self.run = np.cumsum(begin) - 1
-        ends = pure & ~(_before(near & pure))
-        self.ends = np.flatnonzero(ends) + 1
-        short = read.cased & ~read.capital & (read.end - read.start <= _TIE) & near
-        one = short & _after(self.capital) & _before(self.capital & near)
-        two = short & _after(self.capital) & _before(short) & _before(_before(self.capital & near))
-        self._tied = _before(one | two)
-        """Of the last word of a run: does a short word tie it to the next?"""
-        self._tying = np.zeros(total, np.bool_)
-        for steps, mask in ((2, one), (3, two)):
-            at = np.flatnonzero(mask) + steps - 1
-            self._tying[at] = True
+        self.begins = np.flatnonzero(pure & ~(near & _after(pure)))
+        self.ends = np.flatnonzero(pure & ~_before(near & pure)) + 1
+        self._short = read.cased & ~read.capital & (read.end - read.start <= _TIE) & near
 
     def whole(self, first: Ints, count: Ints | int) -> Bools:
         """Is the phrase no part of a longer name?"""
@@ -151,37 +140,47 @@ class _Runs:
         return ~(after & self.capital[last]) & ~(ahead & self.capital[first])
 
     def names(self, titles: Words) -> Iterator[_Found]:
-        """Runs as long as they are; those that short words tie together; single words where they are nowhere in the
-        text or its title a part of a longer name. A word and a number, which may be a date, is no name."""
+        """Runs as long as they are, without numbers at their ends; those that short words tie together; single words
+        where they are nowhere in the text or its title a part of a longer name. One word and a number, which may be a
+        date, is no name."""
         read = self._read
-        first, end = self._trimmed(self.begins, self.ends)
+        first, end = self._trimmed()
+        joined, across = self._tied(first, end)
         count = end - first
-        follows = np.minimum(first + 1, len(read) - 1)
-        numbered = (count == 2) & (read.digits[follows] == read.end[follows] - read.start[follows])
-        good = (count > 0) & (count <= LONGEST) & ~numbered
-        first, end, count = first[good], end[good], count[good]
-        several = count > 1
+        good = (count > 0) & (count <= LONGEST)
+        several = good & (count > 1)
         yield _Found(first[several], count[several], NAME)
-        tied = self._tied[end - 1]
-        joined = np.flatnonzero(tied[:-1] & self._tying[first[1:]] & (first[1:] - end[:-1] <= 2))
-        across = end[joined + 1] - first[joined]
-        fits = across <= LONGEST
-        yield _Found(first[joined][fits], across[fits], NAME)
+        yield _Found(joined, across, NAME)
         part = np.zeros(len(read), np.bool_)
-        for at, size in ((first[several], count[several]), (first[joined], across)):
+        for at, size in ((first[several], count[several]), (joined, across)):
             part[np.repeat(at, size) + _within(size)] = True
-        alone = first[~several]
+        alone = first[good & (count == 1)]
         alone = alone[~read.first[alone] & ~self._small[alone]]
         key, own = (mixed(one.hash + mixed(one.text.astype(np.uint64))) for one in (read, titles))
         alone = alone[~np.isin(key[alone], np.concatenate([key[part], own]))]
         yield _Found(alone, np.ones(len(alone), np.int64), NAME)
 
-    def _trimmed(self, first: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """Without the numbers that a run begins with."""
-        number = np.flatnonzero(~(self._read.digits > 0))
-        place = np.searchsorted(number, first)
-        begins = number[np.minimum(place, len(number) - 1)] if len(number) else end
-        return np.where(place < len(number), begins, end), end
+    def _trimmed(self) -> tuple[Ints, Ints]:
+        """The runs, without the numbers that they begin and end with."""
+        name = np.flatnonzero(self.capital)
+        if not len(name):
+            return name, name
+        left, right = np.searchsorted(name, self.begins), np.searchsorted(name, self.ends) - 1
+        good = left <= right
+        return name[left[good]], name[right[good]] + 1
+
+    def _tied(self, first: Ints, end: Ints) -> tuple[Ints, Ints]:
+        """Runs that one or two short words part, together: where each such row of runs begins, and its words."""
+        if len(first) < 2:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        gap = first[1:] - end[:-1]
+        short = _cumulated(self._short)
+        tied = (gap >= 1) & (gap <= 2) & (short[first[1:]] - short[end[:-1]] == gap) & self._read.near[first[1:]]
+        begins = np.flatnonzero(tied & ~_after(tied))
+        ends = np.flatnonzero(tied & ~_before(tied)) + 1
+        across = end[ends] - first[begins]
+        fits = across <= LONGEST
+        return first[begins][fits], across[fits]
 
 
 def _within(sizes: Ints) -> Ints:
