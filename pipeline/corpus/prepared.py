@@ -109,6 +109,16 @@ class Corpus:
         known = row is not None and number.isascii() and number.isdigit() and str(int(number)) == number
         return self._remembered(row, int(number)) if known and int(number) < self._count(row) else None  # type: ignore[arg-type]
 
+    def place(self, passage_id: str) -> int | None:
+        """Where a passage stands in `passages`."""
+        document_id, _, number = passage_id.rpartition("#")
+        row = self._row(document_id)
+        return None if row is None or self.passage(passage_id) is None else int(self._numbers.first[row]) + int(number)
+
+    def row(self, place: int) -> int:
+        """The document of the passage at that place, by its place in `documents`."""
+        return int(self._numbers.first.searchsorted(np.uint64(place), side="right")) - 1
+
     def passages_of(self, document_id: str) -> list[Passage]:
         """All passages of one document, in order; empty for an unknown id."""
         row = self._row(document_id)
@@ -167,7 +177,7 @@ class Corpus:
         return passage(self._parts.document(row), number, self._parts.span(row, number))
 
     def _at(self, place: int) -> Passage:
-        row = int(self._numbers.first.searchsorted(np.uint64(place), side="right")) - 1
+        row = self.row(place)
         return self._remembered(row, place - int(self._numbers.first[row]))
 
     def _documents(self) -> Iterator[Document]:

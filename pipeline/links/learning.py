@@ -20,6 +20,8 @@ _COMMON = 10
 _SHARE = 40
 """A phrase that more than one document in so many holds says little, however small the corpus is."""
 _LEAST = 3
+_OFTEN = 2
+"""Times that a document which holds a rare word does so, on the mean: what a text is about it says again."""
 
 
 def files(folder: Path, name: str, count: int) -> list[Path]:
@@ -67,7 +69,8 @@ def _words(paths: Sequence[Path], most: int) -> tuple[titles.U64, titles.U64]:
     for table in runs.ranges(paths, "hash"):
         word = runs.summed(table, "hash")
         documents, count = word["documents"], word["count"]
-        rare.append(word["hash"][(documents >= 2) & (documents <= most) & (count >= 2 * documents)])
+        often = (documents >= 2) & (documents <= most) & (count >= _OFTEN * documents)
+        rare.append(word["hash"][often & (word["cased"] == 0)])
         small.append(word["hash"][2 * word["small"] > count])
     return _joined(rare), _joined(small)
 

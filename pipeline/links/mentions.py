@@ -1,7 +1,8 @@
 """The phrases of a text that may link it to others: titles of other documents, names, identifiers, rare words.
 
-Names show by their capital letters, where the script has them, identifiers by their digits, capitals and marks, and
-the rest by how often the corpus writes it. No list of words is used and no rule of a language.
+Names show by their capital letters, where the script has them, identifiers by their digits, capitals and marks; in
+other scripts a rare word is one that few documents hold, and they more than once. No list of words is used and no rule
+of a language.
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ TITLE, NAME, IDENTIFIER, WORD, STATED = range(5)
 KINDS = ("title", "name", "identifier", "word", "stated")
 _TIE = 3
 """Letters of a word within a name, as in "Duke of York"; two of them at most."""
-_WORD_LENGTH = 5
+_WORD_LENGTH = 4
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Knowledge:
 
     titles: Titles
     rare: Known
-    """Hashes of words and of runs of characters that few documents have, and that those have more than once."""
+    """Hashes of words of scripts without capital letters, and of runs of characters, that few documents have, and that
+    those have more than once."""
     small: Known
     """Of words that are mostly written in small letters: no names."""
     boilerplate: Known
@@ -200,26 +202,21 @@ def _before(mask: Bools) -> Bools:
 
 
 def _identifiers(read: Words) -> _Found:
-    """What marks tie together, or one word, with letters and digits of which one is a capital or the first is a letter,
-    or with capitals within."""
+    """What marks tie together, or one word, that begins with a letter and has digits, and a capital or a digit within
+    its first part; or whose first part begins small and has capitals within."""
     begins = np.flatnonzero(~read.tied)
     count = np.diff(np.append(begins, len(read)))
     digits = np.add.reduceat(read.digits, begins)
-    letters = np.add.reduceat(read.end - read.start, begins) - digits
     capitals = np.add.reduceat(read.upper, begins)
-    mixes = np.add.reduceat(((read.digits > 0) & (read.digits < read.end - read.start)).astype(np.int64), begins) > 0
-    letter_first = read.cased[begins] & (read.digits[begins] < read.end[begins] - read.start[begins])
-    inner = np.add.reduceat(((read.upper > read.capital) & (read.upper < read.end - read.start)).astype(np.int64), begins)
-    good = (digits > 0) & (letters > 0) & letter_first & ((capitals > 0) | (mixes & (letters > 1)))
-    good |= (inner > 0) & (letters > 3)
-    good &= (count <= LONGEST) & (letters + digits > 2)
+    length = np.add.reduceat(read.end - read.start, begins)
+    good = read.cased[begins] & ~read.numeral[begins] & (length > 2) & (count <= LONGEST)
+    good &= ((digits > 0) & ((capitals > 0) | (read.digits[begins] > 0))) | (~read.capital[begins] & (read.upper[begins] > 0))
     return _Found(begins[good], count[good], IDENTIFIER)
 
 
 def _rare(read: Words, knowledge: Knowledge) -> Iterator[_Found]:
-    """Words, in small letters where there are any, and runs of characters that no blanks part."""
-    plain = ~read.capital & ~read.single & ~read.tied & (read.digits == 0) & (read.end - read.start >= _WORD_LENGTH)
-    at = np.flatnonzero(plain & ~_before(read.tied))
+    """Words, where there are no capital letters, and runs of characters that no blanks part."""
+    at = np.flatnonzero(~read.cased & ~read.single & (read.digits == 0) & (read.end - read.start >= _WORD_LENGTH))
     at = at[knowledge.rare.holds(mixed(read.hash[at]))]
     yield _Found(at, np.ones(len(at), np.int64), WORD)
     for count in GRAMS[1:]:

@@ -58,26 +58,27 @@ def _merged(tables: Sequence[Columns]) -> Columns:
     return runs.summed({name: values[order] for name, values in whole.items()}, "hash")
 
 
-def _by_document(hashes: U64, document: Ints, small: Any = None) -> Columns:
-    """How many documents have each, how often it stands there, and how often in small letters."""
+def _by_document(hashes: U64, document: Ints, **counted: Any) -> Columns:
+    """How many documents have each, and how often what is counted holds."""
     order = np.argsort(hashes, kind="stable")
     hashes, document = hashes[order], document[order]
     another = np.ones(len(hashes), np.uint32)
     another[1:] = (hashes[1:] != hashes[:-1]) | (document[1:] != document[:-1])
     columns: Columns = {"hash": hashes, "documents": another}
-    if small is not None:
-        columns |= {"count": np.ones(len(hashes), np.uint32), "small": small[order].astype(np.uint32)}
+    columns |= {name: values[order].astype(np.uint32) for name, values in counted.items()}
     return runs.summed(columns, "hash")
 
 
 def _words(read: Words) -> Columns:
-    return _by_document(mixed(read.hash), read.text, read.cased & ~read.capital)
+    cased = read.cased
+    return _by_document(mixed(read.hash), read.text, count=np.ones_like(cased), cased=cased, small=cased & ~read.capital)
 
 
 def _grams(read: Words, count: int) -> Columns:
     at = grams(read, count)
     hashes = phrases(read.hash, at, np.full(len(at), count))
-    return _by_document(hashes, read.text[at], np.zeros(len(at), np.bool_))
+    none = np.zeros(len(at), np.bool_)
+    return _by_document(hashes, read.text[at], count=~none, cased=none, small=none)
 
 
 def grams(read: Words, count: int) -> Ints:

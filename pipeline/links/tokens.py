@@ -19,8 +19,8 @@ U64 = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-_WORD, _UPPER, _LOWER, _DIGIT, _SINGLE, _END, _BLANK, _TIE = (1 << n for n in range(8))
-_ENDS, _TIES = ".!?。！？｡؟۔।॥።", "-._/'’&+@:"
+_WORD, _UPPER, _LOWER, _DIGIT, _SINGLE, _END, _BLANK, _TIE, _LEFT_OUT = (1 << n for n in range(9))
+_ENDS, _TIES, _APOSTROPHES = ".!?。！？｡؟۔।॥።", "-._/&+@:", "'’"
 """What may end a sentence; what stands between the parts of one word, as in `CVE-2021-44228`."""
 _ODD, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)
 _BACK = np.uint64(pow(int(_STEP), -1, 1 << 64))
@@ -31,9 +31,9 @@ _SMALL = 0x20000
 
 
 @cache
-def _tables() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint32]]:
+def _tables() -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint32]]:
     """What each code point is, and its lower case."""
-    flags, lower = np.zeros(sys.maxunicode + 1, np.uint8), np.arange(sys.maxunicode + 1, dtype=np.uint32)
+    flags, lower = np.zeros(sys.maxunicode + 1, np.uint16), np.arange(sys.maxunicode + 1, dtype=np.uint32)
     flags[_SMALL:0x323B0] = _WORD | _SINGLE
     for code in range(_SMALL):
         character = chr(code)
@@ -46,7 +46,7 @@ def _tables() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint32]]:
             flags[code] = _BLANK
     for first, last in _ranges(HAN + THAI):
         flags[first : last + 1] |= _WORD | _SINGLE
-    for characters, flag in ((_ENDS, _END), (_TIES, _TIE)):
+    for characters, flag in ((_ENDS, _END), (_TIES, _TIE), (_APOSTROPHES, _LEFT_OUT)):
         flags[[ord(character) for character in characters]] |= flag
     return flags, lower
 
@@ -81,6 +81,8 @@ class Words:
     capital: Bools
     """Is its first letter a capital?"""
     digits: Ints
+    numeral: Bools
+    """Does it begin with a digit?"""
     cased: Bools
     """Has its script capital letters?"""
     single: Bools
@@ -123,10 +125,11 @@ def words(texts: Sequence[str]) -> Words:
     short = _abbreviated(codes, start, end, upper, small)
     first = _first(codes, flag, start, end, text, capital | (small == 0), short)
     after_short = (gap == 2) & np.concatenate([[False], short[:-1]])
-    near = ~first & ((gap == 0) | tied | (((gap == 1) | after_short) & ((mark & _BLANK) != 0)))
+    near = ~first & ((gap == 0) | tied | (((gap == 1) | after_short) & ((mark & (_BLANK | _LEFT_OUT)) != 0)))
     return Words(
         text=text, start=start - begins[text], end=end - begins[text], hash=_hashes(lower[codes], start, end),
         sentence=np.cumsum(first), first=first, upper=upper, capital=capital, digits=within((flag & _DIGIT) != 0),
+        numeral=(flag[start] & _DIGIT) != 0,
         cased=(upper + small) > 0, single=single[start], tied=tied & ~first, near=near,
     )  # fmt: skip
 
