@@ -77,3 +77,11 @@ def summed(columns: Columns, key: str) -> Columns:
     return {
         name: values[first] if name == key else np.add.reduceat(values, first) for name, values in columns.items()
     }
+
+
+def find(sorted_keys: Any, keys: Any) -> Any:
+    """The place in a sorted column of each key, or -1."""
+    if not len(sorted_keys):
+        return np.full(len(keys), -1)
+    place = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
+    return np.where(sorted_keys[place] == keys, place, -1)

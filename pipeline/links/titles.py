@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.links.runs import Columns, heads
+from pipeline.links.runs import Columns, find, heads
 from pipeline.links.tokens import LONGEST, U64, Words, phrases, words
 from pipeline.text import untagged
 
@@ -106,11 +106,7 @@ class Known:
         """The place of each, or -1."""
         places = np.full(len(hashes), -1)
         may = np.flatnonzero(self._may[hashes >> self._shift])
-        if len(self.hashes):
-            asked = hashes[may]
-            place = np.minimum(np.searchsorted(self.hashes, asked), len(self.hashes) - 1)
-            there = self.hashes[place] == asked
-            places[may[there]] = place[there]
+        places[may] = find(self.hashes, hashes[may])
         return places
 
     def holds(self, hashes: U64) -> Any:

@@ -1,0 +1,221 @@
+"""Walks over the links of a corpus, from which questions can be made: chains, meetings and conjunctions.
+
+A chain is a row of passages, each of which shares a phrase, its bridge, with the next. Which passage a link may be
+reached from is settled by a keyed hash over those that could be it, so that walks from two starts have no link in
+common but the first of one, and what a start is offered rests on nothing but corpus, key and start.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from pipeline.corpus.seen import hashed
+from pipeline.links.ends import End, ends
+from pipeline.links.stored import Links
+from pipeline.links.tokens import U64, mixed
+from pipeline.text import contains
+from pipeline.types import Data
+
+_LOOKED_AT = 400
+"""Links that are tried from one start, at most."""
+_FEW = 8
+"""Walks that are judged to offer the best of them."""
+Kind = Literal["chain", "meeting", "conjunction"]
+
+
+class Stop(Data):
+    """A passage of a walk."""
+
+    passage: str
+    bridge: str
+    """The phrase that it shares with the passage before; in a meeting's second branch and in a conjunction with the
+    one that all lead to. Empty of the first of a chain."""
+    sentence: str
+    """That holds the bridge; empty where it is the title of the passage's document alone."""
+
+
+class Walk(Data):
+    kind: Kind
+    stops: tuple[Stop, ...]
+    """In the order of their links: of a meeting first the one branch, which ends in the passage where both meet, then
+    the other, from its start."""
+    ends: tuple[End, ...]
+    """What the answer may be, in the passage that the walk leads to; of a conjunction the bridge is the answer."""
+
+    @property
+    def hops(self) -> int:
+        return len(self.stops) - (self.kind == "chain")
+
+
+class Walks:
+    def __init__(self, links: Links, key: str) -> None:
+        self._links, self._key = links, np.uint64(hashed(key))
+        self._owners = lru_cache(1 << 14)(self._read_owners)
+        self._before = lru_cache(1 << 14)(self._read_before)
+
+    def chains(self, start: int, hops: int, most: int = 3) -> list[Walk]:
+        """Chains of so many bridges from the passage at that place; the best first."""
+        found = list[Walk]()
+        for places, bridges in self._rows(start, hops):
+            if self._holds_together(places, bridges):
+                stops = [self._stop(place, bridge) for place, bridge in zip(places, (None, *bridges), strict=True)]
+                found.append(Walk(kind="chain", stops=tuple(stops), ends=self._ends(places, bridges)))
+                if len(found) == _FEW:
+                    break
+        return self._best(found, most)
+
+    def meetings(self, start: int, hops: int, most: int = 3) -> list[Walk]:
+        """Two branches of `hops` bridges together, two at least, that lead to one passage: one from the start, the other
+        from another passage."""
+        found = list[Walk]()
+        ahead = hops - hops // 2
+        for places, bridges in self._rows(start, ahead):
+            other = self._branch(places[-1], bridges[-1], hops - ahead)
+            if other is None:
+                continue
+            branch, its = other
+            if not self._first_of(start, branch[-1]) or not self._holds_together(
+                (*places, *branch), (*bridges, *its), meeting=ahead
+            ):
+                continue
+            stops = [self._stop(place, bridge) for place, bridge in zip(places, (None, *bridges), strict=True)]
+            others = [self._stop(place, bridge) for place, bridge in zip(branch, its, strict=True)]
+            where = (*places[:-1], *branch, places[-1])
+            found.append(
+                Walk(kind="meeting", stops=(*stops, *others[::-1]), ends=self._ends(where, (*bridges, *its)))
+            )
+            if len(found) == _FEW:
+                break
+        return self._best(found, most)
+
+    def conjunctions(self, start: int, clues: int, most: int = 3) -> list[Walk]:
+        """Passages of so many documents, the start's among them, that each say something of one thing."""
+        found = list[Walk]()
+        for number in self._shuffled(self._links.of(start)):
+            own = self._links.mention(number, start)
+            places, groups = self._links.places(number)
+            # Whose walk it is: the first of the passages that hold the phrase.
+            order = np.argsort(self._hash(np.uint64(number), places))
+            if own.home or not own.end or places[order[0]] != start:
+                continue
+            chosen = self._of_others(number, places[order], groups[order], clues)
+            if len(chosen) == clues:
+                stops = tuple(self._stop(place, number) for place in chosen)
+                found.append(Walk(kind="conjunction", stops=stops, ends=()))
+        return found[:most]
+
+    def _of_others(self, number: int, places: U64, groups: U64, count: int) -> list[int]:
+        """One passage of each of so many documents that say something of a phrase and are not about it."""
+        chosen, seen = list[int](), set[int]()
+        for place, group in zip(places.tolist(), groups.tolist(), strict=True):
+            mention = self._links.mention(number, place)
+            if mention.end and not mention.home and group not in seen and len(chosen) < count:
+                chosen.append(place)
+                seen.add(group)
+        return chosen
+
+    def _rows(self, start: int, hops: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Rows of passages and their bridges, all of whose links are this start's own, depth first."""
+        tried = 0
+        open_rows = [((start,), tuple[int, ...]())]
+        while open_rows and tried < _LOOKED_AT:
+            places, bridges = open_rows.pop()
+            if len(bridges) == hops:
+                if self._first_of(start, places[-1]):
+                    yield places, bridges
+                continue
+            tried += 1
+            open_rows += self._longer(places, bridges)
+
+    def _longer(
+        self, places: tuple[int, ...], bridges: tuple[int, ...]
+    ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        here = places[-1]
+        groups = {self._links.group(place) for place in places}
+        next_bridges = self._after(here, bridges[-1]) if bridges else self._links.of(here)
+        for bridge in self._shuffled(next_bridges):
+            if bridge in bridges:
+                continue
+            held, of = self._links.places(bridge)
+            for place, owner, group in zip(held.tolist(), self._owners(bridge).tolist(), of.tolist(), strict=True):
+                if owner == here and group not in groups:
+                    yield (*places, place), (*bridges, bridge)
+
+    def _after(self, place: int, bridge: int) -> list[int]:
+        """The bridges from a passage that may follow this bridge to it."""
+        return [after for after, before in self._before(place).items() if before == bridge]
+
+    def _read_before(self, place: int) -> dict[int, int]:
+        """For each bridge from a passage the one that must lead to it."""
+        numbers = self._links.of(place)
+        if len(numbers) < 2:
+            return {}
+        own = np.array(numbers, np.uint64)
+        keys = self._hash(self._hash(np.uint64(place), own)[:, None], own[None, :])
+        np.fill_diagonal(keys, np.iinfo(np.uint64).max)
+        return {number: numbers[int(first)] for number, first in zip(numbers, keys.argmin(1), strict=True)}
+
+    def _read_owners(self, number: int) -> U64:
+        """For each passage that holds a phrase, the one from which it is reached by it: of another document."""
+        places, groups = self._links.places(number)
+        keys = self._hash(self._hash(np.uint64(number), places)[:, None], places[None, :])
+        keys[groups[:, None] == groups[None, :]] = np.iinfo(np.uint64).max
+        return places[keys.argmin(1)]  # type: ignore[no-any-return]
+
+    def _branch(self, place: int, bridge: int, hops: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """The way back from a passage, by another bridge than this one; the nearest passage first."""
+        places, bridges = [place], [bridge]
+        for _ in range(hops):
+            before = self._before(places[-1]).get(bridges[-1])
+            if before is None or before in bridges:
+                return None
+            held, _ = self._links.places(before)
+            bridges.append(before)
+            places.append(int(self._owners(before)[int(np.flatnonzero(held == places[-1])[0])]))
+        return tuple(places[1:]), tuple(bridges[1:])
+
+    def _first_of(self, start: int, other: int) -> bool:
+        """Of the two ends of a walk, is the first the one that it is offered to?"""
+        one, two = self._hash(np.uint64(0), np.array([start, other], np.uint64)).tolist()
+        return bool(one < two)
+
+    def _holds_together(self, places: Sequence[int], bridges: Sequence[int], meeting: int | None = None) -> bool:
+        """Is each document of its own, and does no passage hold a bridge other than the two that it joins?"""
+        if len({self._links.group(place) for place in places}) < len(places):
+            return False
+        joined = [(n, n + 1) for n in range(len(bridges))]
+        if meeting is not None:  # the second branch hangs on the end of the first
+            joined[meeting] = (meeting, meeting + 1)
+        texts = [f"{passage.title}\n{passage.text}" for passage in map(self._links.passage, places)]
+        for bridge, ends_of in zip(bridges, joined, strict=True):
+            phrase = self._links.text(bridge)
+            if any(n not in ends_of and contains(text, phrase) for n, text in enumerate(texts)):
+                return False
+        return True
+
+    def _ends(self, places: Sequence[int], bridges: Sequence[int]) -> tuple[End, ...]:
+        """What the last passage says that no other does, in words that many documents use for such a thing."""
+        *others, last = (self._links.passage(place) for place in places)
+        held = [f"{passage.title}\n{passage.text}" for passage in others]
+        held += [last.title, *map(self._links.text, bridges)]
+        return tuple(end for end in ends(last, self._links.ends) if not any(contains(t, end.text) for t in held))
+
+    def _best(self, walks: list[Walk], most: int) -> list[Walk]:
+        """Those with the most common end first."""
+        return sorted(walks, key=lambda walk: -max((end.documents for end in walk.ends), default=0))[:most]
+
+    def _stop(self, place: int, bridge: int | None) -> Stop:
+        passage = self._links.passage(place)
+        if bridge is None:
+            return Stop(passage=passage.id, bridge="", sentence="")
+        sentence = self._links.sentence(self._links.mention(bridge, place))
+        return Stop(passage=passage.id, bridge=self._links.text(bridge), sentence=sentence)
+
+    def _shuffled(self, numbers: Sequence[int]) -> list[int]:
+        keys = self._hash(np.uint64(1), np.array(numbers, np.uint64))
+        return [numbers[int(place)] for place in np.argsort(keys, kind="stable")]
+
+    def _hash(self, one: U64 | np.uint64, other: U64) -> U64:
+        return mixed(mixed(np.asarray(one, np.uint64) ^ self._key) + other)
