@@ -17,6 +17,8 @@ _SEVERAL = 3
 """Documents that hold a sentence, versions not counted: then it is boilerplate."""
 _COMMON = 10
 """Documents that hold an end, at least, for it to be kept."""
+_TOO_COMMON = 25
+"""Words that one document in so many has before a number or a name say nothing of it, such as "of the"."""
 _SHARE = 40
 """A phrase that more than one document in so many holds says little, however small the corpus is."""
 _LEAST = 3
@@ -42,7 +44,7 @@ def learn(folder: Path, count: int, names: Columns, most: int) -> None:
         _recurring(table, group) for table in runs.ranges(files(folder, "sentences", count), "hash")
     ]
     runs.save(folder / "boilerplate.arrow", {"hash": _joined(recurring)})
-    common = [_common(table) for table in runs.ranges(files(folder, "ends", count), "hash")]
+    common = [_common(table, len(group) // _TOO_COMMON) for table in runs.ranges(files(folder, "ends", count), "hash")]
     runs.save(
         folder / "ends.arrow",
         {name: np.concatenate([one[name] for one in common]) if common else np.empty(0, kind)
@@ -85,9 +87,10 @@ def _recurring(table: Columns, group: np.ndarray) -> titles.U64:  # type: ignore
     return found["hash"][found["documents"] >= _SEVERAL]  # type: ignore[no-any-return]
 
 
-def _common(table: Columns) -> Columns:
+def _common(table: Columns, most: int) -> Columns:
     found = runs.summed(table, "hash")
-    return {name: values[found["documents"] >= _COMMON] for name, values in found.items()}
+    common = (found["documents"] >= _COMMON) & (found["documents"] <= most)
+    return {name: values[common] for name, values in found.items()}
 
 
 def _joined(hashes: Sequence[titles.U64]) -> titles.U64:

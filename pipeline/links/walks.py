@@ -34,6 +34,8 @@ class Stop(Data):
     one that all lead to. Empty of the first of a chain."""
     sentence: str
     """That holds the bridge; empty where it is the title of the passage's document alone."""
+    titled: bool
+    """Is the bridge the title of a document, and not a name alone?"""
 
 
 class Walk(Data):
@@ -76,9 +78,11 @@ class Walks:
             if other is None:
                 continue
             branch, its = other
-            if not self._first_of(start, branch[-1]) or not self._holds_together(
-                (*places, *branch), (*bridges, *its), meeting=ahead
-            ):
+            back = self._branch(places[-1], its[0], ahead)
+            twice = ahead == len(its) and back == (places[-2::-1], bridges[::-1])
+            if twice and not self._first_of(start, branch[-1]):
+                continue
+            if not self._holds_together((*places, *branch), (*bridges, *its)):
                 continue
             stops = [self._stop(place, bridge) for place, bridge in zip(places, (None, *bridges), strict=True)]
             others = [self._stop(place, bridge) for place, bridge in zip(branch, its, strict=True)]
@@ -123,7 +127,7 @@ class Walks:
         while open_rows and tried < _LOOKED_AT:
             places, bridges = open_rows.pop()
             if len(bridges) == hops:
-                if self._first_of(start, places[-1]):
+                if not self._is_row(places[::-1], bridges[::-1]) or self._first_of(start, places[-1]):
                     yield places, bridges
                 continue
             tried += 1
@@ -142,6 +146,17 @@ class Walks:
             for place, owner, group in zip(held.tolist(), self._owners(bridge).tolist(), of.tolist(), strict=True):
                 if owner == here and group not in groups:
                     yield (*places, place), (*bridges, bridge)
+
+    def _is_row(self, places: Sequence[int], bridges: Sequence[int]) -> bool:
+        """Is it what `_rows` would give of its first passage?"""
+        inner = zip(places[1:], bridges, bridges[1:], strict=False)
+        return all(self._before(place).get(after) == before for place, before, after in inner) and all(
+            self._owner(bridge, place) == before for before, place, bridge in zip(places, places[1:], bridges, strict=False)
+        )
+
+    def _owner(self, bridge: int, place: int) -> int:
+        held, _ = self._links.places(bridge)
+        return int(self._owners(bridge)[int(np.flatnonzero(held == place)[0])])
 
     def _after(self, place: int, bridge: int) -> list[int]:
         """The bridges from a passage that may follow this bridge to it."""
@@ -171,9 +186,8 @@ class Walks:
             before = self._before(places[-1]).get(bridges[-1])
             if before is None or before in bridges:
                 return None
-            held, _ = self._links.places(before)
             bridges.append(before)
-            places.append(int(self._owners(before)[int(np.flatnonzero(held == places[-1])[0])]))
+            places.append(self._owner(before, places[-1]))
         return tuple(places[1:]), tuple(bridges[1:])
 
     def _first_of(self, start: int, other: int) -> bool:
@@ -181,13 +195,11 @@ class Walks:
         one, two = self._hash(np.uint64(0), np.array([start, other], np.uint64)).tolist()
         return bool(one < two)
 
-    def _holds_together(self, places: Sequence[int], bridges: Sequence[int], meeting: int | None = None) -> bool:
+    def _holds_together(self, places: Sequence[int], bridges: Sequence[int]) -> bool:
         """Is each document of its own, and does no passage hold a bridge other than the two that it joins?"""
         if len({self._links.group(place) for place in places}) < len(places):
             return False
         joined = [(n, n + 1) for n in range(len(bridges))]
-        if meeting is not None:  # the second branch hangs on the end of the first
-            joined[meeting] = (meeting, meeting + 1)
         texts = [f"{passage.title}\n{passage.text}" for passage in map(self._links.passage, places)]
         for bridge, ends_of in zip(bridges, joined, strict=True):
             phrase = self._links.text(bridge)
@@ -203,19 +215,20 @@ class Walks:
         return tuple(end for end in ends(last, self._links.ends) if not any(contains(t, end.text) for t in held))
 
     def _best(self, walks: list[Walk], most: int) -> list[Walk]:
-        """Those with the most common end first."""
-        return sorted(walks, key=lambda walk: -max((end.documents for end in walk.ends), default=0))[:most]
+        """Those with an end first; of them those whose bridges are titles."""
+        return sorted(walks, key=lambda walk: (not walk.ends, -sum(stop.titled for stop in walk.stops)))[:most]
 
     def _stop(self, place: int, bridge: int | None) -> Stop:
         passage = self._links.passage(place)
         if bridge is None:
-            return Stop(passage=passage.id, bridge="", sentence="")
+            return Stop(passage=passage.id, bridge="", sentence="", titled=False)
         sentence = self._links.sentence(self._links.mention(bridge, place))
-        return Stop(passage=passage.id, bridge=self._links.text(bridge), sentence=sentence)
+        titled = self._links.phrase(bridge).kind == "title"
+        return Stop(passage=passage.id, bridge=self._links.text(bridge), sentence=sentence, titled=titled)
 
     def _shuffled(self, numbers: Sequence[int]) -> list[int]:
         keys = self._hash(np.uint64(1), np.array(numbers, np.uint64))
         return [numbers[int(place)] for place in np.argsort(keys, kind="stable")]
 
     def _hash(self, one: U64 | np.uint64, other: U64) -> U64:
-        return mixed(mixed(np.asarray(one, np.uint64) ^ self._key) + other)
+        return mixed(mixed(np.atleast_1d(one) ^ self._key) + other)
