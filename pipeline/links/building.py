@@ -8,15 +8,16 @@ are found (`mentions`), and those that few documents hold are kept (`collecting`
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from pipeline.corpus import Corpus, parts
 from pipeline.corpus.progress import LoggedProgress
-from pipeline.links import collecting, learning, runs, titles
+from pipeline.links import learning, runs, titles
+from pipeline.links.collecting import Collector
 from pipeline.links.mentions import Knowledge, mentions
 from pipeline.links.runs import Columns
 from pipeline.links.survey import chunks, survey
@@ -28,90 +29,101 @@ _THREADS = 4
 
 def build(corpus: Corpus, folder: Path, most: int) -> None:
     """Fill the folder, going on with what an earlier process left in it."""
-    rows, count = parts.RowNumbers(corpus.folder / parts.ROWS), len(list(corpus.folder.glob("part-*.arrow")))
-    sections = len(corpus.manifest.fields.title) > 1
-    first = np.cumsum([0, *(parts.mapped(corpus.folder / parts.part(number)).num_rows for number in range(count))])
-    _each(count, partial(_survey, corpus.folder, folder, first, sections=sections), f"{corpus.manifest.name}: surveyed")
-    if not (folder / "titles.arrow").exists():
-        learning.learn(folder, count, _aliases(corpus.folder, sections=sections), most)
+    builder = _Builder(corpus, folder)
+    builder.each(builder.survey, "surveyed for links")
+    if not (folder / "titles.arrow").exists():  # which is written last
+        learning.learn(folder, builder.count, builder.aliases(), most)
     known = learning.knowledge(folder)
-    find = partial(_mentions, corpus.folder, folder, first, rows.first, known)
-    _each(count, find, f"{corpus.manifest.name}: searched for links")
+    builder.each(lambda number: builder.find(number, known), "searched for links")
     group = runs.read(folder / "groups.arrow")["group"]
-    collecting.collect(folder, count, rows.first, len(corpus.passages), known.titles.several, group, most)
+    collector = Collector(folder, builder.ahead, known.titles.several, group, learning.limit(group, most))
+    collector.collect(learning.files(folder, "found", builder.count))
 
 
-def _each(count: int, work: Callable[[int], None], what: str) -> None:
-    progress = LoggedProgress(what)
-    with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1, max(count, 1))) as pool:
-        for done, _ in enumerate(pool.map(work, range(count)), 1):
-            progress.at(done, count)
+class _Builder:
+    def __init__(self, corpus: Corpus, folder: Path) -> None:
+        self._corpus, self._folder, self._name = corpus.folder, folder, corpus.manifest.name
+        self._sections = len(corpus.manifest.fields.title) > 1
+        self.count = len(list(corpus.folder.glob("part-*.arrow")))
+        sizes = [parts.mapped(corpus.folder / parts.part(number)).num_rows for number in range(self.count)]
+        self._first = np.cumsum([0, *sizes])
+        """The documents before each part."""
+        first: Any = parts.RowNumbers(corpus.folder / parts.ROWS).first
+        self.ahead = np.append(first, np.uint64(len(corpus.passages))).astype(np.int64)
+        """The passages before each document, and at last all."""
+
+    def each(self, work: Callable[[int], None], what: str) -> None:
+        """Do it for all parts."""
+        progress = LoggedProgress(f"{self._name}: parts {what}")
+        with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1, max(self.count, 1))) as pool:
+            for done, _ in enumerate(pool.map(work, range(self.count)), 1):
+                progress.at(done, self.count)
+
+    def _part(self, number: int) -> pa.Table:
+        with pa.OSFile(str(self._corpus / parts.part(number))) as source:
+            return pa.ipc.open_file(source).read_all()
+
+    def survey(self, number: int) -> None:
+        tables = ("words", "sentences", "ends", "titles", "sketches")
+        paths = {name: self._folder / f"{name}-{number:05}.arrow" for name in tables}
+        if paths["sketches"].exists():  # which is written last
+            return
+        part = self._part(number)
+        texts, names = part.column("text").to_pylist(), part.column("title").to_pylist()
+        found = survey(texts)
+        named = self._named(names, self._first[number] + np.arange(len(names)))
+        for begin, some in chunks(texts):
+            named["small"][titles.written_small(named, words(some), begin)] = 1
+        found["sentences"]["row"] += np.uint32(self._first[number])
+        found["sketches"]["full"] = named.pop("full")
+        for name in ("words", "sentences", "ends"):
+            runs.write(paths[name], found[name], "hash")
+        runs.write(paths["titles"], named, "hash")
+        runs.save(paths["sketches"], found["sketches"])
+
+    def _named(self, names: list[str], rows: Any) -> Columns:
+        table = titles.named(names, sections=self._sections)
+        return table | {"row": rows.astype(np.uint32), "small": np.zeros(len(names), np.uint8)}
+
+    def aliases(self) -> Columns:
+        table = parts.mapped(self._corpus / parts.ALIAS)
+        named = self._named(table.column("title").to_pylist(), parts.column(table, "document"))
+        del named["full"]
+        return named
+
+    def find(self, number: int, known: Knowledge) -> None:
+        path = self._folder / f"found-{number:05}.arrow"
+        if path.exists():
+            return
+        part = self._part(number)
+        texts, names = part.column("text").to_pylist(), part.column("title").to_pylist()
+        bodies = np.fromiter((len(name) + 1 for name in names), np.int64, len(names))
+        passages = _Passages(part.column("spans").combine_chunks())
+        found = []
+        for begin, some in chunks(texts):
+            columns = mentions(words(some), known, words(names[begin : begin + len(some)]))
+            document = begin + columns.pop("text")
+            columns["start"] = columns["start"] + bodies[document]
+            columns["end"] = columns["end"] + bodies[document]
+            at, held = passages.holding(document, columns["start"], columns["end"])
+            row = self._first[number] + document
+            columns |= {"row": row, "place": self.ahead[row] + at}
+            kinds = {"hash": np.uint64, "kind": np.uint8}
+            found.append({name: values[held].astype(kinds.get(name, np.uint32)) for name, values in columns.items()})
+        runs.write(path, {name: np.concatenate([one[name] for one in found]) for name in found[0]}, "hash")
 
 
-def _part(folder: Path, number: int) -> pa.Table:
-    with pa.OSFile(str(folder / parts.part(number))) as source:
-        return pa.ipc.open_file(source).read_all()
+class _Passages:
+    """Where the passages of a part's documents begin and end."""
 
+    def __init__(self, spans: pa.ListArray) -> None:
+        flat = np.asarray(spans.values.to_numpy(zero_copy_only=False), np.int64)
+        self._first = np.asarray(spans.offsets.to_numpy(zero_copy_only=False), np.int64) // 2
+        begins, self._ends = flat[::2], flat[1::2]
+        self._keys = (np.repeat(np.arange(len(self._first) - 1), np.diff(self._first)) << 32) + begins
 
-def _survey(corpus: Path, folder: Path, first: runs.Columns, number: int, *, sections: bool) -> None:
-    paths = {name: folder / f"{name}-{number:05}.arrow" for name in ("words", "sentences", "ends", "titles", "sketches")}
-    if paths["sketches"].exists():
-        return
-    part = _part(corpus, number)
-    texts, names = part.column("text").to_pylist(), part.column("title").to_pylist()
-    tables = survey(texts)
-    named = _named(names, np.arange(len(names)), sections=sections)
-    for begin, some in chunks(texts):
-        named["small"][titles.written_small(named, words(some), begin)] = 1
-    tables["sentences"]["row"] += np.uint32(first[number])
-    named["row"] += np.uint32(first[number])
-    full = named.pop("full")
-    runs.write(paths["titles"], named, "hash")
-    for name in ("words", "sentences", "ends"):
-        runs.write(paths[name], tables[name], "hash")
-    runs.save(paths["sketches"], tables["sketches"] | {"full": full})
-
-
-def _named(names: list[str], rows: runs.Columns, *, sections: bool) -> Columns:
-    table = titles.named(names, sections=sections)
-    return table | {"row": rows.astype(np.uint32), "small": np.zeros(len(names), np.uint8)}
-
-
-def _aliases(corpus: Path, *, sections: bool) -> Columns:
-    table = parts.mapped(corpus / parts.ALIAS)
-    named = _named(table.column("title").to_pylist(), parts.column(table, "document"), sections=sections)
-    del named["full"]
-    return named
-
-
-def _mentions(corpus: Path, folder: Path, first: Columns, ahead: Columns, known: Knowledge, number: int) -> None:
-    path = folder / f"found-{number:05}.arrow"
-    if path.exists():
-        return
-    part = _part(corpus, number)
-    texts, names = part.column("text").to_pylist(), part.column("title").to_pylist()
-    spans = part.column("spans").combine_chunks()
-    ends, offsets = parts_ends(spans)
-    found = []
-    for begin, some in chunks(texts):
-        columns = mentions(words(some), known, words(names[begin : begin + len(some)]))
-        document = begin + columns.pop("text")
-        body = np.fromiter((len(names[row]) + 1 for row in range(begin, begin + len(some))), np.int64, len(some))
-        for name in ("start", "end"):
-            columns[name] = columns[name] + body[document - begin]
-        # A passage is the last one of its document that begins at or before the phrase and holds its end.
-        key = (np.repeat(np.arange(len(texts)), np.diff(offsets) // 2) << 32) + ends[::2]
-        at = np.searchsorted(key, (document << 32) + columns["start"], side="right") - 1
-        held = (at >= offsets[document] // 2) & (columns["end"] <= ends[1::2][np.maximum(at, 0)])
-        row = first[number] + document
-        place = ahead[row].astype(np.int64) + at - offsets[document] // 2
-        columns |= {"row": row, "place": place}
-        kinds = {"hash": np.uint64, "kind": np.uint8}
-        found.append({name: values[held].astype(kinds.get(name, np.uint32)) for name, values in columns.items()})
-    runs.write(path, {name: np.concatenate([one[name] for one in found]) for name in found[0]}, "hash")
-
-
-def parts_ends(spans: pa.ListArray) -> tuple[runs.Columns, runs.Columns]:
-    """The places where passages begin and end, two for each, and which of them are each document's."""
-    values = np.asarray(spans.values.to_numpy(zero_copy_only=False), np.int64)
-    return values, np.asarray(spans.offsets.to_numpy(zero_copy_only=False), np.int64)
+    def holding(self, document: Any, start: Any, end: Any) -> tuple[Any, Any]:
+        """For each phrase the number of the passage, within its document, that holds it, and whether one does."""
+        at = np.searchsorted(self._keys, (document << 32) + start, side="right") - 1
+        held = (at >= self._first[document]) & (end <= self._ends[np.maximum(at, 0)])
+        return at - self._first[document], held

@@ -4,7 +4,7 @@ Tables go from one order to another by ranges: by phrase, to count documents; by
 within a longer phrase; by phrase again, to number them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.corpus import parts
-from pipeline.links import learning, runs
+from pipeline.links import runs
 from pipeline.links.mentions import TITLE
 from pipeline.links.runs import Columns, heads
-from pipeline.links.titles import Known, U64
+from pipeline.links.titles import Known
+from pipeline.links.tokens import U64
 from pipeline.store.files import atomic_file
 
 _HOME = 8
@@ -26,15 +27,50 @@ PASSAGES = pa.schema([("place", pa.uint32()), ("phrase", pa.uint32())])
 
 
 class Collector:
-    """What stays the same for all ranges."""
-
-    def __init__(self, folder: Path, first: U64, passages: int, several: U64, group: Any, most: int) -> None:
-        self._folder, self._first, self._passages = folder, first, passages
-        self._several, self._group = Known(several), group
-        self._most = learning.limit(group, most)
+    def __init__(self, folder: Path, ahead: Any, several: U64, group: Any, most: int) -> None:
+        self._folder = folder
+        self._ahead, self._group = ahead, group
+        """Of each document the passages before it and the first of its versions."""
+        self._several, self._most = Known(several), most
         self._titles = runs.read(folder / "titles.arrow")
 
-    def few(self, found: Columns) -> Columns:
+    def collect(self, found: Sequence[Path]) -> None:
+        """Write the files of links from what was found in all parts."""
+        few = self._written("few", "place", (self._few(table) for table in runs.ranges(found, "hash")))
+        outer = self._written("outer", "hash", map(outermost, runs.ranges(few, "place")))
+        numbered = self._written("numbered", "place", self._numbered(outer))
+        with atomic_file(self._folder / "passages.arrow") as sink, pa.ipc.new_file(sink, PASSAGES) as writer:
+            for table in runs.ranges(numbered, "place"):
+                writer.write_batch(_batch(PASSAGES, **table))
+
+    def _written(self, name: str, key: str, tables: Iterator[Columns]) -> list[Path]:
+        paths = []
+        for number, table in enumerate(tables):
+            paths.append(self._folder / f"{name}-{number:05}.arrow")
+            runs.write(paths[-1], table, key)
+        return paths
+
+    def _numbered(self, outer: Sequence[Path]) -> Iterator[Columns]:
+        """The phrases of each passage by their numbers, while the files of phrases and their mentions are written."""
+        number = before = 0
+        with (
+            atomic_file(self._folder / "phrases.arrow") as sink, pa.ipc.new_file(sink, PHRASES) as phrases,
+            atomic_file(self._folder / "mentions.arrow") as other, pa.ipc.new_file(other, MENTIONS) as mentions,
+        ):  # fmt: skip
+            for table in runs.ranges(outer, "hash"):
+                order = np.lexsort((table["place"], table["hash"]))
+                rows = self._counted({name: table[name][order] for name in table if name != "documents"})
+                at = heads(rows["hash"])
+                kind = np.minimum.reduceat(rows["kind"], at) if len(at) else rows["kind"]
+                first = (at + before).astype(np.uint64)
+                counts = {"documents": rows["documents"][at], "kind": kind}
+                phrases.write_batch(_batch(PHRASES, hash=rows["hash"][at], first=first, **counts))
+                mentions.write_batch(_batch(MENTIONS, **rows))
+                of = np.repeat(np.arange(number, number + len(at)), np.diff(np.append(at, len(rows["hash"]))))
+                yield {"place": rows["place"], "phrase": of.astype(np.uint32)}
+                number, before = number + len(at), before + len(rows["hash"])
+
+    def _few(self, found: Columns) -> Columns:
         """Those of a range by phrase that few documents hold, two at least, versions counted as one; with the passages
         of the document that has it for a title; each passage once."""
         found = {name: values[~self._several.holds(found["hash"])] for name, values in found.items()}
@@ -47,9 +83,9 @@ class Collector:
         rows["home"] |= at_home.holds(_pairs(rows)).astype(np.uint8)
         again = np.zeros(len(order), np.bool_)
         again[1:] = (rows["hash"][1:] == rows["hash"][:-1]) & (rows["place"][1:] == rows["place"][:-1])
-        return self.counted({name: values[~again] for name, values in rows.items()})
+        return self._counted({name: values[~again] for name, values in rows.items()})
 
-    def counted(self, rows: Columns) -> Columns:
+    def _counted(self, rows: Columns) -> Columns:
         """With the number of `documents`, without those of one document and of too many."""
         at = heads(rows["hash"])
         if not len(at):
@@ -70,18 +106,17 @@ class Collector:
         left, right = (np.searchsorted(table["hash"], asked, side=side) for side in ("left", "right"))
         at = _spread(left, right - left)
         row = table["row"][at].astype(np.int64)
-        ends = np.append(self._first, np.uint64(self._passages)).astype(np.int64)
-        count = np.minimum(ends[row + 1] - ends[row], _HOME)
+        count = np.minimum(self._ahead[row + 1] - self._ahead[row], _HOME)
         total = int(count.sum())
         zeros = np.zeros(total, np.uint32)
         return {
             "hash": np.repeat(table["hash"][at], count), "row": np.repeat(row, count).astype(np.uint32),
-            "place": _spread(ends[row], count).astype(np.uint32), "start": zeros, "end": zeros,
+            "place": _spread(self._ahead[row], count).astype(np.uint32), "start": zeros, "end": zeros,
             "kind": np.full(total, TITLE, np.uint8), "home": np.ones(total, np.uint8),
         }  # fmt: skip
 
 
-def _pairs(rows: Columns) -> U64:
+def _pairs(rows: Columns) -> Any:
     return rows["hash"] ^ (rows["row"].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
 
 
@@ -100,48 +135,6 @@ def outermost(rows: Columns) -> Columns:
     before = np.concatenate([[np.uint64(0)], np.maximum.accumulate(reach)[:-1]]) if len(reach) else reach
     within = (before >= reach) & (rows["end"] > 0)
     return {name: values[~within] for name, values in rows.items()}
-
-
-def collect(  # noqa: PLR0913, PLR0917 - what `Collector` takes
-    folder: Path, count: int, first: U64, passages: int, several: U64, group: Any, most: int
-) -> None:
-    """Write the files of links from what was found in so many parts."""
-    collector = Collector(folder, first, passages, several, group, most)
-    found = learning.files(folder, "found", count)
-    few = _written(folder, "few", "place", (collector.few(table) for table in runs.ranges(found, "hash")))
-    outer = _written(folder, "outer", "hash", map(outermost, runs.ranges(few, "place")))
-    numbered = list[Path]()
-    with (
-        atomic_file(folder / "phrases.arrow") as phrases, pa.ipc.new_file(phrases, PHRASES) as phrase_writer,
-        atomic_file(folder / "mentions.arrow") as mentions, pa.ipc.new_file(mentions, MENTIONS) as mention_writer,
-    ):  # fmt: skip
-        number = ahead = 0
-        for table in runs.ranges(outer, "hash"):
-            order = np.lexsort((table["place"], table["hash"]))
-            rows = collector.counted({name: table[name][order] for name in table if name != "documents"})
-            at = heads(rows["hash"])
-            kind = np.minimum.reduceat(rows["kind"], at) if len(at) else rows["kind"]
-            phrase_writer.write_batch(_batch(
-                PHRASES, hash=rows["hash"][at], first=at.astype(np.uint64) + np.uint64(ahead),
-                documents=rows["documents"][at], kind=kind,
-            ))  # fmt: skip
-            mention_writer.write_batch(_batch(MENTIONS, **{name: rows[name] for name in MENTIONS.names}))
-            of = np.repeat(np.arange(number, number + len(at)), np.diff(np.append(at, len(rows["hash"]))))
-            path = folder / f"numbered-{len(numbered):05}.arrow"
-            runs.write(path, {"place": rows["place"], "phrase": of.astype(np.uint32)}, "place")
-            numbered.append(path)
-            number, ahead = number + len(at), ahead + len(rows["hash"])
-    with atomic_file(folder / "passages.arrow") as sink, pa.ipc.new_file(sink, PASSAGES) as writer:
-        for table in runs.ranges(numbered, "place"):
-            writer.write_batch(_batch(PASSAGES, **table))
-
-
-def _written(folder: Path, name: str, key: str, tables: Iterator[Columns]) -> list[Path]:
-    paths = []
-    for number, table in enumerate(tables):
-        paths.append(folder / f"{name}-{number:05}.arrow")
-        runs.write(paths[-1], table, key)
-    return paths
 
 
 def _batch(schema: pa.Schema, **columns: Any) -> pa.RecordBatch:

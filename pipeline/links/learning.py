@@ -4,14 +4,15 @@ one another, and what every document is called.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from pipeline.corpus import parts
-from pipeline.links import runs, titles, versions
+from pipeline.links import runs, versions
 from pipeline.links.mentions import Knowledge
 from pipeline.links.runs import Columns
 from pipeline.links.titles import Known, Titles
+from pipeline.links.tokens import U64
 
 _SEVERAL = 3
 """Documents that hold a sentence, versions not counted: then it is boilerplate."""
@@ -40,9 +41,7 @@ def learn(folder: Path, count: int, names: Columns, most: int) -> None:
     rare, small = _words(files(folder, "words", count), most)
     runs.save(folder / "rare.arrow", {"hash": rare})
     runs.save(folder / "small.arrow", {"hash": small})
-    recurring = [
-        _recurring(table, group) for table in runs.ranges(files(folder, "sentences", count), "hash")
-    ]
+    recurring = [_recurring(table, group) for table in runs.ranges(files(folder, "sentences", count), "hash")]
     runs.save(folder / "boilerplate.arrow", {"hash": _joined(recurring)})
     common = [_common(table, len(group) // _TOO_COMMON) for table in runs.ranges(files(folder, "ends", count), "hash")]
     runs.save(
@@ -54,7 +53,7 @@ def learn(folder: Path, count: int, names: Columns, most: int) -> None:
     runs.write(folder / "titles.arrow", {n: np.concatenate([t[n] for t in tables]) for n in names}, "hash")
 
 
-def limit(group: np.ndarray, most: int) -> int:  # type: ignore[type-arg]
+def limit(group: Any, most: int) -> int:
     """The documents that may hold a phrase, in a corpus with these groups of versions."""
     return min(most, max(_LEAST, len(np.unique(group)) // _SHARE))
 
@@ -66,7 +65,7 @@ def knowledge(folder: Path) -> Knowledge:
     return Knowledge(Titles.of(runs.read(folder / "titles.arrow")), rare, small, boilerplate)
 
 
-def _words(paths: Sequence[Path], most: int) -> tuple[titles.U64, titles.U64]:
+def _words(paths: Sequence[Path], most: int) -> tuple[U64, U64]:
     rare, small = [], []
     for table in runs.ranges(paths, "hash"):
         word = runs.summed(table, "hash")
@@ -77,14 +76,15 @@ def _words(paths: Sequence[Path], most: int) -> tuple[titles.U64, titles.U64]:
     return _joined(rare), _joined(small)
 
 
-def _recurring(table: Columns, group: np.ndarray) -> titles.U64:  # type: ignore[type-arg]
+def _recurring(table: Columns, group: Any) -> U64:
     hashes, of = table["hash"], group[table["row"]]
     order = np.lexsort((of, hashes))
     hashes, of = hashes[order], of[order]
     another = np.ones(len(hashes), np.uint32)
     another[1:] = (hashes[1:] != hashes[:-1]) | (of[1:] != of[:-1])
     found = runs.summed({"hash": hashes, "documents": another}, "hash")
-    return found["hash"][found["documents"] >= _SEVERAL]  # type: ignore[no-any-return]
+    recurring: U64 = found["hash"][found["documents"] >= _SEVERAL]
+    return recurring
 
 
 def _common(table: Columns, most: int) -> Columns:
@@ -93,5 +93,5 @@ def _common(table: Columns, most: int) -> Columns:
     return {name: values[common] for name, values in found.items()}
 
 
-def _joined(hashes: Sequence[titles.U64]) -> titles.U64:
+def _joined(hashes: Sequence[U64]) -> U64:
     return np.concatenate([np.empty(0, np.uint64), *hashes])

@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.links.runs import Columns
 from pipeline.links.survey import FEWEST, GRAMS, grams, sentence_hashes
 from pipeline.links.titles import Known, Titles
-from pipeline.links.tokens import LONGEST, Bools, Ints, U64, Words, mixed, phrases
+from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, mixed, phrases
 
 TITLE, NAME, IDENTIFIER, WORD, STATED = range(5)
 KINDS = ("title", "name", "identifier", "word", "stated")
@@ -210,7 +210,8 @@ def _identifiers(read: Words) -> _Found:
     capitals = np.add.reduceat(read.upper, begins)
     length = np.add.reduceat(read.end - read.start, begins)
     good = read.cased[begins] & ~read.numeral[begins] & (length > 2) & (count <= LONGEST)
-    good &= ((digits > 0) & ((capitals > 0) | (read.digits[begins] > 0))) | (~read.capital[begins] & (read.upper[begins] > 0))
+    within = ~read.capital[begins] & (read.upper[begins] > 0)
+    good &= within | ((digits > 0) & ((capitals > 0) | (read.digits[begins] > 0)))
     return _Found(begins[good], count[good], IDENTIFIER)
 
 

@@ -4,6 +4,7 @@ Few rows are in memory at once, however many there are.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,7 @@ def ranges(paths: Sequence[Path], key: str, *, most: int | None = None) -> Itera
     tables = [read(path) for path in paths]
     for low, high in _bounds([table[key] for table in tables], most or _TOGETHER):
         cut = [
-            {name: values[slice(*_within(table[key], low, high))] for name, values in table.items()}
-            for table in tables
+            {name: values[slice(*_within(table[key], low, high))] for name, values in table.items()} for table in tables
         ]
         whole = {name: np.concatenate([table[name] for table in cut]) for name in cut[0]} if cut else {}
         if whole and len(whole[key]):
@@ -61,7 +61,7 @@ def _bounds(keys: Sequence[Any], most: int) -> Iterator[tuple[Any, Any]]:
     samples = np.sort(np.concatenate([key[:: max(1, rows // (256 * count))] for key in keys])) if keys else []
     cuts = [samples[len(samples) * number // count] for number in range(1, count)] if len(samples) else []
     edges = [kind(0), *dict.fromkeys(cuts), None]
-    return zip(edges, edges[1:], strict=False)
+    return pairwise(edges)
 
 
 def heads(keys: Any) -> Any:
@@ -74,9 +74,7 @@ def summed(columns: Columns, key: str) -> Columns:
     first = heads(columns[key])
     if not len(first):
         return columns
-    return {
-        name: values[first] if name == key else np.add.reduceat(values, first) for name, values in columns.items()
-    }
+    return {name: values[first] if name == key else np.add.reduceat(values, first) for name, values in columns.items()}
 
 
 def find(sorted_keys: Any, keys: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The links of a prepared corpus: which passages share a phrase. Opened in no time, and read where they are asked for."""
+"""The links of a prepared corpus: which passages share a phrase. Opened at once, and read where they are asked for."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -65,7 +65,8 @@ class Links:
         read = words([phrase])
         if not 0 < len(read) <= LONGEST:
             return None
-        number = int(runs.find(self._phrases["hash"], phrases(read.hash, np.zeros(1, np.int64), np.array([len(read)])))[0])
+        asked = phrases(read.hash, np.zeros(1, np.int64), np.array([len(read)]))
+        number = int(runs.find(self._phrases["hash"], asked)[0])
         return None if number < 0 else number
 
     def of(self, place: int) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.links import runs
 from pipeline.links.runs import Columns
-from pipeline.links.tokens import Ints, U64, Words, mixed, phrases, words
+from pipeline.links.tokens import U64, Ints, Words, mixed, phrases, words
 
 SKETCH = 24
 """Numbers of a sketch. The share that two have in common is about that of the runs of three words in common."""
@@ -70,8 +70,8 @@ def _by_document(hashes: U64, document: Ints, **counted: Any) -> Columns:
 
 
 def _words(read: Words) -> Columns:
-    cased = read.cased
-    return _by_document(mixed(read.hash), read.text, count=np.ones_like(cased), cased=cased, small=cased & ~read.capital)
+    cased, hashes = read.cased, mixed(read.hash)
+    return _by_document(hashes, read.text, count=np.ones_like(cased), cased=cased, small=cased & ~read.capital)
 
 
 def _grams(read: Words, count: int) -> Columns:

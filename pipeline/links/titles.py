@@ -97,7 +97,7 @@ class Known:
     def __init__(self, hashes: U64) -> None:
         self.hashes = hashes
         """Sorted."""
-        bits = min(30, max(10, int(len(hashes)).bit_length() + 4))
+        bits = min(30, max(10, len(hashes).bit_length() + 4))
         self._shift = np.uint64(64 - bits)
         self._may = np.zeros(1 << bits, np.bool_)
         self._may[hashes >> self._shift] = True

@@ -123,7 +123,7 @@ def words(texts: Sequence[str]) -> Words:
     mark = flag[np.maximum(start - 1, 0)]
     tied = (gap == 1) & ((mark & _TIE) != 0)
     short = _abbreviated(codes, start, end, upper, small)
-    first = _first(codes, flag, start, end, text, capital | (small == 0), short)
+    first = _first(codes, flag, start, end, capital | (small == 0), short)
     after_short = (gap == 2) & np.concatenate([[False], short[:-1]])
     near = ~first & ((gap == 0) | tied | (((gap == 1) | after_short) & ((mark & (_BLANK | _LEFT_OUT)) != 0)))
     return Words(
@@ -141,15 +141,15 @@ def _abbreviated(codes: Any, start: Ints, end: Ints, upper: Ints, small: Ints) -
     return short & (codes[np.minimum(end, len(codes) - 1)] == ord("."))  # type: ignore[no-any-return]
 
 
-def _first(codes: Any, flag: Any, start: Ints, end: Ints, text: Ints, may: Bools, short: Bools) -> Bools:
-    """Which words a sentence begins with."""
+def _first(codes: Any, flag: Any, start: Ints, end: Ints, may: Bools, short: Bools) -> Bools:
+    """Which words a sentence begins with; each text stands on a line of its own."""
     lines, ends, blanks = map(_sums, (codes == ord("\n"), (flag & _END) != 0, (flag & _BLANK) != 0))
     from_, to = end[:-1], start[1:]
     stop = (ends[to] > ends[from_]) & ~(short[:-1] & (to - from_ == 2))
     wide = codes[np.minimum(from_, len(codes) - 1)] > 0x2FFF
     closed = stop & may[1:] & ((blanks[to] > blanks[from_]) | wide)
     found = np.ones(len(start), np.bool_)
-    found[1:] = (lines[to] > lines[from_]) | closed | (text[1:] != text[:-1])
+    found[1:] = (lines[to] > lines[from_]) | closed
     return found
 
 
@@ -169,7 +169,7 @@ def _powers(count: int) -> tuple[U64, U64]:
 
 
 def _hashes(codes: Any, start: Ints, end: Ints) -> U64:
-    up, down = _powers(1 << int(len(codes)).bit_length())
+    up, down = _powers(1 << len(codes).bit_length())
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum((codes + np.uint64(1)) * _ODD * up[: len(codes)])])
     return mixed((sums[end] - sums[start]) * down[start])
 

@@ -22,6 +22,8 @@ _LOOKED_AT = 400
 """Links that are tried from one start, at most."""
 _FEW = 8
 """Walks that are judged to offer the best of them."""
+_Row = tuple[tuple[int, ...], tuple[int, ...]]
+"""Passages, and the bridges between them."""
 Kind = Literal["chain", "meeting", "conjunction"]
 
 
@@ -69,8 +71,8 @@ class Walks:
         return self._best(found, most)
 
     def meetings(self, start: int, hops: int, most: int = 3) -> list[Walk]:
-        """Two branches of `hops` bridges together, two at least, that lead to one passage: one from the start, the other
-        from another passage."""
+        """Two branches that lead to one passage, of `hops` bridges together, two at least: one from the start, the
+        other from another passage."""
         found = list[Walk]()
         ahead = hops - hops // 2
         for places, bridges in self._rows(start, ahead):
@@ -87,9 +89,7 @@ class Walks:
             stops = [self._stop(place, bridge) for place, bridge in zip(places, (None, *bridges), strict=True)]
             others = [self._stop(place, bridge) for place, bridge in zip(branch, its, strict=True)]
             where = (*places[:-1], *branch, places[-1])
-            found.append(
-                Walk(kind="meeting", stops=(*stops, *others[::-1]), ends=self._ends(where, (*bridges, *its)))
-            )
+            found.append(Walk(kind="meeting", stops=(*stops, *others[::-1]), ends=self._ends(where, (*bridges, *its))))
             if len(found) == _FEW:
                 break
         return self._best(found, most)
@@ -120,10 +120,10 @@ class Walks:
                 seen.add(group)
         return chosen
 
-    def _rows(self, start: int, hops: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    def _rows(self, start: int, hops: int) -> Iterator[_Row]:
         """Rows of passages and their bridges, all of whose links are this start's own, depth first."""
         tried = 0
-        open_rows = [((start,), tuple[int, ...]())]
+        open_rows: list[_Row] = [((start,), ())]
         while open_rows and tried < _LOOKED_AT:
             places, bridges = open_rows.pop()
             if len(bridges) == hops:
@@ -133,9 +133,7 @@ class Walks:
             tried += 1
             open_rows += self._longer(places, bridges)
 
-    def _longer(
-        self, places: tuple[int, ...], bridges: tuple[int, ...]
-    ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    def _longer(self, places: tuple[int, ...], bridges: tuple[int, ...]) -> Iterator[_Row]:
         here = places[-1]
         groups = {self._links.group(place) for place in places}
         next_bridges = self._after(here, bridges[-1]) if bridges else self._links.of(here)
@@ -149,9 +147,10 @@ class Walks:
 
     def _is_row(self, places: Sequence[int], bridges: Sequence[int]) -> bool:
         """Is it what `_rows` would give of its first passage?"""
-        inner = zip(places[1:], bridges, bridges[1:], strict=False)
+        inner = zip(places[1:-1], bridges[:-1], bridges[1:], strict=True)
+        steps = zip(places[:-1], bridges, places[1:], strict=True)
         return all(self._before(place).get(after) == before for place, before, after in inner) and all(
-            self._owner(bridge, place) == before for before, place, bridge in zip(places, places[1:], bridges, strict=False)
+            self._owner(bridge, place) == before for before, bridge, place in steps
         )
 
     def _owner(self, bridge: int, place: int) -> int:
@@ -179,7 +178,7 @@ class Walks:
         keys[groups[:, None] == groups[None, :]] = np.iinfo(np.uint64).max
         return places[keys.argmin(1)]  # type: ignore[no-any-return]
 
-    def _branch(self, place: int, bridge: int, hops: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    def _branch(self, place: int, bridge: int, hops: int) -> _Row | None:
         """The way back from a passage, by another bridge than this one; the nearest passage first."""
         places, bridges = [place], [bridge]
         for _ in range(hops):
