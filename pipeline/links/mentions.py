@@ -84,7 +84,8 @@ def _says_more(read: Words, first: Ints, count: Ints, knowledge: Knowledge) -> B
     sentence = read.sentence[first] - 1
     plain = _cumulated(~(read.capital | (read.digits > 0)))
     left = other[sentence] - (plain[first + count] - plain[first])
-    return good[sentence] & (left >= FEWEST) & (2 * count <= size[sentence])
+    says: Bools = good[sentence] & (left >= FEWEST) & (2 * count <= size[sentence])
+    return says
 
 
 def _cumulated(mask: Any) -> Any:
@@ -139,7 +140,8 @@ class _Runs:
         follows = np.minimum(last + 1, len(read) - 1)
         after = (last + 1 < len(read)) & read.near[follows] & (self.capital[follows] | (read.digits[follows] > 0))
         ahead = read.near[first] & self.capital[np.maximum(first - 1, 0)]
-        return ~(after & self.capital[last]) & ~(ahead & self.capital[first])
+        whole: Bools = ~(after & self.capital[last]) & ~(ahead & self.capital[first])
+        return whole
 
     def names(self, titles: Words) -> Iterator[_Found]:
         """Runs as long as they are, without numbers at their ends; those that short words tie together; single words

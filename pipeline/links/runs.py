@@ -58,7 +58,7 @@ def _bounds(keys: Sequence[Any], most: int) -> Iterator[tuple[Any, Any]]:
     rows = sum(map(len, keys))
     count = rows // most + 1
     kind = keys[0].dtype.type if keys else np.uint64
-    samples = np.sort(np.concatenate([key[:: max(1, rows // (256 * count))] for key in keys])) if keys else []
+    samples: Any = np.sort(np.concatenate([key[:: max(1, rows // (256 * count))] for key in keys])) if keys else []
     cuts = [samples[len(samples) * number // count] for number in range(1, count)] if len(samples) else []
     edges = [kind(0), *dict.fromkeys(cuts), None]
     return pairwise(edges)

@@ -71,8 +71,9 @@ class Links:
 
     def of(self, place: int) -> list[int]:
         """The phrases of a passage."""
-        left, right = (np.searchsorted(self._passages["place"], np.uint32(place), side=side) for side in _SIDES)
-        return [int(number) for number in self._passages["phrase"][left:right]]
+        places, asked = self._passages["place"], np.uint32(place)
+        cut = slice(np.searchsorted(places, asked), np.searchsorted(places, asked, side="right"))
+        return [int(number) for number in self._passages["phrase"][cut]]
 
     def group(self, place: int) -> int:
         """The document of a passage, or the first of its versions."""
@@ -116,6 +117,3 @@ class Links:
         """Of the passages that hold a phrase, their places and the groups of their documents."""
         at = self._mentions["place"][slice(*self._bounds(number))]
         return at.astype(np.uint64), np.array([self.group(int(place)) for place in at], np.uint64)
-
-
-_SIDES = ("left", "right")

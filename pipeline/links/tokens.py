@@ -115,7 +115,8 @@ def words(texts: Sequence[str]) -> Words:
     def within(mask: Any) -> Ints:
         """How many of a word's characters have the flag."""
         sums = _sums(mask)
-        return sums[end] - sums[start]
+        found: Ints = sums[end] - sums[start]
+        return found
 
     upper, small = within((flag & _UPPER) != 0), within((flag & _LOWER) != 0)
     capital = (flag[start] & _UPPER) != 0

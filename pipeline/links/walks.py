@@ -7,6 +7,7 @@ common but the first of one, and what a start is offered rests on nothing but co
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Literal
 
 import numpy as np
@@ -32,10 +33,8 @@ class Stop(Data):
 
     passage: str
     bridge: str
-    """The phrase that it shares with the passage before; in a meeting's second branch and in a conjunction with the
-    one that all lead to. Empty of the first of a chain."""
-    sentence: str
-    """That holds the bridge; empty where it is the title of the passage's document alone."""
+    """The phrase that it shares with the passage before; in the second branch of a meeting with the one after, and in a
+    conjunction with all. Empty of the passage that a chain, or the first branch of a meeting, begins with."""
     titled: bool
     """Is the bridge the title of a document, and not a name alone?"""
 
@@ -43,14 +42,9 @@ class Stop(Data):
 class Walk(Data):
     kind: Kind
     stops: tuple[Stop, ...]
-    """In the order of their links: of a meeting first the one branch, which ends in the passage where both meet, then
-    the other, from its start."""
+    """Of a meeting first the one branch, which ends in the passage where both meet, then the other, from its start."""
     ends: tuple[End, ...]
     """What the answer may be, in the passage that the walk leads to; of a conjunction the bridge is the answer."""
-
-    @property
-    def hops(self) -> int:
-        return len(self.stops) - (self.kind == "chain")
 
 
 class Walks:
@@ -60,43 +54,46 @@ class Walks:
         self._before = lru_cache(1 << 14)(self._read_before)
 
     def chains(self, start: int, hops: int, most: int = 3) -> list[Walk]:
-        """Chains of so many bridges from the passage at that place; the best first."""
-        found = list[Walk]()
-        for places, bridges in self._rows(start, hops):
-            if self._holds_together(places, bridges):
-                stops = [self._stop(place, bridge) for place, bridge in zip(places, (None, *bridges), strict=True)]
-                found.append(Walk(kind="chain", stops=tuple(stops), ends=self._ends(places, bridges)))
-                if len(found) == _FEW:
-                    break
-        return self._best(found, most)
+        """Chains of so many passages, two at least, from the passage at that place; the best first."""
+        return _best(self._chains(start, hops), most)
 
     def meetings(self, start: int, hops: int, most: int = 3) -> list[Walk]:
-        """Two branches that lead to one passage, of `hops` bridges together, two at least: one from the start, the
+        """Two branches that lead to one passage, of so many passages together, three at least: one from the start, the
         other from another passage."""
-        found = list[Walk]()
-        ahead = hops - hops // 2
-        for places, bridges in self._rows(start, ahead):
-            other = self._branch(places[-1], bridges[-1], hops - ahead)
-            if other is None:
+        return _best(self._meetings(start, hops), most)
+
+    def conjunctions(self, start: int, hops: int, most: int = 3) -> list[Walk]:
+        """Passages of so many documents, the start's among them, that each say something of one thing."""
+        return _best(self._conjunctions(start, hops), most)
+
+    def any(self, start: int, hops: int) -> Walk | None:
+        """The first walk of so many passages from there, of whatever kind."""
+        return next(
+            chain(self._chains(start, hops), self._meetings(start, hops), self._conjunctions(start, hops)), None
+        )
+
+    def _chains(self, start: int, hops: int) -> Iterator[Walk]:
+        for places, bridges in self._rows(start, hops - 1):
+            if self._holds_together(places, bridges):
+                stops = self._stops(places, (None, *bridges))
+                yield Walk(kind="chain", stops=stops, ends=self._ends(places, bridges))
+
+    def _meetings(self, start: int, hops: int) -> Iterator[Walk]:
+        ahead = (hops - 1) - (hops - 1) // 2
+        for places, bridges in self._rows(start, ahead) if hops > 2 else ():
+            branch, its = self._branch(places[-1], bridges[-1], hops - 1 - ahead) or ((), ())
+            if not branch:
                 continue
-            branch, its = other
             back = self._branch(places[-1], its[0], ahead)
             twice = ahead == len(its) and back == (places[-2::-1], bridges[::-1])
             if twice and not self._first_of(start, branch[-1]):
                 continue
-            if not self._holds_together((*places, *branch), (*bridges, *its)):
-                continue
-            stops = [self._stop(place, bridge) for place, bridge in zip(places, (None, *bridges), strict=True)]
-            others = [self._stop(place, bridge) for place, bridge in zip(branch, its, strict=True)]
-            where = (*places[:-1], *branch, places[-1])
-            found.append(Walk(kind="meeting", stops=(*stops, *others[::-1]), ends=self._ends(where, (*bridges, *its))))
-            if len(found) == _FEW:
-                break
-        return self._best(found, most)
+            if self._holds_together((*places, *branch), (*bridges, *its)):
+                stops = self._stops((*places, *branch[::-1]), (None, *bridges, *its[::-1]))
+                ends = self._ends((*places[:-1], *branch, places[-1]), (*bridges, *its))
+                yield Walk(kind="meeting", stops=stops, ends=ends)
 
-    def conjunctions(self, start: int, clues: int, most: int = 3) -> list[Walk]:
-        """Passages of so many documents, the start's among them, that each say something of one thing."""
-        found = list[Walk]()
+    def _conjunctions(self, start: int, hops: int) -> Iterator[Walk]:
         for number in self._shuffled(self._links.of(start)):
             own = self._links.mention(number, start)
             places, groups = self._links.places(number)
@@ -104,11 +101,9 @@ class Walks:
             order = np.argsort(self._hash(np.uint64(number), places))
             if own.home or not own.end or places[order[0]] != start:
                 continue
-            chosen = self._of_others(number, places[order], groups[order], clues)
-            if len(chosen) == clues:
-                stops = tuple(self._stop(place, number) for place in chosen)
-                found.append(Walk(kind="conjunction", stops=stops, ends=()))
-        return found[:most]
+            chosen = self._of_others(number, places[order], groups[order], hops)
+            if len(chosen) == hops:
+                yield Walk(kind="conjunction", stops=self._stops(chosen, [number] * hops), ends=())
 
     def _of_others(self, number: int, places: U64, groups: U64, count: int) -> list[int]:
         """One passage of each of so many documents that say something of a phrase and are not about it."""
@@ -213,17 +208,15 @@ class Walks:
         held += [last.title, *map(self._links.text, bridges)]
         return tuple(end for end in ends(last, self._links.ends) if not any(contains(t, end.text) for t in held))
 
-    def _best(self, walks: list[Walk], most: int) -> list[Walk]:
-        """Those with an end first; of them those whose bridges are titles."""
-        return sorted(walks, key=lambda walk: (not walk.ends, -sum(stop.titled for stop in walk.stops)))[:most]
+    def _stops(self, places: Sequence[int], bridges: Sequence[int | None]) -> tuple[Stop, ...]:
+        return tuple(self._stop(place, bridge) for place, bridge in zip(places, bridges, strict=True))
 
     def _stop(self, place: int, bridge: int | None) -> Stop:
         passage = self._links.passage(place)
         if bridge is None:
-            return Stop(passage=passage.id, bridge="", sentence="", titled=False)
-        sentence = self._links.sentence(self._links.mention(bridge, place))
+            return Stop(passage=passage.id, bridge="", titled=False)
         titled = self._links.phrase(bridge).kind == "title"
-        return Stop(passage=passage.id, bridge=self._links.text(bridge), sentence=sentence, titled=titled)
+        return Stop(passage=passage.id, bridge=self._links.text(bridge), titled=titled)
 
     def _shuffled(self, numbers: Sequence[int]) -> list[int]:
         keys = self._hash(np.uint64(1), np.array(numbers, np.uint64))
@@ -231,3 +224,9 @@ class Walks:
 
     def _hash(self, one: U64 | np.uint64, other: U64) -> U64:
         return mixed(mixed(np.atleast_1d(one) ^ self._key) + other)
+
+
+def _best(walks: Iterator[Walk], most: int) -> list[Walk]:
+    """Of the first few those with an end first; of them those whose bridges are titles."""
+    few = sorted(islice(walks, _FEW), key=lambda walk: (not walk.ends, -sum(stop.titled for stop in walk.stops)))
+    return few[:most]
