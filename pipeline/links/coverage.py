@@ -21,8 +21,11 @@ class Coverage(Data):
     """For each number of hops the share of these that a walk starts from."""
 
     def in_words(self) -> dict[str, str]:
-        shares = ", ".join(f"{share:.0%} of {hops} hops" for hops, share in self.walks.items())
-        return {"links": f"{self.phrases:,} phrases in {self.linked:.0%} of passages", "walks": f"{shares} (passages)"}
+        shares = ", ".join(f"{hops} hops from {share:.0%}" for hops, share in self.walks.items())
+        return {
+            "links": f"{self.phrases:,} phrases, one or more in {self.linked:.0%} of passages",
+            "walks": f"{shares} of passages" if self.phrases else "none",
+        }
 
 
 def coverage(links: Links) -> Coverage:

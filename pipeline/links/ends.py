@@ -36,9 +36,17 @@ def ends(passage: Passage, known: Columns) -> list[End]:
 
 
 def _end(passage: Passage, read: Words, first: int, documents: int) -> End:
-    last = first
-    while last + 1 < len(read) and read.near[last + 1] and (read.capital[last + 1] or read.digits[last + 1]):
+    last, number = first, read.digits > 0
+    while last + 1 < len(read) and (
+        (read.near[last + 1] and (read.capital[last + 1] or number[last + 1])) or _grouped(passage.text, read, last)
+    ):
         last += 1
     start, end = int(read.start[first]), int(read.end[last])
     before = passage.text[int(read.start[first - 2]) : int(read.end[first - 1])]
     return End(text=passage.text[start:end], start=start, end=end, words=before, documents=documents)
+
+
+def _grouped(text: str, read: Words, at: int) -> bool:
+    """Is the next word a part of the same number, as in 78,438?"""
+    mark = text[int(read.end[at]) : int(read.start[at + 1])]
+    return mark in {",", "."} and bool(read.digits[at] and read.digits[at + 1])
