@@ -148,7 +148,7 @@ class _Runs:
         where they are nowhere in the text or its title a part of a longer name. One word and a number, which may be a
         date, is no name."""
         read = self._read
-        first, end = self._trimmed()
+        first, end, bare = self._trimmed()
         joined, across = self._tied(first, end)
         count = end - first
         good = (count > 0) & (count <= LONGEST)
@@ -158,20 +158,24 @@ class _Runs:
         part = np.zeros(len(read), np.bool_)
         for at, size in ((first[several], count[several]), (joined, across)):
             part[np.repeat(at, size) + _within(size)] = True
-        alone = first[good & (count == 1)]
-        alone = alone[~read.first[alone] & ~self._small[alone]]
+        alone = first[good & (count == 1) & bare]
+        tied = read.tied | _before(read.tied)
+        alone = alone[~read.first[alone] & ~self._small[alone] & ~tied[alone]]
         key, own = (mixed(one.hash + mixed(one.text.astype(np.uint64))) for one in (read, titles))
+        joined_ahead = titles.near & titles.capital & _after(titles.capital)
+        own = own[joined_ahead | _before(joined_ahead)]
         alone = alone[~np.isin(key[alone], np.concatenate([key[part], own]))]
         yield _Found(alone, np.ones(len(alone), np.int64), NAME)
 
-    def _trimmed(self) -> tuple[Ints, Ints]:
-        """The runs, without the numbers that they begin and end with."""
+    def _trimmed(self) -> tuple[Ints, Ints, Bools]:
+        """The runs, without the numbers that they begin and end with, and which have none of these."""
         name = np.flatnonzero(self.capital)
         if not len(name):
-            return name, name
+            return name, name, np.empty(0, np.bool_)
         left, right = np.searchsorted(name, self.begins), np.searchsorted(name, self.ends) - 1
         good = left <= right
-        return name[left[good]], name[right[good]] + 1
+        first, end = name[left[good]], name[right[good]] + 1
+        return first, end, (first == self.begins[good]) & (end == self.ends[good])
 
     def _tied(self, first: Ints, end: Ints) -> tuple[Ints, Ints]:
         """Runs that one or two short words part, together: where each such row of runs begins, and its words."""
