@@ -16,11 +16,12 @@ import pyarrow as pa
 
 from pipeline.corpus import Corpus, parts
 from pipeline.corpus.progress import LoggedProgress
-from pipeline.links import learning, runs, titles
+from pipeline.links import learning, runs
 from pipeline.links.collecting import Collector
 from pipeline.links.mentions import Knowledge, mentions
 from pipeline.links.runs import Columns
 from pipeline.links.survey import chunks, survey
+from pipeline.links.titles import named
 from pipeline.links.tokens import words
 
 _THREADS = 4
@@ -70,26 +71,22 @@ class _Builder:
             return
         part = self._part(number)
         texts, names = part.column("text").to_pylist(), part.column("title").to_pylist()
-        found = survey(texts)
-        named = self._named(names, self._first[number] + np.arange(len(names)))
-        for begin, some in chunks(texts):
-            named["small"][titles.written_small(named, words(some), begin)] = 1
+        found = survey(texts, self._named(names, self._first[number] + np.arange(len(names))))
         found["sentences"]["row"] += np.uint32(self._first[number])
-        found["sketches"]["full"] = named.pop("full")
-        for name in ("words", "sentences", "ends"):
+        found["sketches"]["full"] = found["titles"].pop("full")
+        for name in ("words", "sentences", "ends", "titles"):
             runs.write(paths[name], found[name], "hash")
-        runs.write(paths["titles"], named, "hash")
         runs.save(paths["sketches"], found["sketches"])
 
     def _named(self, names: list[str], rows: Any) -> Columns:
-        table = titles.named(names, sections=self._sections)
-        return table | {"row": rows.astype(np.uint32), "small": np.zeros(len(names), np.uint8)}
+        table = named(names, sections=self._sections)
+        return table | {"row": rows.astype(np.uint32)}
 
     def aliases(self) -> Columns:
         table = parts.mapped(self._corpus / parts.ALIAS)
-        named = self._named(table.column("title").to_pylist(), parts.column(table, "document"))
-        del named["full"]
-        return named
+        found = self._named(table.column("title").to_pylist(), parts.column(table, "document"))
+        del found["full"]
+        return found | {"small": np.zeros(len(found["row"]), np.uint8)}
 
     def find(self, number: int, known: Knowledge) -> None:
         path = self._folder / f"found-{number:05}.arrow"

@@ -79,7 +79,7 @@ class Collector:
         rows = {name: np.concatenate([found[name], home[name]]) for name in found}
         order = np.lexsort((rows["start"], rows["start"] == 0, rows["place"], rows["hash"]))
         rows = {name: values[order] for name, values in rows.items()}
-        at_home = Known(np.unique(_pairs(home)))
+        at_home = Known(np.sort(_pairs(home)))
         rows["home"] |= at_home.holds(_pairs(rows)).astype(np.uint8)
         again = np.zeros(len(order), np.bool_)
         again[1:] = (rows["hash"][1:] == rows["hash"][:-1]) & (rows["place"][1:] == rows["place"][:-1])
@@ -91,8 +91,8 @@ class Collector:
         if not len(at):
             return rows | {"documents": np.empty(0, np.uint32)}
         phrase = np.repeat(np.arange(len(at)), np.diff(np.append(at, len(rows["hash"]))))
-        pairs = np.unique((phrase.astype(np.uint64) << np.uint64(32)) + self._group[rows["row"]])
-        documents = np.bincount((pairs >> np.uint64(32)).astype(np.int64), minlength=len(at))
+        pairs = np.sort((phrase.astype(np.uint64) << np.uint64(32)) + self._group[rows["row"]])
+        documents = np.bincount((pairs[heads(pairs)] >> np.uint64(32)).astype(np.int64), minlength=len(at))
         titled = np.maximum.reduceat(rows["home"], at)
         good = (documents >= 2) & (documents <= self._most + titled)
         good &= np.minimum.reduceat(rows["home"], at) == 0
@@ -100,9 +100,9 @@ class Collector:
         return {name: values[good[phrase]] for name, values in rows.items()}
 
     def _homes(self, hashes: U64) -> Columns:
-        """The passages of the documents that have these phrases for a title."""
+        """The passages of the documents that have these phrases, which are sorted, for a title."""
         table = self._titles
-        asked = np.unique(hashes)
+        asked = hashes[heads(hashes)]
         left, right = (np.searchsorted(table["hash"], asked, side=side) for side in ("left", "right"))
         at = _spread(left, right - left)
         row = table["row"][at].astype(np.int64)

@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.links.runs import Columns
 from pipeline.links.survey import FEWEST, GRAMS, grams, sentence_hashes
 from pipeline.links.titles import Known, Titles
-from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, mixed, phrases
+from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, growing, mixed, phrases
 
 TITLE, NAME, IDENTIFIER, WORD, STATED = range(5)
 KINDS = ("title", "name", "identifier", "word", "stated")
@@ -95,17 +95,13 @@ def _cumulated(mask: Any) -> Any:
 def _titles(read: Words, knowledge: Knowledge, capitals: "_Runs") -> Iterator[_Found]:
     """Whole words in a row that are the name of a document, with as many capital letters as it has, and that are no
     part of a longer name."""
-    close = np.copy(~read.first)
-    total = len(read)
     upper = _cumulated(read.capital)
-    there = np.ones(total, np.bool_)
-    for count in range(1, LONGEST + 1):
+    there = np.ones(len(read), np.bool_)
+    for count, hashes in enumerate(growing(read.hash, LONGEST), 1):
         if count > 1:
-            there = there[:-1] & close[count - 1 :]
-        if not there.any():
-            return
+            there = there[:-1] & ~read.first[count - 1 :]
         first = np.flatnonzero(there)
-        title = knowledge.title(phrases(read.hash, first, np.full(len(first), count)))
+        title = knowledge.title(hashes[first])
         at = np.flatnonzero(title >= 0)
         first, title = first[at], title[at]
         size = upper[first + count] - upper[first]
@@ -164,7 +160,7 @@ class _Runs:
         key, own = (mixed(one.hash + mixed(one.text.astype(np.uint64))) for one in (read, titles))
         joined_ahead = titles.near & titles.capital & _after(titles.capital)
         own = own[joined_ahead | _before(joined_ahead)]
-        alone = alone[~np.isin(key[alone], np.concatenate([key[part], own]))]
+        alone = alone[~Known(np.sort(np.concatenate([key[part], own]))).holds(key[alone])]
         yield _Found(alone, np.ones(len(alone), np.int64), NAME)
 
     def _trimmed(self) -> tuple[Ints, Ints, Bools]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pipeline.links import runs
 from pipeline.links.runs import Columns
+from pipeline.links.titles import written_small
 from pipeline.links.tokens import U64, Ints, Words, mixed, phrases, words
 
 SKETCH = 24
@@ -33,11 +34,14 @@ def chunks(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
             first, held = number, 0
 
 
-def survey(texts: Sequence[str]) -> dict[str, Columns]:
-    """Tables of words and ends, sorted by hash; of sentences, with the number of their text; and of sketches."""
+def survey(texts: Sequence[str], names: Columns) -> dict[str, Columns]:
+    """Tables of words and ends, sorted by hash; of sentences, with the number of their text; of sketches; and of the
+    texts' titles, which are given as `titles.named` makes them."""
+    small = np.zeros(len(texts), np.uint8)
     found: dict[str, list[Columns]] = {name: [] for name in ("words", "sentences", "ends", "sketches")}
     for first, some in chunks(texts):
         read = words(some)
+        small[written_small(names, read, first)] = 1
         found["words"].append(_merged([_words(read), *(_grams(read, count) for count in GRAMS)]))
         hashes, of = sentences(read)
         found["sentences"].append({"hash": hashes, "row": (first + of).astype(np.uint32)})
@@ -45,7 +49,8 @@ def survey(texts: Sequence[str]) -> dict[str, Columns]:
         found["ends"].append(_by_document(hashes, read.text[at]))
         found["sketches"].append(_sketches(read, len(some)))
     tables = {name: _merged(found[name]) for name in ("words", "ends")}
-    return tables | {name: _joined(found[name]) for name in ("sentences", "sketches")}
+    tables |= {name: _joined(found[name]) for name in ("sentences", "sketches")}
+    return tables | {"titles": names | {"small": small}}
 
 
 def _joined(tables: Sequence[Columns]) -> Columns:

@@ -5,7 +5,7 @@ Nothing here loops over words. A text is a row of code points; a hash is taken f
 
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -183,9 +183,21 @@ def mixed(values: U64) -> U64:
 
 
 def phrases(hashes: U64, first: Ints, count: Ints) -> U64:
-    """The hashes of phrases of so many words, `LONGEST` at most, from the first of each."""
+    """The hashes of phrases of so many words, from the first of each."""
     total = np.zeros(len(first), np.uint64)
     for number in range(int(count.max(initial=0))):
         there = count > number
-        total[there] += hashes[first[there] + number] * np.uint64(pow(int(_STEP), number, 1 << 64))
+        total[there] += hashes[first[there] + number] * _step(number)
     return mixed(total)
+
+
+def growing(hashes: U64, longest: int) -> Iterator[U64]:
+    """As `phrases` gives them, the hashes of all phrases of one word, then of two and so on."""
+    total = np.zeros(len(hashes), np.uint64)
+    for number in range(min(longest, len(hashes))):
+        total = total[: len(hashes) - number] + hashes[number:] * _step(number)
+        yield mixed(total)
+
+
+def _step(number: int) -> np.uint64:
+    return np.uint64(pow(int(_STEP), number, 1 << 64))
