@@ -34,7 +34,7 @@ def corpus_list(json: options.Json = False) -> None:
 @corpus.command("stats")
 @dataclass(kw_only=True)
 class CorpusStats(options.ProvenanceOptions):
-    """Show what was read of a corpus, and what was left out and why."""
+    """Show what was read of a corpus, what was left out and why, and how well its documents are linked."""
 
     out: options.Out = None
     verify: options.Verify = None
@@ -42,17 +42,21 @@ class CorpusStats(options.ProvenanceOptions):
 
     def __call__(self) -> None:
         from pipeline.corpus.unread import in_words
+        from pipeline.links.coverage import coverage
         from pipeline.run import prepare
 
-        loaded = prepare.corpus(self.settings())
+        config = self.settings()
+        loaded = prepare.corpus(config)
+        linked = coverage(prepare.links(config, loaded))
         manifest = loaded.manifest.model_dump(include={"licence", "attribution", "language", "as_of"})
         if loaded.language_detected:
             manifest["language"] = f"{loaded.language} (detected)"
         facts = {"fingerprint": loaded.fingerprint, **manifest, **loaded.counts.model_dump()}
         shown = facts | {"as_of": facts["as_of"] or "unknown", "skipped": in_words(loaded.counts.skipped) or "no file"}
         del shown["notes"]
+        shown |= linked.in_words()
         console.result(
-            {"name": loaded.manifest.name, **facts},
+            {"name": loaded.manifest.name, **facts, "links": linked.model_dump()},
             console.table(loaded.manifest.name, "", rows=(shown | {"fingerprint": loaded.fingerprint[:12]}).items()),
             *(console.text(f"bad: {offender}", style="yellow") for offender in loaded.offenders),
             *(console.text(note, style="yellow") for note in loaded.counts.noted),

@@ -18,6 +18,7 @@ from pipeline.config.fitting import fitted
 from pipeline.config.gates import GateConfig
 from pipeline.config.how import MOST_SEEDS, How
 from pipeline.config.limits import AgentLimits, AuthorLimits
+from pipeline.config.links import LinksConfig
 from pipeline.config.loop import MOST_TRIES, Check, ChecksConfig, LoopConfig
 from pipeline.config.mistakes import mistake
 from pipeline.config.models import ModelConfig
@@ -74,6 +75,7 @@ class RunConfig(Data):
     """Settings to begin with: `default`, `sage` or `ragshaper`."""
     corpus: CorpusConfig = CorpusConfig()
     retrieval: RetrievalConfig = RetrievalConfig()
+    links: LinksConfig = LinksConfig()
     models: Models = Models()
     strategy: str = "sage"
     """How a draft is made: `sage` searches from a passage, `ragshaper` walks an information tree."""
@@ -180,7 +182,7 @@ class RunConfig(Data):
         from pipeline.embedded import digest, weak
 
         untargeted = {"solve_rate", "policy"} if self.solve_rate is None else set()
-        tree = self.model_dump(mode="json", exclude={"how", "gates", "sft", "models"} | untargeted)
+        tree = self.model_dump(mode="json", exclude={"how", "gates", "sft", "models", "links"} | untargeted)
         tree["corpus"] |= {"name": self.corpus.identity}
         # What nobody said of a corpus is no part of it.
         tree["corpus"] = {key: value for key, value in tree["corpus"].items() if value is not None}

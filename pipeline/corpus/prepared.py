@@ -84,12 +84,18 @@ class Corpus:
     """A corpus on disk. Documents and passages are in the order of the source; all methods may be called from any
     thread."""
 
-    def __init__(self, manifest: Manifest, folder: Path, prepared: Prepared, *, verified: bool = False) -> None:
+    def __init__(
+        self, manifest: Manifest, folder: Path, prepared: Prepared, *, new: bool = False, verified: bool = False
+    ) -> None:
         self.manifest, self.fingerprint = manifest, prepared.fingerprint
         self.counts, self.offenders = prepared.counts, prepared.offenders
+        self.new = new
+        """Was it prepared just now?"""
         self.verified = verified
         """Was its source read for this command? Then what rests on it is to be looked at as well."""
-        self._folder, self._prepared = folder, prepared
+        self.folder = folder
+        """Where its files lie; what is derived from it may lie there too."""
+        self._prepared = prepared
         self._parts = self._opened()
         self._numbers = parts.RowNumbers(folder / parts.ROWS)
         self._aliases = parts.mapped(folder / parts.ALIAS)
@@ -100,18 +106,18 @@ class Corpus:
 
     def _opened(self) -> parts.Parts:
         try:
-            opened = parts.Parts(self._folder, self._prepared.parts, self._check)
+            opened = parts.Parts(self.folder, self._prepared.parts, self._check)
         except (pa.ArrowException, KeyError, OSError) as error:
-            raise StoreError(f"{self._folder} is damaged ({error})") from error
+            raise StoreError(f"{self.folder} is damaged ({error})") from error
         if len(opened) != self.counts.kept:
-            raise StoreError(f"{self._folder} is damaged: it holds {len(opened)} documents, not {self.counts.kept}")
+            raise StoreError(f"{self.folder} is damaged: it holds {len(opened)} documents, not {self.counts.kept}")
         return opened
 
     def _check(self, name: str) -> None:
         """Raises StoreError where a file is not as it was prepared; the next command then prepares all anew."""
-        path = self._folder / name
+        path = self.folder / name
         if checksum(path) != self._prepared.files[name].sha256:
-            remove(self._folder / MANIFEST)
+            remove(self.folder / MANIFEST)
             raise StoreError(f"{path} is damaged; repeat the command, which prepares the corpus anew")
 
     @cached_property
@@ -139,6 +145,16 @@ class Corpus:
         known = row is not None and number.isascii() and number.isdigit() and str(int(number)) == number
         return self._remembered(row, int(number)) if known and int(number) < self._count(row) else None  # type: ignore[arg-type]
 
+    def place(self, passage_id: str) -> int | None:
+        """Where a passage stands in `passages`."""
+        document_id, _, number = passage_id.rpartition("#")
+        row = self._row(document_id)
+        return None if row is None or self.passage(passage_id) is None else int(self._numbers.first[row]) + int(number)
+
+    def row(self, place: int) -> int:
+        """The document of the passage at that place, by its place in `documents`."""
+        return int(self._numbers.first.searchsorted(np.uint64(place), side="right")) - 1
+
     def passages_of(self, document_id: str) -> list[Passage]:
         """All passages of one document, in order; empty for an unknown id."""
         row = self._row(document_id)
@@ -160,7 +176,7 @@ class Corpus:
 
     @cached_property
     def _shown(self) -> tuple[Hashes, Hashes]:
-        path = self._folder / _SHOWN
+        path = self.folder / _SHOWN
         if not _as_prepared(path, self._prepared.files.get(_SHOWN)):
             ids = self._parts.each("id", "spans")
             keys = np.fromiter(
@@ -172,7 +188,7 @@ class Corpus:
             columns = {"key": parts.numbers(keys[order]), "place": parts.numbers(order.astype(np.uint64))}
             parts.write(path, pa.RecordBatch.from_pydict(columns))
             files = self._prepared.files | {_SHOWN: described(path)}
-            self._prepared = keep(self._folder, self._prepared.model_copy(update={"files": files}))
+            self._prepared = keep(self.folder, self._prepared.model_copy(update={"files": files}))
         table = parts.mapped(path)
         return parts.column(table, "key"), parts.column(table, "place")
 
@@ -205,7 +221,7 @@ class Corpus:
         return passage(self._parts.document(row), number, self._parts.span(row, number))
 
     def _at(self, place: int) -> Passage:
-        row = int(self._numbers.first.searchsorted(np.uint64(place), side="right")) - 1
+        row = self.row(place)
         return self._remembered(row, place - int(self._numbers.first[row]))
 
     def _documents(self) -> Iterator[Document]:

@@ -17,6 +17,8 @@ from pipeline.dataset import selection
 from pipeline.dataset.gates import Gates
 from pipeline.dataset.gates.licence import conflict
 from pipeline.errors import UsageError
+from pipeline.links.opening import open_links
+from pipeline.links.stored import Links
 from pipeline.llm import weights
 from pipeline.llm.base import LLM
 from pipeline.llm.budget import Budget, Budgeted
@@ -77,8 +79,16 @@ def engine(config: RunConfig) -> None:
 
 
 def corpus(config: RunConfig) -> Corpus:
-    """The corpus, prepared in the output folder if it was not yet. Raises CorpusError."""
-    return load(check(config), config.how.out, verify=config.how.verify)
+    """The corpus, prepared in the output folder, and its links found, if it was not yet. Raises CorpusError."""
+    loaded = load(check(config), config.how.out, verify=config.how.verify)
+    if loaded.new:
+        links(config, loaded)
+    return loaded
+
+
+def links(config: RunConfig, corpus: Corpus) -> Links:
+    """What joins the documents of the corpus."""
+    return open_links(corpus, config.links.most_documents)
 
 
 def answers(config: RunConfig) -> Path:

@@ -1,0 +1,68 @@
+"""The command `links`: what joins the documents of a corpus."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pipeline.cli import console, options
+from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from pipeline.links.stored import Links as Stored
+
+_SHOWN = 20
+
+
+@dataclass(kw_only=True)
+class Links(options.CorpusOptions):
+    """Show the phrases that link the documents of a corpus, and the passages that hold them."""
+
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="[PHRASE|ID]", help="A phrase, or the id of a document or passage; else some phrases."),
+    ] = None
+    limit: Annotated[int, typer.Option(min=1, help="Phrases shown.")] = _SHOWN
+    config: options.Config = None
+    sets: options.Sets = None
+    out: options.Out = None
+    json: options.Json = False
+
+    def __call__(self) -> None:
+        from pipeline.run import prepare
+
+        config = self.settings()
+        links = prepare.links(config, prepare.corpus(config))
+        found = [_phrase(links, number) for number in self._numbers(links)]
+        if self.json:
+            console.json(found)
+            return
+        for phrase in found:
+            kind = f"{phrase['kind']}, {phrase['documents']} documents"
+            console.show(console.text(f"{phrase['phrase']}  ({kind})", style="bold"))
+            for passage in phrase["passages"]:
+                says = passage["sentence"] or "(its title)"
+                console.show(console.text(f"  {passage['passage']}  {passage['title']}: {says}"))
+
+    def _numbers(self, links: "Stored") -> list[int]:
+        if self.what is None:
+            # In the order of their hashes, which is none: a sample.
+            return list(range(min(self.limit, len(links))))
+        number = links.find(self.what)
+        passage = links.corpus.passage(self.what) or links.corpus.shown(self.what)
+        ids = [passage.id] if passage else [passage.id for passage in links.corpus.passages_of(self.what)]
+        if number is not None and not ids:
+            return [number]
+        if not ids:
+            raise UsageError(f"no phrase '{self.what[:80]}' links documents here, and no document has that id")
+        places = [place for place in map(links.corpus.place, ids) if place is not None]
+        return list(dict.fromkeys(number for place in places for number in links.of(place)))[: self.limit]
+
+
+def _phrase(links: "Stored", number: int) -> dict[str, Any]:
+    phrase = links.phrase(number)
+    passages = [
+        {"passage": passage.id, "title": passage.title, "sentence": links.sentence(mention), "home": mention.home}
+        for mention in links.mentions(number) if (passage := links.passage(mention.place))
+    ]  # fmt: skip
+    return {"phrase": links.text(number), "kind": phrase.kind, "documents": phrase.documents, "passages": passages}

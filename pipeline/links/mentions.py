@@ -1,0 +1,228 @@
+"""The phrases of a text that may link it to others: titles of other documents, names, identifiers, rare words.
+
+Names show by their capital letters, where the script has them, identifiers by their digits, capitals and marks; in
+other scripts a rare word is one that few documents hold, and they more than once. No list of words is used and no rule
+of a language.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pipeline.links.runs import Columns
+from pipeline.links.survey import FEWEST, GRAMS, grams, sentence_hashes
+from pipeline.links.titles import Known, Titles
+from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, growing, mixed, phrases
+
+TITLE, NAME, IDENTIFIER, WORD, STATED = range(5)
+KINDS = ("title", "name", "identifier", "word", "stated")
+_TIE = 3
+"""Letters of a word within a name, as in "Duke of York"; two of them at most."""
+_WORD_LENGTH = 4
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What the survey found."""
+
+    titles: Titles
+    rare: Known
+    """Hashes of words of scripts without capital letters, and of runs of characters, that few documents have, and that
+    those have more than once."""
+    small: Known
+    """Of words that are mostly written in small letters: no names."""
+    boilerplate: Known
+    """Of sentences that several documents have."""
+    _names: Known = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_names", Known(self.titles.hash))
+
+    def title(self, hashes: U64) -> Any:
+        return self._names.find(hashes)
+
+
+@dataclass(frozen=True)
+class _Found:
+    first: Ints
+    """The number of its first word."""
+    count: Ints
+    kind: int
+
+
+def mentions(read: Words, knowledge: Knowledge, titles: Words) -> Columns:
+    """`hash`, `text`, `start`, `end` (code points of the text) and `kind` of each phrase; one that several ways have
+    found stands once. `titles` are the words of each text's title."""
+    if not len(read):
+        return {name: np.empty(0, np.int64) for name in ("text", "start", "end", "kind")} | {"hash": read.hash}
+    capitals = _Runs(read, knowledge)
+    found = [*_titles(read, knowledge, capitals), *capitals.names(titles), _identifiers(read), *_rare(read, knowledge)]
+    first = np.concatenate([one.first for one in found])
+    count = np.concatenate([one.count for one in found])
+    kind = np.concatenate([np.full(len(one.first), one.kind, np.uint8) for one in found])
+    says = _says_more(read, first, count, knowledge)
+    first, count, kind = first[says], count[says], kind[says]
+    order = np.lexsort((kind, count, first))
+    first, count, kind = first[order], count[order], kind[order]
+    again = np.concatenate([[False], (first[1:] == first[:-1]) & (count[1:] == count[:-1])])[: len(first)]
+    first, count, kind = first[~again], count[~again], kind[~again]
+    last = first + count - 1
+    return {
+        "hash": phrases(read.hash, first, count), "text": read.text[first], "start": read.start[first],
+        "end": read.end[last], "kind": kind,
+    }  # fmt: skip
+
+
+def _says_more(read: Words, first: Ints, count: Ints, knowledge: Knowledge) -> Bools:
+    """Does the sentence say something of the phrase? It has words beside names, and stands in few documents."""
+    begins = np.flatnonzero(read.first)
+    hashes, size = sentence_hashes(read, begins)
+    other = np.add.reduceat((read.capital | (read.digits > 0)).astype(np.int64) ^ 1, begins)
+    good = (other >= FEWEST) & ~knowledge.boilerplate.holds(hashes)
+    sentence = read.sentence[first] - 1
+    plain = _cumulated(~(read.capital | (read.digits > 0)))
+    left = other[sentence] - (plain[first + count] - plain[first])
+    says: Bools = good[sentence] & (left >= FEWEST) & (2 * count <= size[sentence])
+    return says
+
+
+def _cumulated(mask: Any) -> Any:
+    return np.concatenate([[0], np.cumsum(mask)])
+
+
+def _titles(read: Words, knowledge: Knowledge, capitals: "_Runs") -> Iterator[_Found]:
+    """Whole words in a row that are the name of a document, with as many capital letters as it has, and that are no
+    part of a longer name."""
+    upper = _cumulated(read.capital)
+    there = np.ones(len(read), np.bool_)
+    for count, hashes in enumerate(growing(read.hash, LONGEST), 1):
+        if count > 1:
+            there = there[:-1] & ~read.first[count - 1 :]
+        first = np.flatnonzero(there)
+        title = knowledge.title(hashes[first])
+        at = np.flatnonzero(title >= 0)
+        first, title = first[at], title[at]
+        size = upper[first + count] - upper[first]
+        good = size >= knowledge.titles.capitals[title]
+        if count == 1:
+            # A capital at the start of a sentence says nothing.
+            needed = knowledge.titles.capitals[title] > 0
+            good &= ~(needed & read.first[first] & knowledge.small.holds(mixed(read.hash[first])))
+        good &= (size == 0) | capitals.whole(first, count)
+        first = first[good]
+        yield _Found(first, np.full(len(first), count), TITLE)
+
+
+class _Runs:
+    """Words with capital letters in a row, numbers among them, and short words that tie two of them."""
+
+    def __init__(self, read: Words, knowledge: Knowledge) -> None:
+        self._read = read
+        near = read.near
+        # The first word of a sentence is no part of a name if it is mostly written small.
+        self._small = knowledge.small.holds(mixed(read.hash))
+        self.capital = read.capital & ~(read.first & self._small)
+        number = read.digits > 0
+        pure = self.capital | number
+        self.begins = np.flatnonzero(pure & ~(near & _after(pure)))
+        self.ends = np.flatnonzero(pure & ~_before(near & pure)) + 1
+        self._short = read.cased & ~read.capital & (read.end - read.start <= _TIE) & near
+
+    def whole(self, first: Ints, count: Ints | int) -> Bools:
+        """Is the phrase no part of a longer name?"""
+        read, last = self._read, first + count - 1
+        follows = np.minimum(last + 1, len(read) - 1)
+        after = (last + 1 < len(read)) & read.near[follows] & (self.capital[follows] | (read.digits[follows] > 0))
+        ahead = read.near[first] & self.capital[np.maximum(first - 1, 0)]
+        whole: Bools = ~(after & self.capital[last]) & ~(ahead & self.capital[first])
+        return whole
+
+    def names(self, titles: Words) -> Iterator[_Found]:
+        """Runs as long as they are, without numbers at their ends; those that short words tie together; single words
+        where they are nowhere in the text or its title a part of a longer name. One word and a number, which may be a
+        date, is no name."""
+        read = self._read
+        first, end, bare = self._trimmed()
+        joined, across = self._tied(first, end)
+        count = end - first
+        good = (count > 0) & (count <= LONGEST)
+        several = good & (count > 1)
+        yield _Found(first[several], count[several], NAME)
+        yield _Found(joined, across, NAME)
+        part = np.zeros(len(read), np.bool_)
+        for at, size in ((first[several], count[several]), (joined, across)):
+            part[np.repeat(at, size) + _within(size)] = True
+        alone = first[good & (count == 1) & bare]
+        tied = read.tied | _before(read.tied)
+        alone = alone[~read.first[alone] & ~self._small[alone] & ~tied[alone]]
+        key, own = (mixed(one.hash + mixed(one.text.astype(np.uint64))) for one in (read, titles))
+        joined_ahead = titles.near & titles.capital & _after(titles.capital)
+        own = own[joined_ahead | _before(joined_ahead)]
+        alone = alone[~Known(np.sort(np.concatenate([key[part], own]))).holds(key[alone])]
+        yield _Found(alone, np.ones(len(alone), np.int64), NAME)
+
+    def _trimmed(self) -> tuple[Ints, Ints, Bools]:
+        """The runs, without the numbers that they begin and end with, and which have none of these."""
+        name = np.flatnonzero(self.capital)
+        if not len(name):
+            return name, name, np.empty(0, np.bool_)
+        left, right = np.searchsorted(name, self.begins), np.searchsorted(name, self.ends) - 1
+        good = left <= right
+        first, end = name[left[good]], name[right[good]] + 1
+        return first, end, (first == self.begins[good]) & (end == self.ends[good])
+
+    def _tied(self, first: Ints, end: Ints) -> tuple[Ints, Ints]:
+        """Runs that one or two short words part, together: where each such row of runs begins, and its words."""
+        if len(first) < 2:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        gap = first[1:] - end[:-1]
+        short = _cumulated(self._short)
+        tied = (gap >= 1) & (gap <= 2) & (short[first[1:]] - short[end[:-1]] == gap) & self._read.near[first[1:]]
+        begins = np.flatnonzero(tied & ~_after(tied))
+        ends = np.flatnonzero(tied & ~_before(tied)) + 1
+        across = end[ends] - first[begins]
+        fits = across <= LONGEST
+        return first[begins][fits], across[fits]
+
+
+def _within(sizes: Ints) -> Ints:
+    """0, 1, … for each of the sizes."""
+    total = np.cumsum(sizes)
+    return np.arange(total[-1] if len(total) else 0) - np.repeat(total - sizes, sizes)
+
+
+def _after(mask: Bools) -> Bools:
+    """Of each word, what holds for the one before it."""
+    return np.concatenate([[False], mask[:-1]])
+
+
+def _before(mask: Bools) -> Bools:
+    """Of each word, what holds for the one after it."""
+    return np.concatenate([mask[1:], [False]])
+
+
+def _identifiers(read: Words) -> _Found:
+    """What marks tie together, or one word, that begins with a letter and has digits, and a capital or a digit within
+    its first part; or whose first part begins small and has capitals within."""
+    begins = np.flatnonzero(~read.tied)
+    count = np.diff(np.append(begins, len(read)))
+    digits = np.add.reduceat(read.digits, begins)
+    capitals = np.add.reduceat(read.upper, begins)
+    length = np.add.reduceat(read.end - read.start, begins)
+    good = read.cased[begins] & ~read.numeral[begins] & (length > 2) & (count <= LONGEST)
+    within = ~read.capital[begins] & (read.upper[begins] > 0)
+    good &= within | ((digits > 0) & ((capitals > 0) | (read.digits[begins] > 0)))
+    return _Found(begins[good], count[good], IDENTIFIER)
+
+
+def _rare(read: Words, knowledge: Knowledge) -> Iterator[_Found]:
+    """Words, where there are no capital letters, and runs of characters that no blanks part."""
+    at = np.flatnonzero(~read.cased & ~read.single & (read.digits == 0) & (read.end - read.start >= _WORD_LENGTH))
+    at = at[knowledge.rare.holds(mixed(read.hash[at]))]
+    yield _Found(at, np.ones(len(at), np.int64), WORD)
+    for count in GRAMS[1:]:
+        at = grams(read, count)
+        at = at[knowledge.rare.holds(phrases(read.hash, at, np.full(len(at), count)))]
+        yield _Found(at, np.full(len(at), count), WORD)

@@ -1,0 +1,142 @@
+"""What is known of a corpus as a whole before its links are looked for: how often each word is written and how, which
+sentences recur, what stands before values, and a sketch of each document by which its versions are found.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pipeline.links import runs
+from pipeline.links.runs import Columns
+from pipeline.links.titles import written_small
+from pipeline.links.tokens import U64, Ints, Words, mixed, phrases, words
+
+SKETCH = 24
+"""Numbers of a sketch. The share that two have in common is about that of the runs of three words in common."""
+FEWEST = 4
+"""Words of a sentence beside a phrase."""
+GRAMS = (2, 3, 4)
+"""Characters that count as a word where none are parted by blanks."""
+_AT_ONCE = 1 << 18
+_FACTORS = mixed(np.arange(1, SKETCH + 1, dtype=np.uint64)) | np.uint64(1)
+_NUMBER = np.uint64(0x4E756D626572)
+NAME, NUMBER = np.uint64(1), np.uint64(2)
+
+
+def chunks(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """Some texts at a time, with the number of the first."""
+    first = held = 0
+    for number, text in enumerate(texts, 1):
+        held += len(text)
+        if held > _AT_ONCE or number == len(texts):
+            yield first, texts[first:number]
+            first, held = number, 0
+
+
+def survey(texts: Sequence[str], names: Columns) -> dict[str, Columns]:
+    """Tables of words and ends, sorted by hash; of sentences, with the number of their text; of sketches; and of the
+    texts' titles, which are given as `titles.named` makes them."""
+    small = np.zeros(len(texts), np.uint8)
+    found: dict[str, list[Columns]] = {name: [] for name in ("words", "sentences", "ends", "sketches")}
+    for first, some in chunks(texts):
+        read = words(some)
+        small[written_small(names, read, first)] = 1
+        found["words"].append(_merged([_words(read), *(_grams(read, count) for count in GRAMS)]))
+        hashes, of = sentences(read)
+        found["sentences"].append({"hash": hashes, "row": (first + of).astype(np.uint32)})
+        hashes, _, at = contexts(read)
+        found["ends"].append(_by_document(hashes, read.text[at]))
+        found["sketches"].append(_sketches(read, len(some)))
+    tables = {name: _merged(found[name]) for name in ("words", "ends")}
+    tables |= {name: _joined(found[name]) for name in ("sentences", "sketches")}
+    return tables | {"titles": names | {"small": small}}
+
+
+def _joined(tables: Sequence[Columns]) -> Columns:
+    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+
+
+def _merged(tables: Sequence[Columns]) -> Columns:
+    whole = _joined(tables)
+    order = np.argsort(whole["hash"], kind="stable")
+    return runs.summed({name: values[order] for name, values in whole.items()}, "hash")
+
+
+def _by_document(hashes: U64, document: Ints, **counted: Any) -> Columns:
+    """How many documents have each, and how often what is counted holds."""
+    order = np.argsort(hashes, kind="stable")
+    hashes, document = hashes[order], document[order]
+    another = np.ones(len(hashes), np.uint32)
+    another[1:] = (hashes[1:] != hashes[:-1]) | (document[1:] != document[:-1])
+    columns: Columns = {"hash": hashes, "documents": another}
+    columns |= {name: values[order].astype(np.uint32) for name, values in counted.items()}
+    return runs.summed(columns, "hash")
+
+
+def _words(read: Words) -> Columns:
+    cased, hashes = read.cased, mixed(read.hash)
+    return _by_document(hashes, read.text, count=np.ones_like(cased), cased=cased, small=cased & ~read.capital)
+
+
+def _grams(read: Words, count: int) -> Columns:
+    at = grams(read, count)
+    hashes = phrases(read.hash, at, np.full(len(at), count))
+    none = np.zeros(len(at), np.bool_)
+    return _by_document(hashes, read.text[at], count=~none, cased=none, small=none)
+
+
+def grams(read: Words, count: int) -> Ints:
+    """Where so many characters begin that stand side by side and that no blank would part from their neighbours."""
+    there = np.copy(read.single)
+    for step in range(1, count):
+        there[:-step] &= read.single[step:] & read.near[step:]
+        there[-step:] = False
+    return np.flatnonzero(there)
+
+
+def sentences(read: Words) -> tuple[U64, Ints]:
+    """The hash of each sentence of some length, whatever its numbers are, and its document."""
+    first = np.flatnonzero(read.first)
+    if not len(first):
+        return np.empty(0, np.uint64), first
+    hashes, count = sentence_hashes(read, first)
+    long = count >= FEWEST
+    return hashes[long], read.text[first[long]]
+
+
+def sentence_hashes(read: Words, first: Ints) -> tuple[U64, Ints]:
+    """Of all sentences, with how many words each has."""
+    count = np.diff(np.append(first, len(read)))
+    place = (np.arange(len(read)) - np.repeat(first, count)).astype(np.uint64)
+    values = np.where(read.digits > 0, _NUMBER, read.hash)
+    return mixed(np.add.reduceat(mixed(values + place), first)), count
+
+
+def contexts(read: Words) -> tuple[U64, Any, Ints]:
+    """For each number and each name, which an answer may be: a hash of its kind and of the two words before it, whether
+    it is a number, and where it begins."""
+    number = read.digits > 0
+    name = read.capital & ~read.first & ~number
+    begins = np.copy(number | name)
+    begins[1:] &= ~(read.near[1:] & (number | name)[:-1])
+    at = np.flatnonzero(begins)
+    at = at[at >= 2]
+    same = (read.sentence[at] == read.sentence[at - 2]) & read.near[at] & read.near[at - 1]
+    at = at[same & ~number[at - 1] & ~number[at - 2] & ~name[at - 2]]
+    kind = np.where(number[at], NUMBER, NAME)
+    return mixed(read.hash[at - 1] + mixed(read.hash[at - 2] + kind)), number[at], at
+
+
+def _sketches(read: Words, count: int) -> Columns:
+    at = np.flatnonzero(read.text[:-2] == read.text[2:]) if len(read) > 2 else np.empty(0, np.int64)
+    runs_of_three = phrases(read.hash, at, np.full(len(at), 3))
+    of = read.text[at]
+    first = runs.heads(of)
+    columns = {}
+    for number, factor in enumerate(_FACTORS):
+        least = np.full(count, np.iinfo(np.uint32).max, np.uint32)
+        if len(first):
+            least[of[first]] = np.minimum.reduceat(((runs_of_three * factor) >> np.uint64(32)).astype(np.uint32), first)
+        columns[f"least{number}"] = least
+    return columns

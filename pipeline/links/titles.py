@@ -1,0 +1,113 @@
+"""The names of documents, titles and aliases, as hashes by which their mentions in other documents are found."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pipeline.links.runs import Columns, find, heads
+from pipeline.links.tokens import LONGEST, U64, Words, phrases, words
+from pipeline.text import untagged
+
+NONE = np.uint64(0)
+"""The hash of a title that nobody can mention."""
+
+
+def named(names: Sequence[str], *, sections: bool) -> Columns:
+    """Of each name: `hash` as it would be mentioned, without what stands in brackets after it, and `whole` with that;
+    how many `words` and `capitals` it has, and whether it has brackets. `sections`: what is in brackets is a part of
+    the same thing, and not another thing of that name."""
+    plain = [untagged(name) for name in names]
+    read = words(plain)
+    begins = np.searchsorted(read.text, np.arange(len(names)))
+    count = np.diff(np.append(begins, len(read)))
+    hashes = phrases(read.hash, begins, np.minimum(count, LONGEST))
+    length = np.fromiter(map(len, plain), np.int64, len(names))
+    number = _sums(read, read.digits > 0)[begins + count] - _sums(read, read.digits > 0)[begins] == count
+    mentioned = (count > 0) & (count <= LONGEST) & (length > 1) & ~number
+    capitals = _sums(read, read.capital)
+    whole = words(names)
+    start = np.searchsorted(whole.text, np.arange(len(names)))
+    size = np.diff(np.append(start, len(whole)))
+    full = phrases(whole.hash, start, np.minimum(size, 2 * LONGEST))
+    return {
+        "hash": np.where(mentioned, hashes, NONE),
+        "whole": hashes if sections else full,
+        "full": full,
+        "words": count.astype(np.uint8),
+        "capitals": (capitals[begins + count] - capitals[begins]).astype(np.uint8),
+        "tagged": np.fromiter((a != b for a, b in zip(plain, names, strict=True)), np.uint8, len(names)),
+    }
+
+
+def _sums(read: Words, mask: Any) -> Any:
+    return np.concatenate([[0], np.cumsum(mask)])
+
+
+def written_small(name: Columns, read: Words, first: int) -> Any:
+    """Which documents, of those whose words were read, write the one word of their title in small letters, so that it
+    is no name? `first` is the number of the first in `name`."""
+    own = name["hash"][first + read.text]
+    of = (name["words"][first + read.text] == 1) & read.cased & ~read.capital
+    at = np.flatnonzero(of)
+    at = at[phrases(read.hash, at, np.ones(len(at), np.int64)) == own[at]]
+    return np.unique(first + read.text[at])
+
+
+@dataclass(frozen=True)
+class Titles:
+    """All names of a corpus, one row for each hash, sorted by it; without those that mean several things."""
+
+    hash: U64
+    words: Any
+    capitals: Any
+    """That a mention must have, at least."""
+    several: U64
+    """The hashes of those that mean several things: they link nothing."""
+
+    @classmethod
+    def of(cls, table: Columns) -> "Titles":
+        """From the rows of all names, sorted by hash."""
+        at = heads(table["hash"])
+        if not len(at):
+            return cls(table["hash"], table["words"], table["capitals"], table["hash"])
+        unclear = _differ(table["whole"], at) & _differ(table["row"], at)
+        hashes = table["hash"][at]
+        needed = np.maximum.reduceat(_needed(table), at)
+        good = (hashes != NONE) & ~unclear
+        return cls(hashes[good], table["words"][at][good], needed[good], hashes[unclear])
+
+
+def _differ(values: Any, at: Any) -> Any:
+    return np.minimum.reduceat(values, at) != np.maximum.reduceat(values, at)
+
+
+def _needed(table: Columns) -> Any:
+    """Capital letters of a title's first word alone say nothing, unless it is a name: one that its own text never
+    writes small, or that brackets tell from others of its name."""
+    capitals, one = table["capitals"], table["words"] == 1
+    name = (one & (table["small"] == 0)) | (table["tagged"] > 0)
+    return np.where((capitals > 1) | name, capitals, 0)
+
+
+class Known:
+    """Hashes that are looked for among many others: most of what is not there costs one look."""
+
+    def __init__(self, hashes: U64) -> None:
+        self.hashes = hashes
+        """Sorted."""
+        bits = min(30, max(10, len(hashes).bit_length() + 4))
+        self._shift = np.uint64(64 - bits)
+        self._may = np.zeros(1 << bits, np.bool_)
+        self._may[hashes >> self._shift] = True
+
+    def find(self, hashes: U64) -> Any:
+        """The place of each, or -1."""
+        places = np.full(len(hashes), -1)
+        may = np.flatnonzero(self._may[hashes >> self._shift])
+        places[may] = find(self.hashes, hashes[may])
+        return places
+
+    def holds(self, hashes: U64) -> Any:
+        return self.find(hashes) >= 0

@@ -1,0 +1,232 @@
+"""Walks over the links of a corpus, from which questions can be made: chains, meetings and conjunctions.
+
+A chain is a row of passages, each of which shares a phrase, its bridge, with the next. Which passage a link may be
+reached from is settled by a keyed hash over those that could be it, so that walks from two starts have no link in
+common but the first of one, and what a start is offered rests on nothing but corpus, key and start.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, islice
+from typing import Literal
+
+import numpy as np
+
+from pipeline.corpus.seen import hashed
+from pipeline.links.ends import End, ends
+from pipeline.links.stored import Links
+from pipeline.links.tokens import U64, mixed
+from pipeline.text import contains
+from pipeline.types import Data
+
+_LOOKED_AT = 400
+"""Links that are tried from one start, at most."""
+_FEW = 8
+"""Walks that are judged to offer the best of them."""
+_Row = tuple[tuple[int, ...], tuple[int, ...]]
+"""Passages, and the bridges between them."""
+Kind = Literal["chain", "meeting", "conjunction"]
+
+
+class Stop(Data):
+    """A passage of a walk."""
+
+    passage: str
+    bridge: str
+    """The phrase that it shares with the passage before; in the second branch of a meeting with the one after, and in a
+    conjunction with all. Empty of the passage that a chain, or the first branch of a meeting, begins with."""
+    titled: bool
+    """Is the bridge the title of a document, and not a name alone?"""
+
+
+class Walk(Data):
+    kind: Kind
+    stops: tuple[Stop, ...]
+    """Of a meeting first the one branch, which ends in the passage where both meet, then the other, from its start."""
+    ends: tuple[End, ...]
+    """What the answer may be, in the passage that the walk leads to; of a conjunction the bridge is the answer."""
+
+
+class Walks:
+    def __init__(self, links: Links, key: str) -> None:
+        self._links, self._key = links, np.uint64(hashed(key))
+        self._owners = lru_cache(1 << 14)(self._read_owners)
+        self._before = lru_cache(1 << 14)(self._read_before)
+
+    def chains(self, start: int, hops: int, most: int = 3) -> list[Walk]:
+        """Chains of so many passages, two at least, from the passage at that place; the best first."""
+        return _best(self._chains(start, hops), most)
+
+    def meetings(self, start: int, hops: int, most: int = 3) -> list[Walk]:
+        """Two branches that lead to one passage, of so many passages together, three at least: one from the start, the
+        other from another passage."""
+        return _best(self._meetings(start, hops), most)
+
+    def conjunctions(self, start: int, hops: int, most: int = 3) -> list[Walk]:
+        """Passages of so many documents, the start's among them, that each say something of one thing."""
+        return _best(self._conjunctions(start, hops), most)
+
+    def any(self, start: int, hops: int) -> Walk | None:
+        """The first walk of so many passages from there, of whatever kind."""
+        return next(
+            chain(self._chains(start, hops), self._meetings(start, hops), self._conjunctions(start, hops)), None
+        )
+
+    def _chains(self, start: int, hops: int) -> Iterator[Walk]:
+        for places, bridges in self._rows(start, hops - 1):
+            if self._holds_together(places, bridges):
+                stops = self._stops(places, (None, *bridges))
+                yield Walk(kind="chain", stops=stops, ends=self._ends(places, bridges))
+
+    def _meetings(self, start: int, hops: int) -> Iterator[Walk]:
+        ahead = (hops - 1) - (hops - 1) // 2
+        for places, bridges in self._rows(start, ahead) if hops > 2 else ():
+            branch, its = self._branch(places[-1], bridges[-1], hops - 1 - ahead) or ((), ())
+            if not branch:
+                continue
+            back = self._branch(places[-1], its[0], ahead)
+            twice = ahead == len(its) and back == (places[-2::-1], bridges[::-1])
+            if twice and not self._first_of(start, branch[-1]):
+                continue
+            if self._holds_together((*places, *branch), (*bridges, *its)):
+                stops = self._stops((*places, *branch[::-1]), (None, *bridges, *its[::-1]))
+                ends = self._ends((*places[:-1], *branch, places[-1]), (*bridges, *its))
+                yield Walk(kind="meeting", stops=stops, ends=ends)
+
+    def _conjunctions(self, start: int, hops: int) -> Iterator[Walk]:
+        for number in self._shuffled(self._links.of(start)):
+            own = self._links.mention(number, start)
+            places, groups = self._links.places(number)
+            # Whose walk it is: the first of the passages that hold the phrase.
+            order = np.argsort(self._hash(np.uint64(number), places))
+            if own.home or not own.end or places[order[0]] != start:
+                continue
+            chosen = self._of_others(number, places[order], groups[order], hops)
+            if len(chosen) == hops:
+                yield Walk(kind="conjunction", stops=self._stops(chosen, [number] * hops), ends=())
+
+    def _of_others(self, number: int, places: U64, groups: U64, count: int) -> list[int]:
+        """One passage of each of so many documents that say something of a phrase and are not about it."""
+        chosen, seen = list[int](), set[int]()
+        for place, group in zip(places.tolist(), groups.tolist(), strict=True):
+            mention = self._links.mention(number, place)
+            if mention.end and not mention.home and group not in seen and len(chosen) < count:
+                chosen.append(place)
+                seen.add(group)
+        return chosen
+
+    def _rows(self, start: int, hops: int) -> Iterator[_Row]:
+        """Rows of passages and their bridges, all of whose links are this start's own, depth first."""
+        tried = 0
+        open_rows: list[_Row] = [((start,), ())]
+        while open_rows and tried < _LOOKED_AT:
+            places, bridges = open_rows.pop()
+            if len(bridges) == hops:
+                if not self._is_row(places[::-1], bridges[::-1]) or self._first_of(start, places[-1]):
+                    yield places, bridges
+                continue
+            tried += 1
+            open_rows += self._longer(places, bridges)
+
+    def _longer(self, places: tuple[int, ...], bridges: tuple[int, ...]) -> Iterator[_Row]:
+        here = places[-1]
+        groups = {self._links.group(place) for place in places}
+        next_bridges = self._after(here, bridges[-1]) if bridges else self._links.of(here)
+        for bridge in self._shuffled(next_bridges):
+            if bridge in bridges:
+                continue
+            held, of = self._links.places(bridge)
+            for place, owner, group in zip(held.tolist(), self._owners(bridge).tolist(), of.tolist(), strict=True):
+                if owner == here and group not in groups:
+                    yield (*places, place), (*bridges, bridge)
+
+    def _is_row(self, places: Sequence[int], bridges: Sequence[int]) -> bool:
+        """Is it what `_rows` would give of its first passage?"""
+        inner = zip(places[1:-1], bridges[:-1], bridges[1:], strict=True)
+        steps = zip(places[:-1], bridges, places[1:], strict=True)
+        return all(self._before(place).get(after) == before for place, before, after in inner) and all(
+            self._owner(bridge, place) == before for before, bridge, place in steps
+        )
+
+    def _owner(self, bridge: int, place: int) -> int:
+        held, _ = self._links.places(bridge)
+        return int(self._owners(bridge)[int(np.flatnonzero(held == place)[0])])
+
+    def _after(self, place: int, bridge: int) -> list[int]:
+        """The bridges from a passage that may follow this bridge to it."""
+        return [after for after, before in self._before(place).items() if before == bridge]
+
+    def _read_before(self, place: int) -> dict[int, int]:
+        """For each bridge from a passage the one that must lead to it."""
+        numbers = self._links.of(place)
+        if len(numbers) < 2:
+            return {}
+        own = np.array(numbers, np.uint64)
+        keys = self._hash(self._hash(np.uint64(place), own)[:, None], own[None, :])
+        np.fill_diagonal(keys, np.iinfo(np.uint64).max)
+        return {number: numbers[int(first)] for number, first in zip(numbers, keys.argmin(1), strict=True)}
+
+    def _read_owners(self, number: int) -> U64:
+        """For each passage that holds a phrase, the one from which it is reached by it: of another document."""
+        places, groups = self._links.places(number)
+        keys = self._hash(self._hash(np.uint64(number), places)[:, None], places[None, :])
+        keys[groups[:, None] == groups[None, :]] = np.iinfo(np.uint64).max
+        return places[keys.argmin(1)]  # type: ignore[no-any-return]
+
+    def _branch(self, place: int, bridge: int, hops: int) -> _Row | None:
+        """The way back from a passage, by another bridge than this one; the nearest passage first."""
+        places, bridges = [place], [bridge]
+        for _ in range(hops):
+            before = self._before(places[-1]).get(bridges[-1])
+            if before is None or before in bridges:
+                return None
+            bridges.append(before)
+            places.append(self._owner(before, places[-1]))
+        return tuple(places[1:]), tuple(bridges[1:])
+
+    def _first_of(self, start: int, other: int) -> bool:
+        """Of the two ends of a walk, is the first the one that it is offered to?"""
+        one, two = self._hash(np.uint64(0), np.array([start, other], np.uint64)).tolist()
+        return bool(one < two)
+
+    def _holds_together(self, places: Sequence[int], bridges: Sequence[int]) -> bool:
+        """Is each document of its own, and does no passage hold a bridge other than the two that it joins?"""
+        if len({self._links.group(place) for place in places}) < len(places):
+            return False
+        joined = [(n, n + 1) for n in range(len(bridges))]
+        texts = [f"{passage.title}\n{passage.text}" for passage in map(self._links.passage, places)]
+        for bridge, ends_of in zip(bridges, joined, strict=True):
+            phrase = self._links.text(bridge)
+            if any(n not in ends_of and contains(text, phrase) for n, text in enumerate(texts)):
+                return False
+        return True
+
+    def _ends(self, places: Sequence[int], bridges: Sequence[int]) -> tuple[End, ...]:
+        """What the last passage says that no other does, in words that many documents use for such a thing."""
+        *others, last = (self._links.passage(place) for place in places)
+        held = [f"{passage.title}\n{passage.text}" for passage in others]
+        held += [last.title, *map(self._links.text, bridges)]
+        return tuple(end for end in ends(last, self._links.ends) if not any(contains(t, end.text) for t in held))
+
+    def _stops(self, places: Sequence[int], bridges: Sequence[int | None]) -> tuple[Stop, ...]:
+        return tuple(self._stop(place, bridge) for place, bridge in zip(places, bridges, strict=True))
+
+    def _stop(self, place: int, bridge: int | None) -> Stop:
+        passage = self._links.passage(place)
+        if bridge is None:
+            return Stop(passage=passage.id, bridge="", titled=False)
+        titled = self._links.phrase(bridge).kind == "title"
+        return Stop(passage=passage.id, bridge=self._links.text(bridge), titled=titled)
+
+    def _shuffled(self, numbers: Sequence[int]) -> list[int]:
+        keys = self._hash(np.uint64(1), np.array(numbers, np.uint64))
+        return [numbers[int(place)] for place in np.argsort(keys, kind="stable")]
+
+    def _hash(self, one: U64 | np.uint64, other: U64) -> U64:
+        return mixed(mixed(np.atleast_1d(one) ^ self._key) + other)
+
+
+def _best(walks: Iterator[Walk], most: int) -> list[Walk]:
+    """Of the first few those with an end first; of them those whose bridges are titles."""
+    few = sorted(islice(walks, _FEW), key=lambda walk: (not walk.ends, -sum(stop.titled for stop in walk.stops)))
+    return few[:most]

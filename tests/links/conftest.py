@@ -1,0 +1,47 @@
+"""A corpus of towns, mills and people who are linked by name, with all that must link nothing beside them."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import corpus
+from pipeline.links.opening import open_links
+from pipeline.links.stored import Links
+
+Opened = Callable[..., Links]
+FILLER = (
+    "the weather in this valley is mild and many people of that region come here to walk when their season seems dry"
+)
+
+
+def padded(count: int) -> list[dict[str, str]]:
+    """Documents without links, so that the corpus is no small one."""
+    chance, filler = random.Random(0), FILLER.split()
+    return [{"id": f"pad{n}", "title": f"Notes {n}", "text": " ".join(chance.sample(filler, 12))} for n in range(count)]
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> Opened:
+    """The links of some documents, given as rows or as texts."""
+
+    def opened(*given: str | dict[str, Any], pad: int = 0, most: int = 20, name: str = "towns") -> Links:
+        rows = [
+            one if isinstance(one, dict) else {"id": f"d{n}", "title": "", "text": one} for n, one in enumerate(given)
+        ]
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("\n".join(json.dumps(row) for row in [*rows, *padded(pad)]), encoding="utf-8")
+        return open_links(corpus.load(corpus.resolve(str(path)), tmp_path / "out"), most)
+
+    return opened
+
+
+def phrases(links: Links) -> dict[str, set[str]]:
+    """Each phrase with the documents that hold it."""
+    return {
+        links.text(number): {links.passage(one.place).document_id for one in links.mentions(number)}
+        for number in range(len(links))
+    }
