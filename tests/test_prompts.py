@@ -1,5 +1,7 @@
 """Prompts are strict about their inputs, and no value can act as a template or close the fence."""
 
+import re
+
 import orjson
 import pytest
 from hypothesis import given
@@ -94,3 +96,11 @@ def context(language: str) -> RunContext:
 
 def in_language(language: str, name: str, **inputs: object) -> tuple[Message, ...]:
     return context(language).prompt(name, **inputs)
+
+
+@pytest.mark.parametrize("name", [name for name in prompts.names() if "search_budget" in prompts.load(name).inputs])
+def test_an_author_is_told_its_budget_and_no_other_number_of_searches(name: str) -> None:
+    """Ten searches of eighty, said beside `search_budget`, are a contradiction."""
+    system = prompts.load(name).render("0" * 16, **dict.fromkeys(prompts.load(name).inputs, ""))[0].content
+    assert "search_budget" in system
+    assert not re.search(r"\b(\d+|five|ten|dozen|fifteen|twenty|forty)\b[^.,;:]{0,20}\bsearch", system)

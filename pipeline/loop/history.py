@@ -146,6 +146,8 @@ def _answered(probe: Probe) -> str:
             return "the answer does not change with time"
         case "skip_ahead":
             return "no search skipped ahead"
+        case "same_name":
+            return f"is it about the answer before it, by another name? {', '.join(probe.answers)}"
         case "trace":
             misread = ", ".join(f"hops[{n}]" for n in probe.hops)
             return f"each hop read alone: {answers}; not understood: {misread or 'none'}"
@@ -154,7 +156,10 @@ def _answered(probe: Probe) -> str:
         return f"answered {answers}{without}: wrong"
     if probe.uncited:
         return f"answered {answers}{without}: right, but no passage states: {', '.join(probe.uncited)}"
-    return f"answered {answers}{without}: {'right' if probe.evidence else 'right, by heart'}"
+    return f"answered {answers}{without}: {'right' if probe.evidence else _BY_HEART}"
+
+
+_BY_HEART = "right, by heart, which alone sends no draft back"
 
 
 def _rollout(pair: GradedRollout, draft: Draft, known: Read, *, searches: bool) -> dict[str, Any]:

@@ -9,9 +9,6 @@ import pytest
 from pipeline import config
 from pipeline.agents.calls import AgentState
 from pipeline.context import RunContext
-from pipeline.errors import DeadlineExceeded
-from pipeline.llm.base import Request
-from pipeline.llm.ledger import Counted, counting
 from pipeline.loop.audit import audit
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
@@ -222,80 +219,6 @@ def test_a_reader_that_says_nothing_readable_is_no_error_of_the_author() -> None
     told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(grade='"?"'), BOTH)))
     assert told == ""
     assert [probe.check for probe in probes] == ["skip_ahead"]
-
-
-@pytest.mark.parametrize("ahead", ["no such town", "founded by monks"])
-def test_the_audit_says_what_the_check_said_and_asks_no_reader_again(ahead: str) -> None:
-    there = context(reader(ahead=ahead), BOTH, "loop.rounds=0", "loop.control_share=0")
-    model = there.llm
-    with counting() as ledger:
-        record = asyncio.run(run_seed(seeded(), replace(there, llm=Counted(model))))
-    first = record.rounds[0]
-    told = [m.content for m in first.agent.messages if m.name == "check"]
-    assert first.unsound is (ahead == "founded by monks")
-    assert len(told) == first.unsound
-    assert all(said.startswith("It would be sent back: yes, as too_easy") for said in told)
-    assert all(finding.check in said and finding.detail in said for finding in first.findings for said in told)
-    assert [probe.check for probe in first.probes] == ["naturalness", "skip_ahead"]
-    assert first.checked == ()
-    for role in ("grade", "skip"):
-        assert asked(model, role) == 1  # type: ignore[arg-type]
-        assert ledger.spending.by_stage["round 0"][role].paid.calls == 1
-    assert record.usage["reader"].calls == 2
-
-
-def test_readers_of_a_draft_that_was_checked_and_changed_are_kept_apart() -> None:
-    cast = reader()
-    cast.checked, cast.times = (LEADING,), 2
-    record = asyncio.run(run_seed(seeded(), context(cast, BOTH, "loop.rounds=0", "loop.control_share=0")))
-    first = record.rounds[0]
-    assert first.draft is not None
-    assert first.draft.question == QUESTION
-    assert [probe.check for probe in first.checked] == ["naturalness", "skip_ahead"]
-    assert [probe.check for probe in first.probes] == ["naturalness", "skip_ahead"]
-    assert record.usage["reader"].calls == 3  # the skip queries of its hops were written once
-
-
-def test_a_hop_that_stays_is_attacked_with_the_searches_of_before() -> None:
-    """Else the same chain passes in one wording and fails in the next, by what a reader happens to think of."""
-    said = iter(["no such town", "founded by monks"])
-    there = context(lambda request: reader(ahead=next(said) if request.output.name == "skip" else "")(request), BOTH)
-    made = [draft(question) for question in (QUESTION, QUESTION.replace("settled", "first settled"))]
-    told = [asyncio.run(check_draft(one, 3, SHOWN, there)) for one in made]
-    assert [text for text, _ in told] == ["", ""]
-    assert [probes[1].answers for _, probes in told] == [("no such town", "no such town Tarn")] * 2
-    last = made[0].hops[-1].model_copy(update={"sub_question": "When was Vessby founded?"})
-    other = made[0].model_copy(update={"hops": (*made[0].hops[:-1], last)})
-    text, _ = asyncio.run(check_draft(other, 3, SHOWN, there))
-    assert "- skip_ahead" in text
-
-
-def test_an_attack_is_not_held_against_words_that_were_taken_out() -> None:
-    there = context(reader(ahead="town settled by monks"), BOTH)
-    clue = f"{QUESTION[:-1]} by monks?"
-    assert "'town settled by monks'" in asyncio.run(check_draft(draft(clue), 3, SHOWN, there))[0]
-    told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, there))
-    assert told == ""
-    assert probes[1].answers == ("town settled", "town settled Tarn")
-
-
-def test_a_check_that_its_clock_ended_is_made_again_as_if_it_were_the_first() -> None:
-    cast, late = reader(), [True]
-    cast.checked, cast.times = (LEADING,), 1
-
-    def model(request: Request) -> Message | DeadlineExceeded:
-        if late and request.tools and request.messages[-1].name == "check":
-            late.clear()
-            return DeadlineExceeded("late")
-        return cast(request)
-
-    once, again = [
-        asyncio.run(run_seed(seeded(), context(said, BOTH, "loop.rounds=0", "loop.control_share=0")))
-        for said in (cast, model)
-    ]
-    assert not late
-    assert once.model_dump_json() == again.model_dump_json()
-    assert once.usage["reader"].calls == 3
 
 
 def test_a_broken_chain_that_no_reader_could_be_asked_about_is_told_as_it_stands() -> None:

@@ -102,7 +102,7 @@ def test_who_is_right_without_the_evidence_is_told_from_who_read_it() -> None:
     inputs, _ = told(round_(0, probes=tuple(probes)))
     said = {row["check"]: row["said"] for row in inputs["drafts"][-1]["checks"]}
     assert said == {
-        "closed_book": "answered '1641': right, by heart",
+        "closed_book": "answered '1641': right, by heart, which alone sends no draft back",
         "oracle": "answered '1641': right",
         "naive_rag": "answered '1641': right, but no passage states: Ada Holm came from Vessby",
     }
