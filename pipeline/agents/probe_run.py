@@ -17,7 +17,7 @@ _NESTED = f"""Call `{PROPOSE.name}` once, with exactly this and nothing else:
 - answer: 1874, answer_aliases: "in 1874" and "the year 1874", answer_type: number
 - two hops: the first asks "Where was Ada Brannick born?", with the answer "Ostrava Point", the passage_id p0123456789ab
   and the quote "Ada Brannick was born at Ostrava Point."; the second asks "When was the lighthouse of Ostrava Point
-  first lit?", with the answer "1874", the passage_id pba9876543210 and the quote "The lighthouse was first lit in 1874."
+  lit?", with the answer "1874", the passage_id pba9876543210 and the quote "The lighthouse was lit in 1874."
 """
 LONG = 12_000
 """Tokens of the long prompt, where the model's context takes them."""

@@ -53,7 +53,7 @@ class Endpoint:
         self._accepted: Dialect = frozenset()
         self._warned: set[str] = set()
         self._may_repeat = True
-        """Has the model given no long answer since the last one in which it only repeated itself?"""
+        """Has the model ended no long answer well since the last one in which it only repeated itself?"""
 
     @property
     def limiter(self) -> Limiter:
@@ -105,9 +105,9 @@ class Endpoint:
             begun = repetition.ended(await self._once(request.model_copy(update={"sampling": short})), step)
             if begun.finish is Finish.REPEATS or not repetition.cut_off(begun, step):
                 return begun
-            self._may_repeat = False
         whole = repetition.ended(await self._once(request), sampling.max_tokens)
-        self._may_repeat |= whole.finish is Finish.REPEATS
+        if begun or whole.finish is Finish.REPEATS:
+            self._may_repeat = whole.finish in (Finish.REPEATS, Finish.LENGTH)
         if begun is None:
             return whole
         paid = (begun.usage + whole.usage).model_copy(update={"calls": whole.usage.calls})

@@ -60,8 +60,8 @@ async def attempted(
             record = await run_seed(seed)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the caller raises it
             return attempt(seed, type(error).__name__, "", ledger), error
-        error = format_error(record, ledger.unread)
-        return attempt(seed, record.status.value, record.reason, ledger, error), record
+        unreadable = format_error(record, ledger.unread)
+        return attempt(seed, record.status.value, record.reason, ledger, unreadable), record
 
 
 class Notes:

@@ -37,7 +37,7 @@ PAUSES = (2.0, 15.0, 60.0)
 class _Ended(NamedTuple):
     """A seed that has ended, by its index in the order of the plan."""
 
-    index: int
+    number: int
     planned: Planned
     record: Record
     attempt: Attempt
@@ -261,11 +261,11 @@ class Run:
         return error
 
     def _journal(self, seeds: Iterable["_Ended"], watch: Watch) -> None:
-        for index, planned, record, attempt in seeds:
+        for number, planned, record, attempt in seeds:
             self.journal.append(record, planned.order, self.config.how.rollout_seconds)
             if record.status is Status.ACCEPTED:
                 self._gating.check(record)
-            drops = self._frontier.end(index, self.journal.entries[record.key].head)
+            drops = self._frontier.end(number, self.journal.entries[record.key].head)
             self._note(attempt, watch)
             watch.record(record)
             for head, drop in drops:

@@ -15,6 +15,7 @@ MISTAKES = {
     "generate tiny --pairs 0": "'--pairs'",
     "generate tiny --steps 0": "such as 3 or 2-4",
     "generate tiny --steps 4-2": "such as 3 or 2-4",
+    "generate tiny --steps 14-20 --set solver.searches=12": "or ask for at most 12 with --steps",
     "corpus stats tiny --text-field body": "leave out --text-field and the like",
     "corpus stats tiny --language de": "says its language: leave out these options",
     "generate tiny --seed 18446744073709551616": "seed: must fit into 64 bits",

@@ -109,6 +109,12 @@ async def test_after_one_that_was_paid_for_to_its_end_it_is_asked_for_in_steps_a
     assert [completion.finish for completion in completions] == [Finish.STOP, Finish.REPEATS, Finish.REPEATS]
 
 
+async def test_an_answer_that_never_ends_is_no_reason_to_ask_for_the_next_in_one_piece() -> None:
+    endless = " ".join(map(str, range(9000)))
+    _, limits = await asked([endless, endless, "so I search. " * 9000])
+    assert limits == [STEP, 4096, STEP]
+
+
 async def test_a_short_limit_is_one_request() -> None:
     completions, limits = await asked([HONEST["counting"]], most=1500)
     assert (completions[0].finish, limits) == (Finish.LENGTH, [1500])

@@ -95,6 +95,14 @@ async def test_seven_are_no_uniform_cause_nor_are_eight_with_a_good_one_among_th
             assert result.reasons["no_draft:format_errors"] == sum(bool(says(n)) for n in range(1, 25))
 
 
+async def test_errors_of_many_kinds_hold_nothing_up(tmp_path: Path) -> None:
+    kinds = [Message(role="tool", content=f"Error: The {word}.") for word in "quote hop answer id name form".split()]
+    tried, mixed = troubled(lambda number: (kinds[number % 6],))
+    with Run(config(tmp_path, seeds=40, concurrency=4), corpus()) as run:
+        assert (await run.execute(mixed, Watch())).reasons == {"no_draft:format_errors": 40}
+    assert len(tried) == 40
+
+
 async def test_it_may_be_told_to_go_on_and_a_short_run_ends_by_itself(tmp_path: Path) -> None:
     for name, how in (("on", {"seeds": 20, "same_error_seeds": 0}), ("short", {"seeds": 5})):
         _, broken = troubled(lambda number: (CHAT,))
