@@ -21,7 +21,7 @@ from pipeline.corpus import Corpus
 from pipeline.corpus.progress import LoggedProgress
 from pipeline.errors import RetrievalError
 from pipeline.retrieval import analysers, index
-from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.base import TEXTS_REMEMBERED, Retriever
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.retrieval.passages import Passages, contents, query_text, readable
 from pipeline.types import Hit, Passage
