@@ -135,6 +135,8 @@ def main(arguments: list[str] | None = None, *, runner: "Callable[..., RunResult
     except OSError as error:  # such as a full disk under `> file`
         code = _failed(f"{_line(error)}; fix this and repeat the command", 1, debug=debug)
         console.flush_or_drop()
+    except MemoryError:  # Arrow's too
+        code = _failed("there is not enough memory (see ulimit -v); finished work is kept", 1, debug=debug)
     except Exception as error:  # noqa: BLE001 - the last line of defence
         line = f"{type(error).__name__}: {_line(error)} (run it with --debug to see where; please report it)"
         code = _failed(line, 1, debug=debug)

@@ -2,13 +2,16 @@
 
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus import Manifest, prepared, reading
-from pipeline.errors import StoreError
+from pipeline.corpus import Manifest, prepared, readers, reading
+from pipeline.corpus.readers.base import Row
+from pipeline.errors import CorpusError, StoreError
 from pipeline.store.files import checksum
 from tests.corpus.test_prepared import SIZE, mills, seen, whole
 
@@ -94,3 +97,17 @@ def test_a_corpus_that_was_prepared_without_checksums_is_prepared_anew(
     path.write_text(json.dumps(old | {"files": {name: file["size"] for name, file in old["files"].items()}}))
     assert seen(corpus.load(mills, tmp_path)) == whole
     assert json.loads(path.read_text()) == old
+
+
+def test_a_source_that_is_moved_while_it_is_read_is_named(
+    mills: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = readers.rows
+
+    def rows(*given: Any) -> Iterator[Row]:
+        mills.path.rename(tmp_path / "moved.jsonl")
+        yield from real(*given)
+
+    monkeypatch.setattr(readers, "rows", rows)
+    with pytest.raises(CorpusError, match=r"mills\.jsonl: it cannot be read \(no such file or directory\)"):
+        corpus.load(mills, tmp_path)

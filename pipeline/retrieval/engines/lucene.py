@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import resource
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -28,6 +29,8 @@ from pipeline.types import Hit, Passage
 
 logger = logging.getLogger(__name__)
 K1, B = 0.9, 0.4
+_DESCRIPTORS = 256
+"""That the JVM and an index that is written have open, at most."""
 _BATCH = 4000
 _AT_ONCE = 1024
 """The most searches in one call of Lucene: a whole training batch would delay all others, and the end of a server."""
@@ -193,9 +196,10 @@ def _build(corpus: Corpus, path: Path, analyser: str) -> None:
     try:
         jvm.call(_open, path, len(corpus.passages), analyser)  # the indexer logs what goes wrong, and goes on
     except RetrievalError as error:
-        raise RetrievalError(
-            f"Lucene could not write its index under {path.parent.parent}; is the disk full?"
-        ) from error
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        few = f"raise the limit of open files, which is {most} (ulimit -n)" if most < _DESCRIPTORS else ""
+        line = f"Lucene could not write its index under {path.parent.parent}; {few or 'is the disk full?'}"
+        raise RetrievalError(line) from error
 
 
 def _batch(rest: Iterator[Passage]) -> list[str]:
