@@ -2,15 +2,12 @@
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus import Manifest, prepared, readers, reading
-from pipeline.corpus.readers.base import Row
+from pipeline.corpus import Manifest, loading, prepared, reading
 from pipeline.errors import CorpusError, StoreError
 from pipeline.store.files import checksum
 from tests.corpus.test_prepared import SIZE, mills, seen, whole
@@ -99,15 +96,15 @@ def test_a_corpus_that_was_prepared_without_checksums_is_prepared_anew(
     assert json.loads(path.read_text()) == old
 
 
-def test_a_source_that_is_moved_while_it_is_read_is_named(
+def test_a_source_that_is_moved_before_its_checksum_is_taken_is_named(
     mills: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = readers.rows
+    real = loading._check
 
-    def rows(*given: Any) -> Iterator[Row]:
+    def check(manifest: Manifest) -> None:
         mills.path.rename(tmp_path / "moved.jsonl")
-        yield from real(*given)
+        real(manifest)
 
-    monkeypatch.setattr(readers, "rows", rows)
+    monkeypatch.setattr(loading, "_check", check)
     with pytest.raises(CorpusError, match=r"mills\.jsonl: it cannot be read \(no such file or directory\)"):
-        corpus.load(mills, tmp_path)
+        corpus.load(mills.model_copy(update={"sha256": "0" * 64}), tmp_path)
