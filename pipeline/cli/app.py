@@ -138,8 +138,7 @@ def main(arguments: list[str] | None = None, *, runner: "Callable[..., RunResult
         code = _failed(f"{_line(error)}; fix this and repeat the command", 1, debug=debug)
         console.flush_or_drop()
     except Exception as error:  # noqa: BLE001 - the last line of defence
-        line = f"{type(error).__name__}: {_line(error)} (run it with --debug to see where; please report it)"
-        code = _failed(line, 1, debug=debug)
+        code = _failed(_unforeseen(error), 1, debug=debug)
     sys.exit(code)
 
 
@@ -162,6 +161,12 @@ def _interrupt(caught: list[int], number: int, frame: FrameType | None) -> NoRet
 def _line(error: Exception) -> str:
     text = mistakes.explained(error) if isinstance(error, typer.TyperException) else str(error)
     return " ".join(text.split())
+
+
+def _unforeseen(error: Exception) -> str:
+    if isinstance(error, MemoryError):  # Arrow's too
+        return "there is not enough memory (see ulimit -v); finished work is kept, and the same command continues"
+    return f"{type(error).__name__}: {_line(error)} (run it with --debug to see where; please report it)"
 
 
 def _failed(line: str, code: int, *, debug: bool) -> int:

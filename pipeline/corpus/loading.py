@@ -8,7 +8,7 @@ from pipeline.corpus.building import build
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.prepared import Corpus, finished
 from pipeline.corpus.source import signature
-from pipeline.errors import CorpusError, StoreError
+from pipeline.errors import CorpusError, StoreError, reason
 from pipeline.store.files import checksum, discard_unfinished, emptied, folder_of, growing_folder
 
 logger = logging.getLogger(__name__)
@@ -39,6 +39,8 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
         except CorpusError:
             emptied(building)
             raise
+        except OSError as error:  # what is written has errors of its own
+            raise CorpusError(f"{manifest.path}: it cannot be read ({reason(error)}); repeat the command") from error
         folder = home / f"{manifest.name}-{prepared.fingerprint[:12]}"
         install(folder)
     discard_unfinished(home, f"{manifest.name}-*")

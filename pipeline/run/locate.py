@@ -19,7 +19,7 @@ def run_folder(name: str | Path, out: Path | None = None) -> Path:
     short = name.rstrip("/")
     candidates = [Path(name), out / name, out / name / "latest"]
     if short == "latest":
-        candidates[1:1] = sorted(out.glob("*/latest"), key=_age)[-1:]
+        candidates[1:1] = [*sorted(out.glob("*/latest"), key=_age)[-1:], *runs(out)[-1:]]
     elif "/" not in short and len(short) >= 4:
         # A run before its shards.
         found = [path for path in runs(out) if path.name.startswith(short)]
@@ -34,6 +34,7 @@ def run_folder(name: str | Path, out: Path | None = None) -> Path:
     if not known:
         raise UsageError(f"no run '{name}' in {out}; there is none yet; start one: digsite generate wiki")
     names = dict.fromkeys(("latest", *(part for run in reversed(known) for part in (run.partition("/")[0], run))))
+    names.pop(name, None)  # as a folder whose run cannot be read
     raise unknown("run", name, names, listed=f"in {out} there are: {', '.join(known[-5:])}")
 
 

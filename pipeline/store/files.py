@@ -24,6 +24,7 @@ import orjson
 from pipeline.errors import StoreError, UsageError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_TOO_MANY = {errno.EMFILE, errno.ENFILE}
 
 
 @contextmanager
@@ -34,6 +35,9 @@ def clear_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in _FULL:
             raise StoreError(f"disk full while writing {path}; free some space and repeat the command") from error
+        if error.errno in _TOO_MANY:
+            line = f"too many files are open to write {path}; raise the limit (ulimit -n) and repeat the command"
+            raise StoreError(line) from error
         if isinstance(error, NotADirectoryError):
             raise UsageError(f"cannot write {path}: a part of it is a file; name another --out") from error
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from error

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus import Manifest, prepared, reading
-from pipeline.errors import StoreError
+from pipeline.corpus import Manifest, loading, prepared, reading
+from pipeline.errors import CorpusError, StoreError
 from pipeline.store.files import checksum
 from tests.corpus.test_prepared import SIZE, mills, seen, whole
 
@@ -94,3 +94,17 @@ def test_a_corpus_that_was_prepared_without_checksums_is_prepared_anew(
     path.write_text(json.dumps(old | {"files": {name: file["size"] for name, file in old["files"].items()}}))
     assert seen(corpus.load(mills, tmp_path)) == whole
     assert json.loads(path.read_text()) == old
+
+
+def test_a_source_that_is_moved_before_its_checksum_is_taken_is_named(
+    mills: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = loading._check
+
+    def check(manifest: Manifest) -> None:
+        mills.path.rename(tmp_path / "moved.jsonl")
+        real(manifest)
+
+    monkeypatch.setattr(loading, "_check", check)
+    with pytest.raises(CorpusError, match=r"mills\.jsonl: it cannot be read \(no such file or directory\)"):
+        corpus.load(mills.model_copy(update={"sha256": "0" * 64}), tmp_path)

@@ -76,3 +76,18 @@ def test_where_there_is_no_run_it_says_how_to_make_one(tmp_path: Path) -> None:
 
 def test_links_are_not_runs(out: Path) -> None:
     assert [path.name[:4] for path in runs(out)] == ["aaaa", "bbbb", "cccc"]
+
+
+def test_the_latest_run_is_the_newest_where_its_link_leads_nowhere(out: Path) -> None:
+    (out / "notes/latest").unlink()
+    (out / "wiki/latest").unlink()
+    (out / "wiki/latest").symlink_to("gone")
+    assert run_folder("latest", out) == (out / "notes/cccc11112222").resolve()
+
+
+def test_no_name_is_offered_for_itself(out: Path) -> None:
+    (out / "wiki/latest").unlink()
+    (out / "wiki/latest").symlink_to("gone")
+    with pytest.raises(UsageError, match="no run 'wiki'; ") as refused:
+        run_folder("wiki", out)
+    assert "did you mean 'wiki'" not in str(refused.value)

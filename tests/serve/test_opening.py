@@ -14,6 +14,7 @@ from pipeline.run import resume
 from pipeline.serve import opening
 from pipeline.store.files import write_json
 from pipeline.store.journal import Journal
+from pipeline.types import Record
 from pipeline.types.distractor import SYNTHETIC
 from tests.records import accepted
 from tests.teacher_rollouts import taught
@@ -69,15 +70,19 @@ def test_a_run_is_not_served_by_another_engine(run: Path, monkeypatch: pytest.Mo
 
 
 def test_the_distractors_of_a_run_are_those_that_were_used(run: Path) -> None:
-    record = taught(2)
+    def of_run(record: Record) -> Record:
+        key = resume.read(run).identity.key(record.seed.passage.id, record.seed.draw)
+        return record.model_copy(update={"key": key, "seed": record.seed.model_copy(update={"key": key})})
+
+    record, bare = of_run(taught(2)), of_run(accepted(1))
     with closing(Journal(run / "journal")) as journal:
         journal.append(record, "0")
-        journal.append(accepted(1), "1")
+        journal.append(bare, "1")
     overlays = opening.of_run(run).overlays
     assert overlays
     (passage,) = overlays(record.key)
     assert passage.id.startswith(SYNTHETIC)
-    assert overlays(accepted(1).key) == ()
+    assert overlays(bare.key) == ()
     with pytest.raises(UsageError, match="this run has no question 'nosuch'"):
         overlays("nosuch")
 

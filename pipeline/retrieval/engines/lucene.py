@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import resource
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,13 +22,15 @@ from pipeline.corpus import Corpus
 from pipeline.corpus.progress import LoggedProgress
 from pipeline.errors import RetrievalError
 from pipeline.retrieval import analysers, index
-from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.base import TEXTS_REMEMBERED, Retriever
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.retrieval.passages import Passages, contents, query_text, readable
 from pipeline.types import Hit, Passage
 
 logger = logging.getLogger(__name__)
 K1, B = 0.9, 0.4
+_DESCRIPTORS = 256
+"""That the JVM and an index that is written have open, at most."""
 _BATCH = 4000
 _AT_ONCE = 1024
 """The most searches in one call of Lucene: a whole training batch would delay all others, and the end of a server."""
@@ -203,9 +206,10 @@ def _build(corpus: Corpus, path: Path, analyser: str) -> None:
     try:
         jvm.call(_open, path, len(corpus.passages), analyser)  # the indexer logs what goes wrong, and goes on
     except RetrievalError as error:
-        raise RetrievalError(
-            f"Lucene could not write its index under {path.parent.parent}; is the disk full?"
-        ) from error
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        few = f"raise the limit of open files, which is {most} (ulimit -n)" if most < _DESCRIPTORS else ""
+        line = f"Lucene could not write its index under {path.parent.parent}; {few or 'is the disk full?'}"
+        raise RetrievalError(line) from error
 
 
 def _batch(rest: Iterator[Passage]) -> list[str]:

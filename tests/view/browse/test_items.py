@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from pipeline.run.browsing import Runs
 from pipeline.serve.browser import create
+from pipeline.view.browse.query import parsed
 from tests.records import batch
 from tests.view.browse.conftest import Made
 
