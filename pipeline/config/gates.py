@@ -17,8 +17,8 @@ class GateConfig(Data):
     """Name of the policy whose measurements gates, `rl_*` views, card and report use; empty: the run's own solver.
     `--for` sets it."""
     strict_calls: bool = Field(False, exclude_if=lambda strict: not strict)
-    """Whether, in `rl_*` views, a rollout counts as unsolved where a call of it had to be repaired: trainers with strict
-    parsers, such as Search-R1 and verl, would not have carried it out."""
+    """Whether in `rl_*` views a rollout counts as unsolved where one of its calls had to be repaired: trainers with
+    strict parsers, such as Search-R1 and verl, would not have carried that call out."""
     off: tuple[str, ...] = ()
     """Names of gates that are turned off."""
     answers: Ratio = 0.01

@@ -7,7 +7,7 @@ and takes its place when all of it is there, with the manifest written last.
 """
 
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -151,18 +151,13 @@ def export(
                 continue
             if "personal" not in chosen.config.gates.off:
                 record = public(record)  # noqa: PLW2901 - nothing below may see the other
-            side = record.seed.side
             if record.draft:
                 _exemplify(examples, record.seed.target_steps, record.draft)
             context = (environment_of(record) if environment_of else shared).of(record)
             for one in filter(None, (record, twin_record(record, chosen.config))):
                 for agent, count in counts(one, context).items():
                     selected[agent] = selected.get(agent, SelectionCounts()) + count
-                rewarded = strict(one) if chosen.config.gates.strict_calls else one
-                for name, view in views.items():
-                    given = rewarded if name.startswith("rl_") else one
-                    if base.shows(name, view, given, chosen.include, context.policy):
-                        shards.add(name, side, view.SCHEMA, view.rows(given, context))
+                _add_rows(shards, views, one, context, chosen)
         for shard in kept.shards:
             take_over(before / shard.path, building / shard.path)
         how = Exported(include=chosen.include, missing=chosen.missing, source=_state(seen, chosen.config))
@@ -177,6 +172,16 @@ def export(
             mix = versions.write(building, before, chosen.mix, manifest.shards)
             chosen = chosen.model_copy(update={"mix": mix})
         return _describe(building, manifest, how.source, made, [draft for _, draft in examples], selected, chosen)
+
+
+def _add_rows(
+    shards: ShardWriter, views: Mapping[str, base.View], record: Record, context: Environment, chosen: Selection
+) -> None:
+    rewarded = strict(record) if chosen.config.gates.strict_calls else record
+    for name, view in views.items():
+        given = rewarded if name.startswith("rl_") else record
+        if base.shows(name, view, given, chosen.include, context.policy):
+            shards.add(name, record.seed.side, view.SCHEMA, view.rows(given, context))
 
 
 def _exemplify(examples: list[tuple[int, Draft]], target: int, draft: Draft) -> None:

@@ -200,9 +200,9 @@ def _tagged(text: str, offered: Offered) -> Iterator[_Written]:
             last = _PARAMETER_END.search(rest)
             value = (rest[: last.start()] if last else rest).removeprefix("\n").removesuffix("\n")
             arguments[named or other] = decoded(value, schema.get(named or other, {}), scalars=True)
-        if closing or last:
-            end = closing.end() if closing else head.end() + len(body) - len(rest) + last.end()
-            yield _Written(head.start(), end, name, arguments, marked=True)
+        closed = closing.end() if closing else last and head.end() + len(body) - len(rest) + last.end()
+        if closed:
+            yield _Written(head.start(), closed, name, arguments, marked=True)
 
 
 def _in_json(text: str, offered: Offered) -> Iterator[_Written]:

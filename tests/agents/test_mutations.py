@@ -100,7 +100,7 @@ def sent(content: str, calls: list[tuple[str, str]]) -> Completion:
     message = {"role": "assistant", "content": content, "tool_calls": written}
     body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
     try:
-        return reply.completion(body.encode())
+        return reply.completion(body.encode(), (*tools.SOLVER_TOOLS, *tools.GENERATOR_TOOLS[2:]))
     except CallFailure:
         return Completion(message=Message(role="assistant"), finish=Finish.EMPTY, usage=Usage(calls=1))
 

@@ -6,9 +6,12 @@ import orjson
 import pytest
 
 from pipeline.agents.judge import VERDICT
+from pipeline.agents.readers import CitedOutput
+from pipeline.agents.structured import schema
 from pipeline.agents.tools import GENERATOR_TOOLS, SOLVER_TOOLS
 from pipeline.llm.base import Request, Sampling
 from pipeline.llm.refusal import REFUSABLE
+from pipeline.llm.schemas import inlined
 from pipeline.llm.wire import body, strictly, wire_seed
 from pipeline.types import Message, ToolCall
 
@@ -70,6 +73,27 @@ def test_tools_are_strict_and_close_every_object() -> None:
     for tool in body(REQUEST.model_copy(update={"tools": GENERATOR_TOOLS}), 0)["tools"]:
         assert tool["function"]["strict"] is True
         closed(tool["function"]["parameters"])
+
+
+@pytest.mark.parametrize("without", [frozenset[str](), frozenset({"tools"}), frozenset({"response_format"})])
+def test_no_schema_that_is_sent_refers_to_a_part_of_itself(without: frozenset[str]) -> None:
+    """Some servers drop `$defs`, and the model is left to guess what a hop is."""
+    cited = schema("cited", CitedOutput)
+    assert "$ref" in str(GENERATOR_TOOLS[-1].parameters)
+    assert "$ref" in str(cited.body)
+    sent = str(body(REQUEST.model_copy(update={"tools": GENERATOR_TOOLS, "output": cited}), 0, without))
+    assert "$ref" not in sent
+    assert "$defs" not in sent
+    assert sent.count("sub_question") >= 2
+    assert "The id of the passage that states it, as it was shown." in sent
+
+
+def test_a_schema_that_holds_itself_ends() -> None:
+    node = {"type": "object", "properties": {"child": {"$ref": "#/$defs/Node"}, "$ref": {"type": "string"}}}
+    assert inlined({"$ref": "#/$defs/Node", "$defs": {"Node": node}}) == {
+        "type": "object",
+        "properties": {"child": {}, "$ref": {"type": "string"}},
+    }
 
 
 def test_a_property_may_be_called_like_a_keyword() -> None:

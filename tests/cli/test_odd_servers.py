@@ -1,0 +1,73 @@
+"""Whole runs against servers that put calls and answers where they do not belong: every pair is made as without.
+
+`pytest -m slow tests/cli/test_odd_servers.py` does it on Wikipedia.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.store.journal import Journal
+from tests.odd_server import QUIRKS, odd
+from tests.served import COMMAND, serving
+
+ROOT = Path(__file__).parents[2]
+TINY = "tiny --retriever bm25 --seeds 6 --no-flow --steps 1-3 --seed 2"
+WIKI = "wiki --retriever bm25 --seeds 8 --no-flow"
+
+
+def pairs(out: Path, settings: str, url: str) -> tuple[dict[str, tuple[str, str, str]], int]:
+    """How each seed ended and with which question and answer, and how many of the calls were repaired."""
+    command = [*COMMAND, "generate", *settings.split(), "--out", str(out), "--model", "openai:embedded"]
+    done = subprocess.run(
+        [*command, "--base-url", url], cwd=ROOT, capture_output=True, text=True, check=False, timeout=900
+    )
+    assert done.returncode == 0, done.stderr
+    journal = Journal(out / settings.split()[0] / "latest" / "journal")
+    records = {key: journal.read(key) for key in journal.entries}
+    ended = {
+        key: (
+            record.status.value,
+            record.draft.question if record.draft else "",
+            record.draft.answer if record.draft else "",
+        )
+        for key, record in records.items()
+    }
+    return ended, sum(len(re.findall(r'"repaired":true', record.model_dump_json())) for record in records.values())
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[str]:
+    with serving("serve-model") as (_, url):
+        yield url.removesuffix("/v1")
+
+
+@pytest.fixture(scope="module")
+def plain(upstream: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, str, str]]:
+    ended, repaired = pairs(tmp_path_factory.mktemp("plain"), TINY, f"{upstream}/v1")
+    assert repaired == 0
+    assert sum(status == "accepted" for status, *_ in ended.values()) >= 2
+    return ended
+
+
+@pytest.mark.parametrize("quirk", QUIRKS)
+def test_every_pair_is_made_as_without(
+    quirk: str, upstream: str, plain: dict[str, tuple[str, str, str]], tmp_path: Path
+) -> None:
+    with odd(upstream, quirk) as url:
+        ended, repaired = pairs(tmp_path, TINY, url)
+    assert ended == plain
+    assert (repaired > 0) == (quirk != "fenced"), "an answer in JSON is no call"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quirk", QUIRKS)
+def test_every_pair_of_wikipedia_is_made_as_without(quirk: str, upstream: str, tmp_path: Path) -> None:
+    plain, _ = pairs(tmp_path / "plain", WIKI, f"{upstream}/v1")
+    with odd(upstream, quirk) as url:
+        ended, _ = pairs(tmp_path / "odd", WIKI, url)
+    assert ended == plain
+    assert sum(status == "accepted" for status, *_ in ended.values()) == 3
