@@ -23,7 +23,7 @@ SHOWN = 48
 """Characters of an example."""
 INTRODUCTION = (
     "Every column of every view, and of the table of all seeds, `seeds.parquet`. Types are Arrow's; `json` is JSON text "
-    "that `datasets` 4.7 and later gives as objects. Examples are cut after {SHOWN} characters; most are of a run in which a "
+    "that `datasets` 4.7 and later gives as objects, and text after `digsite export --plain`. Examples are cut after {SHOWN} characters; most are of a run in which a "
     "strong model played every role. What a view is for, and the rules that it follows, stand in its module, "
     "`pipeline/dataset/views/<view>.py`."
 ).replace("{SHOWN}", str(SHOWN))

@@ -11,6 +11,7 @@ from pipeline.agents.structured import schema, structured
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.dataset.shipped.answers import compared, side
+from pipeline.dataset.shipped.equality import quantity
 from pipeline.llm.base import LLM
 from pipeline.names import normalise
 from pipeline.prompts import load
@@ -70,10 +71,11 @@ async def grade(draft: Draft, response: str, context: RunContext, *, ask: bool =
         answer_precision=draft.answer_precision,
         response=response,
     )
-    if exact(case):
+    equal = same_number(case)
+    if equal or exact(case):
         return Grade(right=True, method="exact")
-    # Yes and no leave nothing to weigh.
-    if not ask or draft.answer_type is AnswerType.BOOLEAN:
+    # Yes and no leave nothing to weigh, and neither does a number beside a number.
+    if not ask or draft.answer_type is AnswerType.BOOLEAN or equal is False:
         return Grade(right=False, method="none")
     return await ask_judges(case, context.config.models.judges(), context.llm, context.boundary)
 
@@ -121,6 +123,28 @@ def exact(case: NearMiss) -> bool:
     if case.answer_type is AnswerType.BOOLEAN:
         return side(case.response) == side(case.answer) != ""
     return normalise(case.response) in {normalise(answer) for answer in (case.answer, *case.answer_aliases)}
+
+
+def same_number(case: NearMiss) -> bool | None:
+    """Are both a number without a unit, or a percentage, and the same? None where one of them is anything else.
+
+    Whole numbers must be equal, since nothing tells that they are no years or counts; of others one within 1 % is the
+    same.
+    """
+    said = quantity(case.response)
+    known = [quantity(answer) for answer in (case.answer, *case.answer_aliases)]
+    percent = ("percent", 1)
+    if said is None or said.of or said.unit not in {None, percent}:
+        return None
+    golds = [gold.number for gold in known if gold and not gold.of and gold.unit == said.unit]
+    if said.number in golds:
+        return True
+    if len(golds) < len(known):
+        return None
+    if case.answer_type is not AnswerType.NUMBER:
+        return False
+    near = [gold for gold in golds if abs(said.number - gold) <= abs(gold) / 100]
+    return any(not (said.number.denominator == gold.denominator == 1) for gold in near)
 
 
 def judge_prompt(case: NearMiss, boundary: str) -> tuple[Message, ...]:

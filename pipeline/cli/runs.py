@@ -28,6 +28,13 @@ Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="GATES.B=C", help="Another limit of a gate, kept for the run. Repeatable."),
 ]
+Plain = Annotated[
+    bool,
+    typer.Option(
+        "--plain",
+        help="Messages and tools as plain text: datasets before 4.7 and polars up to 1.20 fail on Arrow's JSON type.",
+    ),
+]
 Damaged = Annotated[
     bool,
     typer.Option("--allow-damaged", help="Export although lines of the journal are damaged; their pairs are missing."),
@@ -42,6 +49,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     policy: options.For = None,
     against: options.Against = None,
     sets: Sets = None,
+    plain: Plain = False,
     damaged: Damaged = False,
     every: List = False,
     out: options.Out = None,
@@ -66,6 +74,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
         policy=policy,
         gates=gates,
         sft=sft,
+        plain=plain,
         allow_damaged=damaged,
     )
     if json:

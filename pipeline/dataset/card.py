@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from jinja2 import Environment as Jinja
 from jinja2 import FileSystemLoader, StrictUndefined
 from pydantic import Field
@@ -22,6 +23,7 @@ from pipeline.dataset.figures import Figures
 from pipeline.dataset.gates.licence import share_alike
 from pipeline.dataset.glossary import TWINS, gloss
 from pipeline.dataset.selection import SelectionCounts
+from pipeline.dataset.shards import plain
 from pipeline.dataset.versions import Mix
 from pipeline.dataset.views import base
 from pipeline.loop import band
@@ -51,6 +53,8 @@ class Contents(Data):
     rows: dict[str, dict[str, int]]
     included: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """What was asked for beside the accepted questions, and the views that hold it."""
+    plain: tuple[str, ...] = ()
+    """Views with text in place of Arrow's JSON type."""
     missing: int = 0
     """Seeds whose lines in the journal were damaged."""
     older: tuple[str, ...] = ()
@@ -116,9 +120,14 @@ def metadata(figures: Figures, contents: Contents, config: RunConfig) -> dict[st
     declared = [
         {"config_name": view, "features": columns}
         for view in contents.rows
-        if view not in (*_WIDE, *contents.older) and (columns := features(base.load(view).SCHEMA))
+        if view not in (*_WIDE, *contents.older) and (columns := features(_schema(view, contents)))
     ]
     return tree | ({"dataset_info": declared} if declared else {})
+
+
+def _schema(view: str, contents: Contents) -> pa.Schema:
+    schema = base.load(view).SCHEMA
+    return plain(schema) if view in contents.plain else schema
 
 
 def _corpora(figures: Figures, config: RunConfig) -> list[str]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from pipeline.agents.environment import Environment, environment
 from pipeline.config import RunConfig
@@ -43,6 +43,8 @@ class Exported(Data):
     include: tuple[str, ...] = ()
     missing: int = 0
     """Seeds whose lines in the journal were damaged, so that their pairs are in no row."""
+    plain: bool = Field(False, exclude_if=lambda plain: not plain)
+    """With text in place of Arrow's JSON type."""
     source: str = ""
     """Digest of what decides the rows: views with another one were written from another state of the run."""
 
@@ -80,6 +82,8 @@ class Selection(Data):
     views: tuple[str, ...] = ()
     """None named: all. Those that are not named stay as they are."""
     include: tuple[str, ...] = ()
+    plain: bool = False
+    """Text in place of Arrow's JSON type, for readers that do not know it."""
     missing: int = 0
     """Seeds whose lines in the journal were damaged."""
     source: str = ""
@@ -137,7 +141,7 @@ def export(
     with (
         _uncollected(),
         atomic_folder(folder) as building,
-        ShardWriter(building, chosen.shard_bytes) as shards,
+        ShardWriter(building, chosen.shard_bytes, as_text=chosen.plain) as shards,
         seed_table.SeedTable(building / seed_table.NAME, chosen.source) as table,
     ):
         before = standing(folder)
@@ -160,7 +164,12 @@ def export(
                 _add_rows(shards, views, one, context, chosen)
         for shard in kept.shards:
             take_over(before / shard.path, building / shard.path)
-        how = Exported(include=chosen.include, missing=chosen.missing, source=_state(seen, chosen.config))
+        how = Exported(
+            include=chosen.include,
+            plain=chosen.plain,
+            missing=chosen.missing,
+            source=_state(seen, chosen.config),
+        )
         made = figures(table.close(), chosen.outside, chosen.config.gates.policy)
         manifest = DatasetManifest(
             run=made.lineage.run if made.lineage else "",
@@ -263,6 +272,7 @@ def _describe(  # noqa: PLR0913, PLR0917 - all that a card tells
         included={
             reason: [name for name in rows if reason in manifest.views[name].include] for reason in base.INCLUDES
         },
+        plain=[name for name in rows if manifest.views[name].plain],
         missing=manifest.missing,
         older=[name for name in rows if manifest.views[name].source != source],
         examples=tuple(examples),

@@ -49,9 +49,14 @@ class ShardFile(File):
 def table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
     """The rows under the schema; JSON comes as text."""
     # As one struct, which Arrow reads row by row without a list for each column; it builds no extension types.
-    plain = pa.schema([field.with_type(_storage(field.type)) for field in schema])
-    made = pa.Table.from_struct_array(pa.array(rows, type=pa.struct(plain)))
-    return made if plain == schema else made.cast(schema)
+    storage = plain(schema)
+    made = pa.Table.from_struct_array(pa.array(rows, type=pa.struct(storage)))
+    return made if storage == schema else made.cast(schema)
+
+
+def plain(schema: pa.Schema) -> pa.Schema:
+    """With text in place of Arrow's JSON type."""
+    return pa.schema([field.with_type(_storage(field.type)) for field in schema])
 
 
 def _storage(kind: pa.DataType) -> pa.DataType:
@@ -73,8 +78,8 @@ class ShardWriter:
     `close`.
     """
 
-    def __init__(self, folder: Path, shard_bytes: int) -> None:
-        self.folder, self.shard_bytes = folder, shard_bytes
+    def __init__(self, folder: Path, shard_bytes: int, *, as_text: bool = False) -> None:
+        self.folder, self.shard_bytes, self.as_text = folder, shard_bytes, as_text
         self._splits: dict[tuple[str, str], SplitWriter] = {}
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="shards")
         self._writing: Future[None] | None = None
@@ -89,7 +94,8 @@ class ShardWriter:
         writer = self._splits.get((view, split))
         for row in rows:
             if writer is None:
-                writer = SplitWriter(self.folder / view, split, schema, self.shard_bytes)
+                kept = plain(schema) if self.as_text else schema
+                writer = SplitWriter(self.folder / view, split, kept, self.shard_bytes)
                 self._splits[view, split] = writer
             writer.group.append(row)
             if len(writer.group) >= writer.most:

@@ -120,11 +120,13 @@ def export(  # noqa: PLR0913 - options of the user
     policy: str | None = None,
     gates: GateConfig | None = None,
     sft: SftConfig | None = None,
+    plain: bool = False,
     allow_damaged: bool = False,
     out: Path | None = None,
 ) -> "DatasetManifest":
     """Write the data set of a run: all views, or those named, beside the others that are there.
 
+    `plain` writes messages and tools as text in place of Arrow's JSON type, which older readers do not know.
     `include` takes rejected records with these reasons too (`below_target`, `beyond_solver`). `policy` is whose
     measurements count; it, `gates` and `sft` replace the run's own from now on. Raises UsageError where the journal is
     damaged, unless `allow_damaged`.
@@ -138,7 +140,8 @@ def export(  # noqa: PLR0913 - options of the user
     if gates or sft:
         publish.check_policy(folder, config, (gates or config.gates).policy)
         config = regate(folder, gates, sft)
-    return publish.dataset(folder, config, views=tuple(views), include=tuple(include), damaged=allow_damaged)
+    chosen = {"views": tuple(views), "include": tuple(include)}
+    return publish.dataset(folder, config, **chosen, plain=plain, damaged=allow_damaged)
 
 
 def mix(  # noqa: PLR0913 - options of the user

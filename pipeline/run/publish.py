@@ -143,6 +143,7 @@ def dataset(
     *,
     views: tuple[str, ...] = (),
     include: tuple[str, ...] = (),
+    plain: bool = False,
     damaged: bool = False,
 ) -> DatasetManifest:
     """Write `dataset/`; no view named means all of them.
@@ -157,6 +158,7 @@ def dataset(
         source=found.source,
         views=views,
         include=include,
+        plain=plain,
         missing=whole(folder, damaged=damaged, journal=found.journal),
         outside=outside(folder),
         redistribute=redistribute,
@@ -226,15 +228,15 @@ def _lost(folder: Path, journal: Journal) -> int:
 
 
 def again(folder: Path, config: RunConfig) -> None:
-    """Write `dataset/` anew since the run has more to tell: the same views, each with what `include` took for it."""
+    """Write `dataset/` anew since the run has more to tell: the same views, each as it was written."""
     try:
         before = manifest_of(folder / "dataset")
     except UsageError:
         dataset(folder, config)
         return
-    for include in sorted({how.include for how in before.views.values()}):
-        views = tuple(name for name, how in before.views.items() if how.include == include)
-        dataset(folder, config, views=views, include=include)
+    for include, plain in sorted({(how.include, how.plain) for how in before.views.values()}):
+        views = tuple(name for name, how in before.views.items() if (how.include, how.plain) == (include, plain))
+        dataset(folder, config, views=views, include=include, plain=plain)
 
 
 def report(folder: Path, config: RunConfig) -> Path:

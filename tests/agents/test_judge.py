@@ -12,7 +12,7 @@ from pipeline.context import RunContext
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import Request
-from pipeline.types import NOT_FOUND
+from pipeline.types import NOT_FOUND, AnswerType
 from tests.loop.audit.test_readings import DRAFT
 from tests.loop.test_episode import LINEAGE, SHELF
 from tests.scripted import ScriptedLLM
@@ -33,6 +33,42 @@ async def test_what_is_equal_needs_no_judge_and_what_is_empty_neither() -> None:
     for response, right, method in (("1641.", True, "exact"), ("", False, "none"), (NOT_FOUND, False, "none")):
         graded = await grade(DRAFT, response, context(ScriptedLLM([])))
         assert (graded.right, graded.method, graded.usage.calls) == (right, method, 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "response", "kind", "right"),
+    [
+        ("75%", "75 percent", "number", True), ("75 per cent", "75%", "number", True),
+        ("75 %", "75.4 %", "number", True),
+        ("100%", "99%", "number", False), ("20%", "75%", "number", False), ("three", "3", "number", True),
+        ("17.3", "17.25", "number", True), ("17.3", "17.6", "number", False),
+        ("5 million", "5,000,000", "number", True),
+        ("1931", "1932", "date", False), ("412", "411", "number", False), ("412", "413", "entity", False),
+        ("3.11", "3.12", "entity", False), ("½", "0.5", "number", True),
+    ],
+)  # fmt: skip
+async def test_a_number_beside_a_number_needs_no_judge(answer: str, response: str, kind: str, right: bool) -> None:
+    draft = DRAFT.model_copy(update={"answer": answer, "answer_aliases": (), "answer_type": AnswerType(kind)})
+    graded = await grade(draft, response, context(ScriptedLLM([])))
+    assert (graded.right, graded.usage.calls) == (right, 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "response"),
+    [
+        ("75%", "75 people"), ("75 people", "75%"), ("412 km", "411 km"), ("up to 5", "5"), ("5", "about 5"),
+        ("5", "5-6"), ("12 m long", "12 m wide"), ("7", "007"), ("14 June 1931", "1931"),
+    ],
+)  # fmt: skip
+async def test_any_other_number_is_for_the_judge(answer: str, response: str) -> None:
+    draft = DRAFT.model_copy(update={"answer": answer, "answer_aliases": (), "answer_type": AnswerType.NUMBER})
+    assert (await grade(draft, response, context(ScriptedLLM([NO])))).method == "judge"
+
+
+async def test_a_number_may_be_an_alias_of_a_word() -> None:
+    draft = DRAFT.model_copy(update={"answer": "a dozen", "answer_aliases": ("12",), "answer_type": AnswerType.NUMBER})
+    assert (await grade(draft, "twelve", context(ScriptedLLM([])))).right
+    assert (await grade(draft, "13", context(ScriptedLLM([NO])))).method == "judge"
 
 
 async def test_a_mark_that_makes_another_answer_is_no_exact_match() -> None:

@@ -149,13 +149,13 @@ def _unmarked(text: str, instead: str) -> str:
 
 def _same_quantity(answer: str, golds: list[str]) -> bool:
     """Equal numbers of units of one kind. Where a gold answer names a unit, an answer that names one must agree."""
-    said = _quantity(answer)
+    said = quantity(answer)
     if said is None:
         return False
-    known = [found for gold in golds if not re.search(r"\d[\s-]?[A-Z][a-z]{2}", gold) and (found := _quantity(gold))]
+    known = [found for gold in golds if not re.search(r"\d[\s-]?[A-Z][a-z]{2}", gold) and (found := quantity(gold))]
     known = [gold for gold in known if not (gold.of and said.of and gold.of != said.of)]
     named = [gold for gold in known if gold.unit]
-    if said.unit and (named or any(re.match(r"-?\d", gold) and _quantity(gold) is None for gold in golds)):
+    if said.unit and (named or any(re.match(r"-?\d", gold) and quantity(gold) is None for gold in golds)):
         kind, size = said.unit
         return any(
             unit[0] == kind and gold.number * unit[1] == said.number * size for gold in named if (unit := gold.unit)
@@ -163,7 +163,7 @@ def _same_quantity(answer: str, golds: list[str]) -> bool:
     return any(said.number == gold.number for gold in known)
 
 
-class _Quantity(NamedTuple):
+class Quantity(NamedTuple):
     number: Fraction
     unit: tuple[str, Fraction] | None
     """Its kind and size, if one is named."""
@@ -171,7 +171,7 @@ class _Quantity(NamedTuple):
     """Length, height and so on, if it says so."""
 
 
-def _quantity(text: str) -> _Quantity | None:
+def quantity(text: str) -> Quantity | None:
     """None for what is no number or has a unit that is not known."""
     if len(text) > 100:
         return None
@@ -192,7 +192,7 @@ def _quantity(text: str) -> _Quantity | None:
     if len(names) > 1 or any(name not in _UNITS for name in names):
         return None
     number *= _SCALES.get(found["scale"] or "", 1)
-    return _Quantity(number, _UNITS[names[0]] if names else None, _DIMENSION[dimension[1]] if dimension else "")
+    return Quantity(number, _UNITS[names[0]] if names else None, _DIMENSION[dimension[1]] if dimension else "")
 
 
 def _same_date(answer: str, golds: list[str]) -> bool:

@@ -14,8 +14,8 @@ and so do closing words after a turn that called `answer` alone.
 Equal means equal after normalisation: case, accents, invisible characters, punctuation and articles do not count; the
 sign, point and unit of a number do. A number may stand with or without its unit, a date in any unambiguous form and in
 more detail than the gold answer, a place with or without the region that it lies in. Texts may be in any script; dates
-are read in English, German, Chinese, Japanese and Korean. Numerals and ordinals may be words, World War II may be 2, St.
-Louis Saint Louis, 1969-70 1969-1970 and AD 1969 1969; \boxed{} and the like do not count.
+are read in English, German, Chinese, Japanese and Korean. Numerals and ordinals may be words, World War II may be World
+War 2, St. Louis Saint Louis, 1969-70 1969-1970 and AD 1969 1969; \boxed{} and the like do not count.
 
 Where a gold answer is "yes" or "no" in lower case, the question is one of yes or no: any of 20 languages may say it,
 alone. A name that is such a word in some language (Tak) is a name.

@@ -38,7 +38,8 @@ EQUAL = [
     # Years, their ranges and eras.
     ("1969–70", "1969-1970"), ("1969-70", "1969–1970"), ("1969/70", "1969-70"), ("1969 – 1970", "1969-70"),
     ("1999–2000", "1999-00"), ("from 1914 to 1918", "1914–1918"), ("1914 to 1918", "1914–18"),
-    ("between 1914 and 1918", "1914-1918"), ("the 1969–70 season", "1969-1970 season"), ("1914 until 1918", "1914-1918"),
+    ("between 1914 and 1918", "1914-1918"), ("the 1969–70 season", "1969-1970 season"),
+    ("1914 until 1918", "1914-1918"),
     ("AD 1969", "1969"), ("1969 AD", "1969"), ("A.D. 1969", "1969"), ("1969 CE", "1969"), ("1969 C.E.", "1969"),
     ("CE 1969", "1969"), ("AD 79", "79"), ("79 CE", "AD 79"), ("44 BC", "44 B.C."), ("44 BCE", "44 BC"),
     ("44 B.C.E.", "44 BC"), ("12 March AD 1875", "12 March 1875"), ("the 1960's", "1960s"), ("the 1960s", "1960s"),
@@ -53,7 +54,8 @@ EQUAL = [
     ("Brown vs Board", "Brown versus Board"),
     # Numbers of wars, kings and games.
     ("World War 2", "World War II"), ("World War Two", "World War II"), ("World War 1", "World War I"),
-    ("World War One", "World War I"), ("Henry VIII", "Henry 8"), ("Louis XIV", "Louis 14"), ("Apollo XIII", "Apollo 13"),
+    ("World War One", "World War I"), ("Henry VIII", "Henry 8"), ("Louis XIV", "Louis 14"),
+    ("Apollo XIII", "Apollo 13"),
     ("Super Bowl LVIII", "Super Bowl 58"), ("Rocky IV", "Rocky 4"), ("Henry V", "Henry 5"), ("Pius XII", "Pius 12"),
     ("Article IX", "Article 9"), ("Elizabeth II of England", "Elizabeth 2 of England"), ("Chapter XXIX", "Chapter 29"),
     # Quantities with what they are of.
@@ -63,7 +65,8 @@ EQUAL = [
     ("0.387 km long", "387 metres"), ("75%", "75 percent"), ("75 per cent", "75%"),
     # What TeX wraps it in.
     (r"\boxed{Paris}", "Paris"), (r"$\boxed{Paris}$", "Paris"), (r"\boxed{\text{Paris}}", "Paris"),
-    (r"\text{Paris}", "Paris"), (r"\(\boxed{42}\)", "42"), (r"\boxed{\frac{1}{2}}", "0.5"), (r"\boxed{Paris}.", "Paris"),
+    (r"\text{Paris}", "Paris"), (r"\(\boxed{42}\)", "42"), (r"\boxed{\frac{1}{2}}", "0.5"),
+    (r"\boxed{Paris}.", "Paris"),
     (r"\boxed{ 1,234 }", "1234"),
 ]  # fmt: skip
 UNEQUAL = [
@@ -89,7 +92,8 @@ UNEQUAL = [
     ("Symphony No. 5", "Symphony No. 6"), ("No. 5", "5"), ("5 ft", "Fort 5"), ("Main St", "Saint Main"),
     ("World War 2", "World War I"), ("World War II", "World War III"), ("World War 2", "World War 3"),
     ("World War", "World War I"), ("Malcolm X", "Malcolm 10"), ("size XL", "size 40"), ("Hepatitis C", "Hepatitis 100"),
-    ("Henry VIII", "Henry VII"), ("Henry VIII", "Henry 7"), ("I", "1"), ("V", "5"), ("II", "3"), ("Henry IIII", "Henry 4"),
+    ("Henry VIII", "Henry VII"), ("Henry VIII", "Henry 7"), ("I", "1"), ("V", "5"), ("II", "3"),
+    ("Henry IIII", "Henry 4"),
     ("Henry VX", "Henry 15"), ("Civil", "154"), ("I, Robot", "1, Robot"),
     ("387 metres long", "387 metres wide"), ("387 m tall", "387 m long"), ("387 metres long", "387 feet long"),
     ("387 metres long", "388 metres"), ("387 metres below", "387 metres"), ("12 km away from it", "12 km"),
@@ -142,15 +146,16 @@ def test_a_name_that_means_yes_or_no_in_some_language_is_a_name(word: str) -> No
 
 
 PIECES = [
-    *r"\boxed{ } \frac{1}{2} one two hundred thousand and - million first second th half quarter 1 2 9 / 1/2 ½ ⅔ ii xiv i v".split(),
-    *"st. st saint mt. no. # ad bc a.d. c.e. 1969 70 –70 -70 from to between november nov. 9 long tall in total old".split(),
+    *r"\boxed{ } \frac{1}{2} one two hundred thousand and - million first second th half quarter 1 2 9 / 1/2".split(),
+    *"½ ⅔ ii xiv i v st. st saint mt. no. # ad bc a.d. c.e. 1969 70 –70 -70 from to between november nov. 9".split(),
+    *"long tall in total old".split(),
     *"metres % per cent $ .5 , . ' 's Jr. vs. (Paris) \u200b ٣ 三 ² <".split(),
 ]  # fmt: skip
 
 
 def test_it_never_raises_whatever_is_strung_together() -> None:
     chance = random.Random(0)
-    for _ in range(4000):
+    for _ in range(1000):
         said, gold = ("".join(part + chance.choice(["", " "]) for part in chance.choices(PIECES, k=k)) for k in (7, 4))
         assert reward.score(said, [gold]) in (0.0, 1.0)
         if gold.strip():
