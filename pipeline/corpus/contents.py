@@ -1,4 +1,4 @@
-"""`contents` of passages, as Search-R1, FlashRAG and Pyserini have them: a title, a line end and a text in one field."""
+"""`contents` of passages, as Search-R1, FlashRAG and Pyserini have them: a title, a line end, a text."""
 
 _TITLE = 200
 """Characters of a first line that may be a title. One in quotes may be longer."""

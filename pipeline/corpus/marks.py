@@ -1,5 +1,6 @@
 """Marks in Markdown that a generator of sites reads and no reader of the page sees: shortcodes of Hugo and Jekyll,
-directives, roles and labels of Sphinx, imports, expressions and components of MDX, admonitions of MkDocs and Docusaurus.
+directives, roles and labels of Sphinx, imports, expressions and components of MDX, admonitions of MkDocs and
+Docusaurus.
 
 What stands between them stays, and so do their titles. Code keeps all that is in it.
 """
@@ -28,13 +29,14 @@ _VALUE = r"""[^<>{}"']|"[^"]*"|'[^']*'"""
 _BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"
 _WITH_BRACES = rf"<[A-Za-z][\w.]*+\s(?:{_VALUE})*+{_BRACES}(?:{_VALUE}|{_BRACES})*+>"
 _COMPONENT = rf"</?[A-Z][\w.]*+(?:\s(?:{_VALUE}|{_BRACES})*+)?>|</?>|\{{/\*.{{0,2000}}?\*/\}}|\{{[^{{}}\n]{{0,200}}\}}"
-_IN_MARKDOWN = re.compile("|".join((_ROLE, _CODE, _MATH, _SHORTCODE, _WITH_BRACES)), re.DOTALL)
-_IN_MDX = re.compile("|".join((_ROLE, _CODE, _MATH, _SHORTCODE, _WITH_BRACES, _COMPONENT)), re.DOTALL)
+_INLINE = f"{_ROLE}|{_CODE}|{_MATH}|{_SHORTCODE}|{_WITH_BRACES}"
+_IN_MARKDOWN = re.compile(_INLINE, re.DOTALL)
+_IN_MDX = re.compile(f"{_INLINE}|{_COMPONENT}", re.DOTALL)
 _LABELLED = re.compile(r"(.*\S)\s*<[^<>]*>$")
 _PROSE = frozenset(
     "note tip hint warning caution danger attention error important seealso admonition versionadded versionchanged "
-    "deprecated topic sidebar margin aside epigraph highlights pull-quote dropdown details tab-set tab-item tabs tab grid "
-    "grid-item grid-item-card card figure glossary div container rubric exercise solution list-table".split()
+    "deprecated topic sidebar margin aside epigraph highlights pull-quote dropdown details tab-set tab-item tabs tab "
+    "grid grid-item grid-item-card card figure glossary div container rubric exercise solution list-table".split()
 )
 _DROPPED = frozenset(
     "toctree image include literalinclude contents tableofcontents eval-rst bibliography raw index iframe video".split()

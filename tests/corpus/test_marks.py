@@ -41,7 +41,8 @@ def text(path: Path, source: str) -> str:
         ("[[open-in-colab]]\n\nIt turns.", "It turns."),
         ("import Tabs from '@theme/Tabs';\nimport './a.css'\n\nIt turns.", "It turns."),
         ("It <Tab items={['a', 'b']} onClick={() => {x > 1}} />turns.", "It turns."),
-        ('!!! note "Mind it"\n    It turns.\n\n    It stops.\n\nIt stood.', "Mind it It turns.\n\nIt stops.\n\nIt stood."),
+        ('!!! note "Mind it"\n    It turns.\n\n    It stops.\n\nIt stood.',
+         "Mind it It turns.\n\nIt stops.\n\nIt stood."),
         ("> [!NOTE]\n> It turns.", "It turns."),
         ("## The wheel {#wheel .big}\n\nIt turns.", "The wheel\n\nIt turns."),
     ],
@@ -99,7 +100,8 @@ def test_pages_of_a_site_are_read_whatever_their_ending(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{{<" * 60_000, "{%a" * 60_000, "`a ``b " * 27_000, "<a {" * 45_000, "{/*" * 60_000, "<A {'" * 38_000, "{" * 190_000,
+    ["{{<" * 60_000, "{%a" * 60_000, "`a ``b " * 27_000, "<a {" * 45_000, "{/*" * 60_000, "<A {'" * 38_000,
+     "{" * 190_000,
      "# " + " " * 190_000 + "{", "!!! a" + " " * 190_000 + "!", "import {" + " " * 190_000, "{ref}`" * 30_000,
      "<A " + "\"'" * 90_000, "```{note}\n" * 19_000, ":::" * 60_000, "export {\n" * 20_000],
     ids=lambda text: text[:6].strip(),

@@ -16,8 +16,9 @@ from pipeline.corpus.walking import files, shown, walked
 from pipeline.errors import CorpusError
 
 TAKEN = (
-    "a .jsonl, .ndjson, .json, .csv or .tsv file (also .gz, .bz2, .zst, .xz), a .parquet file, a folder of one of these "
-    "kinds or of WikiExtractor's, a .txt, .md, .mdx or .html file, a folder of such texts, hf:ORG/NAME, or lucene:PATH"
+    "a .jsonl, .ndjson, .json, .csv or .tsv file (also .gz, .bz2, .zst, .xz), a .parquet file, a folder of one of "
+    "these kinds or of WikiExtractor's, a .txt, .md, .mdx or .html file, a folder of such texts, hf:ORG/NAME, "
+    "or lucene:PATH"
 )
 """What a corpus can be, in words."""
 TEXTS = ("folder", "html", "markdown", "text")

@@ -79,9 +79,7 @@ def lines(path: Path, limits: ReadLimits) -> Iterator[bytes | None]:
     for chunk in chunks(path, limits):
         if not end:  # of old Macs' files a carriage return alone ends a line
             end = b"\n" if b"\n" in chunk else b"\r" if b"\r" in chunk[:-1] else b""
-        if end == b"\r":
-            chunk = chunk.replace(b"\r", b"\n")
-        *whole, tail = chunk.split(b"\n")
+        *whole, tail = (chunk.replace(b"\r", b"\n") if end == b"\r" else chunk).split(b"\n")
         if whole:
             yield None if too_long else rest + whole[0]
             yield from whole[1:]

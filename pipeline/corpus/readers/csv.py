@@ -66,11 +66,12 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
         raise CorpusError(f"{path}: its heading is not readable: {sample[0].error}")
     names, note = _names([row.cells for row in sample if not row.error])
     rows = chain(sample if note else sample[1:], found)
-    for number, (line, spanned, cells, error) in enumerate(rows, 1):
-        if not error and len(cells) != len(names):
-            error = f"{len(cells)} cells, where the {'first row' if note else 'heading'} has {len(names)}"
+    for number, (line, spanned, cells, wrong) in enumerate(rows, 1):
+        why = wrong
+        if not wrong and len(cells) != len(names):
+            why = f"{len(cells)} cells, where the {'first row' if note else 'heading'} has {len(names)}"
         values = dict(zip(names, cells, strict=False))
-        yield Row(f"line {line}", str(number), values, error, note or (SPANNING if spanned > 1 else ""))
+        yield Row(f"line {line}", str(number), values, why, note or (SPANNING if spanned > 1 else ""))
 
 
 def _names(rows: list[list[str]]) -> tuple[list[str], str]:

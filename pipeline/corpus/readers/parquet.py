@@ -2,9 +2,10 @@
 
 A dictionary or a shared prefix lets a file of kilobytes hold gigabytes of text: all rows may name one text of 20 MB. So
 a batch is as small as the largest values that its columns can hold demand, and what the rows hold is counted as the
-unpacked bytes of any other file are; lists of texts stay packed until they are. Columns that can be no part of a document
-(lists of numbers, structs, bytes that are no text) are not unpacked: an embedding would cost more than its text. Their
-type stands in for their values. Dates become text, since one that Python has no word for would end the read.
+unpacked bytes of any other file are; lists of texts stay packed until they are. Columns that can be no part of a
+document (lists of numbers, structs, bytes that are no text) are not unpacked: an embedding would cost more than its
+text. Their type stands in for their values. Dates become text, since one that Python has no word for would end the
+read.
 """
 
 from collections.abc import Iterator

@@ -124,7 +124,7 @@ def test_texts_in_bytes_and_in_lists_and_ids_of_other_types_are_read(tmp_path: P
     columns = {
         "id": pa.array([key.bytes for key in keys], pa.uuid()),
         "number": pa.array([Decimal(n) for n in range(3)], pa.decimal128(20, 0)),
-        "text": pa.array(["The mill.".encode(), None, "The café.".encode()]),
+        "text": pa.array([b"The mill.", None, "The café.".encode()]),
         "sentences": [["The mill.", " It burned."], None, ["The café."]],
         "paragraphs": [[["The mill.", " It burned."], []], None, [["The café."]]],
         "picture": [b"\x89PNG\xff", None, b""],

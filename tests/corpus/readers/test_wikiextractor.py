@@ -28,7 +28,9 @@ Empty
 
 </doc>
 """
-LINES = '{"id": "41", "revid": "7", "url": "https://x", "title": "Weir", "text": "The weir &lt;of Arden&gt; ran."}\n{"id": "42", "title": "Bridge", "text": "The bridge."}\n'
+LINES = """{"id": "41", "revid": "7", "url": "https://x", "title": "Weir", "text": "The weir &lt;of Arden&gt; ran."}
+{"id": "42", "title": "Bridge", "text": "The bridge."}
+"""
 
 
 def test_a_folder_of_both_forms_is_a_corpus(tmp_path: Path) -> None:
