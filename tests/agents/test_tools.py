@@ -37,7 +37,7 @@ def test_a_table_stays_a_table() -> None:
 
 SECTIONS = passage(
     "s",
-    "Velian fever",
+    "Fever",
     "What are the signs and symptoms of the fever of Velia\n\nmost people have  none.\n \nIt\nis rare.",
 )
 
