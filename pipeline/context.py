@@ -46,7 +46,7 @@ class RunContext:
 
     @cached_property
     def boundary(self) -> str:
-        """Closes the fences around corpus text: no text that is older than the run can hold it."""
+        """What the marks of fences around corpus text are made from: no text older than the run can hold one."""
         return sha256(f"{self.lineage.corpus_fingerprint}:{self.config.seed}")[:16]
 
     def side(self, name: Literal["train", "eval"]) -> Retriever:

@@ -50,7 +50,8 @@ class Prompt:
         ]
 
     def render(self, boundary: str, **inputs: Any) -> tuple[Message, ...]:
-        """The messages; `boundary` (16 hex digits) closes the fence. Raises ValueError on undeclared inputs."""
+        """The messages; `boundary` and the inputs make the mark that closes the fence. Raises ValueError on undeclared
+        inputs."""
         if set(inputs) != set(self.inputs):
             raise ValueError(f"prompt {self.name} takes {sorted(self.inputs)}, got {sorted(inputs)}")
         variables = {"inputs": fence(inputs, boundary), **inputs}
@@ -110,8 +111,11 @@ def names() -> list[str]:
 
 
 def fence(inputs: dict[str, Any], boundary: str) -> str:
-    """One line of JSON between two marks; JSON has no raw line ends, so no value can close it."""
-    return f"<<<inputs {boundary}>>>\n{orjson.dumps(inputs).decode()}\n<<<end {boundary}>>>"
+    """One line of JSON between two marks; JSON has no raw line ends, so no value can close it. The marks are of this
+    prompt alone: no model can have seen them before."""
+    data = orjson.dumps(inputs).decode()
+    mark = sha256(f"{boundary}\n{data}")[:16]
+    return f"<<<inputs {mark}>>>\n{data}\n<<<end {mark}>>>"
 
 
 def unfence(content: str) -> dict[str, Any] | None:

@@ -8,18 +8,25 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from pipeline.text import HAN, SINGLE, THAI
+from pipeline.text import HAN, SINGLE, THAI, trimmed
 
 _HANS, _THAIS = re.compile(f"[{HAN}]"), re.compile(f"[{THAI}]")
 _SPLIT = re.compile(f"[{SINGLE}]")
 _NOT_LATIN = re.compile("[\u0370-\u1dff\u2e80-\ufe1f\ufe70-\ufefc\uff66-\uffdc\U00010000-\U0003ffff]")
 _MONATSTAG = re.compile(r"\d\. (?:Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember)\b")
 _DIGIT = re.compile(r"[^\D0-9]")
+_PARAGRAPH_END = re.compile(r"\n\s*\n")
 _WORD = 10
 """Of which a character of Chinese or Japanese is five, and one of Thai two."""
 _QUESTION = re.compile(
     rf"[?？؟\u037e՞፧⁇⁈⁉︖﹖][\"'”’»)\]」』）\s]*$|か[。．]?\s*$|[{THAI}]\W*$|[\u0370-\u03ff][\"'”’»)\]]*;\s*$"
 )
+
+
+def laid_out(text: str) -> str:
+    """The text as agents and readers are shown it: each paragraph as `text.trimmed` has it, so that no heading becomes
+    one line with what follows it."""
+    return "\n".join(filter(None, map(trimmed, _PARAGRAPH_END.split(text))))
 
 
 def spaced(text: str) -> str:

@@ -31,6 +31,15 @@ def test_inputs_come_back_from_the_fence_as_they_went_in() -> None:
     assert prompts.unfence(messages[1].content) == orjson.loads(orjson.dumps(INPUTS))
 
 
+def test_each_prompt_has_marks_of_its_own() -> None:
+    prompt = prompts.load("judge/verdict")
+    contents = [prompt.render("0" * 16, **{**INPUTS, "response": said})[1].content for said in ("R", "S", "R")]
+    marks = [re.findall("<<<(?:inputs|end) (.*)>>>", content) for content in contents]
+    assert [len(set(pair)) for pair in marks] == [1, 1, 1]
+    assert marks[0] == marks[2] != marks[1]
+    assert marks[0] != re.findall("<<<(?:inputs|end) (.*)>>>", prompt.render("1" * 16, **INPUTS)[1].content)
+
+
 @pytest.mark.parametrize("inputs", [{"question": "Q"}, {**INPUTS, "extra": 1}])
 def test_other_inputs_than_declared_are_refused(inputs: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="takes"):

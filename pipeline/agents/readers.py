@@ -152,6 +152,8 @@ async def naive_rag(question: str, passages: Sequence[Passage], context: RunCont
 async def closed_book(question: str, context: RunContext, model: ModelConfig, sample: int = 0) -> Reading:
     """Answer from prior knowledge alone."""
     messages = _with_notes(context.prompt("closed_book/recall", question=question), context)
+    # At temperature 0 every try is one request, which the cache answers from the second on.
+    sample = sample if model.sampling.temperature else 0
     output, usage = await structured(context.llm, model, messages, READ, ReadOutput, sample=sample)
     return Reading(answer=output.answer.strip(), model=model.model, usage=usage)
 

@@ -14,8 +14,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from pipeline.agents.parse import schema_of
 from pipeline.llm.base import Tool
-from pipeline.text import trimmed
 from pipeline.types import AnswerType, Data, NegativeAspect, Passage, Trajectory
+from pipeline.writing import laid_out
 
 OPENED = 12
 """Passages that one `open` shows: about 1,200 words."""
@@ -154,9 +154,9 @@ def for_answers(tools: Sequence[Tool], kind: AnswerType) -> tuple[Tool, ...]:
 
 
 def shown(passage: Passage) -> dict[str, str]:
-    """A passage as prompts show it."""
+    """A passage as prompts show it: the same that `render` shows, for a JSON block."""
     about = {"id": passage.shown_id, "title": passage.title, "date": passage.date, "source": passage.source}
-    return {name: value for name, value in about.items() if value or name == "title"} | {"text": passage.text}
+    return {name: value for name, value in about.items() if value or name == "title"} | {"text": laid_out(passage.text)}
 
 
 def render(passages: Iterable[Passage], *, named: Container[str] = (), cut: Container[str] = ()) -> str:
@@ -171,7 +171,7 @@ def render(passages: Iterable[Passage], *, named: Container[str] = (), cut: Cont
         if passage.shown_id in cut:
             gone.append(head)
         else:
-            text = "" if passage.shown_id in named else f"\n{trimmed(passage.text)}"
+            text = "" if passage.shown_id in named else f"\n{laid_out(passage.text)}"
             blocks.append(f"Doc {rank} {head}{text}")
     if gone:
         blocks.append(f"Cut to save room; open an id to read it again: {'; '.join(gone)}")

@@ -2,8 +2,8 @@
 
 from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
-from pipeline.text import trimmed
 from pipeline.types import Hit, Passage
+from pipeline.writing import laid_out
 
 
 class Passages(Retriever):
@@ -29,13 +29,13 @@ def contents(passage: Passage) -> str:
 
 def search_r1(passage: Passage) -> dict[str, str]:
     """A passage as in Search-R1's corpora: its clients read the first line of `contents`, in quotes, as the title."""
-    return {"id": passage.id, "contents": f'"{passage.heading}"\n{trimmed(passage.text)}'}
+    return {"id": passage.id, "contents": f'"{passage.heading}"\n{laid_out(passage.text)}'}
 
 
 def quoted(text: str) -> str:
     """`contents` of a passage as `search_r1` has them."""
     title, line_end, rest = text.partition("\n")
-    return f'"{" ".join(title.split())}"\n{trimmed(rest)}' if line_end else text
+    return f'"{" ".join(title.split())}"\n{laid_out(rest)}' if line_end else text
 
 
 def unquoted(text: str) -> str:

@@ -9,10 +9,12 @@ from pipeline import prompts
 from pipeline.agents.readers import Reading, closed_book, naive_rag, oracle, trace
 from pipeline.agents.structured import TRIES
 from pipeline.config import build
+from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
-from pipeline.llm.base import LLM
+from pipeline.llm.base import LLM, Sampling
+from pipeline.llm.cached import request_digest
 from pipeline.types import Passage
 from tests.hostile import HOSTILE
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, TOWN
@@ -38,6 +40,15 @@ async def test_it_sends_the_question_and_the_passages_as_data_and_says_what_it_t
     inputs = prompts.unfence(request.messages[-1].content) or {}
     assert inputs["question"] == QUESTION
     assert inputs["passages"][1] == {"id": HOLM.shown_id, "title": "Ada Holm", "text": HOLM.text}
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+async def test_what_is_known_by_heart_is_asked_once_where_each_try_would_be_answered_alike(temperature: float) -> None:
+    llm = ScriptedLLM(lambda request: '{"answer": "Ada Holm"}')
+    model = ModelConfig(provider="openai", model="m", sampling=Sampling(temperature=temperature))
+    for sample in range(3):
+        await closed_book(QUESTION, context(llm), model, sample)
+    assert len({request_digest(request) for request in llm.requests}) == (3 if temperature else 1)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.distractors.test_checks import DRAFT, SHELF, SOUND, reader
 from tests.loop.test_episode import LINEAGE, Cast, call
 from tests.loop.test_episode import run as run_seed
 from tests.scripted import ScriptedLLM
-from tests.shelf import synthetic
+from tests.shelf import Shelf, synthetic
 
 
 def writer(request: Request) -> Message:
@@ -44,10 +44,12 @@ def cast(write: Callable[[Request], Message] = writer) -> ScriptedLLM:
     return ScriptedLLM(play)
 
 
-def run(*sets: str, draft: Draft = DRAFT, model: ScriptedLLM | None = None) -> DistractorEval | None:
+def run(
+    *sets: str, draft: Draft = DRAFT, model: ScriptedLLM | None = None, shelf: Shelf = SHELF
+) -> DistractorEval | None:
     kinds = f"distractors.kinds={[kind.value for kind in Kind]}"
     settings = config.build(sets=["retrieval.k=3", kinds, *sets])
-    context = RunContext(config=settings, llm=model or cast(), retriever=SHELF, lineage=LINEAGE)
+    context = RunContext(config=settings, llm=model or cast(), retriever=shelf, lineage=LINEAGE)
     return asyncio.run(evaluate_distractors(draft, context))
 
 
@@ -55,6 +57,19 @@ def evaluated(*sets: str, draft: Draft = DRAFT, model: ScriptedLLM | None = None
     made = run(*sets, draft=draft, model=model)
     assert made is not None
     return made
+
+
+def test_one_is_shown_with_a_date_and_a_source_as_the_passages_around_it_are() -> None:
+    about = {"date": "2020-08-14", "source": "Herald"}
+    made = run(shelf=Shelf(*(p.model_copy(update=about) for p in SHELF.passages.values())))
+    plain = evaluated()
+    assert made
+    assert {d.passage.heading.removeprefix(d.title) for d in made.used} == {" (2020-08-14, Herald)"}
+    assert [d.model_dump() for d in made.distractors] == [d.model_dump() | about for d in plain.distractors]
+    shown = [m.content for r in made.with_distractors for m in r.trajectory.messages if m.role == "tool"]
+    heads = [line for text in shown for line in text.split("\n") if line.startswith("Doc ")]
+    assert heads
+    assert all(head.endswith(" (2020-08-14, Herald)") for head in heads)
 
 
 def test_without_kinds_nothing_is_done() -> None:

@@ -81,6 +81,8 @@ class Evidence(NamedTuple):
     hop: Hop
     text: Markup
     """Its passage with the quote and the answer marked, or the quote alone where no agent saw the passage."""
+    heading: str
+    """As it was shown: with the date and source of its document."""
     seen: bool
     skippable: bool
 
@@ -151,13 +153,14 @@ def _passages(record: Record, found: Item) -> tuple[ShownPassage, ...]:
 
 
 def _evidence(draft: Draft, found: Item, skippable: Sequence[int]) -> list[Evidence]:
-    texts = {passage.id: passage.text for passage in found.passages}
+    passages = {passage.id: passage for passage in found.passages}
     made = []
     for number, hop in enumerate(draft.hops):
-        text = texts.get(shown_id(hop.passage_id), "")
+        passage = passages.get(shown_id(hop.passage_id))
+        heading, text = (passage.title, passage.text) if passage else (hop.title, "")
         answers = [spelling for wanted in draft.wanted(number) for spelling in wanted]
         shown = highlighted(text, hop.quote, answers) if text else highlighted(hop.quote, hop.quote, answers)
-        made.append(Evidence(hop, shown, bool(text), number in skippable))
+        made.append(Evidence(hop, shown, heading, bool(text), number in skippable))
     return made
 
 
