@@ -47,6 +47,7 @@ class Links:
         self._group = groups["group"]
         self.mentions = lru_cache(1 << 16)(self._read_mentions)
         self.places = lru_cache(1 << 16)(self._read_places)
+        self.of = lru_cache(1 << 16)(self._read_of)
 
     def __len__(self) -> int:
         """The number of phrases."""
@@ -68,12 +69,6 @@ class Links:
         asked = phrases(read.hash, np.zeros(1, np.int64), np.array([len(read)]))
         number = int(runs.find(self._phrases["hash"], asked)[0])
         return None if number < 0 else number
-
-    def of(self, place: int) -> list[int]:
-        """The phrases of a passage."""
-        places, asked = self._passages["place"], np.uint32(place)
-        cut = slice(np.searchsorted(places, asked), np.searchsorted(places, asked, side="right"))
-        return [int(number) for number in self._passages["phrase"][cut]]
 
     def group(self, place: int) -> int:
         """The document of a passage, or the first of its versions."""
@@ -112,6 +107,12 @@ class Links:
         cut = slice(*self._bounds(number))
         columns = (self._mentions[name][cut].tolist() for name in Mention._fields)
         return tuple(Mention(place, start, end, bool(home)) for place, start, end, home in zip(*columns, strict=True))
+
+    def _read_of(self, place: int) -> tuple[int, ...]:
+        """The phrases of a passage."""
+        places, asked = self._passages["place"], np.uint32(place)
+        cut = slice(np.searchsorted(places, asked), np.searchsorted(places, asked, side="right"))
+        return tuple(self._passages["phrase"][cut].tolist())
 
     def _read_places(self, number: int) -> tuple[U64, U64]:
         """Of the passages that hold a phrase, their places and the groups of their documents."""

@@ -137,8 +137,13 @@ class Walks:
                 continue
             held, of = self._links.places(bridge)
             for place, owner, group in zip(held.tolist(), self._owners(bridge).tolist(), of.tolist(), strict=True):
-                if owner == here and group not in groups:
+                if owner == here and group not in groups and self._joins(bridge, here, place):
                     yield (*places, place), (*bridges, bridge)
+
+    def _joins(self, bridge: int, one: int, other: int) -> bool:
+        """Of the phrases that two passages share, is it the one that joins them: that which fewest documents hold?"""
+        shared = {*self._links.of(one)}.intersection(self._links.of(other))
+        return bridge == min(shared, key=lambda number: (self._links.phrase(number).documents, number))
 
     def _is_row(self, places: Sequence[int], bridges: Sequence[int]) -> bool:
         """Is it what `_rows` would give of its first passage?"""
@@ -180,8 +185,11 @@ class Walks:
             before = self._before(places[-1]).get(bridges[-1])
             if before is None or before in bridges:
                 return None
+            owner = self._owner(before, places[-1])
+            if not self._joins(before, owner, places[-1]):
+                return None
             bridges.append(before)
-            places.append(self._owner(before, places[-1]))
+            places.append(owner)
         return tuple(places[1:]), tuple(bridges[1:])
 
     def _first_of(self, start: int, other: int) -> bool:

@@ -1,0 +1,112 @@
+"""Links are found once, whatever the parts, ranges and threads, and on from where a process was killed."""
+
+import hashlib
+from collections.abc import Iterator
+from itertools import chain, pairwise
+from pathlib import Path
+
+import pytest
+
+from pipeline import corpus
+from pipeline.corpus import Corpus, reading
+from pipeline.links import building, opening, runs
+from pipeline.links.stored import FILES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def articles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
+    """In several parts."""
+    monkeypatch.setattr(reading, "PART_ROWS", 12)
+    return corpus.load(corpus.resolve(str(ROOT / "corpora" / "tiny.jsonl")), tmp_path)
+
+
+def digests(loaded: Corpus, most: int = 20) -> dict[str, str]:
+    opening.open_links(loaded, most)
+    folder = loaded.folder / f"links-{most}"
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+
+
+def values(loaded: Corpus) -> dict[str, list[int]]:
+    folder = loaded.folder / "links-20"
+    return {f"{name} {column}": list(found) for name in FILES for column, found in runs.read(folder / name).items()}
+
+
+def test_parts_ranges_and_threads_do_not_matter(
+    articles: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(list(articles.folder.glob("part-*"))) > 2
+    first = digests(articles)
+    found = values(articles)
+    assert len(found["phrases.arrow hash"]) > 5
+    assert list((articles.folder / "links-20").glob("*-0*")) == []
+    assert opening.open_links(articles, 20).linked == len(set(found["passages.arrow place"]))
+
+    monkeypatch.setattr(building, "_THREADS", 1)
+    monkeypatch.setattr(reading, "PART_ROWS", 1 << 16)
+    whole = corpus.load(articles.manifest, tmp_path / "whole")
+    assert len(list(whole.folder.glob("part-*"))) == 1
+    assert digests(whole) == first
+
+    monkeypatch.setattr(runs, "_TOGETHER", 7)  # rows of a range
+    ranged = corpus.load(articles.manifest, tmp_path / "ranged")
+    digests(ranged)
+    assert values(ranged) == found
+
+
+def test_what_was_done_before_a_kill_is_not_done_again(articles: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, surveyed = building.survey, list[int]()
+
+    def survey(*given: object) -> object:
+        surveyed.append(1)
+        if len(surveyed) == 3:
+            raise KeyboardInterrupt
+        return real(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(building, "_THREADS", 1)
+    monkeypatch.setattr(building, "survey", survey)
+    with pytest.raises(KeyboardInterrupt):
+        opening.open_links(articles, 20)
+    assert not (articles.folder / "links-20").exists()
+    found = digests(articles)
+    parts = len(list(articles.folder.glob("part-*")))
+    assert len(surveyed) == parts + 1  # that which was interrupted is done again
+
+    surveyed.clear()
+    opening.open_links(articles, 20)
+    assert not surveyed
+    (articles.folder / "links-20" / "phrases.arrow").write_bytes(b"cut")
+    surveyed.extend([0] * 3)
+    assert digests(articles) == found
+    assert len(surveyed) == 3 + parts
+
+
+def test_what_other_code_has_found_is_found_again(articles: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = digests(articles)
+    before = (articles.folder / "links-20" / "phrases.arrow").stat().st_ino
+    monkeypatch.setattr(opening, "_code", lambda: "other")
+    assert digests(articles) == found
+    assert (articles.folder / "links-20" / "phrases.arrow").stat().st_ino != before
+
+
+def tables(folder: Path) -> Iterator[tuple[list[int], list[int]]]:
+    yield [5, 1, 9, 1], [1, 2, 3, 4]
+    yield [], []
+    yield [1, 2, 9, 10], [5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("most", [1, 2, 100])
+def test_ranges_give_all_rows_in_order_of_the_key(most: int, tmp_path: Path) -> None:
+    import numpy as np
+
+    paths = []
+    for number, (keys, rows) in enumerate(tables(tmp_path)):
+        paths.append(tmp_path / f"{number}.arrow")
+        runs.write(paths[-1], {"key": np.array(keys, np.uint64), "row": np.array(rows, np.uint32)}, "key")
+    found = list(runs.ranges(paths, "key", most=most))
+    keys = [list(table["key"]) for table in found]
+    assert [*chain(*keys)] == [1, 1, 1, 2, 5, 9, 9, 10]
+    assert sorted(int(row) for table in found for row in table["row"]) == list(range(1, 9))
+    assert all(one[-1] < other[0] for one, other in pairwise(keys))
+    assert (len(found) > 1) == (most < 100)

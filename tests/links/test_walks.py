@@ -1,0 +1,117 @@
+"""Walks: what holds of every one of them, and that each has one start."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline import corpus
+from pipeline.links.coverage import coverage
+from pipeline.links.opening import open_links
+from pipeline.links.stored import Links
+from pipeline.links.walks import Walk, Walks
+from pipeline.text import contains
+from tests.links.conftest import Opened
+
+HOPS = 2, 3, 4
+
+
+@pytest.fixture(scope="module")
+def wiki(tmp_path_factory: pytest.TempPathFactory) -> Links:
+    """Of the first articles of the corpus that is shipped."""
+    import pyarrow as pa
+
+    folder: Path = tmp_path_factory.mktemp("wiki")
+    shipped = corpus.resolve("wiki").path
+    with pa.input_stream(str(shipped), compression="zstd") as stream:
+        lines = stream.read(3 << 20).split(b"\n")[:-1]
+    (folder / "articles.jsonl").write_bytes(b"\n".join(lines))
+    return open_links(corpus.load(corpus.resolve(str(folder / "articles.jsonl")), folder), 20)
+
+
+@pytest.fixture(scope="module")
+def walks(wiki: Links) -> list[tuple[int, Walk]]:
+    """All walks from some starts, with the start of each."""
+    found, starts = Walks(wiki, "key"), range(0, len(wiki.corpus.passages), 41)
+    asked = [found.chains, found.meetings, found.conjunctions]
+    return [(start, walk) for start in starts for hops in HOPS for ask in asked for walk in ask(start, hops, most=8)]
+
+
+def test_there_are_walks_of_all_kinds_and_lengths(walks: list[tuple[int, Walk]]) -> None:
+    kinds = {(walk.kind, len(walk.stops)) for _, walk in walks}
+    assert kinds == {(kind, hops) for kind in ("chain", "meeting", "conjunction") for hops in HOPS} - {("meeting", 2)}
+
+
+def test_no_document_stands_in_a_walk_twice_and_no_bridge_elsewhere(wiki: Links, walks: list[tuple[int, Walk]]) -> None:
+    for _, walk in walks:
+        passages = [wiki.corpus.passage(stop.passage) for stop in walk.stops]
+        assert all(passages)
+        assert len({passage.document_id for passage in passages}) == len(passages)
+        texts = [f"{passage.title}\n{passage.text}" for passage in passages]
+        if walk.kind == "conjunction":
+            assert all(contains(text, walk.stops[0].bridge) for text in texts)
+            continue
+        for bridge in {stop.bridge for stop in walk.stops} - {""}:
+            assert sum(contains(text, bridge) for text in texts) == 2
+
+
+def test_chains_join_each_passage_to_the_next(wiki: Links, walks: list[tuple[int, Walk]]) -> None:
+    for start, walk in walks:
+        assert walk.stops[0].passage == wiki.corpus.passages[start].id
+        if walk.kind == "chain":
+            texts = [wiki.corpus.passage(stop.passage) for stop in walk.stops]
+            for before, passage, stop in zip(texts, texts[1:], walk.stops[1:], strict=False):
+                assert all(contains(f"{one.title}\n{one.text}", stop.bridge) for one in (before, passage))
+
+
+def test_an_end_is_in_the_last_passage_alone(wiki: Links, walks: list[tuple[int, Walk]]) -> None:
+    ends = 0
+    for _, walk in walks:
+        if walk.kind == "chain":
+            *others, last = (wiki.corpus.passage(stop.passage) for stop in walk.stops)
+            for end in walk.ends:
+                ends += 1
+                assert last.text[end.start : end.end] == end.text
+                assert end.documents >= 10
+                assert not any(contains(f"{other.title}\n{other.text}", end.text) for other in others)
+    assert ends > 100
+
+
+def test_no_two_starts_get_one_walk(wiki: Links) -> None:
+    every, walked = Walks(wiki, "key"), 0
+    for hops in (2, 3):
+        owner: dict[object, int] = {}
+        last: dict[object, int] = {}
+        for start in range(0, len(wiki.corpus.passages), 3):
+            for walk in every.chains(start, hops, most=8):
+                walked += 1
+                passages = tuple(stop.passage for stop in walk.stops)
+                assert owner.setdefault(min(passages, passages[::-1]), start) == start
+                assert last.setdefault(passages[-2:], start) == start
+    assert walked > 1000
+
+
+def test_walks_rest_on_key_and_start_alone(wiki: Links) -> None:
+    starts = range(0, len(wiki.corpus.passages), 151)
+    first = [Walks(wiki, "key").chains(start, 3) for start in starts]
+    again = Walks(wiki, "key")
+    assert [again.chains(start, 3) for start in reversed(starts)] == first[::-1]
+    assert [Walks(wiki, "other").chains(start, 3) for start in starts] != first
+
+
+def test_a_chain_of_three_towns(linked: Opened) -> None:
+    links = linked(
+        "The long bridge at the market was paid for by Ada Brannick in the end.",
+        "For some years Ada Brannick taught the children of a village called Upper Issel by all.",
+        "A mill that stood near Upper Issel was sold for a small sum when the river fell dry.",
+    )
+    found = [walk for start in range(3) for walk in Walks(links, "key").chains(start, 3)]
+    assert len(found) == 1  # from one of its two ends
+    assert {stop.passage for stop in found[0].stops} == {"d0#0", "d1#0", "d2#0"}
+    assert {stop.bridge for stop in found[0].stops} == {"", "Ada Brannick", "Upper Issel"}
+
+
+def test_coverage_says_for_which_targets_there_are_walks(wiki: Links, linked: Opened) -> None:
+    found = coverage(wiki)
+    assert found.linked > 0.8
+    assert 1 >= found.walks["2"] >= found.walks["4"] >= found.walks["8"] > 0
+    assert coverage(linked("Nothing of note was ever said of this place.")).in_words()["walks"] == "none"
