@@ -39,9 +39,10 @@ def _broken(findings: Sequence[Finding], label: Label) -> list[Finding]:
 
 def _lines(finding: Finding, draft: Draft) -> list[str]:
     about = f" ({', '.join(f'hops[{n}]' for n in finding.hops)})" if finding.hops else ""
+    said = finding.detail.rstrip(".")
     mend = f". {what_to_change(draft, finding)}" if finding.fatal else "; by itself it would leave enough hops."
     searches = [f"  searched '{s.query}'{_over(s)}: {places(s, draft) or 'no cited passage'}" for s in finding.searches]
-    return [f"- {finding.check}{about}: {finding.detail}{mend}", *searches]
+    return [f"- {finding.check}{about}: {said}{mend}", *searches]
 
 
 def _over(search: Searched) -> str:

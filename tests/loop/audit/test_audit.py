@@ -257,34 +257,3 @@ def test_a_quote_that_says_nothing_but_its_subject_has_no_rival() -> None:
     ]
     assert [other_answer(draft, {songs.id}, [listed]) for draft in by_quote] == [None, None]
     assert other_answer(by_quote[1], {songs.id}, [listed, other]) is not None
-
-
-GENE = passage("sialuria", "Sialuria", "Sialuria is rare. It is caused by mutations in the GNE gene.")
-MUSCLE = passage("muscle", "Nonaka myopathy", "It weakens muscles. Mutations in the GNE gene cause Nonaka myopathy.")
-
-
-@pytest.mark.parametrize(
-    ("title", "text", "rival"),
-    [
-        ("Sialuria", "It starts early. Mutations in the GNE gene cause sialuria.", False),  # where the chain starts
-        ("GNE", "Mutations in the GNE gene cause Sialuria.", False),  # said elsewhere of what the start names
-        ("Salla disease", "Mutations in the GNE gene cause Salla disease.", False),  # the question leaves it out
-        ("Welander myopathy", "Mutations in the GNE gene cause Welander myopathy.", True),
-    ],
-)
-def test_what_the_question_and_earlier_hops_name_is_no_other_answer(title: str, text: str, rival: bool) -> None:
-    hops = (
-        hop(GENE, "GNE", "Which gene causes sialuria?"),
-        hop(MUSCLE, "Nonaka myopathy", "Which other disorder do mutations in the GNE gene cause?"),
-    )
-    draft = Draft(
-        question="Which disorder, other than Salla disease, is caused by the gene behind sialuria?",
-        answer="Nonaka myopathy",
-        answer_type=AnswerType.ENTITY,
-        hops=hops,
-    )
-    other = passage("other", title, text, n=1)
-    found = asyncio.run(audit(draft, 2, Shelf(GENE, MUSCLE, other), 3))
-    assert [finding.check for finding in found if finding.check == "another_answer"] == ["another_answer"] * rival
-    cited = {p.id for p in (GENE, MUSCLE)}
-    assert (other_answer(draft, cited, [GENE, MUSCLE, other]) is not None) is rival
