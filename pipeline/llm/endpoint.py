@@ -96,11 +96,12 @@ class Endpoint:
         return None
 
     async def _looked_at(self, request: Request) -> Completion:
-        """One answer. A model that may only repeat itself is first asked for the beginning of a long one, which is then
-        asked for whole if there is more in it: what is whole already is what it would have been."""
+        """One answer. A model that may only repeat itself is first asked for the beginning of calls or JSON, which are
+        then asked for whole if there is more of them: what is whole already is what it would have been."""
         step, sampling = repetition.STEP, request.sampling
         begun = None
-        if self._may_repeat and sampling.max_tokens >= 2 * step:
+        formed = request.tools or request.output
+        if self._may_repeat and formed and sampling.max_tokens >= 2 * step:
             short = sampling.model_copy(update={"max_tokens": step})
             begun = repetition.ended(await self._once(request.model_copy(update={"sampling": short})), step)
             if begun.finish is Finish.REPEATS or not repetition.cut_off(begun, step):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config.models import Limits, ModelConfig
 from pipeline.llm import repetition
 from pipeline.llm.base import Finish, Request, Sampling
@@ -15,7 +16,7 @@ from pipeline.llm.repetition import STEP, loop_start
 from pipeline.types import Message
 from tests.chaos.faulty_server import FaultyServer
 
-REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),))
+REQUEST = Request(model="m", messages=(Message(role="user", content="Who?"),), tools=SOLVER_TOOLS)
 BEGUN = "I look up who built the bridge. "
 UNITS = {
     "new lines": "\n",
