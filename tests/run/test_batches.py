@@ -280,7 +280,7 @@ def of_another_seed(answer: bytes) -> bytes:
         (lambda answer: answer[:-200], "a worker's answer cannot be read"),
         (lambda answer: b"", "a worker's answer cannot be read"),
         (lambda answer: b"9\n{}", "a worker's answer cannot be read"),
-        (lambda answer: answer.replace(b'"target_steps":1', b'"target_steps":2', 1), "a worker's answer cannot be read"),
+        (lambda answer: answer.replace(b'"target_steps":1', b'"target_steps":2', 1), "answer cannot be read"),
         (lambda answer: answer.replace(b'"attempts":[{', b'"attempts":[],"failures":{},"x":[{'), "cannot be read"),
     ],
 )
