@@ -14,7 +14,7 @@ from tests.run.fakes import FACT, Watch, passage
 
 ACCEPTED_OF = 3
 """One line in so many is a pair."""
-KEY, ORDER = "f" * 64, "999999-999999999999"
+KEY, ORDER, PASSAGE, DRAW = "f" * 64, "999999-999999999999", "the-passage#0", 999999
 TOKEN, ANSWER = "Qxqxqxqx", "Zxzxzxzx"
 """Stand in a pattern for what differs from line to line: names in question and evidence, and the answer."""
 FILLING = (
@@ -52,6 +52,7 @@ def pattern(kind: str, size: int) -> Record:
     """A record whose line has about so many bytes: what an agent read fills it, or it is cut down to its draft."""
     tree = (records.accepted() if kind == "accepted" else records.rejected()).model_dump(mode="json")
     tree["key"] = tree["seed"]["key"] = KEY
+    tree["seed"]["passage"]["id"], tree["seed"]["draw"] = PASSAGE, DRAW
     for past in tree["rounds"]:
         past["draft"] |= {
             "question": f"Of {TOKEN}, in what year was the town founded where its designer was born?",
@@ -101,6 +102,8 @@ class Lines:
         for old, new in (
             (KEY, planned.seed.key),
             (ORDER, planned.order),
+            (PASSAGE, planned.seed.passage.id),
+            (f'"draw":{DRAW}', f'"draw":{planned.seed.draw}'),
             (TOKEN, name),
             (ANSWER, f"Z{name[::-1].lower()}"),
         ):

@@ -6,13 +6,23 @@ import asyncio
 import math
 import secrets
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import NamedTuple, Self
 
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
-from pipeline.errors import BudgetExceeded, DigsiteError, ProviderError, RetrievalError, UsageError, WorkerError
+from pipeline.errors import (
+    BudgetExceeded,
+    DigsiteError,
+    ProviderError,
+    RetrievalError,
+    StoreError,
+    UsageError,
+    WorkerError,
+    first_line,
+)
 from pipeline.llm.ledger import count_elsewhere
 from pipeline.run import Run, prepare
 from pipeline.run.attempts import Attempt
@@ -33,7 +43,7 @@ Submit = Callable[[bytes], Awaitable[bytes]]
 
 
 class _Pending(NamedTuple):
-    key: str
+    seed: Seed
     place: str
     ended: asyncio.Future[tuple[Attempt, Record | Exception]]
 
@@ -70,7 +80,7 @@ class Batches:
         """One seed to its record, by whichever worker. Raises what its try has raised there."""
         loop = asyncio.get_running_loop()
         while True:
-            pending = _Pending(seed.key, self._run.in_flight[seed.key], loop.create_future())
+            pending = _Pending(seed, self._run.in_flight[seed.key], loop.create_future())
             self._waiting.append(pending)
             self._wake()
             made, end = await pending.ended
@@ -120,9 +130,11 @@ class Batches:
         )
         made: Sequence[Attempt] = ()
         try:
-            response = BatchResponse.unpacked(await self._submit(batch.model_dump_json().encode()))
-            made = response.outcome.attempts
-            self._settle(batch.name, seeds, response)
+            raw = await self._submit(batch.model_dump_json().encode())
+            with _readable():
+                response = BatchResponse.unpacked(raw)
+                made = response.outcome.attempts
+                self._settle(batch.name, seeds, response)
         except Exception as error:  # noqa: BLE001 - each seed raises it where it is awaited
             _fail(seeds, error)
         finally:
@@ -137,8 +149,11 @@ class Batches:
         records = {record.key: record for record in (decode(line, source) for line in response.lines)}
         for one in seeds:
             if not one.ended.done():
-                end = records.get(one.key) or raised(outcome.failures[one.key])
-                one.ended.set_result((made[one.key], end))
+                record = records.get(one.seed.key)
+                if record and record.seed != one.seed:
+                    raise WorkerError(f"{source} is of another seed than it was sent")
+                end = record or raised(outcome.failures[one.seed.key])
+                one.ended.set_result((made[one.seed.key], end))
         if response.cache:
             atomic_write(self._answers / f"{batch}-returned.sqlite", response.cache)
 
@@ -201,6 +216,15 @@ def raised(failure: Failure) -> DigsiteError:
     if failure.kind == "ProviderError":
         return ProviderError(failure.line, then=failure.then or "pause")
     return _RAISED.get(failure.kind, DigsiteError)(failure.line)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """What cannot be read of a worker's answer is the worker's trouble: its seeds go to another."""
+    try:
+        yield
+    except (ValueError, KeyError, StoreError) as error:
+        raise WorkerError(f"a worker's answer cannot be read ({first_line(error)})") from error
 
 
 def _fail(seeds: Iterable[_Pending], error: Exception) -> None:

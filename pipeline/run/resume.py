@@ -31,12 +31,13 @@ class RunFile(Data):
     what: dict[str, Any]
     """The digested tree: configuration, prompts and code."""
     digest: str
+    """Of that tree; empty for a run of which it is not kept."""
     corpus_fingerprint: str
     format: int
 
     @property
-    def identity(self) -> RunIdentity:
-        return RunIdentity(self.digest, self.corpus_fingerprint)
+    def identity(self) -> RunIdentity | None:
+        return RunIdentity(self.digest, self.corpus_fingerprint) if self.digest else None
 
 
 def read(folder: Path) -> RunFile:

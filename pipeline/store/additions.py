@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from pipeline.errors import StoreError
 from pipeline.store.files import Appender
+from pipeline.store.line_files import files_of_lines
 from pipeline.store.offsets import Place
 from pipeline.types import CompletedStages, Fork, PolicyMeasurement, Record, twin_key
 
@@ -35,7 +36,7 @@ class _Additions(Generic[T]):
         self._folder, self._kind, self._model, self._name = folder, kind, model, name
         self._appenders: dict[str, Appender] = {}
         self._places: dict[str, dict[Any, Place]] = defaultdict(dict)
-        for path in sorted(folder.glob("*.jsonl")):
+        for path in files_of_lines(folder):
             self._index(path)
 
     def append(self, file: str, value: T) -> None:

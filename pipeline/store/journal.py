@@ -17,6 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from pipeline.errors import StoreError
 from pipeline.store.files import Appender
+from pipeline.store.line_files import files_of_lines
 from pipeline.types import Record, Slotted, Status, sha256
 from pipeline.types.data import slotted
 
@@ -83,7 +84,7 @@ class Journal:
         self._unread: list[str] = []
         self._path = folder / f"{writer}.jsonl"
         self._appender: Appender | None = None
-        for path in sorted(folder.glob("*.jsonl")):
+        for path in files_of_lines(folder):
             self._index(path)
 
     def append(self, record: Record, order: str, seconds: float | None = None) -> bool:

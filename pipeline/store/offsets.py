@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from pipeline.errors import StoreError
 from pipeline.store.journal import record_at
+from pipeline.store.line_files import files_of_lines
 from pipeline.types import Record
 
 _BEGIN = re.compile(rb'\{"sha256":"[0-9a-f]{64}","head":\{"key":"([0-9a-f]{64})"')
@@ -65,7 +66,7 @@ class Offsets:
     def advance(self) -> bool:
         """Pass over some more of the files. False once all that stands in them is known."""
         with self._lock:
-            for path in sorted(self._folder.glob("*.jsonl")):
+            for path in files_of_lines(self._folder):
                 if self._read_to.get(path, 0) < path.stat().st_size and self._pass_over(path):
                     return True
         return False

@@ -71,7 +71,9 @@ def test_a_run_is_not_served_by_another_engine(run: Path, monkeypatch: pytest.Mo
 
 def test_the_distractors_of_a_run_are_those_that_were_used(run: Path) -> None:
     def of_run(record: Record) -> Record:
-        key = resume.read(run).identity.key(record.seed.passage.id, record.seed.draw)
+        identity = resume.read(run).identity
+        assert identity
+        key = identity.key(record.seed.passage.id, record.seed.draw)
         return record.model_copy(update={"key": key, "seed": record.seed.model_copy(update={"key": key})})
 
     record, bare = of_run(taught(2)), of_run(accepted(1))

@@ -1,12 +1,13 @@
 """A line that belongs to another run, or that contradicts itself, is no line of a journal."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import StoreError
+from pipeline.store.additions import Forks
 from pipeline.store.journal import Journal, RunIdentity, encode, headed
 from pipeline.store.offsets import Offsets
 from pipeline.types import Record, Status
@@ -80,3 +81,15 @@ def test_a_record_that_contradicts_itself_is_named_when_it_is_read(what: str, tm
         with pytest.raises(StoreError, match=f"main.jsonl, byte {len(first)}"):
             journal.read(accepted(1).key)
         assert journal.read(rejected(2).key).status is Status.REJECTED
+
+
+def test_a_folder_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, sealed(body(accepted(1))))
+
+    def refused(folder: Path) -> Iterator[Path]:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    for opened in (lambda: Journal(tmp_path), lambda: Offsets(tmp_path).advance(), lambda: Forks(tmp_path)):
+        with pytest.raises(StoreError, match="cannot read .*: permission denied"):
+            opened()
