@@ -35,7 +35,8 @@ _BETWEEN = re.compile(rf"{_WRAPPING}|[\s\[\],;}}]")
 _OPENING = re.compile(rf"{_WRAPPING}|[\s\[]")
 _MARKED = re.compile(rf"(?:{_MARKS})[\s\[]*(?:{_FENCE}\s*)?$")
 _NAME_BEFORE = re.compile(
-    rf"(?:<\|channel\|>\w{{1,20}}\s+to=|\bto=|{_TOKEN}function{_TOKEN}|\[TOOL_CALLS\]|{_TOKEN}|<tool_call>|<function=|>>>|\bAction:)\s*"
+    rf"(?:<\|channel\|>\w{{1,20}}\s+to=|\bto=|{_TOKEN}function{_TOKEN}|\[TOOL_CALLS\]|{_TOKEN}|<tool_call>|<function="
+    r"|>>>|\bAction:)\s*"
     rf"(?P<name>[\w.:/-]{{1,80}}?)\s*"
     rf"(?:>|\[CALL_ID\]\w{{1,40}}|\[ARGS\]|Action Input:|{_TOKEN}|json\b|{_FENCE}|\s)*$"
 )
@@ -209,6 +210,12 @@ def _in_json(text: str, offered: Offered) -> Iterator[_Written]:
     for start, end, tree in _objects(text):
         before = text[max(0, start - _LOOK_BACK) : start]
         inside = list(_of_object(tree, offered))
+        head = _NAME_BEFORE.search(before)
+        named = offered.name(head["name"]) if head else ""
+        if head and named in offered.schemas and (not inside or offered.fits(named, tree)):
+            opened = start - len(before) + head.start()
+            yield _Written(opened, end, named, offered.decoded(named, tree), marked=True)
+            continue
         marked = bool(_MARKED.search(before))
         for said, given in inside:
             name = offered.name(said)
@@ -216,13 +223,6 @@ def _in_json(text: str, offered: Offered) -> Iterator[_Written]:
             arguments = offered.decoded(name, read if isinstance(read, dict) else given)
             strict = name == said and arguments is given and _is_hermes(text, start, end, tree)
             yield _Written(start, end, name, arguments, marked, strict)
-        if (
-            not inside
-            and (head := _NAME_BEFORE.search(before))
-            and (name := offered.name(head["name"])) in offered.schemas
-        ):
-            opened = start - len(before) + head.start()
-            yield _Written(opened, end, name, offered.decoded(name, tree), marked=True)
 
 
 def _is_hermes(text: str, start: int, end: int, tree: dict[str, Any]) -> bool:

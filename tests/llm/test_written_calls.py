@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pipeline.agents.judge import VERDICT
 from pipeline.agents.readers import CitedOutput
 from pipeline.agents.structured import schema
-from pipeline.agents.tools import GENERATOR_TOOLS, SOLVER_TOOLS
+from pipeline.agents.tools import EXPLORE, GENERATOR_TOOLS, SOLVER_TOOLS
 from pipeline.llm import reply
 from pipeline.llm.base import Schema, Tool
 from pipeline.types import Message, ToolCall
@@ -167,6 +167,20 @@ def test_what_was_encoded_twice_is_decoded_where_the_schema_wants_a_structure(ar
     for said in (native, written, tagged):
         assert made(said) == [("propose", PROPOSED)], "the text of the answer stays a text, whatever it looks like"
         assert said.tool_calls[0].repaired
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        '{{"name": "explore", "arguments": {0}}}',
+        "[TOOL_CALLS]explore[ARGS]{0}",
+        "<function=explore>{0}</function>",
+        "<tool_call>explore\n{0}\n</tool_call>",
+    ],
+)
+def test_arguments_may_be_named_like_the_parts_of_a_call(form: str) -> None:
+    given = {"tool": "search", "argument": "Ada Holm", "intent": ""}
+    assert made(read(form.format(json.dumps(given)), (EXPLORE,))) == [("explore", given)]
 
 
 def test_arguments_that_are_as_they_should_be_stay_the_same_bytes() -> None:
