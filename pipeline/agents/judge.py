@@ -133,8 +133,7 @@ def same_number(case: NearMiss) -> bool | None:
     """
     said = quantity(case.response)
     known = [quantity(answer) for answer in (case.answer, *case.answer_aliases)]
-    percent = ("percent", 1)
-    if said is None or said.of or said.unit not in {None, percent}:
+    if said is None or said.of or (said.unit and said.unit[0] != "percent"):
         return None
     golds = [gold.number for gold in known if gold and not gold.of and gold.unit == said.unit]
     if said.number in golds:

@@ -32,7 +32,7 @@ Plain = Annotated[
     bool,
     typer.Option(
         "--plain",
-        help="Messages and tools as plain text: datasets before 4.7 and polars up to 1.20 fail on Arrow's JSON type.",
+        help="Messages and tools as plain text: datasets before 4.7 and polars 1.20 fail on Arrow's JSON type.",
     ),
 ]
 Damaged = Annotated[

@@ -2,7 +2,7 @@
 
 Arrow pads a struct with the keys of all rows, so a message would carry `tool_calls: null` and a search `passage_id:
 null`, and chat templates print both. Here a message is JSON text of the type `arrow.json`: `datasets` (4.7 and later)
-gives the very object, DuckDB its JSON, pandas and polars the text; earlier `datasets` and polars up to 1.20 fail on it,
+gives the very object, DuckDB its JSON, pandas and polars the text; earlier `datasets` and polars 1.20 fail on it,
 and `export --plain` writes plain text for them. Arguments are objects, since the templates of Qwen3.5, GLM and others
 fail on text.
 """

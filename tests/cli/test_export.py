@@ -167,3 +167,20 @@ def test_nothing_is_passed_on_without_the_manifest_that_may_forbid_it(
     said = digsite("export", "tiny", "--out", run)
     assert (said.code, said.err.count("\n")) == (2, 1)
     assert "corpora/tiny.toml" in said.err
+
+
+def test_a_plain_export_stays_plain_when_it_is_written_again(digsite: Digsite, run: Path) -> None:
+    where = ("tiny", "--out", run)
+    assert digsite("export", *where, "--plain").code == 0
+    sheet = digsite("review", *where, "--json").json["sheet"]
+    (run / "marked.csv").write_text(Path(sheet).read_text().replace(",,,,,", ",yes,yes,yes,,"))
+    assert digsite("review", *where, "--read", run / "marked.csv").code == 0
+    dataset = run / "tiny/latest/dataset"
+
+    def typed() -> bool:
+        return any("arrow.json" in str(pq.read_schema(shard)) for shard in dataset.rglob("*.parquet"))
+
+    assert not typed()
+    assert "`digsite export --plain` writes plain text" not in (dataset / "README.md").read_text()
+    assert digsite("export", *where).code == 0
+    assert typed()
