@@ -17,7 +17,8 @@ def walked(folder: Path) -> Iterator[Path]:
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             yield from walked(Path(entry))
-        elif not Path(entry).is_dir():  # a link to a folder may lead anywhere, in a circle too
+        elif not os.path.isdir(entry):  # noqa: PTH112 - Path's raises where a link may not be followed
+            # A link to a folder may lead anywhere, in a circle too.
             yield Path(entry)
 
 

@@ -2,6 +2,7 @@
 
 import bz2
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ def shown(found: Corpus) -> list[tuple[str, str]]:
     return [(document.title, document.text) for document in found.documents]
 
 
-def lines(*rows: dict[str, object]) -> str:
+def lines(*rows: Mapping[str, object]) -> str:
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 
 

@@ -24,6 +24,8 @@ TAKEN = (
 TEXTS = ("folder", "html", "markdown", "text")
 """Readers of files that are each one document, whose parts have no names."""
 _NEARLY_ALL = 0.9
+_LOOKED_AT = 10_000
+"""Files of a folder of several kinds that show what it is."""
 
 
 def for_path(path: Path) -> str:
@@ -40,11 +42,13 @@ def for_path(path: Path) -> str:
             raise CorpusError(f"{path}: no reader for it; {f'{remedy}, or ' if remedy else ''}give {TAKEN}")
         return found
     kinds: dict[str, _Files] = {}
-    for file in walked(path):
+    for number, file in enumerate(walked(path)):
         # Beside the shards of a data set lies its card.
         name = "folder" if file.suffix.lower() in ENDINGS else kind(file)
         if name not in {"", "html"} and file.stem.lower() not in NOTES:
             kinds.setdefault(name, _Files()).add(file)
+        if number >= _LOOKED_AT and len(kinds) > 1:  # somebody may have named their home
+            break
     return _chosen(path, kinds)
 
 
