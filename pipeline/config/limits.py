@@ -27,5 +27,5 @@ class AuthorLimits(AgentLimits):
     """Most drafts that a generator or refiner may have checked before it ends; they do not count as searches. Two of
     the checks ask a reader, if `checks.run` holds them; the audit then reuses the answers from the cache."""
     request_tokens: int = Field(24_000, ge=4096)
-    """Largest request in tokens, even if the model's context would allow more; the oldest search results are cut to
-    fit."""
+    """Largest request in tokens, even if the model's context would allow more; passages are cut to fit, the oldest
+    first and those that look like evidence last."""
