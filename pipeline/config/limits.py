@@ -28,5 +28,5 @@ class AuthorLimits(AgentLimits):
     """Most drafts that a generator or refiner may have checked before it ends; they do not count as searches. A check
     asks all that the audit asks, readers included, and the audit takes its answer for a draft that stays as it was."""
     request_tokens: int = Field(24_000, ge=4096)
-    """Largest request in tokens, even if the model's context would allow more; the oldest search results are cut to
-    fit."""
+    """Largest request in tokens, even if the model's context would allow more; passages are cut to fit, the oldest
+    first and those that look like evidence last."""

@@ -26,7 +26,8 @@ _WORD = re.compile(rf"[{HAN}]{{1,2}}|[{THAI}]{{1,5}}|[^\s{HAN}{THAI}]{{1,{_WORD_
 
 
 _CLOSED = re.compile(r"[.!?;…。！？｡؟۔।॥።][\"'”’»)\]」』]*$")
-_ITEM = re.compile(r"[-*•|–]\s|\d+[.)]\s")
+_ITEM = re.compile(r"[-*•|–]\s|\d+[.)]\s|[^\s:：][^:：\n]{0,80}(?::[ \t]|：)\S")
+"""A line that stands for itself: of a list, or a name with its value."""
 _UNNAMED = re.compile(
     r"(?:He|She|It|They|We|This|That|These|Those|Such|Both|Most|Some|Many|Others?|His|Her|Its|Their|Here|There)\b"
 )

@@ -1,6 +1,7 @@
 """A source into documents: what is kept, what is counted, and what stops the run."""
 
 import csv
+import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -106,6 +107,15 @@ def test_only_what_has_a_date_or_a_source_has_another_fingerprint(path: Path) ->
     others = [{"date": "2020"}, {"date": "2021"}, {"source": "2020"}]
     assert len({plain, *(load(path, [row | more]).fingerprint for more in others)}) == 4
     assert load(path, [row | {"date": "soon", "url": "https://a.example"}]).fingerprint == plain
+
+
+def test_texts_of_several_lines_are_cut_by_rules_that_their_fingerprint_names(path: Path) -> None:
+    one, two = ({"id": "a", "title": "Mill", "text": TEXT.replace(". ", ends)} for ends in (". ", ".\n"))
+    for row, number in ((one, 1), (two, 3)):
+        digest = hashlib.sha256(f"{row['title']}\n{row['text']}".encode()).hexdigest()
+        expected = hashlib.sha256(f"chunker {number}\na\0{digest}".encode()).hexdigest()
+        assert load(path, [row]).fingerprint == expected
+    assert load(path, [one | {"id": "b"}, two]).fingerprint == load(path, [two, one | {"id": "b"}]).fingerprint
 
 
 def test_of_duplicate_texts_the_first_is_kept_and_later_titles_become_aliases(path: Path) -> None:

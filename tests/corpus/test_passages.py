@@ -91,6 +91,7 @@ def test_a_passage_does_not_begin_with_a_sentence_without_a_subject_where_anothe
 def test_lists_and_lines_broken_for_their_width_are_cut_into_as_many_words_as_other_text() -> None:
     for line in (
         "- a river of the north",
+        "Capital > name: Vessby",
         "Tarn",
         "1. the first of the towns",
         "of the town that lies on the river and",
