@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.links.runs import Columns
 from pipeline.links.survey import FEWEST, GRAMS, grams, sentence_hashes
 from pipeline.links.titles import Known, Titles
-from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, growing, mixed, phrases
+from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, growing, mixed, phrases, words
 
 TITLE, NAME, IDENTIFIER, WORD, STATED = range(5)
 KINDS = ("title", "name", "identifier", "word", "stated")
@@ -62,7 +62,7 @@ def mentions(read: Words, knowledge: Knowledge, titles: Words) -> Columns:
     first = np.concatenate([one.first for one in found])
     count = np.concatenate([one.count for one in found])
     kind = np.concatenate([np.full(len(one.first), one.kind, np.uint8) for one in found])
-    says = _says_more(read, first, count, knowledge)
+    says = _says_more(read, first, count, knowledge) & ~_cut_off(read, first + count)
     first, count, kind = first[says], count[says], kind[says]
     order = np.lexsort((kind, count, first))
     first, count, kind = first[order], count[order], kind[order]
@@ -73,6 +73,14 @@ def mentions(read: Words, knowledge: Knowledge, titles: Words) -> Columns:
         "hash": phrases(read.hash, first, count), "text": read.text[first], "start": read.start[first],
         "end": read.end[last], "kind": kind,
     }  # fmt: skip
+
+
+def _cut_off(read: Words, follows: Ints) -> Bools:
+    """Does an apostrophe tie the phrase to what follows, as in "You Don't"? An s may follow: it is a case, or "is"."""
+    place = np.minimum(follows, len(read) - 1)
+    other = read.elided[place] & (read.hash[place] != words(["s"]).hash[0])
+    cut: Bools = other & (follows < len(read))
+    return cut
 
 
 def _says_more(read: Words, first: Ints, count: Ints, knowledge: Knowledge) -> Bools:
