@@ -153,7 +153,7 @@ class _Runs:
         date, is no name."""
         read = self._read
         first, end, bare = self._trimmed()
-        joined, across = self._tied(first, end)
+        joined, across = self._tied(first[bare], end[bare])
         count = end - first
         good = (count > 0) & (count <= LONGEST)
         several = good & (count > 1)

@@ -139,9 +139,9 @@ def words(texts: Sequence[str]) -> Words:
 
 
 def _abbreviated(codes: Any, start: Ints, end: Ints, upper: Ints, small: Ints) -> Bools:
-    """Could a full stop after the word belong to it, as to an initial and to St, Mr or Gen?"""
+    """Could a full stop after the word belong to it, as to an initial and to St or Mr? Cup and War end a sentence."""
     length = end - start
-    short = (upper == 1) & (small + upper == length) & (length <= 3)
+    short = (upper == 1) & (small + upper == length) & (length <= 2)
     return short & (codes[np.minimum(end, len(codes) - 1)] == ord("."))  # type: ignore[no-any-return]
 
 

@@ -66,13 +66,15 @@ def test_a_name_of_two_things_links_nothing(linked: Opened) -> None:
         ("He then moved to the Port of Arden Valley with all of his family and his dogs.", "The port of many ships."),
         ("They met Ada Brannick Stone on the way to the market in the spring of that year.", SCHOOL),
         ("They came here in May 1908 and stayed for some years.", "It was opened in May 1908 by a mayor who was late."),
+        ("It was shown in Upper Issel on June 28 of that year.", "He flew to Upper Issel on June 29 of another year."),
+        ("The town won a cup in the Arden Cup. Born here were few.", "All had once heard of the Arden Cup. Born fools, we."),
         ("In the end it was sold to a farmer.", "In the end it was given to the town by its last owner."),
         ("He wrote that the harvest was poor and that many left.", "She said the harvest was good, so many came."),
     ],
-    ids=["a common word", "a longer name", "a date", "how sentences begin", "small letters"],
+    ids=["a common word", "a longer name", "a date", "a name and a date", "the end of a sentence", "how sentences begin", "small letters"],
 )  # fmt: skip
 def test_what_is_no_common_name_links_nothing(linked: Opened, first: str, second: str) -> None:
-    assert phrases(linked(first, second)) == {}
+    assert set(phrases(linked(first, second))) <= {"Upper Issel", "Arden Cup"}
 
 
 def test_a_surname_alone_does_not_link_two_families(linked: Opened) -> None:
