@@ -20,6 +20,8 @@ TITLE, NAME, IDENTIFIER, WORD, STATED = range(5)
 KINDS = ("title", "name", "identifier", "word", "stated")
 _TIE = 3
 """Letters of a word within a name, as in "Duke of York"; two of them at most."""
+_LETTERS = 3
+"""Of an abbreviation that may stand for many things."""
 _WORD_LENGTH = 4
 
 
@@ -33,6 +35,8 @@ class Knowledge:
     those have more than once."""
     small: Known
     """Of words that are mostly written in small letters: no names."""
+    common: Known
+    """Of words that many documents hold: a name has another one."""
     boilerplate: Known
     """Of sentences that several documents have."""
     _names: Known = field(init=False)
@@ -62,7 +66,9 @@ def mentions(read: Words, knowledge: Knowledge, titles: Words) -> Columns:
     first = np.concatenate([one.first for one in found])
     count = np.concatenate([one.count for one in found])
     kind = np.concatenate([np.full(len(one.first), one.kind, np.uint8) for one in found])
-    says = _says_more(read, first, count, knowledge) & ~_cut_off(read, first + count)
+    own = _cumulated(read.capital & ~knowledge.common.holds(mixed(read.hash)))
+    says = (kind != NAME) | (own[first + count] > own[first])
+    says &= _says_more(read, first, count, knowledge) & ~_cut_off(read, first + count)
     first, count, kind = first[says], count[says], kind[says]
     order = np.lexsort((kind, count, first))
     first, count, kind = first[order], count[order], kind[order]
@@ -164,7 +170,8 @@ class _Runs:
             part[np.repeat(at, size) + _within(size)] = True
         alone = first[good & (count == 1) & bare]
         tied = read.tied | _before(read.tied)
-        alone = alone[~read.first[alone] & ~self._small[alone] & ~tied[alone]]
+        short = (read.upper == read.end - read.start) & (read.upper <= _LETTERS)
+        alone = alone[~read.first[alone] & ~self._small[alone] & ~tied[alone] & ~short[alone]]
         key, own = (mixed(one.hash + mixed(one.text.astype(np.uint64))) for one in (read, titles))
         joined_ahead = titles.near & titles.capital & _after(titles.capital)
         own = own[joined_ahead | _before(joined_ahead)]

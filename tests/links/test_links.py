@@ -66,12 +66,13 @@ def test_a_name_of_two_things_links_nothing(linked: Opened) -> None:
         ("He then moved to the Port of Arden Valley with all of his family and his dogs.", "The port of many ships."),
         ("They met Ada Brannick Stone on the way to the market in the spring of that year.", SCHOOL),
         ("They came here in May 1908 and stayed for some years.", "It was opened in May 1908 by a mayor who was late."),
-        ("It was shown in Upper Issel on June 28 of that year.", "He flew to Upper Issel on June 29 of another year."),
+        ("It was shown in Upper Issel on June 28.", "He flew to Upper Issel on June 29, all by himself."),
         ("The town won a cup in the Arden Cup. Born here were few.", "All had once heard of the Arden Cup. Born fools, we."),
+        ("In a short while the SNP had left the valley.", "The bank of the county was called SNP by its clients."),
         ("In the end it was sold to a farmer.", "In the end it was given to the town by its last owner."),
         ("He wrote that the harvest was poor and that many left.", "She said the harvest was good, so many came."),
     ],
-    ids=["a common word", "a longer name", "a date", "a name and a date", "the end of a sentence", "how sentences begin", "small letters"],
+    ids=["a common word", "a longer name", "a date", "a name and a date", "the end of a sentence", "three letters", "how sentences begin", "small letters"],
 )  # fmt: skip
 def test_what_is_no_common_name_links_nothing(linked: Opened, first: str, second: str) -> None:
     assert set(phrases(linked(first, second))) <= {"Upper Issel", "Arden Cup"}
@@ -105,6 +106,14 @@ def test_a_phrase_of_many_documents_links_nothing(linked: Opened) -> None:
     assert set(phrases(links)) == {"Tom Hale"}  # three documents may hold one, however small the corpus is
     assert set(phrases(linked(*many, *few, pad=400))) == {"Tom Hale", "Ada Brannick"}
     assert set(phrases(linked(*many, *few, pad=400, most=4))) == {"Tom Hale"}
+
+
+def test_a_name_of_common_words_may_be_that_of_several_things(linked: Opened) -> None:
+    common = [f"{text.format('an old man')} Nobody here had a valley or a season {n}." for n, text in enumerate(SAID)]
+    spread = [{"id": f"c{n}", "title": "", "text": f"{text} It was {n}."} for n, text in enumerate(common)]
+    told = [text.format("Valley Season") for text in SAID[:2]] + [text.format("Valley Gorse") for text in SAID[3:]]
+    assert set(phrases(linked(*told, *spread, pad=100))) == {"Valley Gorse"}
+    assert set(phrases(linked(*told))) == {"Valley Gorse", "Valley Season"}
 
 
 def test_versions_of_a_document_are_one(linked: Opened) -> None:
