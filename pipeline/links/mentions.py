@@ -22,6 +22,8 @@ _TIE = 3
 """Letters of a word within a name, as in "Duke of York"; two of them at most."""
 _LETTERS = 3
 """Of an abbreviation that may stand for many things."""
+_LISTED = 4
+"""A sentence of so many times the words that it has beside names and numbers is a list."""
 _WORD_LENGTH = 4
 
 
@@ -94,7 +96,7 @@ def _says_more(read: Words, first: Ints, count: Ints, knowledge: Knowledge) -> B
     begins = np.flatnonzero(read.first)
     hashes, size = sentence_hashes(read, begins)
     other = np.add.reduceat((read.capital | (read.digits > 0)).astype(np.int64) ^ 1, begins)
-    good = (other >= FEWEST) & ~knowledge.boilerplate.holds(hashes)
+    good = (other >= FEWEST) & (_LISTED * other >= size) & ~knowledge.boilerplate.holds(hashes)
     sentence = read.sentence[first] - 1
     plain = _cumulated(~(read.capital | (read.digits > 0)))
     left = other[sentence] - (plain[first + count] - plain[first])

@@ -146,7 +146,9 @@ def test_boilerplate_links_nothing(linked: Opened) -> None:
 
 def test_a_list_of_names_says_nothing(linked: Opened) -> None:
     listed = "Tom Hale, Ada Brannick, Joan Pike, Ruth Mott"
-    assert phrases(linked(f"{listed}, John Lowe", f"Guests: {listed}", name="lists")) == {}
+    assert phrases(linked(f"{listed}, John Lowe", f"Guests: {listed}")) == {}
+    more = ", ".join(f"{name} {other}" for name in ("Joan", "Ruth", "Anne", "Paul") for other in ("Lowe", "Gorse"))
+    assert phrases(linked(f"These eight were seen that night: {more}.", f"Who came and went then: {more}.")) == {}
 
 
 def test_a_phrase_within_a_longer_one_is_left_out(linked: Opened) -> None:
