@@ -65,14 +65,14 @@ def test_a_name_of_two_things_links_nothing(linked: Opened) -> None:
     [
         ("He then moved to the Port of Arden Valley with all of his family and his dogs.", "The port of many ships."),
         ("They met Ada Brannick Stone on the way to the market in the spring of that year.", SCHOOL),
-        ("They came here in May 1908 and stayed for some years.", "It was opened in May 1908 by a mayor who was late."),
-        ("It was shown in Upper Issel on June 28.", "He flew to Upper Issel on June 29, all by himself."),
-        ("The town won a cup in the Arden Cup. Born here were few.", "All had once heard of the Arden Cup. Born fools, we."),
-        ("In a short while the SNP had left the valley.", "The bank of the county was called SNP by its clients."),
+        ("They came here in May 1908 and stayed for some years.", "It was opened in May 1908 by a mayor."),
+        ("It was shown in Upper Issel on June 28.", "He flew to Upper Issel on June 29 by himself."),
+        ("The town won a cup in the Arden Cup. Born here were few.", "All had heard of the Arden Cup. Born fools, we."),
+        ("In a short while the SNP had left the valley.", "The bank of the county was called SNP by clients."),
         ("In the end it was sold to a farmer.", "In the end it was given to the town by its last owner."),
         ("He wrote that the harvest was poor and that many left.", "She said the harvest was good, so many came."),
     ],
-    ids=["a common word", "a longer name", "a date", "a name and a date", "the end of a sentence", "three letters", "how sentences begin", "small letters"],
+    ids="common word,longer name,date,name and date,end of a sentence,abbreviation,beginnings,none".split(","),
 )  # fmt: skip
 def test_what_is_no_common_name_links_nothing(linked: Opened, first: str, second: str) -> None:
     assert set(phrases(linked(first, second))) <= {"Upper Issel", "Arden Cup"}
