@@ -20,6 +20,8 @@ _COMMON = 10
 """Documents that hold an end, at least, for it to be kept."""
 _TOO_COMMON = 25
 """Words that one document in so many has before a number or a name say nothing of it, such as "of the"."""
+_COMMON_WORD = 100
+"""A name of words that one document in so many holds, each of them, may well be that of another thing."""
 _SHARE = 40
 """A phrase that more than one document in so many holds says little, however small the corpus is."""
 _LEAST = 3
@@ -38,9 +40,8 @@ def learn(folder: Path, count: int, names: Columns, most: int) -> None:
     group = versions.groups(whole, whole.pop("full"), most)
     runs.save(folder / "groups.arrow", {"group": group})
     most = limit(group, most)
-    rare, small = _words(files(folder, "words", count), most)
-    runs.save(folder / "rare.arrow", {"hash": rare})
-    runs.save(folder / "small.arrow", {"hash": small})
+    for name, hashes in _words(files(folder, "words", count), most, len(group) // _COMMON_WORD).items():
+        runs.save(folder / f"{name}.arrow", {"hash": hashes})
     recurring = [_recurring(table, group) for table in runs.ranges(files(folder, "sentences", count), "hash")]
     runs.save(folder / "boilerplate.arrow", {"hash": _joined(recurring)})
     common = [_common(table, len(group) // _TOO_COMMON) for table in runs.ranges(files(folder, "ends", count), "hash")]
@@ -59,21 +60,21 @@ def limit(group: Any, most: int) -> int:
 
 
 def knowledge(folder: Path) -> Knowledge:
-    rare, small, boilerplate = (
-        Known(runs.read(folder / f"{name}.arrow")["hash"]) for name in ("rare", "small", "boilerplate")
-    )
-    return Knowledge(Titles.of(runs.read(folder / "titles.arrow")), rare, small, boilerplate)
+    names = "rare", "small", "common", "boilerplate"
+    known = {name: Known(runs.read(folder / f"{name}.arrow")["hash"]) for name in names}
+    return Knowledge(titles=Titles.of(runs.read(folder / "titles.arrow")), **known)
 
 
-def _words(paths: Sequence[Path], most: int) -> tuple[U64, U64]:
-    rare, small = [], []
+def _words(paths: Sequence[Path], most: int, common: int) -> dict[str, U64]:
+    found: dict[str, list[U64]] = {"rare": [], "small": [], "common": []}
     for table in runs.ranges(paths, "hash"):
         word = runs.summed(table, "hash")
         documents, count = word["documents"], word["count"]
         often = (documents >= 2) & (documents <= most) & (count >= _OFTEN * documents)
-        rare.append(word["hash"][often & (word["cased"] == 0)])
-        small.append(word["hash"][2 * word["small"] > count])
-    return _joined(rare), _joined(small)
+        found["rare"].append(word["hash"][often & (word["cased"] == 0)])
+        found["small"].append(word["hash"][2 * word["small"] > count])
+        found["common"].append(word["hash"][documents > max(common, most)])
+    return {name: _joined(hashes) for name, hashes in found.items()}
 
 
 def _recurring(table: Columns, group: Any) -> U64:

@@ -14,12 +14,16 @@ import numpy as np
 from pipeline.links.runs import Columns
 from pipeline.links.survey import FEWEST, GRAMS, grams, sentence_hashes
 from pipeline.links.titles import Known, Titles
-from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, growing, mixed, phrases
+from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, growing, mixed, phrases, words
 
 TITLE, NAME, IDENTIFIER, WORD, STATED = range(5)
 KINDS = ("title", "name", "identifier", "word", "stated")
 _TIE = 3
 """Letters of a word within a name, as in "Duke of York"; two of them at most."""
+_LETTERS = 3
+"""Of an abbreviation that may stand for many things."""
+_LISTED = 4
+"""A sentence of so many times the words that it has beside names and numbers is a list."""
 _WORD_LENGTH = 4
 
 
@@ -33,6 +37,8 @@ class Knowledge:
     those have more than once."""
     small: Known
     """Of words that are mostly written in small letters: no names."""
+    common: Known
+    """Of words that many documents hold: a name has another one."""
     boilerplate: Known
     """Of sentences that several documents have."""
     _names: Known = field(init=False)
@@ -62,7 +68,9 @@ def mentions(read: Words, knowledge: Knowledge, titles: Words) -> Columns:
     first = np.concatenate([one.first for one in found])
     count = np.concatenate([one.count for one in found])
     kind = np.concatenate([np.full(len(one.first), one.kind, np.uint8) for one in found])
-    says = _says_more(read, first, count, knowledge)
+    own = _cumulated(read.capital & ~knowledge.common.holds(mixed(read.hash)))
+    says = (kind != NAME) | (own[first + count] > own[first])
+    says &= _says_more(read, first, count, knowledge) & ~_cut_off(read, first + count)
     first, count, kind = first[says], count[says], kind[says]
     order = np.lexsort((kind, count, first))
     first, count, kind = first[order], count[order], kind[order]
@@ -75,12 +83,20 @@ def mentions(read: Words, knowledge: Knowledge, titles: Words) -> Columns:
     }  # fmt: skip
 
 
+def _cut_off(read: Words, follows: Ints) -> Bools:
+    """Does an apostrophe tie the phrase to what follows, as in "You Don't"? An s may follow: it is a case, or "is"."""
+    place = np.minimum(follows, len(read) - 1)
+    other = read.elided[place] & (read.hash[place] != words(["s"]).hash[0])
+    cut: Bools = other & (follows < len(read))
+    return cut
+
+
 def _says_more(read: Words, first: Ints, count: Ints, knowledge: Knowledge) -> Bools:
     """Does the sentence say something of the phrase? It has words beside names, and stands in few documents."""
     begins = np.flatnonzero(read.first)
     hashes, size = sentence_hashes(read, begins)
     other = np.add.reduceat((read.capital | (read.digits > 0)).astype(np.int64) ^ 1, begins)
-    good = (other >= FEWEST) & ~knowledge.boilerplate.holds(hashes)
+    good = (other >= FEWEST) & (_LISTED * other >= size) & ~knowledge.boilerplate.holds(hashes)
     sentence = read.sentence[first] - 1
     plain = _cumulated(~(read.capital | (read.digits > 0)))
     left = other[sentence] - (plain[first + count] - plain[first])
@@ -145,7 +161,7 @@ class _Runs:
         date, is no name."""
         read = self._read
         first, end, bare = self._trimmed()
-        joined, across = self._tied(first, end)
+        joined, across = self._tied(first[bare], end[bare])
         count = end - first
         good = (count > 0) & (count <= LONGEST)
         several = good & (count > 1)
@@ -156,7 +172,8 @@ class _Runs:
             part[np.repeat(at, size) + _within(size)] = True
         alone = first[good & (count == 1) & bare]
         tied = read.tied | _before(read.tied)
-        alone = alone[~read.first[alone] & ~self._small[alone] & ~tied[alone]]
+        short = (read.upper == read.end - read.start) & (read.upper <= _LETTERS)
+        alone = alone[~read.first[alone] & ~self._small[alone] & ~tied[alone] & ~short[alone]]
         key, own = (mixed(one.hash + mixed(one.text.astype(np.uint64))) for one in (read, titles))
         joined_ahead = titles.near & titles.capital & _after(titles.capital)
         own = own[joined_ahead | _before(joined_ahead)]

@@ -89,6 +89,8 @@ class Words:
     """Is it a character of a script without blanks between words?"""
     tied: Bools
     """Is it tied to the word before by one mark and no blank, as the parts of `CVE-2021-44228`?"""
+    elided: Bools
+    """Is it tied to the word before by an apostrophe?"""
     near: Bools
     """Does a blank alone, or a mark that ties, part it from the word before, in the same sentence?"""
 
@@ -131,14 +133,15 @@ def words(texts: Sequence[str]) -> Words:
         text=text, start=start - begins[text], end=end - begins[text], hash=_hashes(lower[codes], start, end),
         sentence=np.cumsum(first), first=first, upper=upper, capital=capital, digits=within((flag & _DIGIT) != 0),
         numeral=(flag[start] & _DIGIT) != 0,
-        cased=(upper + small) > 0, single=single[start], tied=tied & ~first, near=near,
+        cased=(upper + small) > 0, single=single[start], tied=tied & ~first,
+        elided=(gap == 1) & ((mark & _LEFT_OUT) != 0) & ~first, near=near,
     )  # fmt: skip
 
 
 def _abbreviated(codes: Any, start: Ints, end: Ints, upper: Ints, small: Ints) -> Bools:
-    """Could a full stop after the word belong to it, as to an initial and to St, Mr or Gen?"""
+    """Could a full stop after the word belong to it, as to an initial and to St or Mr? Cup and War end a sentence."""
     length = end - start
-    short = (upper == 1) & (small + upper == length) & (length <= 3)
+    short = (upper == 1) & (small + upper == length) & (length <= 2)
     return short & (codes[np.minimum(end, len(codes) - 1)] == ord("."))  # type: ignore[no-any-return]
 
 

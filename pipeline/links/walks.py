@@ -198,14 +198,14 @@ class Walks:
         return bool(one < two)
 
     def _holds_together(self, places: Sequence[int], bridges: Sequence[int]) -> bool:
-        """Is each document of its own, and does no passage hold a bridge other than the two that it joins?"""
+        """Is each document of its own, and do the two that a bridge joins hold it, and no other?"""
         if len({self._links.group(place) for place in places}) < len(places):
             return False
         joined = [(n, n + 1) for n in range(len(bridges))]
         texts = [f"{passage.title}\n{passage.text}" for passage in map(self._links.passage, places)]
         for bridge, ends_of in zip(bridges, joined, strict=True):
             phrase = self._links.text(bridge)
-            if any(n not in ends_of and contains(text, phrase) for n, text in enumerate(texts)):
+            if any(contains(text, phrase) != (n in ends_of) for n, text in enumerate(texts)):
                 return False
         return True
 

@@ -74,6 +74,8 @@ MISTAKES = {
     "pilot nosuch": "known: tiny, wiki",
     "preview nosuch": "known: tiny, wiki",
     "search nosuch x": "known: tiny, wiki",
+    "links nosuch": "known: tiny, wiki",
+    "links tiny --set links.most_documents=1": "links.most_documents",
     "corpus stats nosuch": "known: tiny, wiki",
     "measure tiny nosuch.jsonl": "nosuch.jsonl",
     "serve nosuch --port 0": "known: tiny, wiki",
