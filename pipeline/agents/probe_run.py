@@ -31,7 +31,7 @@ Found = tuple[bool, str, str]
 
 def repaired(call: ToolCall) -> bool:
     """Was the call read though a strict parser would not have read it?"""
-    return bool(getattr(call, "repaired", False))
+    return call.repaired
 
 
 async def nested_call(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]:

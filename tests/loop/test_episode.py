@@ -9,7 +9,6 @@ import pytest
 
 from pipeline import config, prompts
 from pipeline.context import RunContext
-from pipeline.dataset.glossary import gloss
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
 from pipeline.types import AnswerType, Cause, Label, Lineage, Message, Passage, Record, Seed, Status, ToolCall
@@ -254,21 +253,6 @@ def test_a_generator_with_nothing_to_ask_ends_the_seed() -> None:
     cast.first = proposal(question="", hops=[])
     record = run(cast)
     assert (record.status, record.reason, record.draft) == (Status.REJECTED, "no_draft", None)
-
-
-@pytest.mark.parametrize(
-    ("says", "reason"),
-    [
-        (Message(role="assistant", content="I cannot think of one."), "no_draft:format_errors"),
-        (call("propose", **proposal(question="", hops=[])), "no_draft"),
-        (call("search", query="Lantern Bay"), "no_draft:limits"),
-    ],
-)
-def test_a_seed_without_a_draft_says_what_ended_its_author(says: Message, reason: str) -> None:
-    context = RunContext(config=config.build(), llm=ScriptedLLM(lambda request: says), retriever=SHELF, lineage=LINEAGE)
-    record = asyncio.run(run_seed(seeded(), context))
-    assert (record.status, record.reason) == (Status.REJECTED, reason)
-    assert gloss(reason)
 
 
 def test_the_papers_loop_has_no_audit_stop_or_confirmation() -> None:

@@ -103,6 +103,7 @@ def test_how_may_change(begun: Path, tmp_path: Path) -> None:
         "address": "tcp://localhost:8786",
         "workers": 3,
         "resources": {"gpu": 1.0},
+        "same_error_seeds": 3,
     } | others
     assert set(others) == set(How.model_fields)
     for name, value in others.items():
