@@ -168,14 +168,8 @@ def round_(w: World, d: Draft, index: int, styles: Sequence[Style], feedback: Fe
 
 
 def seed(w: World, n: int, target: int = 3, side: Literal["train", "eval"] = "train") -> Seed:
-    return Seed(
-        key=RUN.key(w.bridge.id, n),
-        passage=w.bridge,
-        draw=n,
-        side=side,
-        answer_type=AnswerType.DATE,
-        target_steps=target,
-    )
+    key, kind = RUN.key(w.bridge.id, n), AnswerType.DATE
+    return Seed(key=key, passage=w.bridge, draw=n, side=side, answer_type=kind, target_steps=target)
 
 
 def lineage(model: str = "embedded") -> Lineage:
