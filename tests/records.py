@@ -8,8 +8,7 @@ from typing import Literal, NamedTuple
 
 import orjson
 
-from pipeline.agents import grading
-from pipeline.agents import tools
+from pipeline.agents import grading, tools
 from pipeline.store.journal import RunIdentity
 from pipeline.types import (
     AnswerType, Call, Cause, Draft, Feedback, Finding, Hop, Label, Lineage, Message, Passage, Record, Rollout, Round,
@@ -168,21 +167,14 @@ def round_(w: World, d: Draft, index: int, styles: Sequence[Style], feedback: Fe
 
 
 def seed(w: World, n: int, target: int = 3, side: Literal["train", "eval"] = "train") -> Seed:
-    return Seed(
-        key=RUN.key(w.bridge.id, n),
-        passage=w.bridge,
-        draw=n,
-        side=side,
-        answer_type=AnswerType.DATE,
-        target_steps=target,
-    )
+    key, kind = RUN.key(w.bridge.id, n), AnswerType.DATE
+    return Seed(key=key, passage=w.bridge, draw=n, side=side, answer_type=kind, target_steps=target)
 
 
 def lineage(model: str = "embedded") -> Lineage:
     return Lineage(
         run=RUN.digest[:12], preset="default", strategy="sage", model=model, trainable="embedded" not in model,
-        solver_digest=SOLVER_DIGEST if model == "embedded" else "", corpus="fells",
-        corpus_fingerprint=RUN.corpus_fingerprint,
+        solver_digest=SOLVER_DIGEST * (model == "embedded"), corpus="fells", corpus_fingerprint=RUN.corpus_fingerprint,
         licence="CC-BY-SA-4.0", attribution="The chroniclers of the northern fells", retriever="lucene",
     )  # fmt: skip
 

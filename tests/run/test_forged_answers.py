@@ -1,0 +1,48 @@
+"""What a worker sends back is read as what it may be: damaged, cut, or forged on its way."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import WorkerError
+from pipeline.run import worker
+from tests.run.test_batches import config, here, lines, made
+
+
+def of_another_seed(answer: bytes) -> bytes:
+    """Each line with the draw of its seed changed, and a checksum that fits."""
+    response = worker.BatchResponse.unpacked(answer)
+    bodies = [line.partition(b",")[2].replace(b'"draw":0', b'"draw":1', 1) for line in response.lines]
+    forged = [b'{"sha256":"%b",%b' % (hashlib.sha256(body).hexdigest().encode(), body) for body in bodies]
+    return worker.BatchResponse(response.outcome, forged, response.cache).packed()
+
+
+@pytest.mark.parametrize(
+    ("forge", "problem"),
+    [
+        (of_another_seed, "is of another seed than it was sent"),
+        (lambda answer: answer[:-200], "a worker's answer cannot be read"),
+        (lambda answer: b"", "a worker's answer cannot be read"),
+        (lambda answer: b"9\n{}", "a worker's answer cannot be read"),
+        (lambda answer: answer.replace(b'"target_steps":1', b'"target_steps":2', 1), "answer cannot be read"),
+        (lambda answer: answer.replace(b'"attempts":[{', b'"attempts":[],"failures":{},"x":[{'), "cannot be read"),
+    ],
+)
+async def test_what_a_worker_forges_is_not_journalled(
+    forge: Callable[[bytes], bytes], problem: str, tmp_path: Path
+) -> None:
+    expected = lines(await made(config(tmp_path / "whole"), None))
+    forged = [2]
+
+    async def forging(asked: bytes) -> bytes:
+        answer = await here(asked)
+        forged[0] -= 1
+        return forge(answer) if forged[0] >= 0 else answer
+
+    assert lines(await made(config(tmp_path / "some"), forging)) == expected
+    forged[0] = 10**6
+    with pytest.raises(WorkerError, match=problem):
+        await made(config(tmp_path / "all"), forging)
+    assert not list((tmp_path / "all").glob("*/*/journal/*.jsonl"))
