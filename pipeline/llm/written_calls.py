@@ -131,12 +131,15 @@ def first_object(text: str, schema: dict[str, Any]) -> str:
     whole; the very text where it is one or holds none."""
     shape = inlined(schema)
     whole = read_json(text)
-    values = [whole] if isinstance(whole, dict) else [value for *_, value in _objects(text)]
-    if isinstance(whole, str) and not values and isinstance(again := read_json(whole), dict):
-        values = [again]
-    read = [decoded(value, shape, scalars=True) for value in values]
-    answer = next((value for value in read if fits(value, shape)), read[0] if read else None)
-    return text if answer is None or answer is whole else written(answer)
+    found = [(text, whole)] if isinstance(whole, dict) else [(text[a:b], tree) for a, b, tree in _objects(text)]
+    if isinstance(whole, str) and not found and isinstance(again := read_json(whole), dict):
+        found = [(whole, again)]
+    read = [(said, tree, decoded(tree, shape, scalars=True)) for said, tree in found]
+    if not read:
+        return text
+    said, tree, answer = next((one for one in read if fits(one[-1], shape)), read[0])
+    # In the model's own words, but for Python's.
+    return said if answer is tree and isinstance(read_json(said), dict) else written(answer)
 
 
 def _counts(one: _Written, offered: Offered, *, whole: bool) -> bool:
