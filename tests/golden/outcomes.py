@@ -23,7 +23,8 @@ from tests.golden import places, runs
 from tests.run.fakes import FACT, FakeCorpus
 from tests.shelf import Shelf, passage
 
-WRONG = ("1999", "1998", "1997", "1996")
+# In words, since of two bare numbers no judge is asked.
+WRONG = ("in 1999", "in 1998", "in 1997", "in 1996")
 STUDENT = "student"
 """The model to be trained."""
 Solves = Callable[[int, int], int | str]

@@ -97,7 +97,7 @@ class Cast:
         queries = PATHS[self.paths(question, sample) or 3]
         if turn < len(queries):
             return call("search", query=queries[turn])
-        return call("answer", answer="1641" if self.paths(question, sample) > 0 else "1999")
+        return call("answer", answer="1641" if self.paths(question, sample) > 0 else "in 1999")
 
 
 def seeded(target: int = 3) -> Seed:
@@ -182,7 +182,7 @@ def test_a_wrong_answer_that_all_agree_on_makes_it_ambiguous_or_beyond_the_solve
     cast.fits = fits
     record = run(cast, CHECKS, "loop.rounds=0")
     assert (record.status, record.reason) == (Status.REJECTED, reason)
-    assert record.rounds[0].probes[-1].answers == ("1999",)
+    assert record.rounds[0].probes[-1].answers == ("in 1999",)
 
 
 @pytest.mark.parametrize("fits", [True, False])
