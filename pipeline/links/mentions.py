@@ -164,6 +164,9 @@ class _Runs:
         joined, across = self._tied(first[bare], end[bare])
         count = end - first
         good = (count > 0) & (count <= LONGEST)
+        # "63rd Infantry Division" is another one than the 64th.
+        ordinal = _after(read.numeral & (read.digits < read.end - read.start)) & read.near
+        good &= ~ordinal[first]
         several = good & (count > 1)
         yield _Found(first[several], count[several], NAME)
         yield _Found(joined, across, NAME)

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline import corpus
 from pipeline.corpus import Corpus, reading
-from pipeline.links import building, opening, runs
+from pipeline.links import building, opening, runs, survey
 from pipeline.links.stored import FILES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,16 +56,16 @@ def test_parts_ranges_and_threads_do_not_matter(
 
 
 def test_what_was_done_before_a_kill_is_not_done_again(articles: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, surveyed = building.survey, list[int]()
+    real, surveyed = survey.survey, list[int]()
 
-    def survey(*given: object) -> object:
+    def counted(*given: object) -> object:
         surveyed.append(1)
         if len(surveyed) == 3:
             raise KeyboardInterrupt
         return real(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(building, "_THREADS", 1)
-    monkeypatch.setattr(building, "survey", survey)
+    monkeypatch.setattr(building, "survey", counted)
     with pytest.raises(KeyboardInterrupt):
         opening.open_links(articles, 20)
     assert not (articles.folder / "links-20").exists()
@@ -101,11 +101,11 @@ def test_ranges_give_all_rows_in_order_of_the_key(most: int, tmp_path: Path) -> 
     import numpy as np
 
     paths = []
-    for number, (keys, rows) in enumerate(tables(tmp_path)):
+    for number, (column, rows) in enumerate(tables(tmp_path)):
         paths.append(tmp_path / f"{number}.arrow")
-        runs.write(paths[-1], {"key": np.array(keys, np.uint64), "row": np.array(rows, np.uint32)}, "key")
+        runs.write(paths[-1], {"key": np.array(column, np.uint64), "row": np.array(rows, np.uint32)}, "key")
     found = list(runs.ranges(paths, "key", most=most))
-    keys = [list(table["key"]) for table in found]
+    keys = [[int(key) for key in table["key"]] for table in found]
     assert [*chain(*keys)] == [1, 1, 1, 2, 5, 9, 9, 10]
     assert sorted(int(row) for table in found for row in table["row"]) == list(range(1, 9))
     assert all(one[-1] < other[0] for one, other in pairwise(keys))

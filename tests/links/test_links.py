@@ -68,11 +68,12 @@ def test_a_name_of_two_things_links_nothing(linked: Opened) -> None:
         ("They came here in May 1908 and stayed for some years.", "It was opened in May 1908 by a mayor."),
         ("It was shown in Upper Issel on June 28.", "He flew to Upper Issel on June 29 by himself."),
         ("The town won a cup in the Arden Cup. Born here were few.", "All had heard of the Arden Cup. Born fools, we."),
+        ("He was in the 63rd Gorse Division in the war.", "She read of the 64th Gorse Division in a newspaper."),
         ("In a short while the SNP had left the valley.", "The bank of the county was called SNP by clients."),
         ("In the end it was sold to a farmer.", "In the end it was given to the town by its last owner."),
         ("He wrote that the harvest was poor and that many left.", "She said the harvest was good, so many came."),
     ],
-    ids="common word,longer name,date,name and date,end of a sentence,abbreviation,beginnings,none".split(","),
+    ids="common word,longer name,date,name and date,end of a sentence,ordinal,abbreviation,beginnings,none".split(","),
 )  # fmt: skip
 def test_what_is_no_common_name_links_nothing(linked: Opened, first: str, second: str) -> None:
     assert set(phrases(linked(first, second))) <= {"Upper Issel", "Arden Cup"}
