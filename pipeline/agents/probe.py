@@ -6,7 +6,7 @@ reasoning, structured output that it ignores, a context that is too short.
 
 from pipeline.agents.judge import VERDICT, NearMiss, VerdictOutput, judge_prompt
 from pipeline.agents.parse import parse
-from pipeline.agents.probe_run import PARSER, Found, long_prompt, nested_call, repaired
+from pipeline.agents.probe_run import PARSER, Found, long_prompt, nested_call
 from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, OpenArguments, SearchArguments
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError, ProviderError
@@ -114,7 +114,7 @@ async def _tools(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]
     tokens = sum(completion.usage.prompt_tokens for completion in made)
     cached = sum(completion.usage.cached_tokens for completion in made)
     detail = f"{' → '.join(called)}, {right}; {cached} of {tokens} prompt tokens were cached"
-    if any(repaired(call) for completion in made for call in completion.message.tool_calls):
+    if any(call.repaired for completion in made for call in completion.message.tool_calls):
         detail += "; a strict parser would not read them all: they are read, and marked as repaired"
     remedy = "" if said else f"it never answered, though the call was forced; try {_BIG}"
     return (bool(said), detail, remedy), made

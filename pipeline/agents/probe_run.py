@@ -9,7 +9,7 @@ from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Completion, Finish, Request
 from pipeline.llm.endpoint import longer_context, prompt_cut
 from pipeline.llm.tokens import size, tokens
-from pipeline.types import Message, ToolCall
+from pipeline.types import Message
 
 PARSER = "the tool parser of the model's family (vLLM: --enable-auto-tool-choice --tool-call-parser ...)"
 _NESTED = f"""Call `{PROPOSE.name}` once, with exactly this and nothing else:
@@ -27,11 +27,6 @@ _LINE = "Day {}: the lamp was lit at dusk and put out at dawn, {} ships went by,
 _WINDS = ("north", "east", "south", "west")
 Found = tuple[bool, str, str]
 """Is it well, what was found, and the remedy."""
-
-
-def repaired(call: ToolCall) -> bool:
-    """Was the call read though a strict parser would not have read it?"""
-    return call.repaired
 
 
 async def nested_call(model: ModelConfig, llm: LLM) -> tuple[Found, list[Completion]]:
@@ -54,7 +49,7 @@ async def nested_call(model: ModelConfig, llm: LLM) -> tuple[Found, list[Complet
     if len(hops) != 2:
         return (False, f"{len(hops)} of two hops came", f"try {PARSER}, or a bigger model"), [completion]
     detail = "lists and objects come as they should"
-    if repaired(call):
+    if call.repaired:
         detail = "lists and objects come in another form: read, and marked as repaired"
     return (True, detail, ""), [completion]
 

@@ -158,7 +158,6 @@ class Record(Data):
     status: Status
     reason: str
     """One code: `below_target`, a cause, `no_draft`, `deadline`, ...; empty or `relaxed` if accepted.
-
     `no_draft` alone: its author gave up. `no_draft:format_errors` and `no_draft:limits` ended it before.
 
     `beyond_solver`: no rollout was correct, but a reader with the evidence in hand was. A stronger solver may do it.

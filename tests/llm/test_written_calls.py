@@ -1,8 +1,6 @@
 """Calls as models and servers write them where nobody reads them first: all of them are calls, and nothing else is."""
 
 import json
-import random
-import time
 from typing import Any
 
 import orjson
@@ -249,99 +247,6 @@ def test_a_call_with_arguments_that_do_not_fit_is_one_only_where_it_is_meant_as_
     assert made(read('<tool_call>{"name": "google", "arguments": {}}</tool_call>')) == [("google", {})]
 
 
-WORDS = "river mountain council archive painter 1641 harbour opera treaty census Vessby telescope".split()
-OTHERS = (
-    "Some prose about the {a} of the {b}, which the {c} names (see [1], {{a}} and \"{b}\").",
-    'A record looks like {{"title": "{a}", "year": 1641, "tags": ["{b}"]}}.',
-    '```json\n{{"{a}": {{"{b}": [1, 2, {{"{c}": null}}]}}}}\n```',
-    '```json\n{{"name": "{a}", "arguments": {{"query": "{b}"}}}}\n```\nwould be a call of another tool.',
-    'You said <tool_call>{{"name": "get_weather", "arguments": {{"city": "{a}"}}}}</tool_call> before.',
-    'The tool is described as {{"name": "search", "description": "{a}", "parameters": {{"type": "object"}}}}.',
-    "| name | arguments |\n|---|---|\n| {a} | {{{b}}} |\n| {c} | {{}} |",
-    '```python\ndef search(query):\n    return {{"name": query}}\n\nprint(search("{a}"))\n```',
-    '```python\nimport {a}\n\nopen("{b}.txt")\nresult = search(query="{c}")\n```',
-    "I could search(\"{a}\") or open(\"{b}\"), and `search(query=...)` would do.",
-    "In LaTeX: \\frac{{{a}}}{{{b}}} and {{\"{c}",
-    "<function=get_{a}>\n<parameter=city>\n{b}\n</parameter>\n</function>",
-    "<search>{a}</search> is how others call, and <tool_call> is a tag of ours.",
-    "Action: none\nI think that the {a} is {{'{b}': '{c}'}}.",
-    '{{"answer": "{a}"}}',
-    '{{"query": "{a}"}}',
-    '[{{"name": "{a}"}}, {{"name": "{b}"}}]',
-    "{a} = [search_{b}(x='{c}')]\n[{a}(query='{b}')]",
-    '{{"tool_calls": []}} and {{"function": {{"name": "{a}", "arguments": "{{}}"}}}}',
-    'She said: "search, open, answer!" {{name: search, arguments: {{query: {a}}}}}',
-)  # fmt: skip
-
-
-def others() -> list[str]:
-    chance = random.Random(20261125)
-    return [
-        form.format(a=f"{chance.choice(WORDS)}_{number}", b=chance.choice(WORDS), c=chance.choice(WORDS))
-        for form in OTHERS
-        for number in range(25)
-    ]
-
-
-def test_five_hundred_answers_of_other_kinds_hold_no_call() -> None:
-    texts = others()
-    assert len(set(texts)) == 500
-    for text in texts:
-        assert made(read(text)) == [], text
-        assert made(read(None, reasoning_content=text)) == [], text
-        assert made(read(f"{text}\n\n{CALL}")) == ONE, text
-
-
-WHOLE = st.integers(-(2**53), 2**53)
-JSON = st.recursive(
-    st.none() | st.booleans() | WHOLE | st.floats(allow_nan=False) | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@settings(max_examples=300)
-@given(st.text(max_size=200), JSON)
-def test_texts_and_objects_at_random_are_no_calls(text: str, value: Any) -> None:
-    text = text.encode(errors="ignore").decode()
-    assert read(f"{text}\n{json.dumps(value)}").tool_calls == ()
-
-
-@settings(max_examples=300)
-@given(st.text(min_size=1, max_size=60), st.sampled_from(list(FORMS)))
-def test_any_query_comes_through_as_it_is(query: str, form: str) -> None:
-    """In the forms that are JSON; the others have no escapes of their own."""
-    text, wanted = FORMS[form]
-    if '"query": "Ada Holm"' not in text or "\\" in text:
-        return
-    query = query.encode(errors="ignore").decode()
-    said = read(text.replace('"Ada Holm"', json.dumps(query, ensure_ascii=False)))
-    assert made(said) == [("search", {"query": query}), *wanted[1:]]
-
-
-HOSTILE = [
-    "<tool_call>{", '{"', '{"a":', "{'", "{'a':", '{"a": "x", ', "<function=search>", "<parameter=query>",
-    "<function=search><parameter=query>", "<|a|>", "<|", "<｜", "```json\n", "```json\nsearch(\n```\n", "search(",
-    "\nsearch(", '\nsearch(query="x")\n', '\nsearch(query="x")\n\n', "{ ", " \n", "[", '{"a":1}', CALL,
-    f"<tool_call>{CALL}</tool_call>", "<tool_call>search<arg_key>", '\\"', '{"\\"', "<function= ", "`", ",",
-    "[TOOL_CALLS]", "[TOOL_CALLS]search", "to=search ", "<|a|>search", "{'a': \"b", "</think>", "Action: search\n",
-    "{'a': [" + "'x'," * 4000, '<invoke name="search">', "functions.", "print(", "-", "(", "\t", "\x00",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("piece", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_hostile_megabyte_takes_as_long_as_it_is(piece: str) -> None:
-    """Four times the text takes about four times as long: what is quadratic takes sixteen times."""
-    text = piece * (1_000_000 // len(piece))
-    took = []
-    for part in (text[: len(text) // 4], text):
-        start = time.process_time()
-        read(part)
-        read(part, (), VERDICT)
-        took.append(time.process_time() - start)
-    assert took[1] < max(1.0, 8 * took[0]), took
-
-
 @pytest.mark.parametrize(
     ("content", "answer"),
     [
@@ -372,3 +277,15 @@ def test_structures_within_an_answer_are_decoded_too() -> None:
         orjson.dumps({"facts": orjson.dumps(facts).decode(), "answer": "1641"}).decode(), (), schema("c", CitedOutput)
     )
     assert orjson.loads(said.content) == {"facts": facts, "answer": "1641"}
+
+
+@settings(max_examples=300)
+@given(st.text(min_size=1, max_size=60), st.sampled_from(list(FORMS)))
+def test_any_query_comes_through_as_it_is(query: str, form: str) -> None:
+    """In the forms that are JSON; the others have no escapes of their own."""
+    text, wanted = FORMS[form]
+    if '"query": "Ada Holm"' not in text or "\\" in text:
+        return
+    query = query.encode(errors="ignore").decode()
+    said = read(text.replace('"Ada Holm"', json.dumps(query, ensure_ascii=False)))
+    assert made(said) == [("search", {"query": query}), *wanted[1:]]
