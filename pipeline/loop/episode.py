@@ -217,9 +217,8 @@ def outcome(
 
 def no_draft(stop: Stop) -> str:
     """The reason of a seed whose author ended so without a draft: by its own choice, or by what."""
-    if stop in (Stop.ANSWERED, Stop.SEARCH_BUDGET):
-        return "no_draft"
-    return "no_draft:format_errors" if stop is Stop.FORMAT_ERRORS else "no_draft:limits"
+    own = {Stop.ANSWERED: "", Stop.SEARCH_BUDGET: "", Stop.FORMAT_ERRORS: ":format_errors"}
+    return f"no_draft{own.get(stop, ':limits')}"
 
 
 def skips_count(context: RunContext) -> bool:
