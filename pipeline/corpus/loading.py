@@ -44,7 +44,7 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
         folder = home / f"{manifest.name}-{prepared.fingerprint[:12]}"
         install(folder)
     discard_unfinished(home, f"{manifest.name}-*")
-    return Corpus(manifest, folder, prepared, new=True, verified=verify)
+    return Corpus(manifest, folder, prepared, verified=verify)
 
 
 def _recognised(manifest: Manifest, home: Path, known: str) -> Corpus | None:

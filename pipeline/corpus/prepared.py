@@ -84,13 +84,9 @@ class Corpus:
     """A corpus on disk. Documents and passages are in the order of the source; all methods may be called from any
     thread."""
 
-    def __init__(
-        self, manifest: Manifest, folder: Path, prepared: Prepared, *, new: bool = False, verified: bool = False
-    ) -> None:
+    def __init__(self, manifest: Manifest, folder: Path, prepared: Prepared, *, verified: bool = False) -> None:
         self.manifest, self.fingerprint = manifest, prepared.fingerprint
         self.counts, self.offenders = prepared.counts, prepared.offenders
-        self.new = new
-        """Was it prepared just now?"""
         self.verified = verified
         """Was its source read for this command? Then what rests on it is to be looked at as well."""
         self.folder = folder

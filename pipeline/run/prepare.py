@@ -79,15 +79,12 @@ def engine(config: RunConfig) -> None:
 
 
 def corpus(config: RunConfig) -> Corpus:
-    """The corpus, prepared in the output folder, and its links found, if it was not yet. Raises CorpusError."""
-    loaded = load(check(config), config.how.out, verify=config.how.verify)
-    if loaded.new:
-        links(config, loaded)
-    return loaded
+    """The corpus, prepared in the output folder if it was not yet. Raises CorpusError."""
+    return load(check(config), config.how.out, verify=config.how.verify)
 
 
 def links(config: RunConfig, corpus: Corpus) -> Links:
-    """What joins the documents of the corpus."""
+    """What joins the documents of the corpus, found the first time it is asked for."""
     return open_links(corpus, config.links.most_documents)
 
 
