@@ -53,7 +53,8 @@ class Script:
         if "response_format" in body:
             return {"role": "assistant", "content": orjson.dumps(self._structured(body)).decode()}
         if "tools" not in body:
-            return {"role": "assistant", "content": "yes"}
+            asked = body["messages"][-1]["content"]
+            return {"role": "assistant", "content": "Brannick" if "keeper" in asked else "yes"}
         last = body["tools"][-1]["function"]["name"]
         call = self._solved(body) if last == "answer" else self._proposed(body, last)
         name, arguments = call
@@ -86,6 +87,8 @@ class Script:
 
     def _proposed(self, body: dict[str, Any], last: str) -> tuple[str, dict[str, Any]]:
         messages = body["messages"]
+        if len(messages) == 1:
+            return last, self._draft([Page("p1", "One", "Two"), Page("p2", "Two", "Three")], "entity", "doctor")
         inputs = unfence(messages[1]["content"]) or {}
         told = inputs.get("seen") or [inputs["passage"]]
         pages = {page["id"]: Page(page["id"], page["title"], page["text"]) for page in told}

@@ -205,7 +205,7 @@ def decode(line: bytes, source: str) -> Record:
         record, head = Record.model_validate_json(match[4]), _HEADS.validate_json(match[3])
     except ValidationError as error:
         raise StoreError(f"{source} was written by another version of digsite; name another --out") from error
-    if headed(record, head.order) != head or not _consistent(record):
+    if headed(record, head.order, head.clock) != head or not _consistent(record):
         raise StoreError(f"{source}: the line contradicts itself; remove it, and its seed is run again")
     return record
 

@@ -25,8 +25,8 @@ AsOf = Annotated[str, BeforeValidator(_as_of)]
 """A year, month or day (`2024`, `2024-06`, `2024-06-30`), or nothing."""
 
 
-Optional = Annotated[str, Field(exclude_if=lambda value: not value)]
-"""Text that is left out of what is written where it is empty."""
+IfKnown = Annotated[str, BeforeValidator(lambda value: value or ""), Field(exclude_if=lambda value: not value)]
+"""Text that is left out of what is written where it is empty; Arrow reads that as null."""
 
 
 class Document(Data):
@@ -36,9 +36,9 @@ class Document(Data):
     title: str
     text: str
     url: str = ""
-    date: Optional = ""
+    date: IfKnown = ""
     """When it was published, as the corpus says it; a timestamp as its day."""
-    source: Optional = ""
+    source: IfKnown = ""
     """Who published it, as the corpus says it; an address as its host."""
     aliases: tuple[str, ...] = ()
     """Titles of later documents with the same text, which were not kept."""
@@ -58,8 +58,8 @@ class Passage(Data):
     text: str
     start: int
     end: int
-    date: Optional = ""
-    source: Optional = ""
+    date: IfKnown = ""
+    source: IfKnown = ""
     """Of its document, as `date`."""
 
     @property

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from pydantic import AliasChoices, Field
 
-from pipeline.types.corpus import Optional, Passage
+from pipeline.types.corpus import IfKnown, Passage
 from pipeline.types.data import Data, sha256
 from pipeline.types.rollout import Rollout, Usage, Verdict
 
@@ -45,8 +45,8 @@ class Distractor(Data):
     source_id: str
     """The passage of the corpus that it competes with: the hop's own."""
     source_sha256: str
-    date: Optional = ""
-    source: Optional = ""
+    date: IfKnown = ""
+    source: IfKnown = ""
     """Those of the passage that it competes with, as `date`: without them it would stand out."""
     claim: str
     """The wrong answer of hop `target` that it suggests; a verbatim part of `text`."""

@@ -254,7 +254,7 @@ PROMISES = (
     _promise(
         "S16",
         "Patterns take linear time on hostile text",
-        "llm/test_reply.py::test_long_hostile_texts_are_read_in_linear_time",
+        "llm/test_no_calls.py::test_a_hostile_megabyte_takes_as_long_as_it_is",
         "dataset/shipped/test_reward.py::test_hostile_text_of_100_kilobytes_costs_no_time",
         "corpus/test_passages.py::test_no_text_makes_cutting_slow",
     ),

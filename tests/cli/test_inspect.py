@@ -87,9 +87,9 @@ def test_the_journal_is_read_only_where_the_table_of_the_data_set_may_be_older(
     opened: list[Path] = []
 
     class Seen(Journal):
-        def __init__(self, folder: Path) -> None:
+        def __init__(self, folder: Path, **more: Any) -> None:
             opened.append(folder)
-            super().__init__(folder)
+            super().__init__(folder, **more)
 
     monkeypatch.setattr("pipeline.run.publish.Journal", Seen)
     assert digsite(*inspect).json["items"] == listed["items"]

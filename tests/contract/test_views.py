@@ -125,7 +125,7 @@ def test_it_says_how_much_of_the_corpus_it_holds(view):
 
 
 def test_only_rows_that_hold_an_environment_are_bound_to_one(view):
-    searches = {"searches": 3, "turns": 5}
+    searches = {"searches": 4, "turns": 5}
     other = environment(build(values={"solver": searches, "retrieval": {"k": 9}}))
     other = other.model_copy(update={"system": "Another prompt.", "reasoning": "keep", "teacher_reasoning": "keep"})
     same = [list(view.rows(record, ENVIRONMENT)) == list(view.rows(record, other)) for record in RECORDS]

@@ -47,6 +47,7 @@ async def roll(question: str, *, k: int = 1, sample: int = 0, temperature: float
     tree = {
         "retrieval": {"k": k},
         "models": {"default": {"sampling": {"temperature": temperature}}},
+        "steps": [1, 1],
         "solver": {"searches": 12, "turns": 16, **limits},
     }
     return await attempt(solver(config.build(values=tree), EmbeddedModel(), SHELF), question, sample)

@@ -29,7 +29,7 @@ FIRST: dict[str, Case] = {
         causes=("superficial", "over_specified"), solves=lambda past, sample: [2, 1, 3, 3][past]
     ),
     "odd_rollouts": Case(solves=some({5: "cut", 6: "context", 7: "tokens"})),
-    "odder_rollouts": Case(solves=some({4: "repeats", 5: "budget", 6: "turns", 7: -3})),
+    "odder_rollouts": Case(solves=some({5: "budget", 6: "turns", 7: "repeats"})),
     "no_draft": Case(("rejected", "no_draft"), ("generator_error",), (TRAIN.draft(question="", hops=[]),)),
     "no_proposal": Case(("rejected", "no_draft:format_errors"), ("generator_error",), ("I cannot think of one.",)),
     "false_quote": Case(("rejected", "generator_error"), ("generator_error",) * 3, (hops(1, quote="She came."),)),

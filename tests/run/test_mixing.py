@@ -20,7 +20,7 @@ from pipeline.types import Record, sha256
 from tests.records import accepted
 
 PLAIN = {"off": ["overused_relation", "overused_opening", "overused_answer"]}
-LIMITS: dict[str, Any] = {"solver": {"searches": 3}}
+LIMITS: dict[str, Any] = {"solver": {"searches": 5}}
 
 
 def of_run(n: int, config: RunConfig, right: int = 3, **lineage: str) -> Record:

@@ -20,34 +20,28 @@ TWINS = False
 """A twin is a part of the record of its pair."""
 WHOLE = pa.int64()
 BOUND = False
-SCHEMA = pa.schema([*arrow(Record, WHOLE), ("process", pa.list_(arrow(Process, WHOLE))), ("trainable", pa.bool_())])
+_RECORD = pa.struct(list(arrow(Record, WHOLE)))
+SCHEMA = pa.schema([*_RECORD, ("process", pa.list_(arrow(Process, WHOLE))), ("trainable", pa.bool_())])
 
 
 def rows(record: Record, environment: Environment) -> Rows:
     went = [process(*one).model_dump(mode="json") for one in measured(record)]
-    yield {**_columns(record), "process": went, "trainable": record.lineage.trainable}
+    yield _filled(record.model_dump(mode="json"), _RECORD) | {"process": went, "trainable": record.lineage.trainable}
 
 
-def _columns(record: Record) -> dict[str, Any]:
-    tree = record.model_dump(mode="json")
-    # The journal has no room for what hardly a draft or round has; a column has.
-    tree.setdefault("one_search", [])
-    tree.setdefault("agreed_answer", "")
-    for past in tree["rounds"]:
-        past["draft"] and past["draft"].setdefault("answer_items", [])
-        for hop in past["draft"]["hops"] if past["draft"] else ():
-            hop.setdefault("answer_aliases", [])
-        past.setdefault("policy_rollouts", [])
-        past.setdefault("policy_verdicts", [])
-        _named(*past["findings"], *past["probes"], *past["checked"])
-    _named(*(tree["twin"]["tries"] if tree["twin"] else ()))
-    return tree
+def _filled(value: Any, kind: pa.DataType) -> Any:
+    """A value of that type, with what the journal leaves out where it is empty: a column has room for it."""
+    if value is not None and pa.types.is_struct(kind):
+        return {f.name: _filled(value[f.name], f.type) if f.name in value else _empty(f.type) for f in kind}
+    if value and pa.types.is_list(kind) and pa.types.is_nested(kind.value_type):
+        return [_filled(item, kind.value_type) for item in value]
+    return value
 
 
-def _named(*checks: dict[str, Any]) -> None:
-    for check in checks:
-        for search in check["searches"]:
-            search.setdefault("retriever", "")
+def _empty(kind: pa.DataType) -> Any:
+    if pa.types.is_list(kind):
+        return []
+    return False if pa.types.is_boolean(kind) else ""
 
 
 def record(row: dict[str, Any]) -> Record:
