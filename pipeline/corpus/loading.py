@@ -7,9 +7,10 @@ from pathlib import Path
 from pipeline.corpus.building import build
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.prepared import Corpus, finished
-from pipeline.corpus.source import signature
+from pipeline.corpus.source import place, signature
+from pipeline.corpus.walking import OURS
 from pipeline.errors import CorpusError, StoreError, reason
-from pipeline.store.files import checksum, discard_unfinished, emptied, folder_of, growing_folder
+from pipeline.store.files import atomic_write, checksum, discard_unfinished, emptied, folder_of, growing_folder
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +25,7 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
     home = (out or folder_of(manifest)) / "corpora"
     if not verify and (found := _recognised(manifest, home, known)):
         return found
+    _set_apart(home.parent, manifest)
     building = home / f"{manifest.name}-{known[:12]}.incomplete"
     with growing_folder(building) as install:
         # Another process may have prepared it meanwhile.
@@ -45,6 +47,16 @@ def load(manifest: Manifest, out: Path | None = None, *, verify: bool = False) -
         install(folder)
     discard_unfinished(home, f"{manifest.name}-*")
     return Corpus(manifest, folder, prepared, verified=verify)
+
+
+def _set_apart(out: Path, manifest: Manifest) -> None:
+    """Mark a folder of outputs that lies within the source, as that of a command given in it does."""
+    source = place(manifest).resolve()
+    if manifest.remote or not out.resolve().is_relative_to(source):
+        return
+    if out.resolve() == source:
+        raise CorpusError(f"{manifest.path}: what is made of the corpus would lie among its files; name another --out")
+    atomic_write(out / OURS, b"")
 
 
 def _recognised(manifest: Manifest, home: Path, known: str) -> Corpus | None:

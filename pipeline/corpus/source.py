@@ -23,12 +23,17 @@ def signature(manifest: Manifest) -> str:
     if manifest.remote:
         files = [(name,) for name in hf.files(path)]
     else:
-        path = Path(hf.parsed(str(path)).name) if manifest.reader == "hf" else path
+        path = place(manifest)
         if not path.exists():
             raise CorpusError(f"{path}: no such file; the manifest of '{manifest.name}' names it")
         files = [_stated(file, path) for file in (walked(path) if path.is_dir() else [path]) if file.name != BESIDE]
     how = manifest.model_dump(mode="json", include={"name", "reader", "source", "sha256", "fields", "limits"})
     return sha256(orjson.dumps([how, files, ENDINGS, _code()]).decode())
+
+
+def place(manifest: Manifest) -> Path:
+    """The file or folder of a source that lies on this machine."""
+    return Path(hf.parsed(str(manifest.path)).name) if manifest.reader == "hf" else manifest.path
 
 
 def _stated(file: Path, root: Path) -> tuple[object, ...]:

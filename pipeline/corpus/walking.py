@@ -6,9 +6,12 @@ from pathlib import Path
 
 from pipeline.errors import CorpusError
 
+OURS = ".digsite"
+"""A file that marks a folder of outputs: it is no part of a corpus that it lies in."""
+
 
 def walked(folder: Path) -> Iterator[Path]:
-    """All files of a folder, at any depth, in the order of their paths; hidden ones are no part of it."""
+    """All files of a folder, at any depth, in the order of their paths; hidden ones and our own are no part of it."""
     try:
         with os.scandir(folder) as found:
             entries = sorted((entry for entry in found if not entry.name.startswith(".")), key=lambda entry: entry.name)
@@ -16,7 +19,8 @@ def walked(folder: Path) -> Iterator[Path]:
         raise CorpusError(f"{folder}: cannot be listed ({error})") from error
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
-            yield from walked(Path(entry))
+            if not Path(entry, OURS).exists():
+                yield from walked(Path(entry))
         elif not os.path.isdir(entry):  # noqa: PTH112 - Path's raises where a link may not be followed
             # A link to a folder may lead anywhere, in a circle too.
             yield Path(entry)
