@@ -13,8 +13,7 @@ import pytest
 import zstandard
 
 from pipeline.dataset import gates
-from pipeline.store.journal import Head
-from pipeline.types import sha256
+from pipeline.store.journal import Head, RunIdentity
 from tests.chaos.command import CHEAP, KEY, ROOT, Remains, over
 from tests.chaos.endpoint import serving
 from tests.conftest import Figures
@@ -23,6 +22,7 @@ from tests.records import batch
 MOST = 1.5
 """GiB."""
 KEYS = ("PATTERN-OF-A-KEY", "PATTERN-OF-AN-ORDER")
+DRAW = 987_654_321
 
 
 class Ended(NamedTuple):
@@ -46,19 +46,23 @@ def digsite(folder: Path, *arguments: str) -> Ended:
 
 def many_records(run: Path, count: int) -> int:
     """A journal of so many records of every kind instead of the run's own; its bytes."""
-    patterns = []
-    for record in batch(200):
+    settings = orjson.loads((run / "run.json").read_bytes())
+    identity = RunIdentity(settings["digest"], settings["corpus_fingerprint"])
+    records, patterns = batch(200), []
+    for record in records:
         key, order = KEYS
-        named = record.model_copy(update={"key": key, "seed": record.seed.model_copy(update={"key": key})})
+        drawn = record.seed.model_copy(update={"key": key, "draw": DRAW})
+        named = record.model_copy(update={"key": key, "seed": drawn})
         head = Head(key=key, order=order, status=record.status, reason=record.reason, target_steps=3)
         patterns.append(b'"head":%b,"record":%b}' % (orjson.dumps(head), named.model_dump_json().encode()))
     with (run / "journal" / "main.jsonl").open("wb") as file:
         for number in range(count):
-            body = patterns[number % len(patterns)].replace(KEYS[0].encode(), sha256(str(number)).encode())
+            key = identity.key(records[number % len(records)].seed.passage.id, number)
+            body = patterns[number % len(patterns)].replace(KEYS[0].encode(), key.encode())
+            body = body.replace(b'"draw":%d' % DRAW, b'"draw":%d' % number)
             body = body.replace(KEYS[1].encode(), b"%012d" % number)
             file.write(b'{"sha256":"%b",%b\n' % (hashlib.sha256(body).hexdigest().encode(), body))
         size = file.tell()
-    settings = orjson.loads((run / "run.json").read_bytes())
     settings["config"]["how"]["seeds"] = count
     (run / "run.json").write_bytes(orjson.dumps(settings))
     return size
