@@ -19,7 +19,7 @@ def walked(folder: Path) -> Iterator[Path]:
         raise CorpusError(f"{folder}: cannot be listed ({error})") from error
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
-            if not Path(entry, OURS).exists():
+            if not os.path.exists(Path(entry, OURS)):  # noqa: PTH110 - Path's raises where it may not be seen
                 yield from walked(Path(entry))
         elif not os.path.isdir(entry):  # noqa: PTH112 - Path's raises where a link may not be followed
             # A link to a folder may lead anywhere, in a circle too.
