@@ -18,10 +18,11 @@ from pipeline.names import contains
 from pipeline.text import normalise, untagged, words
 from pipeline.types import Cause, Draft, Finding, Passage, Probe, Searched, Usage
 
-TOP, MOST_QUERIES, MOST_PASSAGES = 3, 5, 10
-"""How far down a list of results an attack looks, how many of a reader's queries count, and what one is shown at most."""
+TOP, MOST_QUERIES, MOST_PASSAGES = 3, 5, 8
+"""How far down a list of results an attack looks, how many queries of a reader count, and what one is shown at most."""
 RIVALS = 2
-"""Other passages that must fit the end too; with fewer, a right answer that a reader is not sure of is no mere guess."""
+"""Other passages that must fit the end too: with fewer, the right answer of a reader that is in doubt is no mere guess.
+"""
 GAP = "…"
 _GAPS = re.compile(rf"{GAP}(?:\s*{GAP})+")
 _WORD = re.compile(r"[^\W_]+(?:['’.,\-][^\W_]+)*")
@@ -71,7 +72,7 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
         cause=Cause.SUPERFICIAL,
         fatal=False,
         hops=skipped,
-        detail=_detail(draft, brought[0], others if homes != {*said[0].passages} else None),
+        detail=_detail(draft, ends[-1], brought, others if homes != {*said[0].passages} else None),
         searches=tuple(brought),
     )
     return CheckResult(probes=(probe,), findings=(finding,))
@@ -142,22 +143,27 @@ def _brought(homes: set[str], searches: Sequence[Searched]) -> list[Searched]:
 def _shown(
     draft: Draft, homes: set[str], skipped: Sequence[int], results: Sequence[Sequence[Passage]]
 ) -> list[Passage]:
-    """The last passages with the best of what was found beside them, but for what tells the answer of a hop before; in
-    an order that says nothing of which is which."""
+    """The last passages with the best of other documents, but for what tells the answer of a hop before; in an order
+    that says nothing of which is which."""
     ranked = [found[rank] for rank in range(TOP) for found in results if rank < len(found)]
-    distinct = {passage.id: passage for passage in ranked}
-    last = [passage for key, passage in distinct.items() if key in homes]
-    others = [
-        passage
-        for key, passage in distinct.items()
-        if key not in homes and not any(shows(draft, hop, (key,), render([passage])) for hop in skipped)
-    ]
-    return sorted([*last, *others[: MOST_PASSAGES - len(last)]], key=lambda passage: passage.sha256)
+    last = {passage.id: passage for passage in ranked if passage.id in homes}
+    known = {passage.document_id for passage in last.values()}
+    titles = {draft.hops[hop].title for hop in skipped}
+    others: dict[str, Passage] = {}
+    for passage in ranked:
+        told = any(shows(draft, hop, (passage.id,), render([passage])) for hop in skipped)
+        if not told and passage.document_id not in known and passage.title not in titles:
+            others.setdefault(passage.document_id, passage)
+    chosen = [*last.values(), *list(others.values())[: MOST_PASSAGES - len(last)]]
+    return sorted(chosen, key=lambda passage: passage.sha256)
 
 
-def _detail(draft: Draft, search: Searched, others: int | None) -> str:
-    number = next(n for n in range(len(draft.hops) - 1, -1, -1) if draft.hops[n].passage_id in search.passage_ids)
-    rank = search.passage_ids.index(draft.hops[number].passage_id) + 1
-    found = f"searched '{search.query}': hops[{number}] at rank {rank}; a reader would have answered from it"
+def _detail(draft: Draft, last: int, brought: Sequence[Searched], others: int | None) -> str:
+    """With the search that finds the last passage best, in the fewest words."""
+    home = draft.hops[last].passage_id
+    finding = [search for search in brought if home in search.passage_ids]
+    search = min(finding, key=lambda search: (search.passage_ids.index(home), len(search.query)))
+    rank = search.passage_ids.index(home) + 1
+    said = f"searched '{search.query}': hops[{last}] at rank {rank}; a reader would have answered from it"
     rivals = "one other passage" if others else "no other passage"
-    return found if others is None else f"{found}, since {rivals} that was found so could be the end"
+    return said if others is None else f"{said}, since {rivals} that was found so could be the end"

@@ -24,7 +24,7 @@ from pipeline.loop.audit.retrievers import too_easy
 from pipeline.names import contains
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Passage, Probe, Usage, beyond_chance
 
-DECOYS = 3
+DECOYS = 2
 """Passages that stand in the place of one that is held back."""
 
 
