@@ -20,8 +20,8 @@ class SeedMemory:
 
     audits: dict[Draft, tuple[tuple[Finding, ...], tuple[Probe, ...]]] = field(default_factory=dict)
     queries: dict[Hashable, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
-    """The searches that a reader wrote to skip ahead to a hop, by that hop and what leads to it; with the question that
-    the reader saw."""
+    """The searches that a reader wrote for the end of a question, by the last hop and what leads to it; with the
+    question that the reader saw."""
 
     def copy(self) -> "SeedMemory":
         return SeedMemory(dict(self.audits), dict(self.queries))

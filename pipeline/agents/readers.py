@@ -17,7 +17,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.types import Data, Message, Passage, Usage
 
-READ, TRACE, CHECK, GRADE, SKIP = "read", "trace", "weigh", "grade", "skip"
+READ, TRACE, CHECK, GRADE, SKIP, COMMIT = "read", "trace", "weigh", "grade", "skip", "commit"
 COMPLETE, ABSENT = "complete", "absent"
 T = TypeVar("T", bound=Data)
 
@@ -59,8 +59,16 @@ class CheckOutput(Data):
 
 
 class SkipOutput(Data):
+    queries: tuple[str, ...] = Field(max_length=64)
+
+
+class CommitOutput(Data):
+    """`answer` stands last, so that a model compares before it decides."""
+
+    fits: tuple[str, ...] = Field((), max_length=64)
     reason: str = ""
-    queries: tuple[tuple[str, ...], ...] = Field(max_length=64)
+    passage: Annotated[str, BeforeValidator(lambda value: "" if value is None else value)] = ""
+    answer: str = ""
 
 
 class ItemOutput(Data):
@@ -101,6 +109,15 @@ class Reading(Data):
     usage: Usage = Usage()
 
 
+class Committed(Reading):
+    """What a reader would answer that does not know what a question leads over; with corpus ids."""
+
+    passages: tuple[str, ...] = ()
+    """Those that it would answer from; none where it could not tell which is meant."""
+    fits: tuple[str, ...] = ()
+    """All that could be the end of the question."""
+
+
 async def oracle(question: str, passages: Sequence[Passage], context: RunContext, sample: int = 0) -> Reading:
     """Answer from exactly these passages, with the passage that states each fact.
 
@@ -121,16 +138,25 @@ async def trace(parts: Sequence[tuple[str, Passage]], context: RunContext) -> tu
     return [answer.strip() for answer in (*output.answers, *[""] * len(parts))][: len(parts)], model, usage
 
 
-async def skip_ahead(
-    question: str, parts: Sequence[str], context: RunContext
-) -> tuple[list[tuple[str, ...]], str, Usage]:
-    """Queries for each part of a question that do without the parts before it, in one call; and who wrote them.
+async def search_end(question: str, parts: Sequence[str], context: RunContext) -> tuple[tuple[str, ...], str, Usage]:
+    """Queries for the end of a question that do without what leads there; and who wrote them."""
+    output, model, usage = await _read(
+        context.prompt("end/search", question=question, parts=list(parts)), SKIP, SkipOutput, context
+    )
+    return output.queries, model, usage
 
-    A list that is missing counts as empty. Raises FormatError where the reader says nothing readable.
-    """
-    messages = context.prompt("ahead/skip", question=question, parts=list(parts))
-    output, model, usage = await _read(messages, SKIP, SkipOutput, context)
-    return [*output.queries, *[()] * len(parts)][: len(parts)], model, usage
+
+async def commit(question: str, passages: Sequence[Passage], context: RunContext) -> Committed:
+    """What would be answered from what searches for the end of a question have found."""
+    messages = context.prompt("end/commit", question=question, passages=list(map(shown, passages)))
+    output, model, usage = await _read(_with_notes(messages, context), COMMIT, CommitOutput, context)
+    return Committed(
+        answer=output.answer.strip(),
+        model=model,
+        passages=_named(output.passage, passages),
+        fits=_named(" ".join(output.fits), passages),
+        usage=usage,
+    )
 
 
 async def about_the_living(passages: Sequence[Passage], claim: str, context: RunContext) -> tuple[bool, str, Usage]:
@@ -143,10 +169,10 @@ async def about_the_living(passages: Sequence[Passage], claim: str, context: Run
     return output.fits, " ".join(output.reason.split()), usage
 
 
-async def naive_rag(question: str, passages: Sequence[Passage], context: RunContext, sample: int = 0) -> Reading:
-    """Answer from what one search found, guessing where that is not enough: naive retrieval-augmented generation."""
-    messages = context.prompt("naive/skim", question=question, passages=list(map(shown, passages)))
-    return await _cited(_with_notes(messages, context), passages, context, sample)
+async def rest(question: str, passages: Sequence[Passage], context: RunContext) -> Reading:
+    """Answer from passages of which one is held back, where what is left singles the answer out."""
+    messages = context.prompt("oracle/rest", question=question, passages=list(map(shown, passages)))
+    return await _cited(_with_notes(messages, context), passages, context, 0)
 
 
 async def closed_book(question: str, context: RunContext, model: ModelConfig, sample: int = 0) -> Reading:
@@ -207,8 +233,7 @@ async def absent(
         passages=list(map(shown, passages)),
     )
     output, _, usage = await _read(messages, ABSENT, AbsentOutput, context)
-    cited = [passage.id for passage in passages if any(passage.shown_id in name for name in output.passages)]
-    return output, cited, usage
+    return output, list(_named(" ".join(output.passages), passages)), usage
 
 
 async def naturalness(question: str, context: RunContext) -> tuple[GradeOutput, str, Usage]:
@@ -220,6 +245,11 @@ async def naturalness(question: str, context: RunContext) -> tuple[GradeOutput, 
 def _with_notes(messages: tuple[Message, ...], context: RunContext) -> tuple[Message, ...]:
     """With what the solver is told of answers that are no short span."""
     return prompts.noted(messages, context.config.answer_notes())
+
+
+def _named(text: str, passages: Sequence[Passage]) -> tuple[str, ...]:
+    """The corpus ids of the passages whose shown ids a text holds, however they are written."""
+    return tuple(passage.id for passage in passages if passage.shown_id in text)
 
 
 async def _cited(

@@ -40,6 +40,9 @@ class ProposedHop(Data):
 
     sub_question: str = Field(description="What this hop asks, about the answer of the hop before.")
     answer: str = Field(description="The answer of this hop, as its quote has it.")
+    answer_kind: str = Field(
+        "", description="What kind of thing the answer is, in a word or two: film, director, town."
+    )
     passage_id: str = Field(description="The id of the passage that states it, as it was shown.")
     quote: str = Field(description="Copied letter by letter from that passage; holds the answer.")
     relation: str = Field("", description="A word or two for the link, such as 'directed by'.")

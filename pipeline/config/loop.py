@@ -1,8 +1,8 @@
 """How a draft is tried: the loop, and the checks in it that only a model can make."""
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from pipeline.types import Data
 
@@ -42,20 +42,26 @@ class LoopConfig(Data):
 Check = Literal[
     "same_name",
     "naturalness",
-    "skip_ahead",
+    "end",
     "complete_list",
     "closed_book",
-    "naive_rag",
     "oracle",
     "leave_one_out",
     "alternatives",
 ]
 
 
+def _named(given: Any) -> Any:
+    gone = [name for name in ("skip_ahead", "naive_rag") if isinstance(given, list | tuple) and name in given]
+    if gone:
+        raise ValueError(f"has no check '{gone[0]}' any more: name 'end' in its place, which took over what it did")
+    return given
+
+
 class ChecksConfig(Data):
     """Checks of a draft that only a model can make."""
 
-    run: tuple[Check, ...] | None = None
+    run: Annotated[tuple[Check, ...] | None, BeforeValidator(_named)] = None
     """The checks that readers make. Left out: all of them with a real model as reader; `oracle` only with the demo
     model, which knows nothing from memory."""
     tries: int = Field(3, ge=1, le=32)

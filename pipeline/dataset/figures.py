@@ -35,6 +35,7 @@ ASKED = {
     "trace": "reader",
     "weigh": "reader",
     "skip": "reader",
+    "commit": "reader",
     "grade": "reader",
     "detect": "reader",
     "write": "writer",

@@ -22,6 +22,7 @@ _ROLES = {
     "grade": ("pipeline.embedded.reader", "grade"),
     "detect": ("pipeline.embedded.reader", "detect"),
     "skip": ("pipeline.embedded.reader", "skip"),
+    "commit": ("pipeline.embedded.reader", "commit"),
 }
 
 

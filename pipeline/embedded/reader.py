@@ -14,6 +14,7 @@ from pipeline.embedded.observed import Seen
 from pipeline.embedded.solver_mind import Mind
 from pipeline.embedded.solver_steps import pursue
 from pipeline.llm.base import Request
+from pipeline.names import contains
 from pipeline.text import normalise, trimmed
 from pipeline.types import Message, sha256
 
@@ -63,9 +64,17 @@ def detect(request: Request) -> Message:
 
 
 def skip(request: Request) -> Message:
-    """A `skip`: the words of each part as they stand, as the free check asks them."""
+    """A `skip`: the words of each part as they stand."""
     inputs = prompts.unfence(request.messages[-1].content) or {}
-    content = {"reason": "", "queries": [[part] for part in inputs["parts"]]}
+    return Message(role="assistant", content=orjson.dumps({"queries": inputs["parts"]}).decode())
+
+
+def commit(request: Request) -> Message:
+    """A `commit`: to the first passage that gives what it reads in all of them; its names are all that it goes by."""
+    inputs = prompts.unfence(request.messages[-1].content) or {}
+    answer = _answer(inputs, request)
+    fits = [passage["id"] for passage in inputs["passages"] if answer and contains(passage["text"], answer)]
+    content = {"fits": fits, "reason": "", "passage": fits[0] if fits else "", "answer": answer}
     return Message(role="assistant", content=orjson.dumps(content).decode())
 
 

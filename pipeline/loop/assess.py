@@ -10,7 +10,7 @@ from statistics import median
 from pipeline.agents.environment import environment
 from pipeline.agents.grading import by_heart, observations, shows, skipped
 from pipeline.context import RunContext
-from pipeline.loop.audit import ahead, soundness
+from pipeline.loop.audit import soundness
 from pipeline.loop.audit.alternatives import agreed, settled
 from pipeline.names import normalise
 from pipeline.text import untagged
@@ -74,7 +74,8 @@ def feedback_from_audit(draft: Draft, findings: Sequence[Finding]) -> Feedback:
 
 def what_to_change(draft: Draft, finding: Finding) -> str:
     """What to change because of a finding."""
-    faulty = ahead.found_hops(draft, finding.searches) if finding.check == "skip_ahead" else finding.hops
+    # The hops that are skipped are not at fault.
+    faulty = (len(draft.hops) - 1,) if finding.check == "end" else finding.hops
     return advice(draft, finding.check, finding.cause, faulty)
 
 
@@ -132,7 +133,8 @@ _CHANGES: dict[str, str] = {
     "unproven_item": "Leave these items out, or quote a passage that states them.",
     "another_answer": "Add the one clue that rules the other out, or ask for another fact at the end.",
     "exposed_intermediate": f"Describe what the question names. {_ALL_STAY}",
-    "skip_ahead": "Ask for a fact that many things of that kind have, so that only the hops before say which is meant.",
+    "end": "Ask at the end for what many things of that kind have, in words that fit all of them.",
+    "leave_one_out": "What is left singles the answer out: the last passage should hold two of that kind.",
     Cause.CO_LOCATED: "Replace one of these hops by a fact that stands in another passage.",
     Cause.OVER_SPECIFIED: f"Leave out the clue whose words find the last passage, or say it otherwise. {_ALL_STAY}",
     Cause.QUERY_COLLAPSE: "Replace one of these hops by one that shares no name with the other.",

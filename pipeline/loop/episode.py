@@ -270,7 +270,7 @@ def _assessed(record: Record, context: RunContext) -> Record:
     last, draft = record.last, record.draft
     if last is None or draft is None:
         return record
-    attacked = (f.hops for f in last.findings if f.check == "skip_ahead")
+    attacked = (f.hops for f in last.findings if f.check == "end")
     went = (grading.skipped(draft, r, v.found_at) for r, v in record.graded if v.correct)
     solves = context.config.models.of("solver").model
     closed = next((p for p in last.probes if (p.check, p.model) == ("closed_book", solves)), None)

@@ -144,8 +144,10 @@ def _answered(probe: Probe) -> str:
             return f"graded {answers} of 5, which is enough"
         case "undated":
             return "the answer does not change with time"
-        case "skip_ahead":
-            return "no search skipped ahead"
+        case "end" if not probe.tries:
+            return "no search for the end brought its passage"
+        case "end" if not probe.hops:
+            return f"a reader of what searches for the end found could not tell which is meant, and guessed {answers}"
         case "same_name":
             return f"is it about the answer before it, by another name? {', '.join(probe.answers)}"
         case "trace":

@@ -32,25 +32,24 @@ class Probe(Data):
     """What a model answered without searching, in one check of a draft, passed or not."""
 
     check: str
-    """`closed_book`, `naturalness` (its answer is the grade), `undated` (asked in the same call), `naive_rag`,
-    `oracle`, `trace` (which hop is misread?), `leave_one_out`, `skip_ahead`, `complete_list`, `alternatives`,
-    `same_name` (of one hop: is it about the answer before it?)."""
+    """`closed_book`, `naturalness` (its answer is the grade), `undated` (asked in the same call), `end`, `oracle`,
+    `trace` (which hop is misread?), `leave_one_out`, `complete_list`, `alternatives`, `same_name` (of one hop: is it
+    about the answer before it?)."""
     model: str
     answers: tuple[str, ...]
-    """One for each try, of a `trace` for each hop; empty where there was none. Of `skip_ahead` the queries, of
-    `complete_list` the items that were found."""
+    """One for each try, of a `trace` for each hop; empty where there was none. Of `complete_list` the items that were
+    found."""
     right: int
-    """Tries that gave the known answer; for `alternatives`, whether the other one fits; for `skip_ahead`, the queries
-    that found the passage of their hop, of which one alone may be luck."""
+    """Tries that gave the known answer; for `alternatives`, whether the other one fits."""
     hops: tuple[int, ...] = ()
-    """Hops whose passages were held back; of a `trace` those that were misread; of `skip_ahead` the needless ones."""
+    """Hops whose passages were held back; of a `trace` those that were misread; of `end` the needless ones."""
     evidence: bool = False
     """Did what it was shown hold the evidence of the last hop? What is right without it is known by heart."""
     uncited: tuple[str, ...] = ()
     """The facts that the reader named as needed and that no passage shown to it states; of several tries those of the
     last right one, or else of the last."""
     searches: tuple[Searched, ...] = ()
-    """The searches whose results it was shown; of `skip_ahead` its own, with their first hits."""
+    """The searches whose results it was shown; of `end` all that were made, with their first hits."""
     usage: Usage = Usage()
     judged: Usage = Usage()
     """What the judges took."""
@@ -84,7 +83,7 @@ def known_to(probes: Iterable[Probe]) -> tuple[Known, ...]:
     """What each model that was asked knows by heart, in the order in which they were asked."""
     asked: dict[str, Known] = {}
     for probe in probes:
-        if probe.check in ("closed_book", "naive_rag") and not probe.evidence:
+        if probe.check == "closed_book" and not probe.evidence:
             before = asked.get(probe.model, Known(model=probe.model, tries=0, right=0))
             sums = {"tries": before.tries + probe.tries, "right": before.right + probe.right}
             asked[probe.model] = before.model_copy(update=sums)

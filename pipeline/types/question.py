@@ -58,6 +58,8 @@ class Hop(Slotted):
         (), exclude_if=lambda names: not names
     )
     """Other names of the answer, by its author's word. A chain holds by one of them only where a reader agrees."""
+    answer_kind: Annotated[str, BeforeValidator(lambda kind: kind or "")] = Field("", exclude_if=lambda kind: not kind)
+    """What kind of thing the answer is, by its author's word: film, director, town."""
 
     @property
     def spellings(self) -> tuple[str, ...]:

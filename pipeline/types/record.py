@@ -182,7 +182,7 @@ class Record(Data):
     """Who knows the answer to the final question by heart, of the models that were asked. It sends a draft back only
     where every model to be trained (`[models.policies]`) knows it in most tries."""
     skippable_hops: tuple[int, ...] = ()
-    """Indices of the hops that are needless: an attack from the end (`skip_ahead`) found a later passage without them,
+    """Indices of the hops that are needless: an attack from the end (`end`) found a later passage without them,
     or a correct rollout did. Of an accepted pair at least as many others remain as the target asks for, unless the demo
     model solved it."""
     one_search: Annotated[tuple[OneSearch, ...], _NONE] = Field((), exclude_if=lambda made: not made)

@@ -10,19 +10,22 @@ from functools import partial
 
 from pipeline.agents import evidence, readers
 from pipeline.agents.grading import shows
-from pipeline.agents.readers import Reading, oracle, trace
+from pipeline.agents.readers import Reading, oracle, rest, trace
 from pipeline.agents.tools import render
 from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.loop.audit import ahead, shortcuts
 from pipeline.loop.audit.completeness import complete_list
+from pipeline.loop.audit.end import end
 from pipeline.loop.audit.probes import ask_reader, hold_evidence, over
 from pipeline.loop.audit.results import Check, CheckResult
-from pipeline.loop.audit.retrievers import by, too_easy
+from pipeline.loop.audit.retrievers import too_easy
 from pipeline.names import contains
-from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Searched, Usage, beyond_chance
+from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Passage, Probe, Usage, beyond_chance
+
+DECOYS = 2
+"""Passages that stand in the place of one that is held back."""
 
 
 async def readings(
@@ -115,34 +118,6 @@ async def naturalness(draft: Draft, target: int, context: RunContext) -> CheckRe
     return CheckResult(probes=(probe, dated), findings=found)
 
 
-async def naive_rag(draft: Draft, target: int, context: RunContext) -> CheckResult:
-    """Answered from what one search with the question finds; a target of one step asks for no more.
-
-    A shortcut only where the evidence of the last hop is among it: without that the reader knows the answer by heart.
-    And only where passages state all other facts too: else the reader has recalled or guessed what leads there.
-    """
-    if target < 2:
-        return CheckResult()
-    probes: list[Probe] = []
-    findings: tuple[Finding, ...] = ()
-    for name, retriever in context.searched.items():
-        hits = await retriever.search(draft.question, context.config.retrieval.k)
-        passages, search = [hit.passage for hit in hits], evidence.searched(draft.question, hits, name)
-        known = any(set(search.passage_ids) == set(one.passage_ids) for probe in probes for one in probe.searches)
-        if name and (known or not hold_evidence(passages, draft)):
-            continue  # Nobody could answer from these, or somebody has been asked.
-        read = partial(readers.naive_rag, draft.question, passages, context)
-        probe = await ask_reader("naive_rag", draft, context, read, 1)
-        probe = over(passages, draft, probe).model_copy(update={"searches": (search,)})
-        last = len(draft.hops) - 1
-        held = next((p.title for p in passages if shows(draft, last, (p.id,), render([p]))), "")
-        detail = f"one search with the question was enough to answer it: it found '{held}'"
-        enough = [probe] if probe.grounded and probe.evidence else []
-        findings += by(name, _findings("naive_rag", Cause.OVER_SPECIFIED, enough, detail))
-        probes.append(probe)
-    return CheckResult(probes=tuple(probes), findings=findings)
-
-
 async def with_evidence(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """Never answered from all its passages by one who was given them. Then each hop is read alone, to name the bad one.
 
@@ -190,28 +165,33 @@ async def _hop_by_hop(draft: Draft, context: RunContext) -> list[Probe]:
 
 
 async def leave_one_out(draft: Draft, target: int, context: RunContext) -> CheckResult:
-    """A hop whose passage can be held back without the answer being lost is no hop, unless it is recalled or guessed.
+    """A hop whose passage can be held back without the answer being lost is no hop, unless it is recalled.
 
-    Decoys stand in its place: what a search for the last hop finds beside the evidence. Without them the answer could
-    be guessed from what is left over. One that tells what is held back is none: the hop was then read, not skipped.
+    Decoys stand in its place: what a search for the last hop finds beside the evidence. One that tells what is held
+    back is none: the hop was then read, not skipped. Where the answer is held back too, nobody is asked.
     """
     passages = await evidence.passages(draft, context.retriever)
     cited = {hop.passage_id for hop in draft.hops} | {item.passage_id for item in draft.answer_items}
-    k = context.config.retrieval.k
     query = draft.hops[-1].sub_question
-    hits = await context.retriever.search(query, k + len(cited))
+    hits = await context.retriever.search(query, DECOYS + len(cited))
     search = evidence.searched(query, hits)
-    others = [hit.passage for hit in hits if hit.passage.id not in cited][:k]
+    others = [hit.passage for hit in hits if hit.passage.id not in cited][:DECOYS]
     probes = []
     for hop in draft.hops if len(draft.hops) > 1 else ():
-        rest = [passage for passage in passages if passage.id != hop.passage_id]
+        left = [passage for passage in passages if passage.id != hop.passage_id]
         held_back = tuple(i for i, other in enumerate(draft.hops) if other.passage_id == hop.passage_id)
         decoys = [p for p in others if not any(shows(draft, i, (), render([p])) for i in held_back)]
         # In an order that tells nothing of which is which.
-        rest = sorted([*rest, *decoys], key=lambda passage: passage.sha256)
-        probe = await ask_reader("leave_one_out", draft, context, partial(oracle, draft.question, rest, context), 1)
-        probes.append(over(rest, draft, probe).model_copy(update={"hops": held_back, "searches": (search,)}))
-    hops = tuple(sorted({hop for probe in probes if probe.grounded and probe.evidence for hop in probe.hops}))
+        left = sorted([*left, *decoys], key=lambda passage: passage.sha256)
+        if not hold_evidence(left, draft):
+            continue
+
+        async def answer(sample: int, left: Sequence[Passage] = left) -> Reading:
+            return await rest(draft.question, left, context)
+
+        probe = await ask_reader("leave_one_out", draft, context, answer, 1)
+        probes.append(over(left, draft, probe).model_copy(update={"hops": held_back, "searches": (search,)}))
+    hops = tuple(sorted({hop for probe in probes if probe.grounded for hop in probe.hops}))
     without = " and ".join(f"'{draft.hops[hop].title}'" for hop in hops)
     detail = f"a reader answered '{draft.answer}' without the passages of these hops, {without}"
     searches = (search,) if probes else ()
@@ -221,64 +201,16 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
     return CheckResult(probes=tuple(probes), findings=(found,) if hops else ())
 
 
-async def skip_ahead(draft: Draft, target: int, context: RunContext) -> CheckResult:
-    """The attack from the end in a reader's wordings, which find more than the words of the draft's own sub-questions.
-
-    A hop counts where wordings agree that it can be found; the probe keeps every query with the first few of its hits.
-    """
-    later = ahead.later(draft)
-    if not later:
-        return CheckResult()
-    written, model, usage = await _wordings(draft, later, context)
-    asked = [(number, query) for number in later for query in ahead.queries(draft, number, written[number])]
-    searches: list[Searched] = []
-    findings: tuple[Finding, ...] = ()
-    right: set[tuple[int, str]] = set()
-    for name, retriever in context.searched.items():
-        results = await retriever.search_many([query for _, query in asked], ahead.DEPTH)
-        ran = [evidence.searched(q, h[: shortcuts.TOP], name) for (_, q), h in zip(asked, results, strict=True)]
-        found = [
-            (number, search)
-            for (number, _), search, hits in zip(asked, ran, results, strict=True)
-            if ahead.stands_out(hits, draft.hops[number].passage_id)
-        ]
-        findings += by(name, ahead.finding(draft, ahead.agreed(found)))
-        searches, right = searches + ran, right | {(number, search.query) for number, search in found}
-    hops = tuple(sorted({hop for finding in findings for hop in finding.hops}))
-    answers = tuple(query for _, query in asked)
-    told = {"answers": answers, "right": len(right), "hops": hops, "searches": tuple(searches), "usage": usage}
-    return CheckResult(
-        probes=(Probe.model_validate({"check": "skip_ahead", "model": model, **told}),), findings=findings
-    )
-
-
-async def _wordings(
-    draft: Draft, later: Sequence[int], context: RunContext
-) -> tuple[dict[int, tuple[str, ...]], str, Usage]:
-    """A reader's wordings for each hop, and who wrote them. It is asked of no hop again whose chain stays as it was,
-    however the question is worded now."""
-    memory = context.memory.queries
-    new = [number for number in later if ahead.identity(draft, number) not in memory]
-    model, usage = context.config.models.of("reader").model, Usage()
-    if new:
-        parts = [ahead.gapped(draft, number) for number in new]
-        written, model, usage = await readers.skip_ahead(draft.question, parts, context)
-        for number, own in zip(new, written, strict=True):
-            memory[ahead.identity(draft, number)] = draft.question, own
-    return {number: ahead.kept(draft, *memory[ahead.identity(draft, number)]) for number in later}, model, usage
-
-
 CHECKS: dict[str, Check] = {
     "naturalness": naturalness,
-    "skip_ahead": skip_ahead,
+    "end": end,
     "complete_list": complete_list,
     "closed_book": closed_book,
-    "naive_rag": naive_rag,
     "oracle": with_evidence,
     "leave_one_out": leave_one_out,
 }
-CHEAP = ("naturalness", "skip_ahead", "complete_list")
-"""One call each, and what most drafts failed that a model wrote and the free checks let pass."""
+CHEAP = ("naturalness", "end", "complete_list")
+"""A call or two each, and what most drafts failed that a model wrote and the free checks let pass."""
 
 
 def _findings(check: str, cause: Cause, probes: Sequence[Probe], detail: str) -> tuple[Finding, ...]:

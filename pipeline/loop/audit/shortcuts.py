@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from pipeline.agents.evidence import Evidence, searched, start
 from pipeline.agents.mentions import mentions
-from pipeline.loop.audit import ahead
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Cause, Draft, Finding, Searched
 
@@ -74,19 +73,6 @@ async def query_collapse(draft: Draft, evidence: Evidence, retriever: Retriever,
     return _finding("query_collapse", Cause.QUERY_COLLAPSE, detail, sorted(hops), searches)
 
 
-async def skip_ahead(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:
-    """A later hop's own question finds its passage although it does not say what the hops before it give."""
-    queries = {number: ahead.masked(draft, number) for number in ahead.later(draft)}
-    asked = {number: query for number, query in queries.items() if query}
-    results = await retriever.search_many(list(asked.values()), ahead.DEPTH)
-    found = [
-        (number, searched(query, hits))
-        for (number, query), hits in zip(asked.items(), results, strict=True)
-        if ahead.stands_out(hits, draft.hops[number].passage_id)
-    ]
-    return ahead.finding(draft, found)
-
-
-CHECKS = (exposed_intermediate, over_specified, co_located, query_collapse, skip_ahead)
-SEARCHES = (over_specified, query_collapse, skip_ahead)
+CHECKS = (exposed_intermediate, over_specified, co_located, query_collapse)
+SEARCHES = (over_specified, query_collapse)
 """Of these the ones that another retriever may decide otherwise."""

@@ -61,6 +61,7 @@ def to_draft(arguments: str, state: AgentState, form: type[ProposeArguments] = P
                 passage_sha256=passage.sha256,
                 relation=hop.relation,
                 answer_aliases=tuple(name for name in hop.answer_aliases if normalise(name)),
+                answer_kind=" ".join(hop.answer_kind.split()),
             )
         )
     stated = proposed.model_dump() | {"hops": tuple(hops), "answer_items": ()}
