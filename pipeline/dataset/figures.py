@@ -29,6 +29,7 @@ ASKED = {
     "revise": "refiner",
     "answer": "solver",
     "teach": "teacher",
+    "seeker": "reader",
     "policies": "policy",
     "verdict": "judge",
     "read": "reader",

@@ -74,6 +74,11 @@ def feedback_from_audit(draft: Draft, findings: Sequence[Finding]) -> Feedback:
 
 def what_to_change(draft: Draft, finding: Finding) -> str:
     """What to change because of a finding."""
+    if finding.check == "seeker":
+        skips = finding.cause is Cause.SUPERFICIAL
+        # What it never found may stay, since the fault lies with what it found instead.
+        rest = tuple(number for number in range(len(draft.hops)) if number not in finding.hops)
+        return advice(draft, finding.check if skips else "", finding.cause, rest if skips else finding.hops)
     faulty = ahead.found_hops(draft, finding.searches) if finding.check == "skip_ahead" else finding.hops
     return advice(draft, finding.check, finding.cause, faulty)
 
@@ -133,6 +138,7 @@ _CHANGES: dict[str, str] = {
     "another_answer": "Add the one clue that rules the other out, or ask for another fact at the end.",
     "exposed_intermediate": f"Describe what the question names. {_ALL_STAY}",
     "skip_ahead": "Ask for a fact that many things of that kind have, so that only the hops before say which is meant.",
+    "seeker": "Ask at the end for a fact that many things of its kind have, so that only the hops say which is meant.",
     Cause.CO_LOCATED: "Replace one of these hops by a fact that stands in another passage.",
     Cause.OVER_SPECIFIED: f"Leave out the clue whose words find the last passage, or say it otherwise. {_ALL_STAY}",
     Cause.QUERY_COLLAPSE: "Replace one of these hops by one that shares no name with the other.",

@@ -146,6 +146,9 @@ def _answered(probe: Probe) -> str:
             return "the answer does not change with time"
         case "skip_ahead":
             return "no search skipped ahead"
+        case "seeker":
+            recalled = ", ".join(f"hops[{n}]" for n in probe.hops)
+            return f"it searched with what it recalled of {recalled}" if recalled else "found no shorter way"
         case "same_name":
             return f"is it about the answer before it, by another name? {', '.join(probe.answers)}"
         case "trace":

@@ -21,6 +21,7 @@ from pipeline.loop.audit.completeness import complete_list
 from pipeline.loop.audit.probes import ask_reader, hold_evidence, over
 from pipeline.loop.audit.results import Check, CheckResult
 from pipeline.loop.audit.retrievers import by, too_easy
+from pipeline.loop.audit.seeker import seeker
 from pipeline.names import contains
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Searched, Usage, beyond_chance
 
@@ -276,6 +277,7 @@ CHECKS: dict[str, Check] = {
     "naive_rag": naive_rag,
     "oracle": with_evidence,
     "leave_one_out": leave_one_out,
+    "seeker": seeker,
 }
 CHEAP = ("naturalness", "skip_ahead", "complete_list")
 """One call each, and what most drafts failed that a model wrote and the free checks let pass."""
