@@ -77,8 +77,8 @@ class Spending(Data):
 
     @property
     def roles(self) -> dict[str, Spent]:
-        """Answers of the stages `teach`, `seeker` and `policies` count as those of teacher, seeker and policies, who are
-        asked for the same as the solver and, from memory, the reader."""
+        """Answers of the stages `teach`, `seeker` and `policies` count as those of teacher, seeker and policies, who
+        are asked for the same as the solver and, from memory, the reader."""
         total: dict[str, Spent] = {}
         for stage, roles in self.by_stage.items():
             for asked, spent in roles.items():

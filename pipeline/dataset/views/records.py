@@ -35,8 +35,9 @@ SCHEMA = pa.schema(
 
 def rows(record: Record, environment: Environment) -> Rows:
     went = [process(*one).model_dump(mode="json") for one in measured(record)]
-    added = {**seeker(record.last.probes if record.last else ()), "process": went, "trainable": record.lineage.trainable}
-    yield _filled(record.model_dump(mode="json"), _RECORD) | added
+    added = {"process": went, "trainable": record.lineage.trainable}
+    sought = seeker(record.last.probes if record.last else ())
+    yield _filled(record.model_dump(mode="json"), _RECORD) | sought | added
 
 
 def _filled(value: Any, kind: pa.DataType) -> Any:
