@@ -105,7 +105,7 @@ async def test_it_loses_without_the_evidence_and_pays_for_no_answer_that_could_n
 
 
 async def test_a_wrong_answer_with_the_evidence_before_it_wins_nothing() -> None:
-    answer = await seek(Seeking(dict.fromkeys(LOST, ["Tarn monks"]), answer="in 1999"))
+    answer = await seek(Seeking(dict.fromkeys(LOST, ("Tarn monks",)), answer="in 1999"))
     assert answer.findings == ()
     assert [(p.right, p.evidence) for p in answer.probes] == [(0, True)] * 3
 
@@ -114,7 +114,8 @@ async def test_what_it_recalls_is_counted_apart_and_is_no_shortcut() -> None:
     cast = Seeking({**LOST, "end": ["Vessby Tarn"]})
     answer = await seek(cast)
     assert answer.findings == ()
-    assert [(p.right, p.evidence, p.hops) for p in answer.probes][0] == (1, True, (1,))
+    recalled = answer.probes[0]
+    assert (recalled.right, recalled.evidence, recalled.hops) == (1, True, (1,))
     assert len(cast.told) == 3, "it does not end the tries"
     assert known_to(answer.probes) == (Known(model="embedded", tries=0, right=0, bridges=1),)
     assert seeker(answer.probes)["seeker_solved"] == 0
