@@ -47,6 +47,7 @@ Check = Literal[
     "closed_book",
     "oracle",
     "leave_one_out",
+    "seeker",
     "alternatives",
 ]
 
@@ -68,6 +69,9 @@ class ChecksConfig(Data):
     """Tries to answer from memory; most of them must fail."""
     oracle_tries: int = Field(2, ge=1, le=32)
     """Tries to answer with all evidence given; one must succeed. The second is made only if the first failed."""
+    seeker_tries: int = Field(3, ge=0, le=32)
+    """Most tries of the shortcut seeker: the reader searches once less than the target asks for, in any way, and a try
+    that answers sends the draft back. 0: none. Beyond a target of 7, one more has half of the target's searches."""
     naturalness: int = Field(4, ge=1, le=5)
     """Least grade of the wording, from 1 to 5; a draft below it is sent back. Of 15 questions by a strong model, an
     independent reader found five of the nine graded 3 clumsy, and none of the six graded higher."""

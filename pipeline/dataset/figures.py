@@ -29,6 +29,7 @@ ASKED = {
     "revise": "refiner",
     "answer": "solver",
     "teach": "teacher",
+    "seeker": "reader",
     "policies": "policy",
     "verdict": "judge",
     "read": "reader",
@@ -133,6 +134,8 @@ class Figures(Data):
     """By retriever of the audit, where it searches several."""
     confirmed: Share
     """Candidates that fresh rollouts confirmed, at or above the target."""
+    shortened: Share = Field(Share(part=0, whole=0), exclude_if=lambda share: not share.whole)
+    """Of the seeds whose last draft the shortcut seeker tried, those where it found a shortcut."""
     missing: tuple[Count, ...]
     """Accepted pairs that lack rollouts of an optional stage, by stage."""
     distractors: tuple[DistractorFigures, ...]
@@ -169,6 +172,8 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
     seeds = for_policy(seeds, policy)
     status = {count.name: count.count for count in counted(seeds, "status")}
     confirmed, fresh = seeds.filter(FRESH).select((_reached("confirmed")).sum(), pl.len()).collect().row(0)
+    sought = seeds.filter(pl.col("seeker_tries") > 0).select((pl.col("seeker_solved") > 0).sum(), pl.len())
+    shortened, tried = sought.collect().row(0)
     accepted = seeds.filter(ACCEPTED)
     lineages = seeds.select(Lineage.__slots__).unique("run", keep="first", maintain_order=True).collect().to_dicts()
     return Figures(
@@ -188,6 +193,7 @@ def figures(seeds: pl.LazyFrame, outside: Outside = Outside(), policy: str = "")
         signatures=tuple(_signatures(accepted)),
         one_search=tuple(one_search(accepted)),
         confirmed=Share(part=confirmed, whole=fresh),
+        shortened=Share(part=shortened, whole=tried),
         missing=counted(accepted.explode("missing").drop_nulls("missing"), "missing"),
         distractors=tuple(distractors(seeds)),
         twins=_twins(seeds),

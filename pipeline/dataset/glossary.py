@@ -75,6 +75,7 @@ CHECKS = {
     "oracle": "The answer is not given with the passages of all hops, or needs a fact that none of them states.",
     "trace": "Each hop is read alone, to find the one that is misread.",
     "leave_one_out": "The answer is given although the passage of one hop is held back.",
+    "seeker": "A reader that knows the target answers in fewer searches, and has recalled nothing of what leads there.",
     "alternatives": "Several rollouts agree on a wrong answer, and their passages support it.",
     "skip_ahead": "Of older runs: a search for a later hop finds its passage without the hops before it.",
     "naive_rag": "Of older runs: the answer is given from the passages of one search with the question.",
@@ -155,6 +156,7 @@ Written by `python -m pipeline.dataset.glossary`. Report, card and `digsite insp
 | hit step | the step at which the answer first shows in a search result |
 | audit | checks of a draft before any rollout |
 | probe | one question to a reader about a draft: from memory, with one search, with all evidence |
+| shortcut seeker | a reader that knows the target and wins by answering in fewer searches, in any way |
 | confirmation | K fresh rollouts of a candidate; only they give the exported difficulty |
 | gate | a rule between the journal and the data set: duplicates, leaks, licences, quotas |
 | view | the projection of records that one consumer reads |

@@ -16,7 +16,7 @@ from pipeline.dataset.views.base import columns
 from pipeline.distractors.encounters import encounters
 from pipeline.loop import assess
 from pipeline.store.journal import Entry
-from pipeline.types import Draft, Encounter, Label, Lineage, OneSearch, Outcome, Record, Round, Status, correct
+from pipeline.types import Draft, Encounter, Label, Lineage, OneSearch, Outcome, Record, Round, Status, correct, seeker
 from pipeline.types.rollout import Usage, least_steps
 
 STAGES = ("drafted", "audited", "solved", "candidate", "confirmed", "accepted")
@@ -43,7 +43,8 @@ SCHEMA = columns(
     hops=int, hop_titles=[str], hop_passages=[str], hop_relations=[str],
     difficulty=int, solve_rate=float, measured_rollouts=int, correct_rollouts=int, confirmation_rollouts=int,
     correct_steps=[int], hit_steps=[int], hops_seen=[float],
-    prior_knowledge=bool, skippable_hops=[int], one_search=[OneSearch], naturalness=int, policies=[_POLICY],
+    prior_knowledge=bool, skippable_hops=[int], one_search=[OneSearch], naturalness=int,
+    seeker_tries=int, seeker_solved=int, seeker_steps=int, policies=[_POLICY],
     rounds=int, labels=[str], causes=[str], least_steps=[int],
     audit_controls=int, audit_false_alarms=int,
     early_stop_controls=int, early_stop_other_causes=int, early_stop_rollouts_saved=int,
@@ -141,6 +142,7 @@ def _measured(record: Record) -> Row:
         "skippable_hops": list(record.skippable_hops),
         "one_search": [one.model_dump() for one in record.one_search],
         "naturalness": record.naturalness,
+        **seeker(record.last.probes if record.last else ()),
         "policies": list(_policies(record)),
     }
 

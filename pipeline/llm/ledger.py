@@ -23,6 +23,8 @@ from pipeline.types import Data, Usage
 
 TEACH = "teach"
 """The stage whose rollouts are the teacher's."""
+SEEKER = "seeker"
+"""The stage whose rollouts are a reader's, who looks for the shortest way."""
 POLICIES = "policies"
 """The stage whose rollouts and readings are those of the models to be trained."""
 
@@ -61,12 +63,13 @@ class Spent(Data):
         )
 
 
-_OWN = ((TEACH, "answer"), (POLICIES, "answer"), (POLICIES, "read"))
+_OWN = ((TEACH, "answer"), (SEEKER, "answer"), (POLICIES, "answer"), (POLICIES, "read"))
 
 
 class Spending(Data):
-    """What one seed, or a whole run, cost. The stages are `round 0`, `round 1`, ..., `confirmation`, `distractors`,
-    `teach`, `policies`, `unanswerable`; the roles go by the name of what was asked for (`propose`, `answer`, ...)."""
+    """What one seed, or a whole run, cost. The stages are `round 0`, `round 1`, ..., `seeker`, `confirmation`,
+    `distractors`, `teach`, `policies`, `unanswerable`; the roles go by the name of what was asked for (`propose`,
+    `answer`, ...)."""
 
     by_stage: dict[str, dict[str, Spent]] = Field(default_factory=dict)
     by_model: dict[str, Spent] = Field(default_factory=dict)
@@ -74,8 +77,8 @@ class Spending(Data):
 
     @property
     def roles(self) -> dict[str, Spent]:
-        """Answers of the stages `teach` and `policies` count as the teacher's and the policies', who are asked for the
-        same as the solver and, from memory, the reader."""
+        """Answers of the stages `teach`, `seeker` and `policies` count as those of teacher, seeker and policies, who
+        are asked for the same as the solver and, from memory, the reader."""
         total: dict[str, Spent] = {}
         for stage, roles in self.by_stage.items():
             for asked, spent in roles.items():
@@ -182,6 +185,16 @@ def counting() -> Iterator[Ledger]:
 def enter(stage: str) -> None:
     """Count all further calls of this task, and of the tasks that it starts, for that stage."""
     _stage.set(stage)
+
+
+@contextmanager
+def within(stage: str) -> Iterator[None]:
+    """Count the calls of the body for that stage."""
+    token = _stage.set(stage)
+    try:
+        yield
+    finally:
+        _stage.reset(token)
 
 
 def first(digest: bytes) -> bool:

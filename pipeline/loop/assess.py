@@ -74,6 +74,11 @@ def feedback_from_audit(draft: Draft, findings: Sequence[Finding]) -> Feedback:
 
 def what_to_change(draft: Draft, finding: Finding) -> str:
     """What to change because of a finding."""
+    if finding.check == "seeker":
+        skips = finding.cause is Cause.SUPERFICIAL
+        # What it never found may stay, since the fault lies with what it found instead.
+        rest = tuple(number for number in range(len(draft.hops)) if number not in finding.hops)
+        return advice(draft, finding.check if skips else "", finding.cause, rest if skips else finding.hops)
     # The hops that are skipped are not at fault.
     faulty = (len(draft.hops) - 1,) if finding.check == "end" else finding.hops
     return advice(draft, finding.check, finding.cause, faulty)
@@ -135,6 +140,7 @@ _CHANGES: dict[str, str] = {
     "exposed_intermediate": f"Describe what the question names. {_ALL_STAY}",
     "end": "Ask at the end for what many things of that kind have, in words that fit all of them.",
     "leave_one_out": "What is left singles the answer out: the last passage should hold two of that kind.",
+    "seeker": "Ask at the end for a fact that many things of its kind have, so that only the hops say which is meant.",
     Cause.CO_LOCATED: "Replace one of these hops by a fact that stands in another passage.",
     Cause.OVER_SPECIFIED: f"Leave out the clue whose words find the last passage, or say it otherwise. {_ALL_STAY}",
     Cause.QUERY_COLLAPSE: "Replace one of these hops by one that shares no name with the other.",

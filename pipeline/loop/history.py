@@ -149,6 +149,9 @@ def _answered(probe: Probe) -> str:
             return "no search for the end brought its passage"
         case "end" if not probe.hops:
             return f"a reader of what searches for the end found could not tell which is meant, and guessed {answers}"
+        case "seeker":
+            recalled = ", ".join(f"hops[{n}]" for n in probe.hops)
+            return f"it searched with what it recalled of {recalled}" if recalled else "found no shorter way"
         case "same_name":
             return f"is it about the answer before it, by another name? {', '.join(probe.answers)}"
         case "trace":

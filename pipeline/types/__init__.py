@@ -20,7 +20,17 @@ from pipeline.types.distractor import (
     TeacherRollout,
 )
 from pipeline.types.fork import Branch, Fork
-from pipeline.types.probe import Known, OneSearch, Probe, Searched, beyond_chance, known_to, naturalness, undated
+from pipeline.types.probe import (
+    Known,
+    OneSearch,
+    Probe,
+    Searched,
+    beyond_chance,
+    known_to,
+    naturalness,
+    seeker,
+    undated,
+)
 from pipeline.types.question import PLAIN, AnswerItem, AnswerType, Draft, Hop, NegativeAspect, Seed
 from pipeline.types.record import Cause, Feedback, Finding, Label, Lineage, Record, Round, Status
 from pipeline.types.refusal import NOT_FOUND, refuses

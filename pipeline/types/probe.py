@@ -29,12 +29,12 @@ class OneSearch(Data):
 
 
 class Probe(Data):
-    """What a model answered without searching, in one check of a draft, passed or not."""
+    """What a model answered in one check of a draft, passed or not; without searching, but for `seeker`."""
 
     check: str
     """`closed_book`, `naturalness` (its answer is the grade), `undated` (asked in the same call), `end`, `oracle`,
     `trace` (which hop is misread?), `leave_one_out`, `complete_list`, `alternatives`, `same_name` (of one hop: is it
-    about the answer before it?)."""
+    about the answer before it?), `seeker` (one for each try)."""
     model: str
     answers: tuple[str, ...]
     """One for each try, of a `trace` for each hop; empty where there was none. Of `complete_list` the items that were
@@ -42,14 +42,16 @@ class Probe(Data):
     right: int
     """Tries that gave the known answer; for `alternatives`, whether the other one fits."""
     hops: tuple[int, ...] = ()
-    """Hops whose passages were held back; of a `trace` those that were misread; of `end` the needless ones."""
+    """Hops whose passages were held back; of a `trace` those that were misread; of `end` the needless ones; of `seeker`
+    those whose answers it searched with before it was shown them."""
     evidence: bool = False
     """Did what it was shown hold the evidence of the last hop? What is right without it is known by heart."""
     uncited: tuple[str, ...] = ()
     """The facts that the reader named as needed and that no passage shown to it states; of several tries those of the
     last right one, or else of the last."""
     searches: tuple[Searched, ...] = ()
-    """The searches whose results it was shown; of `end` all that were made, with their first hits."""
+    """The searches whose results it was shown; of `end` all that were made, with their first hits; of `seeker` its
+    steps."""
     usage: Usage = Usage()
     judged: Usage = Usage()
     """What the judges took."""
@@ -65,6 +67,11 @@ class Probe(Data):
         """Is the right answer borne out by what was shown? One with an uncited fact rests on memory or a guess."""
         return self.right > 0 and not self.uncited
 
+    @property
+    def shortcut(self) -> bool:
+        """Of `seeker`: did it come to the evidence of the answer in fewer steps, without recalling what leads there?"""
+        return self.right > 0 and self.evidence and not self.hops
+
 
 def beyond_chance(right: int, tries: int, chance: float) -> float:
     """The share of right tries beyond what guessing gives: 0 where all may be guesses, 1 where all are right."""
@@ -77,17 +84,29 @@ class Known(Data):
     model: str
     tries: int
     right: int
+    bridges: int = 0
+    """Tries of the shortcut seeker in which it searched with what a hop gives before it was shown it; none of them is
+    in `tries`."""
 
 
 def known_to(probes: Iterable[Probe]) -> tuple[Known, ...]:
     """What each model that was asked knows by heart, in the order in which they were asked."""
     asked: dict[str, Known] = {}
     for probe in probes:
+        before = asked.get(probe.model, Known(model=probe.model, tries=0, right=0))
         if probe.check == "closed_book" and not probe.evidence:
-            before = asked.get(probe.model, Known(model=probe.model, tries=0, right=0))
             sums = {"tries": before.tries + probe.tries, "right": before.right + probe.right}
             asked[probe.model] = before.model_copy(update=sums)
+        elif probe.check == "seeker" and probe.hops:
+            asked[probe.model] = before.model_copy(update={"bridges": before.bridges + 1})
     return tuple(asked.values())
+
+
+def seeker(probes: Iterable[Probe]) -> dict[str, int | None]:
+    """How the shortcut seeker did: its tries, how many of them found a shortcut, and the least steps of these."""
+    tries = [probe for probe in probes if probe.check == "seeker"]
+    steps = [len(probe.searches) for probe in tries if probe.shortcut]
+    return {"seeker_tries": len(tries), "seeker_solved": len(steps), "seeker_steps": min(steps, default=None)}
 
 
 def naturalness(probes: Iterable[Probe]) -> int | None:

@@ -1,7 +1,8 @@
 """`records`: everything, nested; the source that any other view can be made from again.
 
 Consumer: our own tools and anyone's analysis. A row is the JSON of a `types.Record`, with how the rollouts went that
-its difficulty rests on (`process`), and whether it may be trained on; `record` turns a row back into the record.
+its difficulty rests on (`process`), how the shortcut seeker did on the question (`seeker_*`), and whether it may be
+trained on; `record` turns a row back into the record.
 The schema is that of the types, field by field: texts, whole numbers of 64 bits, lists, structs.
 """
 
@@ -12,21 +13,31 @@ import pyarrow as pa
 from pipeline.agents.environment import Environment
 from pipeline.dataset.process import Process, measured, process
 from pipeline.dataset.views.base import Rows, arrow
-from pipeline.types import Record
+from pipeline.types import Record, seeker
 
-_ADDED = ("process", "trainable")
+_SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")
+_ADDED = (*_SEEKER, "process", "trainable")
 """Columns that a record does not have."""
 TWINS = False
 """A twin is a part of the record of its pair."""
 WHOLE = pa.int64()
 BOUND = False
 _RECORD = pa.struct(list(arrow(Record, WHOLE)))
-SCHEMA = pa.schema([*_RECORD, ("process", pa.list_(arrow(Process, WHOLE))), ("trainable", pa.bool_())])
+SCHEMA = pa.schema(
+    [
+        *_RECORD,
+        *((name, WHOLE) for name in _SEEKER),
+        ("process", pa.list_(arrow(Process, WHOLE))),
+        ("trainable", pa.bool_()),
+    ]
+)
 
 
 def rows(record: Record, environment: Environment) -> Rows:
     went = [process(*one).model_dump(mode="json") for one in measured(record)]
-    yield _filled(record.model_dump(mode="json"), _RECORD) | {"process": went, "trainable": record.lineage.trainable}
+    added = {"process": went, "trainable": record.lineage.trainable}
+    sought = seeker(record.last.probes if record.last else ())
+    yield _filled(record.model_dump(mode="json"), _RECORD) | sought | added
 
 
 def _filled(value: Any, kind: pa.DataType) -> Any:

@@ -21,6 +21,7 @@ from pipeline.loop.audit.end import end
 from pipeline.loop.audit.probes import ask_reader, hold_evidence, over
 from pipeline.loop.audit.results import Check, CheckResult
 from pipeline.loop.audit.retrievers import too_easy
+from pipeline.loop.audit.seeker import seeker
 from pipeline.names import contains
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Passage, Probe, Usage, beyond_chance
 
@@ -208,6 +209,7 @@ CHECKS: dict[str, Check] = {
     "closed_book": closed_book,
     "oracle": with_evidence,
     "leave_one_out": leave_one_out,
+    "seeker": seeker,
 }
 CHEAP = ("naturalness", "end", "complete_list")
 """A call or two each, and what most drafts failed that a model wrote and the free checks let pass."""

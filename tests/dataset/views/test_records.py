@@ -5,16 +5,17 @@ from pipeline.config import RunConfig
 from pipeline.dataset.process import Process
 from pipeline.dataset.views import records
 from pipeline.types import Record
-from tests.records import accepted, batch, hostile
+from tests.records import accepted, batch, hostile, rejected, sought
 from tests.teacher_rollouts import taught
 
 ENVIRONMENT = environment(RunConfig())
+SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")
 
 
 def test_every_record_comes_back_from_arrow_as_it_was():
     with_distractors = taught(2)
     agreed = accepted(1).model_copy(update={"agreed_answer": "75 %"})
-    originals = [*batch(), hostile(), with_distractors, taught(), agreed]
+    originals = [*batch(), hostile(), with_distractors, taught(), agreed, sought(rejected(), 2, steps=1)]
     rows = [row for record in originals for row in records.rows(record, ENVIRONMENT)]
     table = pa.Table.from_pylist(rows, schema=records.SCHEMA)
     assert [records.record(row) for row in table.to_pylist()] == originals
@@ -26,8 +27,13 @@ def test_how_the_measured_rollouts_went_stands_beside_them():
     assert [fields["failure"] for fields in row["process"]] == [None, None, "missed_evidence", None]
 
 
+def test_how_the_shortcut_seeker_did_on_the_last_draft_stands_beside_them():
+    rows = [row for made in (accepted(1), sought(rejected(), 2, steps=1)) for row in records.rows(made, ENVIRONMENT)]
+    assert [[row[name] for name in SEEKER] for row in rows] == [[0, 0, None], [2, 1, 1]]
+
+
 def test_the_schema_names_every_field_of_a_record():
-    assert set(records.SCHEMA.names) == {*Record.model_fields, "process", "trainable"}
+    assert set(records.SCHEMA.names) == {*Record.model_fields, *SEEKER, "process", "trainable"}
     assert {field.name for field in records.SCHEMA.field("process").type.value_type} == set(Process.model_fields)
     verdict = records.SCHEMA.field("confirmation_verdicts").type.value_type
     kinds = {name: str(verdict.field(name).type) for name in ("method", "right", "hit_step", "found_at")}
