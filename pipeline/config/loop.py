@@ -41,13 +41,13 @@ class LoopConfig(Data):
 
 Check = Literal[
     "same_name",
-    "naturalness",
     "skip_ahead",
     "complete_list",
     "closed_book",
     "naive_rag",
     "oracle",
     "leave_one_out",
+    "naturalness",
     "alternatives",
 ]
 
@@ -63,5 +63,5 @@ class ChecksConfig(Data):
     oracle_tries: int = Field(2, ge=1, le=32)
     """Tries to answer with all evidence given; one must succeed. The second is made only if the first failed."""
     naturalness: int = Field(4, ge=1, le=5)
-    """Least grade of the wording, from 1 to 5; a draft below it is sent back. Of 15 questions by a strong model, an
-    independent reader found five of the nine graded 3 clumsy, and none of the six graded higher."""
+    """Least grade of the wording, from 1 to 5; a draft that passed all else and is graded lower in two of three
+    readings is sent back."""

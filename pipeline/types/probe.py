@@ -1,6 +1,7 @@
 """What a model answered in a check of a draft, and what that says of who knows the answer and how it is worded."""
 
 from collections.abc import Iterable
+from statistics import median_low
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
@@ -32,16 +33,18 @@ class Probe(Data):
     """What a model answered without searching, in one check of a draft, passed or not."""
 
     check: str
-    """`closed_book`, `naturalness` (its answer is the grade), `undated` (asked in the same call), `naive_rag`,
-    `oracle`, `trace` (which hop is misread?), `leave_one_out`, `skip_ahead`, `complete_list`, `alternatives`,
-    `same_name` (of one hop: is it about the answer before it?)."""
+    """`closed_book`, `contested` (can what most of its tries say be defended?), `naturalness` (its answers are the
+    grades), `undated` (asked in the first of its calls), `naive_rag`, `oracle`, `trace` (which hop is misread?),
+    `leave_one_out`, `skip_ahead`, `complete_list`, `alternatives`, `same_name` (of one hop: is it about the answer
+    before it?)."""
     model: str
     answers: tuple[str, ...]
     """One for each try, of a `trace` for each hop; empty where there was none. Of `skip_ahead` the queries, of
     `complete_list` the items that were found."""
     right: int
-    """Tries that gave the known answer; for `alternatives`, whether the other one fits; for `skip_ahead`, the queries
-    that found the passage of their hop, of which one alone may be luck."""
+    """Tries that gave the known answer; for `alternatives` and `contested`, whether the other one fits; for
+    `naturalness`, the grades that are enough; for `skip_ahead`, the queries that found the passage of their hop, of
+    which one alone may be luck."""
     hops: tuple[int, ...] = ()
     """Hops whose passages were held back; of a `trace` those that were misread; of `skip_ahead` the needless ones."""
     evidence: bool = False
@@ -92,8 +95,8 @@ def known_to(probes: Iterable[Probe]) -> tuple[Known, ...]:
 
 
 def naturalness(probes: Iterable[Probe]) -> int | None:
-    """The grade that a reader gave to the wording, 1 to 5; None where none was asked."""
-    return next((int(probe.answers[0]) for probe in probes if probe.check == "naturalness"), None)
+    """The median of the grades that a reader gave to the wording, 1 to 5; None where none was asked."""
+    return next((median_low(map(int, probe.answers)) for probe in probes if probe.check == "naturalness"), None)
 
 
 def undated(probes: Iterable[Probe]) -> bool | None:

@@ -21,6 +21,7 @@ from pipeline.loop.audit.completeness import complete_list
 from pipeline.loop.audit.probes import ask_reader, hold_evidence, over
 from pipeline.loop.audit.results import Check, CheckResult
 from pipeline.loop.audit.retrievers import by, too_easy
+from pipeline.loop.audit.wording import contested, naturalness
 from pipeline.names import contains
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Searched, Usage, beyond_chance
 
@@ -57,7 +58,8 @@ async def readings(
 
 async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """Known without any passage, in most of the tries: fatal where it is so of every model to be trained, so that
-    nobody would learn from it. What the solver knows says nothing of the question, and is kept as `Record.known_to`."""
+    nobody would learn from it. What the solver knows says nothing of the question, and is kept as `Record.known_to`;
+    where it remembers another answer, that one is looked at (`contested`)."""
     solver, policies = context.config.models.of("solver"), trained(context.config)
     probes = [await recalled(draft, context, solver)]
     known: list[Probe] = []
@@ -70,7 +72,10 @@ async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckRe
             break
         known.append(probe)
     detail = "answered from memory by " + " and ".join(probe.model for probe in known)
-    return CheckResult(probes=tuple(probes), findings=_findings("closed_book", Cause.PRIOR_KNOWLEDGE, known, detail))
+    if found := _findings("closed_book", Cause.PRIOR_KNOWLEDGE, known, detail):
+        return CheckResult(probes=tuple(probes), findings=found)
+    other = await contested(draft, probes[0], context)
+    return CheckResult(probes=(*probes, *other.probes), findings=other.findings)
 
 
 def trained(config: RunConfig) -> list[ModelConfig]:
@@ -94,25 +99,6 @@ async def recalled(draft: Draft, context: RunContext, model: ModelConfig) -> Pro
 
     tries = context.config.checks.tries
     return await ask_reader("closed_book", draft, context, answer, max(KNOWN_TRIES, tries) if policy else tries)
-
-
-async def naturalness(draft: Draft, target: int, context: RunContext) -> CheckResult:
-    """Worded so that nobody would ask it; or with an answer that changes with time, and no date."""
-    output, model, usage = await readers.naturalness(draft.question, context)
-    least = context.config.checks.naturalness
-    good = output.grade >= least
-    probe = Probe(check="naturalness", model=model, answers=(str(output.grade),), right=int(good), usage=usage)
-    detail = f"a reader graded the wording {output.grade} of 5; {least} is enough: {' '.join(output.reason.split())}"
-    found = _findings("naturalness", Cause.UNNATURAL, () if good else (probe,), detail)
-    if output.changes_with_time is None:
-        return CheckResult(probes=(probe,), findings=found)
-    said = "yes" if output.changes_with_time else "no"
-    dated = Probe(check="undated", model=model, answers=(said,), right=int(not output.changes_with_time))
-    as_of = f"; the texts are as of {context.lineage.as_of}" if context.lineage.as_of else ""
-    what = f"; the reader says what changes: {' '.join(output.what_changes.split())}" if output.what_changes else ""
-    detail = f"a reader says that the answer changes with time, and the question names no date{what}{as_of}"
-    found += _findings("undated", Cause.UNDATED, () if dated.right else (dated,), detail)
-    return CheckResult(probes=(probe, dated), findings=found)
 
 
 async def naive_rag(draft: Draft, target: int, context: RunContext) -> CheckResult:
@@ -269,15 +255,15 @@ async def _wordings(
 
 
 CHECKS: dict[str, Check] = {
-    "naturalness": naturalness,
     "skip_ahead": skip_ahead,
     "complete_list": complete_list,
     "closed_book": closed_book,
     "naive_rag": naive_rag,
     "oracle": with_evidence,
     "leave_one_out": leave_one_out,
+    "naturalness": naturalness,
 }
-CHEAP = ("naturalness", "skip_ahead", "complete_list")
+CHEAP = ("skip_ahead", "complete_list")
 """One call each, and what most drafts failed that a model wrote and the free checks let pass."""
 
 
