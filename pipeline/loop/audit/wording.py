@@ -7,7 +7,7 @@ from statistics import median_low
 from pipeline.agents import readers
 from pipeline.agents.readers import GradeOutput
 from pipeline.context import RunContext
-from pipeline.loop.audit.alternatives import same
+from pipeline.loop.audit.alternatives import VOTES, same
 from pipeline.loop.audit.results import CheckResult
 from pipeline.types import Cause, Draft, Finding, Probe, Usage
 
@@ -66,10 +66,6 @@ def _remembered(draft: Draft, recalled: Probe) -> str:
     """The wrong answer of most tries; empty where there is none. Of a list or of yes and no there is none to defend."""
     if draft.answer_type.decided or draft.answer_items or recalled.right * 2 > recalled.tries:
         return ""
-    for answer in filter(None, recalled.answers):
-        votes = sum(same(answer, one) for one in recalled.answers)
-        if votes * 2 > recalled.tries and not any(
-            same(answer, right) for right in (draft.answer, *draft.answer_aliases)
-        ):
-            return answer
-    return ""
+    said, enough = recalled.answers, max(VOTES, recalled.tries // 2 + 1)
+    agreed = next((one for one in said if one and sum(same(one, other) for other in said) >= enough), "")
+    return "" if any(same(agreed, right) for right in (draft.answer, *draft.answer_aliases)) else agreed
