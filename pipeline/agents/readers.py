@@ -178,9 +178,7 @@ async def rest(question: str, passages: Sequence[Passage], context: RunContext) 
 async def closed_book(question: str, context: RunContext, model: ModelConfig, sample: int = 0) -> Reading:
     """Answer from prior knowledge alone."""
     messages = _with_notes(context.prompt("closed_book/recall", question=question), context)
-    # At temperature 0 every try is one request, which the cache answers from the second on.
-    sample = sample if model.sampling.temperature else 0
-    output, usage = await structured(context.llm, model, messages, READ, ReadOutput, sample=sample)
+    output, usage = await structured(context.llm, model, messages, READ, ReadOutput, sample=_sample(model, sample))
     return Reading(answer=output.answer.strip(), model=model.model, usage=usage)
 
 
@@ -236,10 +234,23 @@ async def absent(
     return output, list(_named(" ".join(output.passages), passages)), usage
 
 
-async def naturalness(question: str, context: RunContext) -> tuple[GradeOutput, str, Usage]:
+async def naturalness(question: str, context: RunContext, sample: int = 0) -> tuple[GradeOutput, str, Usage]:
     """How natural the question sounds, 1 to 5, to one who sees nothing else, and whether its answer changes with time;
     and who read."""
-    return await _read(context.prompt("naturalness/grade", question=question), GRADE, GradeOutput, context)
+    return await _read(context.prompt("naturalness/grade", question=question), GRADE, GradeOutput, context, sample)
+
+
+async def contested(question: str, answer: str, other: str, quote: str, context: RunContext) -> tuple[bool, str, Usage]:
+    """Could a general source bear out the other answer, and does the question name nothing that rules it out? And who
+    read."""
+    messages = context.prompt("contested/weigh", question=question, answer=answer, quote=quote, other_answer=other)
+    output, model, usage = await _read(messages, CHECK, CheckOutput, context)
+    return output.fits, model, usage
+
+
+def _sample(model: ModelConfig, sample: int) -> int:
+    """At temperature 0 every try is one request, which the cache answers from the second on."""
+    return sample if model.sampling.temperature else 0
 
 
 def _with_notes(messages: tuple[Message, ...], context: RunContext) -> tuple[Message, ...]:
@@ -268,5 +279,5 @@ async def _read(
 ) -> tuple[T, str, Usage]:
     """What the model that plays `reader` says, who it is, and what it took."""
     model = context.config.models.of("reader")
-    found, usage = await structured(context.llm, model, messages, name, output, sample=sample)
+    found, usage = await structured(context.llm, model, messages, name, output, sample=_sample(model, sample))
     return found, model.model, usage

@@ -71,7 +71,7 @@ class ProposedItem(Data):
 
 
 class ProposeArguments(Data):
-    question: str = Field(description="One or two sentences that stand by themselves; empty if nothing can be asked.")
+    question: str = Field(description="One to three sentences that stand by themselves; empty if nothing can be asked.")
     answer: str = Field(description="One entity, date or number, as short as it can be.")
     answer_aliases: tuple[str, ...] = Field((), description="Other forms of exactly the same answer.")
     answer_type: str = Field(description="entity, date or number.")

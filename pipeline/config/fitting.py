@@ -12,7 +12,7 @@ AUTHORS = ("generator", "refiner", "curator")
 DETOURS = 4
 """Searches beyond two for each step of the target, and turns beyond one for each search."""
 USUAL = 12
-"""The searches that the solver's default limits are made for: those of a target of up to four steps."""
+"""The searches that the default limits are made for: those of a target of up to four steps."""
 
 
 def fitted(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
@@ -22,19 +22,26 @@ def fitted(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
 
 
 def _for_target(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
-    limits, named, most = config.solver, given.get("solver", {}), config.steps[1]
+    limits, author, most = config.solver, config.generator, config.steps[1]
     wanted = 2 * most + DETOURS
     if wanted > USUAL:
         # Every turn sends all searches before it again, so that the tokens grow with the square of their number.
         follow = {"searches": wanted, "turns": wanted + DETOURS, "tokens": limits.tokens * wanted**2 // USUAL**2}
-        limits = limits.model_copy(update={name: most for name, most in follow.items() if name not in named})
+        limits = limits.model_copy(update=_not_given(follow, given, "solver"))
+        follow = {name: getattr(author, name) * wanted // USUAL for name in ("searches", "turns", "request_tokens")}
+        follow["tokens"] = author.tokens * wanted**2 // USUAL**2
+        author = author.model_copy(update=_not_given(follow, given, "generator"))
     for name, can in (("searches", limits.searches), ("turns", limits.turns * limits.calls_per_turn - 1)):
         if can < most and config.steps_required:
             raise UsageError(
                 f"no question can take {most} steps with solver.{name} = {getattr(limits, name)}: "
                 f"leave solver.{name} out, and it follows the target, or ask for at most {can} with --steps"
             )
-    return config.model_copy(update={"solver": limits})
+    return config.model_copy(update={"solver": limits, "generator": author})
+
+
+def _not_given(limits: dict[str, int], given: dict[str, Any], agent: str) -> dict[str, int]:
+    return {name: most for name, most in limits.items() if name not in given.get(agent, {})}
 
 
 def _for_thoughts(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":

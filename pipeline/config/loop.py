@@ -41,12 +41,12 @@ class LoopConfig(Data):
 
 Check = Literal[
     "same_name",
-    "naturalness",
     "end",
     "complete_list",
     "closed_book",
     "oracle",
     "leave_one_out",
+    "naturalness",
     "seeker",
     "alternatives",
 ]
@@ -73,5 +73,5 @@ class ChecksConfig(Data):
     """Most tries of the shortcut seeker: the reader searches once less than the target asks for, in any way, and a try
     that answers sends the draft back. 0: none. Beyond a target of 7, one more has half of the target's searches."""
     naturalness: int = Field(4, ge=1, le=5)
-    """Least grade of the wording, from 1 to 5; a draft below it is sent back. Of 15 questions by a strong model, an
-    independent reader found five of the nine graded 3 clumsy, and none of the six graded higher."""
+    """Least grade of the wording, from 1 to 5; a draft that passed all else and is graded lower in two of three
+    readings is sent back."""

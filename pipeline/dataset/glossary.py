@@ -70,7 +70,9 @@ CHECKS = {
     "incomplete_list": "A passage of the corpus gives one more item of a list.",
     "unproven_item": "A reader finds an item of a list in no passage.",
     "closed_book": "The answer is given from memory, without any passage.",
-    "naturalness": "A reader grades the wording from 1 to 5; below `checks.naturalness` it is sent back.",
+    "contested": "From memory another answer is given, which a general source may support; no source or date is named.",
+    "naturalness": "A reader grades the wording from 1 to 5, three times at most; a median below `checks.naturalness` "
+    "sends it back.",
     "undated": "The reader who grades the wording says that the answer changes with time; no date is named.",
     "oracle": "The answer is not given with the passages of all hops, or needs a fact that none of them states.",
     "trace": "Each hop is read alone, to find the one that is misread.",

@@ -30,10 +30,21 @@ class Coverage(Data):
 
 def coverage(links: Links) -> Coverage:
     """From a sample of passages that rests on the ids of documents alone."""
+    sample, walks = starts(links), Walks(links, "coverage")
+    found = {str(hops): sum(walks.any(start, hops) is not None for start in sample) / len(sample) for hops in TARGETS}
+    linked = links.linked / len(links.corpus.passages)
+    return Coverage(phrases=len(links), linked=linked, sampled=len(sample), walks=found)
+
+
+def deepest(links: Links, most: int) -> int:
+    """The longest walk of so many hops at most that starts from the sample; 0 where there is none of two."""
+    sample, walks = starts(links), Walks(links, "coverage")
+    return next((hops for hops in range(most, 1, -1) if any(walks.any(start, hops) for start in sample)), 0)
+
+
+def starts(links: Links) -> list[int]:
+    """The sample, by the places of its passages."""
     total = len(links.corpus.passages)
     chosen = np.random.default_rng(0).choice(total, min(_SAMPLE, total), replace=False)
     ids = [links.corpus.in_order_of_ids(int(place)).id for place in chosen]
-    starts = [place for place in map(links.corpus.place, ids) if place is not None]
-    walks = Walks(links, "coverage")
-    found = {str(hops): sum(walks.any(start, hops) is not None for start in starts) / len(starts) for hops in TARGETS}
-    return Coverage(phrases=len(links), linked=links.linked / total, sampled=len(starts), walks=found)
+    return [place for place in map(links.corpus.place, ids) if place is not None]

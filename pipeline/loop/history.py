@@ -143,6 +143,8 @@ def _answered(probe: Probe) -> str:
     match probe.check:
         case "naturalness":
             return f"graded {answers} of 5, which is enough"
+        case "contested":
+            return f"from memory {answers} is answered, which nothing bears out"
         case "undated":
             return "the answer does not change with time"
         case "end" if not probe.tries:

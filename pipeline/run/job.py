@@ -16,7 +16,7 @@ from pipeline.corpus.language import english
 from pipeline.corpus.unread import in_words
 from pipeline.errors import BudgetExceeded
 from pipeline.loop.episode import run_seed
-from pipeline.run import Run, RunResult, Watch, facts, prepare
+from pipeline.run import Run, RunResult, Watch, facts, prepare, targets
 from pipeline.run.batches import Batches, Submit
 from pipeline.run.plan import askable
 from pipeline.run.resume import unchanged
@@ -99,6 +99,8 @@ class Job:
             return
         self.watch.stage("opening the index and the links" if self.config.walks else "opening the index")
         with self.held():
+            if not self._given:  # else the run has begun
+                targets.check(self.config, self.corpus)
             take_left(self.folder, prepare.answers(self.config))
             self.context = prepare.context(self.config, self.corpus)
         if self.context.config != self.config:

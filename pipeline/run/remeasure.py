@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from pipeline.agents.solver import attempt as attempted
 from pipeline.agents.solver import solver
 from pipeline.config import RunConfig
-from pipeline.config.fitting import fitted
 from pipeline.config.models import ModelConfig
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
@@ -73,10 +72,8 @@ def recast(
     except ValidationError as error:
         raise UsageError(in_words(error.errors()[0]["msg"])) from error
     how = config.how.model_copy(update={f"budget_{name}": most for name, most in budgets})
-    # Limits are those of the run's environment; the time that its thoughts take is the model's own.
-    return fitted(
-        config.model_copy(update={"models": models, "how": how}), {"solver": {"tokens": 0}, "generator": {"tokens": 0}}
-    )
+    # Limits are those of the run's environment.
+    return config.model_copy(update={"models": models, "how": how})
 
 
 def spent(policy: str, folder: Path, config: RunConfig) -> Spent:

@@ -1,6 +1,7 @@
 """What a model answered in a check of a draft, and what that says of who knows the answer and how it is worded."""
 
 from collections.abc import Iterable
+from statistics import median_low
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
@@ -32,15 +33,17 @@ class Probe(Data):
     """What a model answered in one check of a draft, passed or not; without searching, but for `seeker`."""
 
     check: str
-    """`closed_book`, `naturalness` (its answer is the grade), `undated` (asked in the same call), `end`, `oracle`,
-    `trace` (which hop is misread?), `leave_one_out`, `complete_list`, `alternatives`, `same_name` (of one hop: is it
-    about the answer before it?), `seeker` (one for each try)."""
+    """`closed_book`, `contested` (can what most of its tries say be defended?), `end`, `oracle`, `trace` (which hop is
+    misread?), `leave_one_out`, `naturalness` (its answers are the grades), `undated` (asked in the first of its calls),
+    `complete_list`, `alternatives`, `same_name` (of one hop: is it about the answer before it?), `seeker` (one for each
+    try)."""
     model: str
     answers: tuple[str, ...]
     """One for each try, of a `trace` for each hop; empty where there was none. Of `complete_list` the items that were
     found."""
     right: int
-    """Tries that gave the known answer; for `alternatives`, whether the other one fits."""
+    """Tries that gave the known answer; for `alternatives` and `contested`, whether the other one fits; for
+    `naturalness`, the grades that are enough."""
     hops: tuple[int, ...] = ()
     """Hops whose passages were held back; of a `trace` those that were misread; of `end` the needless ones; of `seeker`
     those whose answers it searched with before it was shown them."""
@@ -110,8 +113,8 @@ def seeker(probes: Iterable[Probe]) -> dict[str, int | None]:
 
 
 def naturalness(probes: Iterable[Probe]) -> int | None:
-    """The grade that a reader gave to the wording, 1 to 5; None where none was asked."""
-    return next((int(probe.answers[0]) for probe in probes if probe.check == "naturalness"), None)
+    """The median of the grades that a reader gave to the wording, 1 to 5; None where none was asked."""
+    return next((median_low(map(int, probe.answers)) for probe in probes if probe.check == "naturalness"), None)
 
 
 def undated(probes: Iterable[Probe]) -> bool | None:

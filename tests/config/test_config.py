@@ -60,6 +60,16 @@ def test_the_solvers_limits_follow_the_greatest_target(steps: str, searches: int
     assert (limits.searches, limits.turns, limits.tokens) == (searches, turns, tokens)
 
 
+def test_the_generators_limits_follow_it_too_in_proportion_and_in_the_digest() -> None:
+    usual, deep = (config.build(sets=[f"steps={steps}"]) for steps in ("4", "20"))
+    grown = [getattr(deep.generator, name) / getattr(usual.generator, name) for name in ("searches", "request_tokens")]
+    assert grown == pytest.approx([44 / 12] * 2, rel=0.01)
+    assert deep.generator.tokens / usual.generator.tokens == pytest.approx((44 / 12) ** 2, rel=0.01)
+    assert deep.what()["generator"]["searches"] == deep.generator.searches
+    given = config.build(sets=["steps=20", "generator.searches=9", "generator.request_tokens=8000"]).generator
+    assert (given.searches, given.request_tokens, given.turns) == (9, 8000, deep.generator.turns)
+
+
 def test_limits_that_are_given_stay_as_they_are_beside_a_target() -> None:
     limits = config.build(sets=["steps=14-20", "solver.searches=30", "solver.tokens=9000"]).solver
     assert (limits.searches, limits.turns, limits.tokens) == (30, 48, 9000)

@@ -21,10 +21,10 @@ def agreed(tried: Iterable[tuple[Rollout, Verdict]]) -> list[Rollout]:
     groups: list[list[Rollout]] = []
     for rollout, verdict in tried:
         if rollout.answered and not verdict.right:
-            same = next((group for group in groups if _same(rollout.answer, group[0].answer)), None)
-            if same is None:
-                groups.append(same := [])
-            same.append(rollout)
+            agreeing = next((group for group in groups if same(rollout.answer, group[0].answer)), None)
+            if agreeing is None:
+                groups.append(agreeing := [])
+            agreeing.append(rollout)
     most = max(groups, key=len, default=[])
     return sorted(most, key=lambda r: (r.trajectory.steps, r.sample)) if len(most) >= VOTES else []
 
@@ -56,7 +56,8 @@ def settled(draft: Draft, voters: Sequence[Rollout], tried: int) -> str:
     return f"{len(voters)} of {tried} solvers settled on '{voters[0].answer}', the key says '{draft.answer}'"
 
 
-def _same(answer: str, other: str) -> bool:
+def same(answer: str, other: str) -> bool:
+    """One answer, in whatever spelling."""
     return normalise(answer) == normalise(other) or equal(answer, [other])
 
 

@@ -22,6 +22,7 @@ from pipeline.loop.audit.probes import ask_reader, hold_evidence, over
 from pipeline.loop.audit.results import Check, CheckResult
 from pipeline.loop.audit.retrievers import too_easy
 from pipeline.loop.audit.seeker import seeker
+from pipeline.loop.audit.wording import contested, naturalness
 from pipeline.names import contains
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Passage, Probe, Usage, beyond_chance
 
@@ -61,7 +62,8 @@ async def readings(
 
 async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """Known without any passage, in most of the tries: fatal where it is so of every model to be trained, so that
-    nobody would learn from it. What the solver knows says nothing of the question, and is kept as `Record.known_to`."""
+    nobody would learn from it. What the solver knows says nothing of the question, and is kept as `Record.known_to`;
+    where it remembers another answer, that one is looked at (`contested`)."""
     solver, policies = context.config.models.of("solver"), trained(context.config)
     probes = [await recalled(draft, context, solver)]
     known: list[Probe] = []
@@ -74,7 +76,10 @@ async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckRe
             break
         known.append(probe)
     detail = "answered from memory by " + " and ".join(probe.model for probe in known)
-    return CheckResult(probes=tuple(probes), findings=_findings("closed_book", Cause.PRIOR_KNOWLEDGE, known, detail))
+    if found := _findings("closed_book", Cause.PRIOR_KNOWLEDGE, known, detail):
+        return CheckResult(probes=tuple(probes), findings=found)
+    other = await contested(draft, probes[0], context)
+    return CheckResult(probes=(*probes, *other.probes), findings=other.findings)
 
 
 def trained(config: RunConfig) -> list[ModelConfig]:
@@ -98,25 +103,6 @@ async def recalled(draft: Draft, context: RunContext, model: ModelConfig) -> Pro
 
     tries = context.config.checks.tries
     return await ask_reader("closed_book", draft, context, answer, max(KNOWN_TRIES, tries) if policy else tries)
-
-
-async def naturalness(draft: Draft, target: int, context: RunContext) -> CheckResult:
-    """Worded so that nobody would ask it; or with an answer that changes with time, and no date."""
-    output, model, usage = await readers.naturalness(draft.question, context)
-    least = context.config.checks.naturalness
-    good = output.grade >= least
-    probe = Probe(check="naturalness", model=model, answers=(str(output.grade),), right=int(good), usage=usage)
-    detail = f"a reader graded the wording {output.grade} of 5; {least} is enough: {' '.join(output.reason.split())}"
-    found = _findings("naturalness", Cause.UNNATURAL, () if good else (probe,), detail)
-    if output.changes_with_time is None:
-        return CheckResult(probes=(probe,), findings=found)
-    said = "yes" if output.changes_with_time else "no"
-    dated = Probe(check="undated", model=model, answers=(said,), right=int(not output.changes_with_time))
-    as_of = f"; the texts are as of {context.lineage.as_of}" if context.lineage.as_of else ""
-    what = f"; the reader says what changes: {' '.join(output.what_changes.split())}" if output.what_changes else ""
-    detail = f"a reader says that the answer changes with time, and the question names no date{what}{as_of}"
-    found += _findings("undated", Cause.UNDATED, () if dated.right else (dated,), detail)
-    return CheckResult(probes=(probe, dated), findings=found)
 
 
 async def with_evidence(draft: Draft, target: int, context: RunContext) -> CheckResult:
@@ -203,15 +189,15 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
 
 
 CHECKS: dict[str, Check] = {
-    "naturalness": naturalness,
     "end": end,
     "complete_list": complete_list,
     "closed_book": closed_book,
     "oracle": with_evidence,
     "leave_one_out": leave_one_out,
+    "naturalness": naturalness,
     "seeker": seeker,
 }
-CHEAP = ("naturalness", "end", "complete_list")
+CHEAP = ("end", "complete_list")
 """A call or two each, and what most drafts failed that a model wrote and the free checks let pass."""
 
 

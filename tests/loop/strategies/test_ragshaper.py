@@ -203,4 +203,6 @@ def test_what_readers_said_of_a_checked_draft_comes_with_the_proposal() -> None:
             return made
 
     done = proposed(Checked(proposal(), actions=("Ada Holm", "Vessby")), 'checks.run=["naturalness"]')
-    assert [(probe.check, probe.answers, probe.usage.calls) for probe in done.checked] == [("naturalness", ("4",), 1)]
+    assert [(probe.check, probe.answers, probe.usage.calls) for probe in done.checked] == [
+        ("naturalness", ("4", "4"), 2)
+    ]

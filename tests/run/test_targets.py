@@ -1,0 +1,78 @@
+"""A target that contexts or the corpus cannot carry is refused in one line, before anything is paid for."""
+
+import asyncio
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline.config import RunConfig, build
+from pipeline.corpus import Corpus
+from pipeline.errors import UsageError
+from pipeline.run import LogWatch, prepare, targets
+from pipeline.run.job import Job
+from pipeline.run.preview import preview
+
+REAL = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
+
+
+def asked(steps: str, out: Path, *sets: str, **models: object) -> RunConfig:
+    values = {"models": {"default": REAL, **models}, "corpus": {"name": "tiny"}, "how": {"out": out}}
+    return build(values=values, sets=[f"steps={steps}", *sets])
+
+
+@pytest.mark.parametrize("steps", ["1", "5", "9", "12", "20"])
+def test_the_usual_context_carries_all_targets(steps: str, tiny: Corpus, tmp_path: Path) -> None:
+    targets.check(asked(steps, tmp_path), tiny)
+
+
+@pytest.mark.parametrize(
+    ("sets", "models", "said"),
+    [
+        (["retrieval.k=20"], {}, r"the solver: passages, 20 for each step, .* raise models.solver.context, lower"),
+        ([], {"solver": {"context": 9000}}, r"12 steps .* raise models.solver.context, .* ask for at most \d with"),
+        ([], {"policies": {"mine": {**REAL, "model": "s", "context": 9000}}}, "raise models.policies.mine.context"),
+        ([], {"reader": {**REAL, "model": "s", "context": 4096, "sampling": {"max_tokens": 2000}}}, "models.reader"),
+        (["generator.request_tokens=4096"], {}, "the generator: .* raise generator.request_tokens"),
+        ([], {"refiner": {**REAL, "model": "s", "context": 4096, "sampling": {"max_tokens": 2000}}}, "the refiner"),
+    ],
+)
+def test_a_context_that_is_too_short_is_named(
+    sets: list[str], models: dict[str, object], said: str, tiny: Corpus, tmp_path: Path
+) -> None:
+    config = asked("2-12", tmp_path, *sets, **models)
+    with pytest.raises(UsageError, match=said) as caught:
+        targets.check(config, tiny)
+    assert "\n" not in str(caught.value)
+    targets.check(asked("2-12", tmp_path, *sets, "steps_required=false", "solve_rate=0.2-0.8", **models), tiny)
+
+
+def test_nothing_is_built_or_asked_for_a_target_that_is_refused(tmp_path: Path) -> None:
+    config = asked("12", tmp_path, solver={"context": 9000})
+    job = Job(config, LogWatch())
+    job.read()
+    with pytest.raises(UsageError, match="does not fit the solver"):
+        job.index()
+    assert not hasattr(job, "context")
+    assert not (config.folder() / "journal").exists()
+    with pytest.raises(UsageError, match="does not fit the solver"):
+        asyncio.run(preview(config, LogWatch()))
+
+
+def walks(steps: str, corpus: Path, out: Path) -> tuple[RunConfig, Corpus]:
+    config = build(sets=[f"steps={steps}", f"corpus.name={corpus}", f"how.out={out}"])
+    return config.model_copy(update={"strategy": "walk"}), prepare.corpus(config)
+
+
+def test_a_target_for_which_the_corpus_has_no_walk_is_refused_with_one_that_it_has(tmp_path: Path) -> None:
+    texts = [
+        {"id": "mill", "title": "Brannick Mill", "text": "Brannick Mill was built on the Ostrava by Ada Holmgren."},
+        {"id": "ada", "title": "Ada Holmgren", "text": "Ada Holmgren was an engineer who came from Kirkholm long ago."},
+        {"id": "town", "title": "Kirkholm", "text": "Kirkholm is a town that was settled by monks in the year 1641."},
+    ]
+    path = tmp_path / "mills.jsonl"
+    path.write_bytes(b"\n".join(map(orjson.dumps, texts)))
+    targets.check(*walks("2-3", path, tmp_path))
+    for steps, use in (("2-9", "use --steps 2-3"), ("4-9", "use --steps 3"), ("9", "use --steps 3")):
+        with pytest.raises(UsageError, match=f"no walk of 9 hops starts from 3 sampled passages of mills: {use}"):
+            targets.check(*walks(steps, path, tmp_path))
