@@ -21,7 +21,6 @@ from pipeline.types import (
     Message,
     Passage,
     Rollout,
-    Searched,
     Stop,
     Trajectory,
     Verdict,

@@ -56,3 +56,22 @@ def test_an_end_that_stays_is_attacked_with_the_searches_of_before() -> None:
     made.append(made[0].model_copy(update={"hops": (*made[0].hops[:-1], last)}))
     told = [asyncio.run(check_draft(one, 3, SHOWN, there)) for one in made]
     assert [probes[1].searches[-1].query for _, probes in told] == ["no such town", "no such town", "founded there"]
+
+
+def test_a_check_that_its_clock_ended_is_made_again_as_if_it_were_the_first() -> None:
+    cast, late = reader(), [True]
+    cast.checked, cast.times = (LEADING,), 1
+
+    def model(request: Request) -> Message | DeadlineExceeded:
+        if late and request.tools and request.messages[-1].name == "check":
+            late.clear()
+            return DeadlineExceeded("late")
+        return cast(request)
+
+    once, again = [
+        asyncio.run(run_seed(seeded(), context(said, BOTH, "loop.rounds=0", "loop.control_share=0")))
+        for said in (cast, model)
+    ]
+    assert not late
+    assert once.model_dump_json() == again.model_dump_json()
+    assert once.usage["reader"].calls == 5
