@@ -131,6 +131,30 @@ async def test_a_hop_that_is_not_missed_is_none_and_counts_against_the_target(ta
     assert answer.findings[0].hops == (0,)
 
 
+async def test_each_clue_of_a_conjunction_is_held_back_and_whoever_is_left_may_single_the_answer_out() -> None:
+    one, other, asked = (
+        passage("one", "Tarn", "Along the Tarn lies the old town of Vessby."),
+        passage("other", "Monks", "The monks of the valley settled at Vessby."),
+        passage("y", "Vessby", "Vessby was founded by monks around 1641."),
+    )
+    hops = tuple(
+        Hop(sub_question="?", answer=answer, passage_id=p.id, title=p.title, quote=p.text, passage_sha256=p.sha256)
+        for p, answer in ((one, "Vessby"), (other, "Vessby"), (asked, "1641"))
+    )
+    draft = DRAFT.model_copy(update={"hops": hops, "family": "conjunction"})
+    model = reader(lambda titles, _: "Tarn" in titles)
+    where = replace(context(model, ("end", "leave_one_out")), retriever=Shelf(one, other, asked))
+    answer = await readings(draft, 3, (), where)
+    assert [(p.hops, p.right) for p in answer.probes if p.check == "leave_one_out"] == [((0,), 0), ((1,), 1)]
+    assert told(answer) == [("leave_one_out", Cause.SUPERFICIAL, True)]
+    assert feedback_from_audit(draft, answer.findings).message.endswith(
+        "What is left singles the answer out: the last passage should hold two of that kind. "
+        "The hops that give 'Vessby' and '1641' may stay."
+    )
+    system = model.requests[-1].messages[0].content
+    assert "Answer if what is there singles one answer out" in system
+
+
 async def test_a_passage_that_tells_what_is_held_back_is_no_decoy() -> None:
     again = passage("poster", "Poster", "The poster of Lantern Bay, which Ada Holm directed, was settled on late.")
     last = HOPS[-1].model_copy(update={"sub_question": "When was it settled?"})
