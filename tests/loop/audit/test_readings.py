@@ -12,6 +12,7 @@ from pipeline.context import RunContext
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Request
+from pipeline.loop.assess import feedback_from_audit
 from pipeline.loop.audit.readings import CHECKS, readings
 from pipeline.loop.audit.results import CheckResult
 from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Known, Message, known_to, naturalness
