@@ -55,7 +55,7 @@ Check = Literal[
 def _named(given: Any) -> Any:
     gone = [name for name in ("skip_ahead", "naive_rag") if isinstance(given, list | tuple) and name in given]
     if gone:
-        raise ValueError(f"has no check '{gone[0]}' any more: name 'end' in its place, which took over what it did")
+        raise ValueError(f"there is no check '{gone[0]}' any more; name 'end', which took its place")
     return given
 
 

@@ -157,7 +157,7 @@ Written by `python -m pipeline.dataset.glossary`. Report, card and `digsite insp
 | solve rate, pass@K | the share of K rollouts that are correct; whether any of them is |
 | hit step | the step at which the answer first shows in a search result |
 | audit | checks of a draft before any rollout |
-| probe | one question to a reader about a draft: from memory, with one search, with all evidence |
+| probe | one question to a reader about a draft: from memory, with what searches for its end find, with all evidence |
 | shortcut seeker | a reader that knows the target and wins by answering in fewer searches, in any way |
 | confirmation | K fresh rollouts of a candidate; only they give the exported difficulty |
 | gate | a rule between the journal and the data set: duplicates, leaks, licences, quotas |

@@ -70,7 +70,7 @@ def skip(request: Request) -> Message:
 
 
 def commit(request: Request) -> Message:
-    """A `commit`: to the first passage that gives what it reads in all of them; its names are all that it goes by."""
+    """A `commit`: to the first passage that holds what it reads in all of them."""
     inputs = prompts.unfence(request.messages[-1].content) or {}
     answer = _answer(inputs, request)
     fits = [passage["id"] for passage in inputs["passages"] if answer and contains(passage["text"], answer)]

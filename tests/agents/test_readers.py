@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from pipeline import prompts
-from pipeline.agents.readers import Reading, closed_book, naive_rag, oracle, trace
+from pipeline.agents.readers import Reading, closed_book, oracle, rest, trace
 from pipeline.agents.structured import TRIES
 from pipeline.config import build
 from pipeline.config.models import ModelConfig
@@ -63,7 +63,7 @@ async def test_what_is_known_by_heart_is_asked_once_where_each_try_would_be_answ
         ([{"fact": f"{n} {'x' * 9999}", "passage": ""} for n in range(9)], tuple(f"{n} {'x' * 198}" for n in range(8))),
     ],
 )
-@pytest.mark.parametrize("ask", [oracle, naive_rag])
+@pytest.mark.parametrize("ask", [oracle, rest])
 async def test_a_fact_is_stated_where_it_is_cited_from_a_passage_that_was_shown(
     ask: Ask, facts: list[dict[str, object]], uncited: tuple[str, ...]
 ) -> None:

@@ -37,6 +37,8 @@ def test_a_preset_is_a_base_that_settings_may_change() -> None:
         (["gates.solve_rate=[0.9, 0.1]"], "gates.solve_rate: the range"),
         (["nonsense"], "name=value"),
         (["preset=nope"], "default, sage, ragshaper"),
+        (['checks.run=["oracle", "skip_ahead"]'], "no check 'skip_ahead' any more; name 'end'"),
+        (['checks.run=["naive_rag"]'], "no check 'naive_rag' any more; name 'end'"),
     ],
 )
 def test_a_bad_setting_is_one_line_that_names_it(sets: list[str], named: str) -> None:

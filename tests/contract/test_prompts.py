@@ -24,6 +24,7 @@ OUTPUTS = {tool.name for tool in (tools.PROPOSE, tools.REVISE, tools.EXPLORE, to
     base.WRITE,
     readers.CHECK,
     readers.SKIP,
+    readers.COMMIT,
     readers.COMPLETE,
     readers.GRADE,
     readers.ABSENT,
@@ -86,7 +87,7 @@ def test_the_folder_holds_prompts_for_every_role() -> None:
         "oracle/read",
         "oracle/trace",
         "closed_book/recall",
-        "naive/skim",
+        "end/commit",
         "rival/weigh",
     }
     assert {tomllib.loads(source(name)[0])["output"] for name in NAMES} == OUTPUTS

@@ -83,7 +83,7 @@ BAND: dict[str, Case] = {
 RUNS = {
     "outcomes": (
         FIRST,
-        ('checks.run=["closed_book", "naturalness", "naive_rag", "oracle", "leave_one_out", "alternatives"]',),
+        ('checks.run=["closed_book", "naturalness", "end", "oracle", "leave_one_out", "alternatives"]',),
     ),
     "outcomes-unread": (SECOND, ("checks.run=[]", "loop.last_round_relaxed=true")),
     "outcomes-band": (BAND, ("checks.run=[]", "solve_rate=0.2-0.8", "policy=mine")),

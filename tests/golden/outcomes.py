@@ -152,6 +152,10 @@ class Player:
         elif role == "grade":
             tree = {"reason": "as one would ask it or not", "grade": case.grade}
             tree |= {} if case.changes is None else {"changes_with_time": case.changes}
+        elif role == "skip":
+            tree = {"queries": []}
+        elif role == "commit":
+            tree = {"fits": [passage["id"] for passage in inputs["passages"]]}
         elif role == "read":
             own = {case.chain.film.title, case.chain.person.title, case.chain.town.title}
             answer = case.reads(sum(passage["title"] in own for passage in inputs.get("passages", ())))

@@ -21,7 +21,6 @@ from pipeline.types import (
     Message,
     Passage,
     Rollout,
-    Searched,
     Stop,
     Trajectory,
     Verdict,
@@ -207,12 +206,9 @@ def test_feedback_names_one_thing_to_change_and_what_may_stay() -> None:
     assert easy is not None
     assert "the search 'Holm' found the passages that give 'Vessby' and '1641' together" in easy.message
     assert easy.message.endswith("The hops that give 'Ada Holm' may stay.")
-    search = Searched(query="q", passage_ids=(HOLM.id, TOWN.id))
-    finding = Finding(
-        check="skip_ahead", cause=Cause.SUPERFICIAL, fatal=True, hops=(0,), detail="so", searches=(search,)
-    )
+    finding = Finding(check="end", cause=Cause.SUPERFICIAL, fatal=True, hops=(0, 1), detail="so")
     assert assess.feedback_from_audit(DRAFT, [finding]).message.endswith(
-        "The hops that give 'Ada Holm' and '1641' may stay."
+        "The hops that give 'Ada Holm' and 'Vessby' may stay."
     ), "the fault is that of the hop that was found"
 
 

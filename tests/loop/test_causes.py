@@ -96,8 +96,10 @@ def facts(*cited: Passage | None) -> dict[str, object]:
     return {"read": {"facts": listed, "answer": "RC4"}, "trace": {"answers": []}}
 
 
-def queries(*later: list[str]) -> dict[str, object]:
-    return {"skip": {"queries": later}}
+def ended(queries: list[str], commits: Passage | None = None, *fits: Passage) -> dict[str, object]:
+    """An attack with these queries, and what a reader makes of what they find."""
+    said = {"fits": [one.shown_id for one in fits], "passage": commits.shown_id if commits else "", "answer": "RC4"}
+    return {"skip": {"queries": queries}, "commit": said}
 
 
 KNOWN = {"read": {"reason": "", "answer": "RC4"}}
@@ -139,21 +141,16 @@ CASES: dict[str, tuple[Callable[[], list[Cause]], list[Cause]]] = {
     ),
     "it brings a page in the place of a cited one": (lambda: tried([DOOR], [LOAD, PAGE, TOOL]), [Cause.QUERY_COLLAPSE]),
     "the first search brings the last passage": (lambda: tried([DOOR, TOOL], [LOAD]), [Cause.OVER_SPECIFIED]),
-    "one search is enough for a reader": (lambda: read("naive_rag", facts(DOOR, LOAD, TOOL)), [Cause.OVER_SPECIFIED]),
-    "a reader knows it without the last passage": (lambda: read("naive_rag", facts(DOOR, DOOR, DOOR), k=1), []),
-    "a reader knows a hop between": (lambda: read("naive_rag", facts(DOOR, None, TOOL)), []),
     "a hop was not needed": (lambda: tried([DOOR], [TOOL]), [Cause.SUPERFICIAL]),
-    "its words find the last passage": (
-        lambda: audited(
-            drafted(FIRST, SECOND, hop(TOOL, "RC4", "In leaked Sandbar, what encrypts the first handshake?"))
-        ),
+    "who searches for its end would answer": (
+        lambda: read("end", ended(["handshake cipher of leaked software"], TOOL)),
         [Cause.SUPERFICIAL],
     ),
-    "two wordings find it": (
-        lambda: read("skip_ahead", queries([], ["first handshake", "leaked"])),
+    "no other thing of its kind is found": (
+        lambda: read("end", ended(["handshake cipher of leaked software"])),
         [Cause.SUPERFICIAL],
     ),
-    "one wording finds it by chance": (lambda: read("skip_ahead", queries([], ["first handshake", "downloader"])), []),
+    "many things could be the end": (lambda: read("end", ended(["cipher"], None, DOOR, PLAIN, TOOL)), []),
     "a passage that is held back is not missed": (
         lambda: read("leave_one_out", facts(TOOL, TOOL, TOOL)),
         [Cause.SUPERFICIAL],

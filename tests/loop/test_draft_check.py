@@ -140,7 +140,8 @@ def test_without_checks_or_audit_the_tool_is_not_offered(off: str) -> None:
 
 
 class Read(Checking):
-    """With a reader that grades wordings, skips ahead, and answers from three passages as from any others."""
+    """With a reader that grades wordings, attacks the end, knows it by monks, and answers from three passages as from
+    any others."""
 
     times, grade, ahead = 1, "4", "no such town"
 
@@ -149,13 +150,14 @@ class Read(Checking):
         if asked == "grade":
             return Message(role="assistant", content=f'{{"reason": "stacked clauses", "grade": {self.grade}}}')
         if asked == "skip":
-            return Message(
-                role="assistant", content=orjson.dumps({"queries": [[], [self.ahead, f"{self.ahead} Tarn"]]}).decode()
-            )
+            return Message(role="assistant", content=orjson.dumps({"queries": [self.ahead]}).decode())
+        if asked == "commit":
+            said = {"fits": [TOWN.shown_id], "answer": "1641"} if "monks" in self.ahead else {}
+            return Message(role="assistant", content=orjson.dumps(said).decode())
         return super().__call__(request)
 
 
-BOTH = 'checks.run=["naturalness", "skip_ahead"]'
+BOTH = 'checks.run=["naturalness", "end"]'
 
 
 def asked(llm: ScriptedLLM, role: str) -> int:
@@ -172,24 +174,24 @@ def reader(**said: str) -> Read:
 def test_what_a_reader_says_is_told_before_the_audit_asks_it_and_the_wording_is_graded_last() -> None:
     told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(), BOTH)))
     assert told == ""
-    assert [(probe.check, probe.usage.calls) for probe in probes] == [("skip_ahead", 1), ("naturalness", 2)]
+    assert [(probe.check, probe.usage.calls) for probe in probes] == [("end", 2), ("naturalness", 2)]
     told, _ = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(grade="2"), BOTH)))
     assert told.startswith("It would be sent back: yes, as unsound, cause unnatural.")
     assert "- naturalness: a reader graded the wording 2, 2 of 5, and 4 in most readings is enough: stacked" in told
     told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(ahead="founded by monks"), BOTH)))
-    assert "- skip_ahead (hops[0], hops[1]): the searches 'founded by monks' and" in told
-    assert [probe.check for probe in probes] == ["skip_ahead"]
+    assert "- end (hops[0], hops[1]): searched 'founded by monks': hops[2] at rank 1; a reader would have" in told
+    assert [probe.check for probe in probes] == ["end"]
 
 
-ALL = 'checks.run=["naturalness", "skip_ahead", "closed_book", "naive_rag", "oracle", "leave_one_out"]'
+ALL = 'checks.run=["naturalness", "end", "closed_book", "oracle", "leave_one_out"]'
 
 
 @pytest.mark.parametrize(("question", "failed"), [(QUESTION, False), (LEADING, True)])
 def test_the_dear_readers_are_asked_too_but_of_no_draft_that_failed_before(question: str, failed: bool) -> None:
     there = context(reader(), ALL)
     _, probes = asyncio.run(check_draft(draft(question), 3, SHOWN, there))
-    assert {probe.check for probe in probes} - {"naturalness", "skip_ahead"} == (
-        set() if failed else {"closed_book", "naive_rag", "oracle", "leave_one_out"}
+    assert {probe.check for probe in probes} - {"naturalness", "end"} == (
+        set() if failed else {"closed_book", "oracle", "leave_one_out"}
     )
 
 
@@ -219,7 +221,7 @@ def test_a_reader_is_asked_of_what_the_free_checks_send_back_too_but_not_where_i
 def test_a_reader_that_says_nothing_readable_is_no_error_of_the_author() -> None:
     told, probes = asyncio.run(check_draft(draft(), 3, SHOWN, context(reader(grade='"?"'), BOTH)))
     assert told == ""
-    assert [probe.check for probe in probes] == ["skip_ahead"]
+    assert [probe.check for probe in probes] == ["end"]
 
 
 def test_a_broken_chain_that_no_reader_could_be_asked_about_is_told_as_it_stands() -> None:

@@ -154,16 +154,16 @@ def test_a_fatal_finding_goes_back_without_a_rollout() -> None:
     assert len(record.rounds) == 2
 
 
-CHECKS = 'checks.run=["closed_book", "naive_rag", "oracle", "leave_one_out", "alternatives"]'
+CHECKS = 'checks.run=["closed_book", "oracle", "leave_one_out", "alternatives"]'
 
 
 def test_what_readers_were_asked_is_kept_and_paid_for() -> None:
     record = run(Cast(lambda question, sample: 3), CHECKS)
     assert record.status is Status.ACCEPTED
     checks = [probe.check for probe in record.rounds[0].probes]
-    assert checks == ["closed_book", "naive_rag", "oracle", *["leave_one_out"] * 3]
-    assert record.usage["reader"].calls == 8
-    assert [(known.tries, known.right) for known in record.known_to] == [(4, 0)]
+    assert checks == ["closed_book", "oracle", *["leave_one_out"] * 2]
+    assert record.usage["reader"].calls == 6
+    assert [(known.tries, known.right) for known in record.known_to] == [(3, 0)]
 
 
 def test_what_a_reader_cannot_answer_with_the_evidence_goes_back_without_a_rollout() -> None:

@@ -68,7 +68,7 @@ SEARCHED = Searched(query=QUESTION, passage_ids=(OTHER.id, NEW.id, TOWN.id))
 
 
 def test_a_check_is_one_row_with_what_it_found_and_the_ranks_of_what_is_cited() -> None:
-    probe = Probe(check="naive_rag", model="m", answers=("1702",), right=0, searches=(SEARCHED,))
+    probe = Probe(check="leave_one_out", model="m", answers=("1702",), right=0, searches=(SEARCHED,))
     finding = Finding(
         check="another_answer", cause=Cause.AMBIGUOUS, fatal=True, hops=(2,), detail="'Secret Annals' says so",
         searches=(SEARCHED,),
@@ -77,7 +77,7 @@ def test_a_check_is_one_row_with_what_it_found_and_the_ranks_of_what_is_cited() 
     found, asked = inputs["drafts"][-1]["checks"]
     searches = [{"query": QUESTION, "found": "hops[2] at rank 3; 'Vessby Tarn'"}]
     assert (found["check"], found["hops"], found["searches"]) == ("another_answer", [2], searches)
-    assert asked == {"check": "naive_rag", "said": "answered '1702': wrong", "searches": searches}
+    assert asked == {"check": "leave_one_out", "said": "answered '1702': wrong", "searches": searches}
     assert inputs["drafts"][-1]["feedback"]["cause"] == "ambiguous"
 
 
@@ -98,13 +98,15 @@ def test_who_is_right_without_the_evidence_is_told_from_who_read_it() -> None:
         for check, evidence in (("closed_book", False), ("oracle", True))
     ]
     guess = {"right": 1, "evidence": True, "uncited": ("Ada Holm came from Vessby",)}
-    probes.append(Probe(check="naive_rag", model="m", answers=("1641",), **guess))  # type: ignore[arg-type]
+    probes.append(Probe(check="leave_one_out", model="m", answers=("1641",), **guess))  # type: ignore[arg-type]
+    probes.append(Probe(check="end", model="m", answers=("1650",), right=0))
     inputs, _ = told(round_(0, probes=tuple(probes)))
     said = {row["check"]: row["said"] for row in inputs["drafts"][-1]["checks"]}
     assert said == {
         "closed_book": "answered '1641': right, by heart, which alone sends no draft back",
         "oracle": "answered '1641': right",
-        "naive_rag": "answered '1641': right, but no passage states: Ada Holm came from Vessby",
+        "leave_one_out": "answered '1641': right, but no passage states: Ada Holm came from Vessby",
+        "end": "a reader of what searches for the end found could not tell which is meant, and guessed '1650'",
     }
 
 
@@ -119,7 +121,7 @@ def test_nothing_of_the_other_split_is_shown_not_even_a_title() -> None:
 
 
 def test_cited_and_new_passages_are_whole_and_no_other() -> None:
-    probe = Probe(check="naive_rag", model="m", answers=("",), right=0, searches=(SEARCHED,))
+    probe = Probe(check="leave_one_out", model="m", answers=("",), right=0, searches=(SEARCHED,))
     inputs, length = told(round_(0, probes=(probe,)))
     assert [p["title"] for p in inputs["seen"]] == ["Lantern Bay", "Ada Holm", "Vessby", "Vessby Tarn"]
     assert not any(p.shown_id in orjson.dumps(inputs).decode() for p in OLD)
@@ -135,7 +137,7 @@ def test_who_cannot_open_has_more_of_them_whole_and_the_demo_model_has_all() -> 
 
 
 def test_an_earlier_draft_is_its_question_its_answers_and_why_it_failed() -> None:
-    probe = Probe(check="naive_rag", model="m", answers=("1702",), right=0, searches=(SEARCHED,))
+    probe = Probe(check="leave_one_out", model="m", answers=("1702",), right=0, searches=(SEARCHED,))
     rounds = [round_(n, f"{QUESTION[:-1]}, number {n}?", probes=(probe,)) for n in range(4)]
     inputs, _ = told(*rounds)
     assert [set(draft) for draft in inputs["drafts"][:-1]] == [{"question", "hops", "feedback"}] * 3
@@ -146,9 +148,9 @@ def test_an_earlier_draft_is_its_question_its_answers_and_why_it_failed() -> Non
 
 def test_searches_that_are_too_long_for_a_request_are_left_out() -> None:
     many = tuple(SEARCHED.model_copy(update={"query": f"{n} " + "long words " * 60}) for n in range(40))
-    probe = Probe(check="naive_rag", model="m", answers=("1702",), right=0, searches=many)
+    probe = Probe(check="leave_one_out", model="m", answers=("1702",), right=0, searches=many)
     inputs, length = told(round_(0, probes=(probe,)))
-    assert inputs["drafts"][-1]["checks"] == [{"check": "naive_rag", "said": "answered '1702': wrong"}]
+    assert inputs["drafts"][-1]["checks"] == [{"check": "leave_one_out", "said": "answered '1702': wrong"}]
     assert length < 6_000
 
 

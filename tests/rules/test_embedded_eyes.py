@@ -17,7 +17,7 @@ import pytest
 
 from pipeline import config, registry
 from pipeline.agents.judge import grade
-from pipeline.agents.readers import check_alternative, naturalness, oracle, skip_ahead, trace
+from pipeline.agents.readers import check_alternative, commit, naturalness, oracle, search_end, trace
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
@@ -46,6 +46,7 @@ ROLES = (
     "grade",
     "detect",
     "skip",
+    "commit",
     "write",
 )
 WITH_DISTRACTORS = config.build(values={"distractors": {"kinds": tuple(Kind), "tries": 2}})
@@ -132,7 +133,8 @@ async def readings(draft: Draft, corpus: Corpus, context: RunContext) -> None:
     for passage in (passages[0], passages[-1]):
         await trace([(hop.sub_question, passage) for hop in draft.hops], context)
     for number in range(2):
-        await skip_ahead(draft.question, [hop.sub_question for hop in draft.hops[number:]], context)
+        await search_end(draft.question, [hop.sub_question for hop in draft.hops[number:]], context)
+        await commit(draft.question, passages[number:], context)
     for answer in (draft.answer, draft.hops[0].answer):
         await check_alternative(draft.question, answer, passages, context)
 

@@ -18,7 +18,7 @@ from pipeline.names import contains
 from pipeline.text import normalise, untagged, words
 from pipeline.types import Cause, Draft, Finding, Passage, Probe, Searched, Usage
 
-TOP, MOST_QUERIES, MOST_PASSAGES = 3, 5, 8
+TOP, MOST_QUERIES, MOST_PASSAGES = 3, 5, 6
 """How far down a list of results an attack looks, how many queries of a reader count, and what one is shown at most."""
 RIVALS = 2
 """Other passages that must fit the end too: with fewer, the right answer of a reader that is in doubt is no mere guess.
@@ -39,7 +39,7 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
         return CheckResult()
     parts = [opened(draft, number) for number in ends]
     written, model, usage = await _wordings(draft, parts, context)
-    asked = list(dict.fromkeys([draft.question, *parts, *fair(draft, written)]))
+    asked = list(dict.fromkeys([*parts, *fair(draft, written), draft.question]))
     found: list[tuple[Searched, list[Passage]]] = []
     for name, retriever in context.searched.items():
         results = await retriever.search_many(asked, TOP)

@@ -164,13 +164,15 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
     search = evidence.searched(query, hits)
     others = [hit.passage for hit in hits if hit.passage.id not in cited][:DECOYS]
     probes = []
-    for hop in draft.hops if len(draft.hops) > 1 else ():
+    # Of the hop before the last `end` asks as much, among all that searches find.
+    asked = len(draft.hops) - 2 if draft.family == "chain" and "end" in context.config.checks_run() else -1
+    for number, hop in enumerate(draft.hops if len(draft.hops) > 1 else ()):
         left = [passage for passage in passages if passage.id != hop.passage_id]
         held_back = tuple(i for i, other in enumerate(draft.hops) if other.passage_id == hop.passage_id)
         decoys = [p for p in others if not any(shows(draft, i, (), render([p])) for i in held_back)]
         # In an order that tells nothing of which is which.
         left = sorted([*left, *decoys], key=lambda passage: passage.sha256)
-        if not hold_evidence(left, draft):
+        if number == asked or not hold_evidence(left, draft):
             continue
 
         async def answer(sample: int, left: Sequence[Passage] = left) -> Reading:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pipeline.loop.audit import ahead, audit, shortcuts, soundness
+from pipeline.loop.audit import audit, shortcuts, soundness
 from pipeline.loop.audit.uniqueness import other_answer
 from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Passage, Searched
 from tests.shelf import Shelf, passage
@@ -149,45 +149,6 @@ def test_a_finding_keeps_the_searches_that_it_rests_on() -> None:
     (rival,) = asyncio.run(audit(DRAFT, 3, Shelf(FILM, HOLM, TOWN, annals), 3))
     assert rival.searches
     assert all("a#0" in search.passage_ids for search in rival.searches)
-
-
-AHEAD = changed(2, sub_question="In what year did monks settle Vessby on the Tarn?")
-
-
-@pytest.mark.parametrize(("target", "fatal"), [(3, True), (2, True), (1, False)])
-def test_skip_ahead_finds_a_later_hop_without_those_before_it(target: int, fatal: bool) -> None:
-    (found,) = findings(AHEAD, target)
-    assert (found.check, found.cause, found.hops, found.fatal) == ("skip_ahead", Cause.SUPERFICIAL, (0, 1), fatal)
-    assert [search.query for search in found.searches] == ["In what year did monks settle on the Tarn"]
-    assert found.detail == (
-        "the search 'In what year did monks settle on the Tarn' finds the passage that gives '1641' without the hops "
-        "that give 'Ada Holm' and 'Vessby'"
-    )
-
-
-@pytest.mark.parametrize(
-    ("texts", "out"),
-    [
-        (("the Tarn and monks", "the Tarn", "Tarn", "monks"), False),
-        (("the Tarn", "the Tarn", "Tarn", "monks"), True),
-        (("in what year did monks settle the Tarn",), False),
-    ],
-)
-def test_it_counts_only_if_the_passage_is_first_and_far_ahead(texts: tuple[str, ...], out: bool) -> None:
-    others = [passage(f"t{n}", f"Town {n}", text) for n, text in enumerate(texts)]
-    found = asyncio.run(shortcuts.skip_ahead(AHEAD, (), Shelf(FILM, HOLM, TOWN, *others), 5))
-    assert bool(found) is out
-
-
-def test_an_attack_says_nothing_that_only_the_hops_before_give() -> None:
-    draft = changed(2, sub_question="In 1641, when Ada Holm's town Vessby (Tarn) had 1,200 people, who ruled it?")
-    assert ahead.masked(draft, 2) == "In when town Tarn had people who ruled it"
-    assert ahead.gapped(draft, 2) == "In …, when … town … (Tarn) had … people, who ruled it?"
-    named = draft.model_copy(update={"question": "Who ruled Vessby with its 1,200 people?"})
-    assert ahead.masked(named, 2) == "In when town Vessby Tarn had 1,200 people who ruled it"
-    assert ahead.gapped(named, 2) == "In …, when … town Vessby (Tarn) had 1,200 people, who ruled it?"
-    games = changed(2, title="Ada Holm Games", sub_question="On what date was the 1962 Ada Holm Games held?")
-    assert ahead.gapped(games.model_copy(update={"question": "When?"}), 2) == "On what date was the … held?"
 
 
 def test_two_passages_of_one_document_are_no_two_hops() -> None:

@@ -38,8 +38,15 @@ ATTACK = "up to percent of people with the disease need surgery"
 
 
 def hop(found: Passage, answer: str, asked: str, kind: str = "") -> Hop:
-    about = {"passage_id": found.id, "title": found.title, "passage_sha256": found.sha256, "answer_kind": kind}
-    return Hop(sub_question=asked, answer=answer, quote=found.text, **about)
+    return Hop(
+        sub_question=asked,
+        answer=answer,
+        passage_id=found.id,
+        title=found.title,
+        quote=found.text,
+        passage_sha256=found.sha256,
+        answer_kind=kind,
+    )
 
 
 HOPS = (
@@ -86,7 +93,7 @@ async def test_a_draft_whose_end_one_search_brings_goes_back_with_that_search() 
     told, (probe,) = await check_draft(DRAFT, 3, {}, there)
     assert attacker.parts == ["Up to what percentage of people with disease need surgery?"]
     assert (probe.hops, probe.right, probe.answers, probe.usage.calls) == ((0, 1), 1, ("20 percent",), 2)
-    assert [search.query for search in probe.searches] == [QUESTION, *attacker.parts, ATTACK]
+    assert [search.query for search in probe.searches] == [*attacker.parts, ATTACK, QUESTION]
     (finding,) = (await end(DRAFT, 3, there)).findings
     assert (finding.cause, finding.hops, finding.fatal) == (Cause.SUPERFICIAL, (0, 1), False)
     assert all(SURGERY.id in search.passage_ids for search in finding.searches)
@@ -185,5 +192,5 @@ async def test_a_chain_that_stays_is_attacked_with_the_searches_of_before_but_fo
     asked = []
     for question in (QUESTION, f"{QUESTION[:-13]} an operation?"):
         (probe,) = (await end(DRAFT.model_copy(update={"question": question}), 3, there)).probes
-        asked.append([search.query for search in probe.searches][2:])
+        asked.append([search.query for search in probe.searches][1:-1])
     assert asked == [["need surgery", ATTACK], ["up to percent of people with the disease"]]

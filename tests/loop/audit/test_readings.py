@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import orjson
 import pytest
@@ -16,7 +15,7 @@ from pipeline.llm.base import LLM, Request
 from pipeline.loop.assess import feedback_from_audit
 from pipeline.loop.audit.readings import CHECKS, readings
 from pipeline.loop.audit.results import CheckResult
-from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Known, Message, Searched, known_to
+from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Known, Message, known_to
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -53,7 +52,9 @@ def reader(knows: Callable[[list[str], int], bool]) -> ScriptedLLM:
             read = ["Ada Holm", "Oslo", "1641"]
             return Message(role="assistant", content=orjson.dumps({"answers": read}).decode())
         if request.output and request.output.name == "skip":
-            return Message(role="assistant", content='{"queries": [["silent drama"], ["no such town"]]}')
+            return Message(role="assistant", content='{"queries": ["silent drama", "no such town"]}')
+        if request.output and request.output.name == "commit":
+            return Message(role="assistant", content="{}")
         if request.output and request.output.name == "grade":
             return Message(role="assistant", content='{"reason": "", "grade": 4}')
         if request.output and request.output.name == "weigh":
@@ -79,29 +80,23 @@ async def test_a_draft_that_takes_all_its_evidence_passes_and_keeps_what_was_ask
     answer = await read(lambda titles, _: len(titles) == 3, retrieval={"k": 1})
     assert answer.findings == ()
     assert [(p.check, p.tries, p.right, p.hops) for p in answer.probes] == [
-        ("skip_ahead", 2, 0, ()),
+        ("end", 1, 0, ()),
         ("closed_book", 3, 0, ()),
         ("contested", 1, 0, ()),
-        ("naive_rag", 1, 0, ()),
         ("oracle", 1, 1, ()),
         ("leave_one_out", 1, 0, (0,)),
-        ("leave_one_out", 1, 0, (1,)),
-        ("leave_one_out", 1, 0, (2,)),
         ("naturalness", 2, 2, ()),
         *[("seeker", 1, 0, ())] * 3,
     ]
-    assert sum(p.usage.calls for p in answer.probes if p.check != "seeker") == 11
+    assert sum(p.usage.calls for p in answer.probes if p.check != "seeker") == 10
     assert all(p.judged.calls == 0 for p in answer.probes), "what shares no word with the answer needs no judge"
 
 
 async def test_what_the_reader_knows_by_heart_is_recorded_and_is_no_finding() -> None:
-    answer = await read(lambda titles, _: True, run=("closed_book", "naive_rag"), retrieval={"k": 1})
-    assert [(p.check, p.right, p.evidence) for p in answer.probes] == [
-        ("closed_book", 3, False),
-        ("naive_rag", 1, False),
-    ]
+    answer = await read(lambda titles, _: True, run=("closed_book",), retrieval={"k": 1})
+    assert [(p.check, p.right, p.evidence) for p in answer.probes] == [("closed_book", 3, False)]
     assert answer.findings == ()
-    assert known_to(answer.probes) == (Known(model="embedded", tries=4, right=4),)
+    assert known_to(answer.probes) == (Known(model="embedded", tries=3, right=3),)
 
 
 async def test_who_knows_the_answer_by_heart_needs_no_evidence_and_no_hop_is_needless_for_it() -> None:
@@ -109,15 +104,7 @@ async def test_who_knows_the_answer_by_heart_needs_no_evidence_and_no_hop_is_nee
     assert (await read(last, 2, run=("leave_one_out",))).findings == ()
 
 
-async def test_one_search_that_is_enough_makes_it_too_easy_unless_one_step_is_wanted() -> None:
-    assert told(await read(lambda titles, _: True, run=("naive_rag",))) == [("naive_rag", Cause.OVER_SPECIFIED, True)]
-    assert (await read(lambda titles, _: True, 1, run=("naive_rag",))).probes == ()
-
-
 async def test_what_a_reader_was_shown_by_a_search_is_kept_with_what_it_said() -> None:
-    answer = await read(lambda titles, _: True, run=("naive_rag",), retrieval={"k": 2})
-    ids = tuple(hit.passage.id for hit in await SHELF.search(QUESTION, 2))
-    assert answer.probes[0].searches == (Searched(query=QUESTION, passage_ids=ids),)
     answer = await read(lambda titles, _: "Vessby" in titles, run=("leave_one_out",))
     assert {search.query for probe in answer.probes for search in probe.searches} == {"?"}
     assert [search.query for search in answer.findings[0].searches] == ["?"]
@@ -149,6 +136,30 @@ async def test_a_hop_that_is_not_missed_is_none_and_counts_against_the_target(ta
     assert answer.findings[0].hops == (0,)
 
 
+async def test_each_clue_of_a_conjunction_is_held_back_and_whoever_is_left_may_single_the_answer_out() -> None:
+    one, other, asked = (
+        passage("one", "Tarn", "Along the Tarn lies the old town of Vessby."),
+        passage("other", "Monks", "The monks of the valley settled at Vessby."),
+        passage("y", "Vessby", "Vessby was founded by monks around 1641."),
+    )
+    hops = tuple(
+        Hop(sub_question="?", answer=answer, passage_id=p.id, title=p.title, quote=p.text, passage_sha256=p.sha256)
+        for p, answer in ((one, "Vessby"), (other, "Vessby"), (asked, "1641"))
+    )
+    draft = DRAFT.model_copy(update={"hops": hops, "family": "conjunction"})
+    model = reader(lambda titles, _: "Tarn" in titles)
+    where = replace(context(model, ("end", "leave_one_out")), retriever=Shelf(one, other, asked))
+    answer = await readings(draft, 3, (), where)
+    assert [(p.hops, p.right) for p in answer.probes if p.check == "leave_one_out"] == [((0,), 0), ((1,), 1)]
+    assert told(answer) == [("leave_one_out", Cause.SUPERFICIAL, True)]
+    assert feedback_from_audit(draft, answer.findings).message.endswith(
+        "What is left singles the answer out: the last passage should hold two of that kind. "
+        "The hops that give 'Vessby' and '1641' may stay."
+    )
+    system = model.requests[-1].messages[0].content
+    assert "Answer if what is there singles one answer out" in system
+
+
 async def test_a_passage_that_tells_what_is_held_back_is_no_decoy() -> None:
     again = passage("poster", "Poster", "The poster of Lantern Bay, which Ada Holm directed, was settled on late.")
     last = HOPS[-1].model_copy(update={"sub_question": "When was it settled?"})
@@ -157,7 +168,7 @@ async def test_a_passage_that_tells_what_is_held_back_is_no_decoy() -> None:
     where = replace(context(model, ("leave_one_out",)), retriever=Shelf(FILM, HOLM, TOWN, again))
     await readings(draft, 3, (), where)
     asked = [(prompts.unfence(request.messages[-1].content) or {})["passages"] for request in model.requests]
-    assert ["Poster" in {passage["title"] for passage in passages} for passages in asked] == [False, True, True]
+    assert ["Poster" in {passage["title"] for passage in passages} for passages in asked] == [False, True]
 
 
 async def test_hops_that_the_static_audit_found_needless_are_counted_with_them() -> None:
@@ -166,59 +177,10 @@ async def test_hops_that_the_static_audit_found_needless_are_counted_with_them()
     assert (answer.findings[0].hops, answer.findings[0].fatal) == ((0,), True)
 
 
-@pytest.mark.parametrize(("target", "fatal"), [(2, True), (1, False)])
-async def test_a_reader_that_skips_ahead_finds_what_no_word_of_the_draft_does(target: int, fatal: bool) -> None:
-    asked: list[dict[str, Any]] = []
-
-    def say(request: Request) -> str:
-        asked.append(prompts.unfence(request.messages[-1].content) or {})
-        return orjson.dumps({"queries": [["silent drama"], [" founded by monks", "the 1641 monks", "Tarn"]]}).decode()
-
-    answer = await readings(DRAFT, target, (), context(ScriptedLLM(say), ("skip_ahead",)))
-    (part,) = asked
-    assert (part["question"], len(part["parts"])) == (QUESTION, 2)
-    (found,) = answer.findings
-    assert (found.check, found.cause, found.hops, found.fatal) == ("skip_ahead", Cause.SUPERFICIAL, (0, 1), fatal)
-    assert [search.query for search in found.searches] == ["founded by monks", "Tarn"]
-    (probe,) = answer.probes
-    assert (probe.answers, probe.right, probe.hops) == (("silent drama", "founded by monks", "Tarn"), 2, (0, 1))
-    assert [search.passage_ids[0] for search in probe.searches[1:]] == [TOWN.id] * 2
-    assert probe.usage.calls == 1
-
-
-async def test_one_wording_alone_that_finds_a_later_passage_may_be_luck() -> None:
-    for lucky in (["founded by monks", "a silent drama"], ["founded by monks", "monks, founded by?"]):
-        model = ScriptedLLM([orjson.dumps({"queries": [[], lucky]}).decode()])
-        answer = await readings(DRAFT, 3, (), context(model, ("skip_ahead",)))
-        assert answer.findings == ()
-        assert [(probe.right, probe.hops) for probe in answer.probes] == [(1, ())]
-
-
-async def test_every_hop_that_was_found_is_told_with_its_searches_and_what_they_did_without() -> None:
-    queries = [["painter", "came from"], ["founded by monks", "Tarn"]]
-    model = ScriptedLLM([orjson.dumps({"queries": queries}).decode()])
-    (found,) = (await readings(DRAFT, 3, (), context(model, ("skip_ahead",)))).findings
-    assert found.hops == (0, 1)
-    assert found.detail == (
-        "the searches 'painter' and 'came from' find the passage that gives 'Vessby' without the hop that "
-        "gives 'Ada Holm'; the searches 'founded by monks' and 'Tarn' find the passage that gives '1641' without the "
-        "hops that give 'Ada Holm' and 'Vessby'"
-    )
-    assert feedback_from_audit(DRAFT, [found]).message.endswith("The hops that give 'Ada Holm' may stay.")
-
-
-@pytest.mark.parametrize("queries", [[], [["Ada Holm's home", "Vessby", "1641"]], [[], ["Vessby monks", "1641", " "]]])
-async def test_queries_that_name_what_the_hops_give_are_memory_and_no_attack(queries: list[list[str]]) -> None:
-    model = ScriptedLLM(lambda request: orjson.dumps({"queries": queries}).decode())
-    answer = await readings(DRAFT, 3, (), context(model, ("skip_ahead",)))
-    assert answer.findings == ()
-    assert [probe.right for probe in answer.probes] == [0]
-
-
 async def test_the_first_fatal_finding_ends_it_and_nothing_is_asked_after_one_of_the_static_audit() -> None:
-    answer = await read(lambda titles, _: True)
-    assert [probe.check for probe in answer.probes] == ["skip_ahead", "closed_book", "naive_rag"]
-    assert [finding.check for finding in answer.findings] == ["naive_rag"]
+    answer = await read(lambda titles, _: not titles)
+    assert [probe.check for probe in answer.probes] == ["end", "closed_book", "oracle", "trace"]
+    assert [finding.check for finding in answer.findings] == ["oracle"]
     fatal = Finding(check="broken_chain", cause=Cause.GENERATOR_ERROR, fatal=True)
     assert await read(lambda titles, _: True, 3, fatal) == CheckResult()
 
@@ -241,6 +203,8 @@ def test_all_are_on_with_a_real_reader_and_the_oracle_with_the_embedded_one_unle
 
 
 async def test_with_the_embedded_model_the_checks_run_and_tell_apart() -> None:
-    answer = await readings(DRAFT, 3, (), context(EmbeddedModel(), retrieval={"k": 1}))
+    # Of several things of one kind it always takes one.
+    run = tuple(check for check in ALL if check != "end")
+    answer = await readings(DRAFT, 3, (), context(EmbeddedModel(), run, retrieval={"k": 1}))
     right = {probe.check: probe.right for probe in answer.probes}
     assert (right["closed_book"], right["oracle"]) == (0, 1)

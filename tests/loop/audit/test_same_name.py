@@ -10,7 +10,8 @@ from pipeline.agents.calls import AgentState
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.loop.audit import ahead, audit
+from pipeline.loop.audit import audit
+from pipeline.loop.audit.end import opened
 from pipeline.loop.audit.examine import examine
 from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies.base import to_draft
@@ -112,7 +113,7 @@ async def test_no_reader_is_asked_where_names_show_it_and_no_alias_is_taken_with
 def test_an_alias_leads_nobody_and_stands_in_no_question() -> None:
     draft = chain(LONG, EYE, EYE.text, "1910", aliases=("FECD",))
     hop = draft.hops[1].model_copy(update={"sub_question": "When was FECD described?", "title": "Eye"})
-    assert ahead.masked(draft.model_copy(update={"hops": (draft.hops[0], hop)}), 1) == "When was described"
+    assert opened(draft.model_copy(update={"hops": (draft.hops[0], hop)}), 1) == "When was … described?"
     named = draft.model_copy(update={"question": "When was FECD described?"})
     whole = asyncio.run(audit(named, 1, Shelf(START, EYE), 1, linked={1}))
     assert "exposed_intermediate" in {finding.check for finding in whole}
