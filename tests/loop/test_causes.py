@@ -51,7 +51,7 @@ def drafted(*hops: Hop, **changes: Any) -> Draft:
 
 FIRST = hop(DOOR, "Kettle", "What brought Gullwing?")
 SECOND = hop(LOAD, "Sandbar", "What does Kettle bring besides?")
-LAST = hop(TOOL, "RC4", "Which cipher does Sandbar speak at the beginning?")
+LAST = hop(TOOL, "RC4", "Which cipher does Sandbar speak at first?")
 DRAFT = drafted(FIRST, SECOND, LAST)
 
 
@@ -96,10 +96,10 @@ def facts(*cited: Passage | None) -> dict[str, object]:
     return {"read": {"facts": listed, "answer": "RC4"}, "trace": {"answers": []}}
 
 
-def ended(queries: list[str], commits: Passage | None = None, *fits: Passage) -> dict[str, object]:
-    """An attack with these queries, and what a reader makes of what they find."""
-    said = {"fits": [one.shown_id for one in fits], "passage": commits.shown_id if commits else "", "answer": "RC4"}
-    return {"skip": {"queries": queries}, "commit": said}
+def ended(commits: Passage | None = None, answer: str = "RC4") -> dict[str, object]:
+    """An attack on the end, and what a reader makes of what it finds."""
+    said = {"passage": commits.shown_id if commits else "", "answer": answer}
+    return {"skip": {"queries": ["handshake of leaked software"]}, "commit": said}
 
 
 KNOWN = {"read": {"reason": "", "answer": "RC4"}}
@@ -142,15 +142,9 @@ CASES: dict[str, tuple[Callable[[], list[Cause]], list[Cause]]] = {
     "it brings a page in the place of a cited one": (lambda: tried([DOOR], [LOAD, PAGE, TOOL]), [Cause.QUERY_COLLAPSE]),
     "the first search brings the last passage": (lambda: tried([DOOR, TOOL], [LOAD]), [Cause.OVER_SPECIFIED]),
     "a hop was not needed": (lambda: tried([DOOR], [TOOL]), [Cause.SUPERFICIAL]),
-    "who searches for its end would answer": (
-        lambda: read("end", ended(["handshake cipher of leaked software"], TOOL)),
-        [Cause.SUPERFICIAL],
-    ),
-    "no other thing of its kind is found": (
-        lambda: read("end", ended(["handshake cipher of leaked software"])),
-        [Cause.SUPERFICIAL],
-    ),
-    "many things could be the end": (lambda: read("end", ended(["cipher"], None, DOOR, PLAIN, TOOL)), []),
+    "who searches for its end would answer": (lambda: read("end", ended(TOOL)), [Cause.SUPERFICIAL]),
+    "no other thing of its kind is found": (lambda: read("end", ended()), [Cause.SUPERFICIAL]),
+    "who searches for its end is led astray": (lambda: read("end", ended(PLAIN, "DES")), []),
     "a passage that is held back is not missed": (
         lambda: read("leave_one_out", facts(TOOL, TOOL, TOOL)),
         [Cause.SUPERFICIAL],

@@ -191,7 +191,7 @@ def test_the_dear_readers_are_asked_too_but_of_no_draft_that_failed_before(quest
     there = context(reader(), ALL)
     _, probes = asyncio.run(check_draft(draft(question), 3, SHOWN, there))
     assert {probe.check for probe in probes} - {"naturalness", "end"} == (
-        set() if failed else {"closed_book", "oracle", "leave_one_out"}
+        set() if failed else {"closed_book", "oracle"}
     )
 
 

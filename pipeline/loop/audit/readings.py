@@ -17,7 +17,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.audit.completeness import complete_list
-from pipeline.loop.audit.end import end
+from pipeline.loop.audit.end import end, opened
 from pipeline.loop.audit.probes import ask_reader, hold_evidence, over
 from pipeline.loop.audit.results import Check, CheckResult
 from pipeline.loop.audit.retrievers import too_easy
@@ -26,8 +26,8 @@ from pipeline.loop.audit.wording import contested, naturalness
 from pipeline.names import contains
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Passage, Probe, Usage, beyond_chance
 
-DECOYS = 2
-"""Passages that stand in the place of one that is held back."""
+DECOYS = 4
+"""Passages beside those that are left when one is held back."""
 
 
 async def readings(
@@ -154,40 +154,44 @@ async def _hop_by_hop(draft: Draft, context: RunContext) -> list[Probe]:
 async def leave_one_out(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """A hop whose passage can be held back without the answer being lost is no hop, unless it is recalled.
 
-    Decoys stand in its place: what a search for the last hop finds beside the evidence. One that tells what is held
-    back is none: the hop was then read, not skipped. Where the answer is held back too, nobody is asked.
+    Of a chain only where a search for the next hop that does not know what this one gives brings its passage: else
+    nobody comes there without it. What is found beside it stands among what is left, so that this alone does not give
+    the answer away; but not what tells what is held back, which was then read, not skipped.
     """
     passages = await evidence.passages(draft, context.retriever)
-    cited = {hop.passage_id for hop in draft.hops} | {item.passage_id for item in draft.answer_items}
-    query = draft.hops[-1].sub_question
-    hits = await context.retriever.search(query, DECOYS + len(cited))
-    search = evidence.searched(query, hits)
-    others = [hit.passage for hit in hits if hit.passage.id not in cited][:DECOYS]
+    cited = {passage.id for passage in passages}
     probes = []
-    # Of the hop before the last `end` asks as much, among all that searches find.
-    asked = len(draft.hops) - 2 if draft.family == "chain" and "end" in context.config.checks_run() else -1
     for number, hop in enumerate(draft.hops if len(draft.hops) > 1 else ()):
-        left = [passage for passage in passages if passage.id != hop.passage_id]
-        held_back = tuple(i for i, other in enumerate(draft.hops) if other.passage_id == hop.passage_id)
-        decoys = [p for p in others if not any(shows(draft, i, (), render([p])) for i in held_back)]
+        led = draft.family == "chain" and number + 1 < len(draft.hops) and evidence.start(draft, number + 1) <= number
+        if led and number + 2 == len(draft.hops) and "end" in context.config.checks_run():
+            continue  # `end` has asked as much.
+        after = [number + 1] if led else [other for other in range(len(draft.hops)) if other != number]
+        queries = [opened(draft, other) for other in after]
+        found = await context.retriever.search_many(queries, context.config.retrieval.k)
+        hits = list({hit.passage.id: hit.passage for hits in found for hit in hits}.values())
+        decoys = [p for p in hits if p.id not in cited and not shows(draft, number, (), render([p]))][:DECOYS]
         # In an order that tells nothing of which is which.
-        left = sorted([*left, *decoys], key=lambda passage: passage.sha256)
-        if number == asked or not hold_evidence(left, draft):
+        left = [*(passage for passage in passages if passage.id != hop.passage_id), *decoys]
+        left.sort(key=lambda passage: passage.sha256)
+        nowhere = led and draft.hops[number + 1].passage_id not in {passage.id for passage in hits}
+        if nowhere or not hold_evidence(left, draft):
             continue
 
         async def answer(sample: int, left: Sequence[Passage] = left) -> Reading:
             return await rest(draft.question, left, context)
 
         probe = await ask_reader("leave_one_out", draft, context, answer, 1)
-        probes.append(over(left, draft, probe).model_copy(update={"hops": held_back, "searches": (search,)}))
-    hops = tuple(sorted({hop for probe in probes if probe.grounded for hop in probe.hops}))
+        searches = tuple(map(evidence.searched, queries, found))
+        probes.append(over(left, draft, probe).model_copy(update={"hops": (number,), "searches": searches}))
+    needless = [probe for probe in probes if probe.grounded]
+    hops = tuple(hop for probe in needless for hop in probe.hops)
     without = " and ".join(f"'{draft.hops[hop].title}'" for hop in hops)
     detail = f"a reader answered '{draft.answer}' without the passages of these hops, {without}"
-    searches = (search,) if probes else ()
-    found = Finding(
+    searches = tuple(dict.fromkeys(search for probe in needless for search in probe.searches))
+    finding = Finding(
         check="leave_one_out", cause=Cause.SUPERFICIAL, fatal=False, hops=hops, detail=detail, searches=searches
     )
-    return CheckResult(probes=tuple(probes), findings=(found,) if hops else ())
+    return CheckResult(probes=tuple(probes), findings=(finding,) if hops else ())
 
 
 CHECKS: dict[str, Check] = {

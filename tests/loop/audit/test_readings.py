@@ -23,14 +23,18 @@ from tests.shelf import Shelf, passage
 ALL = tuple(CHECKS)
 HOPS = tuple(
     Hop(
-        sub_question="?",
+        sub_question=asked,
         answer=answer,
         passage_id=p.id,
         title=p.title,
         quote=p.text.split(". ", 1)[1],
         passage_sha256=p.sha256,
     )
-    for p, answer in ((FILM, "Ada Holm"), (HOLM, "Vessby"), (TOWN, "1641"))
+    for p, answer, asked in (
+        (FILM, "Ada Holm", "Who directed Lantern Bay?"),
+        (HOLM, "Vessby", "Where was Ada Holm from?"),
+        (TOWN, "1641", "When was Vessby founded?"),
+    )
 )
 DRAFT = Draft(question=QUESTION, answer="1641", answer_type=AnswerType.DATE, answer_precision="year", hops=HOPS)
 
@@ -106,8 +110,9 @@ async def test_who_knows_the_answer_by_heart_needs_no_evidence_and_no_hop_is_nee
 
 async def test_what_a_reader_was_shown_by_a_search_is_kept_with_what_it_said() -> None:
     answer = await read(lambda titles, _: "Vessby" in titles, run=("leave_one_out",))
-    assert {search.query for probe in answer.probes for search in probe.searches} == {"?"}
-    assert [search.query for search in answer.findings[0].searches] == ["?"]
+    queries = ["Where was … from?", "When was … founded?"]
+    assert [search.query for probe in answer.probes for search in probe.searches] == queries
+    assert [search.query for search in answer.findings[0].searches] == queries
 
 
 async def test_what_its_own_evidence_does_not_answer_is_broken_after_all_tries_and_not_before() -> None:
@@ -208,3 +213,11 @@ async def test_with_the_embedded_model_the_checks_run_and_tell_apart() -> None:
     answer = await readings(DRAFT, 3, (), context(EmbeddedModel(), run, retrieval={"k": 1}))
     right = {probe.check: probe.right for probe in answer.probes}
     assert (right["closed_book"], right["oracle"]) == (0, 1)
+
+
+async def test_a_hop_without_which_nobody_comes_to_the_next_is_not_asked_about() -> None:
+    hidden = HOPS[1].model_copy(update={"sub_question": "Ada Holm?"})
+    draft = DRAFT.model_copy(update={"hops": (HOPS[0], hidden, HOPS[2])})
+    model = reader(lambda titles, _: True)
+    answer = await readings(draft, 3, (), context(model, ("leave_one_out",)))
+    assert [probe.hops for probe in answer.probes] == [(1,)]
