@@ -63,7 +63,7 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
     if hasty:
         reader = config.models.of("reader").model
         found.append(
-            Check(name="reader", ok=True, detail=f"'{reader}' reads for the checks, unless models.reader is set")
+            Check(name="reader", ok=True, detail=f"'{reader}' reads and seeks shortcuts for the checks; models.reader names another")
         )
     if judge and all(check.ok for check in found):
         asked = {name: prepare.client(model, config.seed) for name, model in hasty.items()}
