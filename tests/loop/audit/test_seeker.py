@@ -75,7 +75,7 @@ async def test_it_wins_by_the_passage_of_the_end_and_whoever_writes_is_told_by_w
     assert cast.told == [(2, "end")], "the first win ends it"
     assert seeker(answer.probes) == {"seeker_tries": 1, "seeker_solved": 1, "seeker_steps": 1}
     message = feedback_from_audit(DRAFT, answer.findings).message
-    assert "answered it in 1 of 3 steps: it searched 'Tarn monks'; it never found the passages that give 'Ada Holm'" in message
+    assert "in 1 of 3 steps: it searched 'Tarn monks'; it never found the passages that give 'Ada Holm'" in message
     assert message.endswith("only the hops say which is meant. The hops that give 'Ada Holm' and 'Vessby' may stay.")
 
 
