@@ -131,12 +131,16 @@ def skipped(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) -> t
 
 
 def by_heart(draft: Draft, rollout: Rollout) -> tuple[int, ...]:
-    """The hops before the last whose answers it searched with before it had been shown them."""
+    """The hops before the last whose answers it searched with before it had been shown them. The calls of one turn were
+    all made before any of their results was shown."""
+    made = {call.id: call.argument for call in rollout.trajectory.calls}
     shown = _naming(draft, draft.question)
     known: set[int] = set()
-    for call, text in observations(rollout):
-        known |= _naming(draft, call.argument) - shown
-        shown |= _naming(draft, text)
+    for message in rollout.trajectory.messages:
+        for call in message.tool_calls:
+            known |= _naming(draft, made.get(call.id, "")) - shown
+        if message.tool_call_id:
+            shown |= _naming(draft, undated(message.content))
     return tuple(sorted(known - {len(draft.hops) - 1}))
 
 

@@ -62,9 +62,8 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
                 found.append(finding.model_copy(update={"name": f"{where}: {finding.name}"}))
     if hasty:
         reader = config.models.of("reader").model
-        found.append(
-            Check(name="reader", ok=True, detail=f"'{reader}' reads for the checks, unless models.reader is set")
-        )
+        detail = f"'{reader}' reads and seeks shortcuts for the checks, unless models.reader is set"
+        found.append(Check(name="reader", ok=True, detail=detail))
     if judge and all(check.ok for check in found):
         asked = {name: prepare.client(model, config.seed) for name, model in hasty.items()}
         llm = Routed({**{name: prepare.demo_model(name) for name in DEMO_MODELS}, **asked})

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import orjson
 import pytest
 
 from pipeline.agents import grading
@@ -22,6 +23,7 @@ from pipeline.types import (
     Passage,
     Rollout,
     Stop,
+    ToolCall,
     Trajectory,
     Verdict,
 )
@@ -64,7 +66,9 @@ def rollout(
         repeat = n >= len(results) - repeats
         query = queries[n] if queries else f"q{n}"
         calls.append(Call(id=f"c{n}", tool="search", argument=query, passage_ids=ids, repeat=repeat))
-        messages.append(Message(role="tool", content=render(passages), tool_call_id=f"c{n}"))
+        made = ToolCall(id=f"c{n}", name="search", arguments=orjson.dumps({"query": query}).decode())
+        messages.append(Message(role="assistant", tool_calls=(made,)))
+        messages.append(Message(role="tool", content=render(passages), tool_call_id=made.id))
     trajectory = Trajectory(messages=tuple(messages), calls=tuple(calls), stop=Stop.ANSWERED, final="{}")
     return Rollout(sample=sample, trajectory=trajectory, answer=answer)
 

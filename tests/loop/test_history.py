@@ -100,9 +100,11 @@ def test_who_is_right_without_the_evidence_is_told_from_who_read_it() -> None:
     guess = {"right": 1, "evidence": True, "uncited": ("Ada Holm came from Vessby",)}
     probes.append(Probe(check="leave_one_out", model="m", answers=("1641",), **guess))  # type: ignore[arg-type]
     probes.append(Probe(check="end", model="m", answers=("1650",), right=0))
+    probes += [Probe(check="seeker", model="m", answers=("",), right=0, hops=hops) for hops in ((), (0, 1))]
     inputs, _ = told(round_(0, probes=tuple(probes)))
     said = {row["check"]: row["said"] for row in inputs["drafts"][-1]["checks"]}
     assert said == {
+        "seeker": "found no shorter way; it searched with what it recalled of hops[0], hops[1]",
         "closed_book": "answered '1641': right, by heart, which alone sends no draft back",
         "oracle": "answered '1641': right",
         "leave_one_out": "answered '1641': right, but no passage states: Ada Holm came from Vessby",

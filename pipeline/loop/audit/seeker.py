@@ -101,5 +101,5 @@ def _finding(draft: Draft, target: int, tried: GradedRollout, probe: Probe) -> F
     if missed := tuple(number for number, at in enumerate(found.found_at) if at is None):
         cause, hops, why = Cause.SUPERFICIAL, missed, f"it never found the passages that give {answers(draft, missed)}"
     queries = " and ".join(f"'{search.query}'" for search in probe.searches)
-    detail = f"whoever looks for the shortest way needs {found.steps} of {target} steps: it searched {queries}; {why}"
+    detail = f"the shortcut seeker answered it in {found.steps} of {target} steps: it searched {queries}; {why}"
     return Finding(check="seeker", cause=cause, fatal=True, hops=hops, detail=detail, searches=probe.searches)

@@ -26,7 +26,7 @@ from tests.loop.test_episode import call, seeded
 from tests.scripted import ScriptedLLM
 
 Script = Mapping[str, Sequence[str]]
-"""What a try searches for, in turn, by the way that it begins in; an answer follows."""
+"""What a try searches for, in turn, by the way that it begins in; an answer follows. A plus joins those of one turn."""
 LONG_WAY = ["Lantern Bay", "Ada Holm painter"]
 LOST: Script = {"end": ["harbour"], "clues": ["silent drama", "silent drama"], "guess": LONG_WAY}
 SKIPS: Script = {**LOST, "clues": ["Lantern Bay", "founded by monks"]}
@@ -50,7 +50,8 @@ class Seeking(checking.Checking):
         turn = sum(message.role == "assistant" for message in request.messages)
         queries = self.script[inputs["way"]]
         if turn < len(queries) and request.tool_choice == "auto":
-            return call("search", query=queries[turn])
+            sent = [call("search", query=query).tool_calls for query in queries[turn].split(" + ")]
+            return Message(role="assistant", tool_calls=tuple(one for calls in sent for one in calls))
         return call("answer", answer=self.answer)
 
     @property
@@ -75,7 +76,7 @@ async def test_it_wins_by_the_passage_of_the_end_and_whoever_writes_is_told_by_w
     assert cast.told == [(2, "end")], "the first win ends it"
     assert seeker(answer.probes) == {"seeker_tries": 1, "seeker_solved": 1, "seeker_steps": 1}
     message = feedback_from_audit(DRAFT, answer.findings).message
-    assert "needs 1 of 3 steps: it searched 'Tarn monks'; it never found the passages that give 'Ada Holm'" in message
+    assert "in 1 of 3 steps: it searched 'Tarn monks'; it never found the passages that give 'Ada Holm'" in message
     assert message.endswith("only the hops say which is meant. The hops that give 'Ada Holm' and 'Vessby' may stay.")
 
 
@@ -119,6 +120,11 @@ async def test_what_it_recalls_is_counted_apart_and_is_no_shortcut() -> None:
     assert len(cast.told) == 3, "it does not end the tries"
     assert known_to(answer.probes) == (Known(model="embedded", tries=0, right=0, bridges=1),)
     assert seeker(answer.probes)["seeker_solved"] == 0
+    together = Seeking(
+        {**LOST, "end": ["Ada Holm painter + Vessby Tarn"], "clues": ["Ada Holm painter", "Vessby Tarn"]}
+    )
+    made = (await seek(together)).probes
+    assert [probe.hops for probe in made[:2]] == [(0, 1), (0,)], "of one turn no search has seen what another found"
     found = await seek(Seeking({**SKIPS, "end": ["Vessby Tarn"]}))
     assert seeker(found.probes) == {"seeker_tries": 2, "seeker_solved": 1, "seeker_steps": 2}
     assert [finding.hops for finding in found.findings] == [(1,)]
