@@ -266,22 +266,6 @@ def test_of_an_answer_that_should_be_json_the_first_object_that_fits_counts(cont
     assert orjson.loads(read(content, (), VERDICT).content) == answer
 
 
-@pytest.mark.parametrize(
-    ("thoughts", "answer"),
-    [
-        ('They agree.\n```json\n{"correct": "true"}\n```', '{"correct":true}'),
-        ('Not {"correct": true}, since the years differ: {"correct": false}', '{"correct":false}'),
-        ('{"correct": true}? No, the years differ.', ""),
-        ('They agree: {"right": true}', ""),
-        ("They agree.", ""),
-    ],
-)
-def test_an_answer_that_a_server_files_under_the_reasoning_is_what_it_ends_with(thoughts: str, answer: str) -> None:
-    said = read(None, (), VERDICT, reasoning_content=thoughts)
-    assert said.content.replace(": ", ":") == answer
-    assert bool(answer) is (said.reasoning != thoughts)
-
-
 @pytest.mark.parametrize("content", ["", "true", "I do not know.", "[1, 2]", '{"correct": tru', '{"correct": true} '])
 def test_an_answer_without_such_an_object_or_that_is_one_stays_as_it_is(content: str) -> None:
     assert read(content, (), VERDICT).content == content
