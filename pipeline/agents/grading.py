@@ -12,9 +12,13 @@ from pipeline.agents.evidence import start, subject
 from pipeline.agents.judge import Grade
 from pipeline.agents.tools import undated
 from pipeline.names import contains
-from pipeline.text import folded, normalise, untagged
+from pipeline.text import MONTHS, folded, normalise, untagged
 from pipeline.types import NOT_FOUND, AnswerType, Call, Draft, Rollout, Verdict
 
+_MONTH = "|".join(MONTHS)
+_DAY = re.compile(
+    rf"(?:\b(?:{_MONTH})\s+\d{{1,2}}|\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{_MONTH}))\b"
+)
 # As `normalise` takes them out before it looks for words.
 _APOSTROPHE = re.compile(r"['’]s?\b")
 
@@ -55,7 +59,7 @@ def _hit_step(draft: Draft, rollout: Rollout, found_at: Sequence[int | None]) ->
     steps = 0
     for call, text in observations(rollout):
         steps += not call.repeat
-        if any(contains(text, answer) for answer in (draft.answer, *draft.answer_aliases)):
+        if any(holds(text, answer) for answer in (draft.answer, *draft.answer_aliases)):
             return steps
     return None
 
@@ -78,7 +82,7 @@ def supported(draft: Draft, rollout: Rollout) -> bool:
         return found(draft, rollout)[-2] is not None if len(draft.hops) > 1 else rollout.trajectory.steps > 1
     subject = draft.hops[-2].answer if len(draft.hops) > 1 else untagged(last.title)
     blocks = [block for _, text in observations(rollout) for block in text.split("\n\n")]
-    return any(contains(block, draft.answer) and contains(block, subject) for block in blocks)
+    return any(holds(block, draft.answer) and holds(block, subject) for block in blocks)
 
 
 def found(draft: Draft, rollout: Rollout) -> tuple[int | None, ...]:
@@ -163,7 +167,10 @@ def shows(draft: Draft, number: int, passage_ids: Sequence[str], text: str) -> b
 
 
 def holds(text: str, phrase: str) -> bool:
-    """`contains`, with a quick no, which is what most passages get: normalising each would cost more than all else."""
+    """`contains`, with a quick no, which is what most passages get: normalising each would cost more than all else. The
+    day of a date is no number: "May 26" does not hold 26."""
+    if phrase.isdecimal() and len(phrase) <= 2:
+        text = _DAY.sub(" ", text)
     plain = _plain(text)
     return all(word in plain or not word.isascii() for word in _words(phrase)) and contains(text, phrase)
 

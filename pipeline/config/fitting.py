@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 AUTHORS = ("generator", "refiner", "curator")
 DETOURS = 4
 """Searches beyond two for each step of the target, and turns beyond one for each search."""
+_AUTHORS_OWN = ("searches", "turns", "calls_per_turn", "request_tokens")
 USUAL = 12
 """The searches that the default limits are made for: those of a target of up to four steps."""
 
@@ -28,7 +29,7 @@ def _for_target(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
         # Every turn sends all searches before it again, so that the tokens grow with the square of their number.
         follow = {"searches": wanted, "turns": wanted + DETOURS, "tokens": limits.tokens * wanted**2 // USUAL**2}
         limits = limits.model_copy(update=_not_given(follow, given, "solver"))
-        follow = {name: getattr(author, name) * wanted // USUAL for name in ("searches", "turns", "request_tokens")}
+        follow = {name: getattr(author, name) * wanted // USUAL for name in _AUTHORS_OWN}
         follow["tokens"] = author.tokens * wanted**2 // USUAL**2
         author = author.model_copy(update=_not_given(follow, given, "generator"))
     for name, can in (("searches", limits.searches), ("turns", limits.turns * limits.calls_per_turn - 1)):

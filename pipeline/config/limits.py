@@ -10,8 +10,8 @@ class AgentLimits(Data):
 
     searches: int = Field(ge=0)
     """Most searches and opened documents of one agent, repeats included; after them it must answer. Left out, the
-    solver's are 2N + 4 for a target of up to N steps, and 12 at least. Its turns and tokens follow them, and so do all
-    limits of the generator but `checks`, in proportion."""
+    solver's are 2N + 4 for a target of up to N steps, and 12 at least. Its turns and tokens follow them, and so do the
+    generator's searches, turns, tokens, calls in a turn and size of requests, in proportion."""
     turns: int = Field(ge=1)
     """Most turns of the model in one conversation."""
     tokens: int = Field(200_000, ge=1)

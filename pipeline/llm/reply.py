@@ -65,6 +65,9 @@ def completion(raw: bytes, tools: Sequence[Tool] = (), output: Schema | None = N
     if output and message.content:
         content = written_calls.first_object(message.content, output.body)
         message = message.model_copy(update={"content": content})
+    elif output:
+        thoughts, content = written_calls.last_object(message.reasoning, output.body)
+        message = message.model_copy(update={"reasoning": thoughts, "content": content})
     return Completion(message=message, finish=_finish(reason, message, _get(answer, "refusal")), usage=usage)
 
 

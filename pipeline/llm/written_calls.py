@@ -142,6 +142,16 @@ def first_object(text: str, schema: dict[str, Any]) -> str:
     return said if answer is tree and isinstance(read_json(said), dict) else written(answer)
 
 
+def last_object(thoughts: str, schema: dict[str, Any]) -> tuple[str, str]:
+    """Thoughts, and the object of that schema that they end with; no other is meant."""
+    shape = inlined(schema)
+    for start, end, tree in [*_objects(thoughts)][-1:]:
+        answer = decoded(tree, shape, scalars=True)
+        if not _BETWEEN.sub("", thoughts[end:]) and fits(answer, shape):
+            return _opened(thoughts[:start]), written(answer)
+    return thoughts, ""
+
+
 def _counts(one: _Written, offered: Offered, *, whole: bool) -> bool:
     if one.name in offered.schemas:
         return one.marked or whole or offered.fits(one.name, one.arguments)

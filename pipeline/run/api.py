@@ -22,7 +22,7 @@ from pipeline.config.sft import SftConfig
 from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.run import LogWatch, RunResult, Watch, prepare, read
 from pipeline.run.job import Job, straight
-from pipeline.run.locate import reopened, run_folder, shard_folders
+from pipeline.run.locate import each, reopened, run_folder, shard_folders
 from pipeline.run.resume import regate
 from pipeline.types import Record
 
@@ -109,7 +109,7 @@ def records(run: str | Path, *, include: Sequence[str] = (), out: Path | None = 
     from pipeline.run import publish
 
     folder = run_folder(run, out)
-    return iter(publish.RunRecords(folder, read(folder).config, tuple(include)))
+    return iter(publish.RunRecords(folder, read(folder).config, each(include)))
 
 
 def export(  # noqa: PLR0913 - options of the user
@@ -140,7 +140,7 @@ def export(  # noqa: PLR0913 - options of the user
     if gates or sft:
         publish.check_policy(folder, config, (gates or config.gates).policy)
         config = regate(folder, gates, sft)
-    chosen = {"views": tuple(views), "include": tuple(include)}
+    chosen = {"views": each(views), "include": each(include)}
     return publish.dataset(folder, config, **chosen, plain=plain, damaged=allow_damaged)
 
 
@@ -164,7 +164,7 @@ def mix(  # noqa: PLR0913 - options of the user
     from pipeline.run import mixing
 
     folders = [run_folder(run, out) for run in runs]
-    return mixing.mix(mixing.Mixing(folders, tuple(quotas), pairs, tuple(views), version, gates, sft), Path(into))
+    return mixing.mix(mixing.Mixing(folders, each(quotas), pairs, each(views), version, gates, sft), Path(into))
 
 
 def report(run: str | Path, *, out: Path | None = None) -> Path:
@@ -198,7 +198,7 @@ def compare_retrievers(
     from pipeline.run import measuring, retriever_recall
 
     known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)
-    asked = {name: config.retrieval.of(name) for name in retrievers}
+    asked = {name: config.retrieval.of(name) for name in each(retrievers)}
     for settings in asked.values():
         check(settings)
     corpus = prepare.corpus(config)

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Sequence
 from glob import escape
 from pathlib import Path
 
@@ -10,6 +11,11 @@ from pipeline.config.how import How
 from pipeline.errors import UsageError, unknown
 
 _SHARD = re.compile(r"-\d+-of-\d+$")
+
+
+def each(names: Sequence[str]) -> tuple[str, ...]:
+    """The names; a text alone is one name."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def run_folder(name: str | Path, out: Path | None = None) -> Path:

@@ -30,6 +30,7 @@ class Step(NamedTuple):
     results: tuple[Result, ...]
     note: str
     """The observation where it holds no passage."""
+    repaired: bool = False
 
     @property
     def hops(self) -> tuple[int, ...]:
@@ -138,6 +139,7 @@ def steps(trajectory: Trajectory, draft: Draft | None) -> tuple[Step, ...]:
                     thought=thought,
                     results=results,
                     note="" if results else answers[call.id],
+                    repaired=call.repaired,
                 )
             )
             thought = ""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.agents.environment import environment
-from pipeline.agents.grading import shows
+from pipeline.agents.grading import holds, shows
 from pipeline.agents.tools import (
     ANSWER,
     COMPOSE,
@@ -109,6 +109,22 @@ def test_the_date_of_a_document_is_no_evidence() -> None:
     draft = Draft(question="When?", answer="2020", answer_type=AnswerType.DATE, hops=(hop,))
     assert not shows(draft, 0, (), render([DATED.model_copy(update={"text": "The Tarn rose."})]))
     assert shows(draft, 0, (), render([DATED.model_copy(update={"text": "The Tarn rose in 2020."})]))
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "held"),
+    [
+        ("It opened on May 26, 1908.", "26", False),
+        ("It opened on 26 May.", "26", False),
+        ("It opened on the 26th of May.", "26", False),
+        ("It opened on 1908-05-26.", "26", False),
+        ("It opened in May 1908.", "1908", True),
+        ("On May 3 it had 26 rooms.", "26", True),
+        ("It opened on May 26.", "May 26", True),
+    ],
+)
+def test_the_day_of_a_date_is_no_number(text: str, number: str, held: bool) -> None:
+    assert holds(text, number) is held
 
 
 def fields(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -91,3 +91,19 @@ def test_a_hostile_megabyte_takes_as_long_as_it_is(piece: str) -> None:
         read(part, (), VERDICT)
         took.append(time.process_time() - start)
     assert took[1] < max(1.0, 8 * took[0]), took
+
+
+@pytest.mark.parametrize(
+    ("thoughts", "answer"),
+    [
+        ('They agree.\n```json\n{"correct": "true"}\n```', '{"correct":true}'),
+        ('Not {"correct": true}, since the years differ: {"correct": false}', '{"correct":false}'),
+        ('{"correct": true}? No, the years differ.', ""),
+        ('They agree: {"right": true}', ""),
+        ("They agree.", ""),
+    ],
+)
+def test_an_answer_that_a_server_files_under_the_reasoning_is_what_it_ends_with(thoughts: str, answer: str) -> None:
+    said = read(None, (), VERDICT, reasoning_content=thoughts)
+    assert said.content.replace(": ", ":") == answer
+    assert bool(answer) is (said.reasoning != thoughts)

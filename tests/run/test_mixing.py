@@ -156,7 +156,7 @@ def test_runs_of_other_environments_have_no_views_of_trajectories(tmp_path: Path
     assert "`sft`" in (tmp_path / "mix/README.md").read_text()
     with pytest.raises(UsageError, match="'sft' belongs to one environment, and the runs differ in .*limits"):
         api.mix(runs, tmp_path / "other", views=["qa", "sft"])
-    assert set(api.mix(runs, tmp_path / "mix", views=["qa"]).views) == {"qa"}
+    assert set(api.mix(runs, tmp_path / "mix", views="qa").views) == {"qa"}
 
 
 def test_corpora_keep_their_licences_and_the_narrowest_says_what_is_shipped(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 import pytest
 
 from pipeline.types import Node, Tree
+from pipeline.view import html
 from pipeline.view.traces import SNIPPET, grown, item, snippet, steps
 from tests.records import accepted, batch, draft, rejected, rollout, world
 
@@ -9,6 +10,19 @@ def test_steps_are_numbered_without_repeats_and_name_the_hops_they_reach():
     w = world(2)
     found = steps(rollout(w, draft(w), 0, "repeats").trajectory, draft(w))
     assert [(step.number, step.hops) for step in found] == [(1, (1,)), (0, (1,)), (2, (2,)), (3, (3,))]
+
+
+def test_a_call_that_had_to_be_repaired_is_marked_as_such_on_the_page():
+    record = accepted()
+    made = record.confirmation[0].trajectory
+    place, message = next((n, m) for n, m in enumerate(made.messages) if m.tool_calls)
+    calls = tuple(call.model_copy(update={"repaired": True}) for call in message.tool_calls)
+    messages = (*made.messages[:place], message.model_copy(update={"tool_calls": calls}), *made.messages[place + 1 :])
+    first = record.confirmation[0].model_copy(update={"trajectory": made.model_copy(update={"messages": messages})})
+    mended = record.model_copy(update={"confirmation": (first, *record.confirmation[1:])})
+    assert [step.repaired for step in item(mended).confirmation[0].steps][:2] == [True, False]
+    pages = ["".join(html._articles([(1, item(one))], 10**6)) for one in (record, mended)]
+    assert [page.count("</span> repaired") for page in pages] == [0, 1]
 
 
 def test_results_are_those_of_the_observation():
