@@ -3,7 +3,6 @@
 import pytest
 
 from pipeline.corpus.split import side
-from pipeline.links.coverage import coverage
 from pipeline.links.stored import Links
 from pipeline.links.walks import Walk, Walks
 from pipeline.text import contains
@@ -92,13 +91,6 @@ def test_a_chain_of_three_towns(linked: Opened) -> None:
     assert len(found) == 1  # from one of its two ends
     assert {stop.passage for stop in found[0].stops} == {"d0#0", "d1#0", "d2#0"}
     assert {stop.bridge for stop in found[0].stops} == {"", "Ada Brannick", "Upper Issel"}
-
-
-def test_coverage_says_for_which_targets_there_are_walks(wiki: Links, linked: Opened) -> None:
-    found = coverage(wiki)
-    assert found.linked > 0.8
-    assert 1 >= found.walks["2"] >= found.walks["4"] >= found.walks["8"] > 0
-    assert coverage(linked("Nothing of note was ever said of this place.")).in_words()["walks"] == "none"
 
 
 def test_walks_keep_to_their_side_of_the_split(wiki: Links) -> None:
