@@ -270,7 +270,7 @@ def test_two_chains_may_meet_in_the_last_passage() -> None:
     )
     draft = DRAFT.model_copy(update={"hops": hops, "family": "meeting"})
     shelf = Shelf(FILM, organ, meeting)
-    assert [finding.check for finding in findings(draft, shelf=shelf) if finding.fatal] == []
+    assert "broken_chain" not in {finding.check for finding in findings(draft, shelf=shelf)}
     assert "broken_chain" in {f.check for f in findings(draft.model_copy(update={"family": "chain"}), shelf=shelf)}
     apart = passage("m", "Their wedding", "It rained. The director and Ned Fry married in 1641.")
     alone = draft.model_copy(update={"hops": (*hops[:2], hop(apart, "1641", "When did both marry?"))})
