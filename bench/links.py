@@ -1,14 +1,15 @@
 """What the links of a corpus cost and what they give: `python -m bench.links [CORPUS[*COPIES] ...] [--out FOLDER]`.
 
 Corpora are given as for `bench.corpus_size`; copies are versions, which count as one document. Each is prepared in one
-process and its links are found in another; memory is the most that the system counted for that one, with pages of
-mapped files, which it may drop, and without them. Walks are looked for from passages drawn at random. With `--read N`,
+process and its links are found in another and those that it starts; memory is the most that the system counted for all
+of these, with pages of mapped files, which it may drop and which they share, and for the first without them. Walks are looked for from passages drawn at random. With `--read N`,
 N links of each corpus are printed instead: a phrase, and two sentences that hold it, for a person who counts those that
 say something of one thing.
 """
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from bench.common import table
 from bench.corpus_size import CORPORA, Own, cpu, opened, shown, status
 
 MOST = 20
+PROCESSES = 4
 HOPS = 2, 3, 4, 6, 8
 SEEDS = 300
 
@@ -49,10 +51,11 @@ def find(corpus: str, out: Path) -> dict[str, Any]:
     before = cpu()
     found = links(corpus, out)
     took, used = time.monotonic() - began, cpu() - before
+    beside = min(PROCESSES, os.cpu_count() or 1) * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
     size = sum(path.stat().st_size for path in (loaded.folder / f"links-{MOST}").iterdir())
     return {
-        "links s": took, "links CPU s": used, "GiB for links": status("VmHWM"),
-        "of no file": own.most, "bytes a passage": size / len(loaded.passages), "phrases": len(found),
+        "links s": took, "links CPU s": used, "GiB for links": status("VmHWM") + beside,
+        "of no file, of the first": own.most, "bytes a passage": size / len(loaded.passages), "phrases": len(found),
         "linked %": 100 * found.linked / len(loaded.passages),
     }  # fmt: skip
 

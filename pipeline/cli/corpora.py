@@ -43,11 +43,13 @@ class CorpusStats(options.ProvenanceOptions):
     def __call__(self) -> None:
         from pipeline.corpus.unread import in_words
         from pipeline.links.coverage import coverage
+        from pipeline.retrieval.opening import open_retriever
         from pipeline.run import prepare
 
         config = self.settings()
         loaded = prepare.corpus(config)
-        linked = coverage(prepare.links(config, loaded))
+        retriever = open_retriever(config.retrieval, loaded, config.how.out)
+        linked = asyncio.run(coverage(prepare.links(config, loaded), [retriever], config.retrieval.k))
         manifest = loaded.manifest.model_dump(include={"licence", "attribution", "language", "as_of"})
         if loaded.language_detected:
             manifest["language"] = f"{loaded.language} (detected)"

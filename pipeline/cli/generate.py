@@ -14,7 +14,7 @@ from pipeline.config import RunConfig
 from pipeline.config.how import How
 from pipeline.errors import UsageError
 from pipeline.run.locate import reopened, spelled
-from pipeline.types import Status
+from pipeline.types import Status, Stop
 
 if TYPE_CHECKING:
     from pipeline.run import Attempt, RunResult
@@ -162,6 +162,8 @@ def close(result: "RunResult", config: RunConfig) -> None:
     if example is not None:
         console.show(console.text("\nOne of them:", style="bold"), *pages.pair(example), "")
     rows = [("planned", result.planned), ("accepted", result.accepted)]
+    if passed_over := result.reasons.get(Stop.NO_WALK, 0):
+        rows.insert(1, ("begun (the others have no walk)", result.planned - passed_over))
     rows += [(f"not accepted: {reason}", count) for reason, count in result.reasons.items()]
     rows += [("spare seeds, used when more --pairs are asked for", result.surplus)] if result.surplus else []
     console.show(console.table("seeds", "", rows=rows), "")
@@ -183,6 +185,8 @@ def close(result: "RunResult", config: RunConfig) -> None:
 
 def _for_more(result: "RunResult", config: RunConfig) -> str:
     """Advice by why most seeds failed: no question at all, or no chain that is long enough."""
+    if 2 * result.reasons.get(Stop.NO_WALK, 0) > result.planned:
+        return "most passages have no walk that long: try fewer --steps, --strategy sage, or more --max-seeds"
     short = result.reasons.get("superficial", 0)
     none = sum(count for reason, count in result.reasons.items() if reason.partition(":")[0] == "no_draft")
     embedded = config.models.of("generator").embedded

@@ -147,7 +147,8 @@ class PairOptions(ModelOptions, ProvenanceOptions):
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed.  [0]")] = None
     retriever: Engine = None
     strategy: Annotated[
-        str | None, typer.Option(help="sage: from a passage by searching; ragshaper: from an information tree.  [sage]")
+        str | None,
+        typer.Option(help="walk: along links of the corpus; sage: by searching; ragshaper: from a tree.  [sage]"),
     ] = None
     preset: Annotated[
         str | None, typer.Option(help="default; sage: the paper's own loop; ragshaper: the paper's own tree.")

@@ -13,7 +13,7 @@ from pipeline.dataset.review import Review, reviewed
 from pipeline.dataset.seeds import COUNTS, ROLES, STAGES
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.store.marks import Mark
-from pipeline.types import Data, Lineage, Share, Usage
+from pipeline.types import Data, Lineage, Share, Stop, Usage
 
 ACCEPTED = pl.col("status") == "accepted"
 FRESH = (pl.col("confirmation_rollouts") > 0) & (pl.col("reason") != "beyond_solver")
@@ -152,6 +152,11 @@ class Figures(Data):
     def lineage(self) -> Lineage | None:
         """That of the first run."""
         return self.lineages[0] if self.lineages else None
+
+    @property
+    def passed_over(self) -> int:
+        """Seeds without a walk, for which no model was asked."""
+        return sum(reason.count for reason in self.reasons if reason.name == Stop.NO_WALK)
 
     @property
     def embedded(self) -> bool:

@@ -6,9 +6,12 @@ are found (`mentions`), and those that few documents hold are kept (`collecting`
 """
 
 import os
-from collections.abc import Callable
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -24,41 +27,110 @@ from pipeline.links.survey import chunks, survey
 from pipeline.links.titles import named
 from pipeline.links.tokens import words
 
-_THREADS = 4
-"""Parts at once, at most; NumPy works without Python's lock."""
+_PROCESSES = 4
+"""Parts at once, at most."""
+_CHILD = "from pipeline.links.building import serve; serve()"
 
 
 def build(corpus: Corpus, folder: Path, most: int) -> None:
     """Fill the folder, going on with what an earlier process left in it."""
-    builder = _Builder(corpus, folder)
-    builder.each(builder.survey, "surveyed for links")
+    sections = len(corpus.manifest.fields.title) > 1
+    builder = _Builder(corpus.folder, folder, sections=sections, passages=len(corpus.passages))
+    name = corpus.manifest.name
+    builder.each("survey", f"{name}: parts surveyed for links")
     if not (folder / "titles.arrow").exists():  # which is written last
         learning.learn(folder, builder.count, builder.aliases(), most)
-    known = learning.knowledge(folder)
-    builder.each(lambda number: builder.find(number, known), "searched for links")
+    builder.each("find", f"{name}: parts searched for links")
     group = runs.read(folder / "groups.arrow")["group"]
-    collector = Collector(folder, builder.ahead, known.titles.several, group, learning.limit(group, most))
+    several = builder.known.titles.several
+    collector = Collector(folder, builder.ahead, several, group, learning.limit(group, most))
     collector.collect(learning.files(folder, "found", builder.count))
 
 
+def serve() -> None:
+    """What another process does: the steps and parts that it is sent, a line each."""
+    corpus, folder, sections, passages = sys.argv[1:]
+    builder = _Builder(Path(corpus), Path(folder), sections=sections == "True", passages=int(passages))
+    for line in sys.stdin:
+        builder.do(*line.split())
+        sys.stdout.write(line)
+        sys.stdout.flush()
+
+
+class _Child:
+    """Another process. It ends with this one, whose end of its pipe closes."""
+
+    def __init__(self, *arguments: object) -> None:
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-c", _CHILD, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            text=True,
+        )
+
+    def do(self, step: str, number: int) -> bool:
+        """Was it done? Not if the process could not do it, or is no more."""
+        asked = f"{step} {number}\n"
+        try:
+            self._process.stdin.write(asked)  # type: ignore[union-attr]
+            self._process.stdin.flush()  # type: ignore[union-attr]
+            return self._process.stdout.readline() == asked  # type: ignore[union-attr]
+        except OSError:
+            return False
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
 class _Builder:
-    def __init__(self, corpus: Corpus, folder: Path) -> None:
-        self._corpus, self._folder, self._name = corpus.folder, folder, corpus.manifest.name
-        self._sections = len(corpus.manifest.fields.title) > 1
-        self.count = len(list(corpus.folder.glob("part-*.arrow")))
-        sizes = [parts.mapped(corpus.folder / parts.part(number)).num_rows for number in range(self.count)]
+    def __init__(self, corpus: Path, folder: Path, *, sections: bool, passages: int) -> None:
+        self._corpus, self._folder, self._sections, self._passages = corpus, folder, sections, passages
+        self.count = len(list(corpus.glob("part-*.arrow")))
+        sizes = [parts.mapped(corpus / parts.part(number)).num_rows for number in range(self.count)]
         self._first = np.cumsum([0, *sizes])
         """The documents before each part."""
-        first: Any = parts.RowNumbers(corpus.folder / parts.ROWS).first
-        self.ahead = np.append(first, np.uint64(len(corpus.passages))).astype(np.int64)
+        first: Any = parts.RowNumbers(corpus / parts.ROWS).first
+        self.ahead = np.append(first, np.uint64(passages)).astype(np.int64)
         """The passages before each document, and at last all."""
 
-    def each(self, work: Callable[[int], None], what: str) -> None:
-        """Do it for all parts."""
-        progress = LoggedProgress(f"{self._name}: parts {what}")
-        with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1, max(self.count, 1))) as pool:
-            for done, _ in enumerate(pool.map(work, range(self.count)), 1):
-                progress.at(done, self.count)
+    @cached_property
+    def known(self) -> Knowledge:
+        return learning.knowledge(self._folder)
+
+    def do(self, step: str, number: str | int) -> None:
+        {"survey": self.survey, "find": self.find}[step](int(number))
+
+    def each(self, step: str, what: str) -> None:
+        """Do it for all parts, in other processes where there are several. What one of them fails at is done here, so
+        that its error is this process's."""
+        progress = LoggedProgress(what)
+        count = min(_PROCESSES, os.cpu_count() or 1, self.count)
+        given = self._corpus, self._folder, self._sections, self._passages
+        children = [_Child(*given) for _ in range(count)] if count > 1 else []
+        free = SimpleQueue[_Child]()
+        for child in children:
+            free.put(child)
+
+        def away(number: int) -> bool:
+            child = free.get()
+            try:
+                return child.do(step, number)
+            finally:
+                free.put(child)
+
+        with ThreadPoolExecutor(max(count, 1)) as pool:
+            try:
+                done = pool.map(away, range(self.count)) if children else [False] * self.count
+                for number, there in enumerate(done):
+                    if not there:
+                        self.do(step, number)
+                    progress.at(number + 1, self.count)
+            finally:
+                for child in children:
+                    child.end()
 
     def _part(self, number: int) -> pa.Table:
         with pa.OSFile(str(self._corpus / parts.part(number))) as source:
@@ -88,7 +160,7 @@ class _Builder:
         del found["full"]
         return found | {"small": np.zeros(len(found["row"]), np.uint8)}
 
-    def find(self, number: int, known: Knowledge) -> None:
+    def find(self, number: int) -> None:
         path = self._folder / f"found-{number:05}.arrow"
         if path.exists():
             return
@@ -98,7 +170,7 @@ class _Builder:
         passages = _Passages(part.column("spans").combine_chunks())
         found = []
         for begin, some in chunks(texts):
-            columns = mentions(words(some), known, words(names[begin : begin + len(some)]))
+            columns = mentions(words(some), self.known, words(names[begin : begin + len(some)]))
             document = begin + columns.pop("text")
             columns["start"] = columns["start"] + bodies[document]
             columns["end"] = columns["end"] + bodies[document]
@@ -114,8 +186,10 @@ class _Passages:
     """Where the passages of a part's documents begin and end."""
 
     def __init__(self, spans: pa.ListArray) -> None:
-        flat = np.asarray(spans.values.to_numpy(zero_copy_only=False), np.int64)
-        self._first = np.asarray(spans.offsets.to_numpy(zero_copy_only=False), np.int64) // 2
+        # As a column of a table: NumPy's own way loads pandas, which takes long.
+        both = (pa.Table.from_arrays([array], names=["number"]) for array in (spans.values, spans.offsets))
+        flat, offsets = (parts.column(table, "number").astype(np.int64) for table in both)
+        self._first = offsets // 2
         begins, self._ends = flat[::2], flat[1::2]
         self._keys = (np.repeat(np.arange(len(self._first) - 1), np.diff(self._first)) << 32) + begins
 

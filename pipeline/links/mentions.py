@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.links.runs import Columns
 from pipeline.links.survey import FEWEST, GRAMS, grams, sentence_hashes
 from pipeline.links.titles import Known, Titles
-from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, growing, mixed, phrases, words
+from pipeline.links.tokens import LONGEST, U64, Bools, Ints, Words, mixed, phrases, words
 
 TITLE, NAME, IDENTIFIER, WORD, STATED = range(5)
 KINDS = ("title", "name", "identifier", "word", "stated")
@@ -42,12 +42,18 @@ class Knowledge:
     boilerplate: Known
     """Of sentences that several documents have."""
     _names: Known = field(init=False)
+    _begins: Known = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_names", Known(self.titles.hash))
+        object.__setattr__(self, "_begins", Known(self.titles.begins))
 
     def title(self, hashes: U64) -> Any:
         return self._names.find(hashes)
+
+    def title_begins(self, hashes: U64) -> Any:
+        """Do titles of several words begin with these two?"""
+        return self._begins.holds(hashes)
 
 
 @dataclass(frozen=True)
@@ -112,14 +118,14 @@ def _titles(read: Words, knowledge: Knowledge, capitals: "_Runs") -> Iterator[_F
     """Whole words in a row that are the name of a document, with as many capital letters as it has, and that are no
     part of a longer name."""
     upper = _cumulated(read.capital)
-    there = np.ones(len(read), np.bool_)
-    for count, hashes in enumerate(growing(read.hash, LONGEST), 1):
-        if count > 1:
-            there = there[:-1] & ~read.first[count - 1 :]
-        first = np.flatnonzero(there)
-        title = knowledge.title(hashes[first])
-        at = np.flatnonzero(title >= 0)
-        first, title = first[at], title[at]
+    # Most words begin no title, and then no more of them are looked at.
+    near = np.flatnonzero(~read.first[1:])
+    near = near[knowledge.title_begins(phrases(read.hash, near, np.full(len(near), 2)))]
+    last = np.append(np.flatnonzero(read.first)[1:], len(read))[read.sentence - 1]
+    for count in range(1, LONGEST + 1):
+        at = np.arange(len(read)) if count == 1 else near[near + count <= last[near]]
+        title = knowledge.title(phrases(read.hash, at, np.full(len(at), count)))
+        first, title = at[title >= 0], title[title >= 0]
         size = upper[first + count] - upper[first]
         good = size >= knowledge.titles.capitals[title]
         if count == 1:

@@ -91,9 +91,7 @@ class _Tried:
     def worth(self) -> float:
         """More where bridges are titles, where few documents hold them, and where the passages are about one thing."""
         bridges = [stop for stop in self._walk.stops if stop.bridge]
-        held = [self._links.phrase(self._number(stop.bridge)).documents for stop in bridges]
-        titled = sum(stop.titled for stop in bridges)
-        return (titled - sum(map(log2, held)) / 4) / len(bridges) + self._topic()
+        return sum(stop.titled - log2(stop.documents) / 4 for stop in bridges) / len(bridges) + self._topic()
 
     def _topic(self) -> float:
         """The share of long words that each passage has in common with the next."""
@@ -119,10 +117,9 @@ class _Tried:
             yield end_text, query
 
     def _clues(self) -> Iterator[tuple[str, str]]:
-        number = self._number(self._walk.stops[0].bridge)
-        for place, passage in zip(self._places, self._passages, strict=True):
-            said = self._links.sentence(self._links.mention(number, place))
-            yield passage.id, self._plain(said, passage.title)[1]
+        for passage, stop in zip(self._passages, self._walk.stops, strict=True):
+            said = (passage.text[start:end] for start, end in sentences(passage.text))
+            yield passage.id, self._plain(next(one for one in said if contains(one, stop.bridge)), passage.title)[1]
 
     def _plain(self, said: str, *left_out: str) -> tuple[int, str]:
         """How many words of names and numbers a sentence has beside these and the bridges; all its other words."""
@@ -151,6 +148,3 @@ class _Tried:
 
     def _unclear(self) -> bool:
         return all(len(self._links.of(place)) > _OTHERS for place in self._places)
-
-    def _number(self, bridge: str) -> int:
-        return cast(int, self._links.find(bridge))

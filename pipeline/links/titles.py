@@ -16,8 +16,8 @@ NONE = np.uint64(0)
 
 def named(names: Sequence[str], *, sections: bool) -> Columns:
     """Of each name: `hash` as it would be mentioned, without what stands in brackets after it, and `whole` with that;
-    how many `words` and `capitals` it has, and whether it has brackets. `sections`: what is in brackets is a part of
-    the same thing, and not another thing of that name."""
+    `begins`, that of its first two words; how many `words` and `capitals` it has, and whether it has brackets.
+    `sections`: what is in brackets is a part of the same thing, and not another thing of that name."""
     plain = [untagged(name) for name in names]
     read = words(plain)
     begins = np.searchsorted(read.text, np.arange(len(names)))
@@ -33,6 +33,7 @@ def named(names: Sequence[str], *, sections: bool) -> Columns:
     full = phrases(whole.hash, start, np.minimum(size, 2 * LONGEST))
     return {
         "hash": np.where(mentioned, hashes, NONE),
+        "begins": phrases(read.hash, begins, np.minimum(count, 2)),
         "whole": hashes if sections else full,
         "full": full,
         "words": count.astype(np.uint8),
@@ -63,6 +64,8 @@ class Titles:
     words: Any
     capitals: Any
     """That a mention must have, at least."""
+    begins: U64
+    """The hashes of their first two words, sorted."""
     several: U64
     """The hashes of those that mean several things: they link nothing."""
 
@@ -71,12 +74,13 @@ class Titles:
         """From the rows of all names, sorted by hash."""
         at = heads(table["hash"])
         if not len(at):
-            return cls(table["hash"], table["words"], table["capitals"], table["hash"])
+            return cls(table["hash"], table["words"], table["capitals"], table["hash"], table["hash"])
         unclear = _differ(table["whole"], at) & _differ(table["row"], at)
         hashes = table["hash"][at]
         needed = np.maximum.reduceat(_needed(table), at)
         good = (hashes != NONE) & ~unclear
-        return cls(hashes[good], table["words"][at][good], needed[good], hashes[unclear])
+        begins = np.unique(table["begins"][at][good & (table["words"][at] > 1)])
+        return cls(hashes[good], table["words"][at][good], needed[good], begins, hashes[unclear])
 
 
 def _differ(values: Any, at: Any) -> Any:

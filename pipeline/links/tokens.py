@@ -5,7 +5,7 @@ Nothing here loops over words. A text is a row of code points; a hash is taken f
 
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -192,14 +192,6 @@ def phrases(hashes: U64, first: Ints, count: Ints) -> U64:
         there = count > number
         total[there] += hashes[first[there] + number] * _step(number)
     return mixed(total)
-
-
-def growing(hashes: U64, longest: int) -> Iterator[U64]:
-    """As `phrases` gives them, the hashes of all phrases of one word, then of two and so on."""
-    total = np.zeros(len(hashes), np.uint64)
-    for number in range(min(longest, len(hashes))):
-        total = total[: len(hashes) - number] + hashes[number:] * _step(number)
-        yield mixed(total)
 
 
 def _step(number: int) -> np.uint64:

@@ -38,6 +38,8 @@ class Stop(Data):
     conjunction with all. Empty of the passage that a chain, or the first branch of a meeting, begins with."""
     titled: bool
     """Is the bridge the title of a document, and not a name alone?"""
+    documents: int
+    """That hold the bridge; 0 where there is none."""
 
 
 class Walk(Data):
@@ -239,9 +241,10 @@ class Walks:
     def _stop(self, place: int, bridge: int | None) -> Stop:
         passage = self.links.passage(place)
         if bridge is None:
-            return Stop(passage=passage.id, bridge="", titled=False)
-        titled = self.links.phrase(bridge).kind == "title"
-        return Stop(passage=passage.id, bridge=self.links.text(bridge), titled=titled)
+            return Stop(passage=passage.id, bridge="", titled=False, documents=0)
+        phrase = self.links.phrase(bridge)
+        titled = phrase.kind in {"title", "stated"}
+        return Stop(passage=passage.id, bridge=self.links.text(bridge), titled=titled, documents=phrase.documents)
 
     def _shuffled(self, numbers: Sequence[int]) -> list[int]:
         keys = self._hash(np.uint64(1), np.array(numbers, np.uint64))

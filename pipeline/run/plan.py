@@ -23,12 +23,14 @@ from pipeline.dataset.gates import Drop, Gates, dropped
 from pipeline.errors import UsageError
 from pipeline.run.permutation import permuted
 from pipeline.store.journal import Head, Journal, RunIdentity
-from pipeline.types import Passage, Record, Seed, Status, sha256
+from pipeline.types import Passage, Record, Seed, Status, Stop, sha256
 
 SEEDS_PER_PAIR = 10
 FEWEST_AT_WORK = 8
+PASSED_OVER = 10
+"""Seeds that a plan may hold at most for each that may be tried: those that are passed over cost no call."""
 BARREN = 40
-"""Seeds after which a plan of the demo model ends if none of them gave a chain: no more will come of such texts."""
+"""Tries after which a plan of the demo model ends if none of them gave a chain: no more will come of such texts."""
 Judge = Callable[[Head], Drop | None]
 """Says whether an accepted seed passes the gates. Asked once for each, in the order of the plan."""
 
@@ -198,10 +200,11 @@ class Frontier:
     """What the plan still needs, from how the seeds ended that did. Seeds are known by their index in the order."""
 
     def __init__(self, config: RunConfig, judge: Judge) -> None:
-        self._wanted, self._most = bounds(config.how)
+        self._wanted, self._tries = bounds(config.how)
+        self._exactly = config.how.seeds is not None
         asked = config.how.seeds is not None or config.how.max_seeds is not None
         self._may_be_barren = config.models.of("generator").embedded and not asked
-        self._judge, self._chainless = judge, 0
+        self._judge, self._chainless, self._passed_over = judge, 0, 0
         self._ahead: dict[int, Head] = {}
         self.passed = 0
         """Pairs among the seeds before `length`."""
@@ -220,17 +223,27 @@ class Frontier:
                     drops.append((head, drop))
                 self.passed += drop is None
             self._chainless += head.reason.partition(":")[0] in ("no_draft", "superficial")
+            self._passed_over += head.reason == Stop.NO_WALK
             self.length += 1
         return drops
 
     @property
     def complete(self) -> bool:
-        return self.passed == self._wanted or self.length >= self._most or self.barren
+        return self.passed == self._wanted or self.length >= self._most(self._passed_over) or self.barren
+
+    def _most(self, passed_over: int) -> int:
+        """Seeds that the plan may hold: those that were passed over count only where so many are to be run."""
+        return self._tries if self._exactly else min(self._tries + passed_over, PASSED_OVER * self._tries)
+
+    @property
+    def most(self) -> int:
+        """As far as what has ended shows."""
+        return self._most(self._passed_over + sum(head.reason == Stop.NO_WALK for head in self._ahead.values()))
 
     @property
     def barren(self) -> bool:
         """The first seeds gave no chain, and no more will come of these texts."""
-        return self._may_be_barren and self.length == self._chainless == BARREN
+        return self._may_be_barren and self.length - self._passed_over == self._chainless == BARREN
 
     @property
     def exhausted(self) -> bool:
@@ -242,7 +255,7 @@ class Frontier:
         beyond the plan is paid for and put aside. It changes when a seed is begun, never which seeds the plan holds.
         """
         if self._wanted is None:
-            return self._most
+            return self._tries
         accepted = self.passed + sum(head.status is Status.ACCEPTED for head in self._ahead.values())
         ended = self.length + len(self._ahead)
         missing = max(0, self._wanted - accepted)
@@ -251,10 +264,10 @@ class Frontier:
     def horizon(self) -> int:
         """No seed from this index on is needed if the gates let through all that was accepted; they may not."""
         if self.complete or self._wanted is None:
-            return self.length if self.complete else self._most
+            return self.length if self.complete else self.most
         passed = self.passed
         for index in sorted(self._ahead):
             passed += self._ahead[index].status is Status.ACCEPTED
             if passed == self._wanted:
-                return min(index + 1, self._most)
-        return self._most
+                return min(index + 1, self.most)
+        return self.most

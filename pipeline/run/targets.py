@@ -4,11 +4,10 @@ from pipeline.agents.tools import render
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
-from pipeline.links.coverage import deepest, starts
+from pipeline.links.coverage import SAMPLE, deepest
 from pipeline.llm.tokens import tokens
 from pipeline.run import prepare
 
-_SAMPLE = 100
 _PROMPT, _STEP = 1_500, 100
 """Tokens of a conversation without what was searched: its prompt with the tools, and the call or hop of each step."""
 
@@ -23,7 +22,7 @@ def check(config: RunConfig, corpus: Corpus) -> None:
 
 def _passage_tokens(corpus: Corpus) -> int:
     """About the tokens of a passage as it is shown, from a sample."""
-    places = range(0, len(corpus.passages), len(corpus.passages) // _SAMPLE + 1)
+    places = range(0, len(corpus.passages), len(corpus.passages) // SAMPLE + 1)
     return sum(tokens(render([corpus.in_order_of_ids(place)])) for place in places) // len(places)
 
 
@@ -56,5 +55,5 @@ def _walks(config: RunConfig, corpus: Corpus) -> None:
     if most >= high:
         return
     use = f"use --steps {f'{low}-{most}' if low < most else most}" if most else "use --strategy sage"
-    name, count = corpus.manifest.name, len(starts(links))
-    raise UsageError(f"no walk of {high} hops starts from {count} sampled passages of {name}: {use}")
+    sampled = min(SAMPLE, len(corpus.passages))
+    raise UsageError(f"no walk of {high} hops starts from {sampled} sampled passages of {corpus.manifest.name}: {use}")

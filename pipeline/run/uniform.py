@@ -71,8 +71,11 @@ class SameError(Generic[T]):
         """Seeds that may be at work at once as long as none has ended well; then as many as wanted, which is None."""
         return None if self._proven else max(1, self._most - len(self._waiting))
 
-    def ended(self, error: str, seed: T) -> list[T]:
-        """The seeds that are to be journalled now that this one has ended with that error, or none."""
+    def ended(self, error: str, seed: T, *, asked: bool = True) -> list[T]:
+        """The seeds that are to be journalled now that this one has ended with that error, or none. Where no model was
+        `asked` it shows nothing."""
+        if not asked:
+            return [seed]
         if error and self._most:
             self._waiting.append((error, seed))
             if self.cause or len(self._waiting) < 2 * self._most:

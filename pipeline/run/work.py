@@ -27,7 +27,7 @@ from pipeline.store.additions import Completions, joined
 from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Entry, Journal
 from pipeline.store.lock import locked
-from pipeline.types import Record, Seed, Status
+from pipeline.types import Record, Seed, Status, Stop
 
 RunSeed = Callable[[Seed], Awaitable[Record]]
 PAUSES = (2.0, 15.0, 60.0)
@@ -76,7 +76,7 @@ class Run:
             self._gating = Gating(self.config.gates, self.journal, self._joined)
             self._frontier = Frontier(self.config, self._gating.judge)
             ends = (entry.head.reason for entry in self.journal.entries.values())
-            proven = not all(reason.startswith("no_draft:") or reason == "no_verdict" for reason in ends)
+            proven = not all(reason.startswith(("no_draft:", "no_verdict", Stop.NO_WALK)) for reason in ends)
             self._same = SameError[_Ended](self.config.how.same_error_seeds, proven=proven)
             next(self._owed(), None)
             self._stack = stack.pop_all()
@@ -166,7 +166,7 @@ class Run:
     def owed(self) -> int:
         """Seeds that the plan needs and that have no line, as far as what has ended shows; where there are too few
         pairs, those ahead of the last seed that has ended."""
-        wanted, most = bounds(self.config.how)
+        (wanted, _), most = bounds(self.config.how), self._frontier.most
         index, passed, lacking = self._frontier.length, self._frontier.passed, 0
         if self._frontier.complete:
             return 0
@@ -254,8 +254,8 @@ class Run:
                 error = error or task.exception()
                 continue
             record, attempt = task.result()
-            ended = _Ended(index, planned, record, attempt)
-            self._journal(self._same.ended(attempt.error, ended), watch)
+            ended, asked = _Ended(index, planned, record, attempt), record.reason != Stop.NO_WALK
+            self._journal(self._same.ended(attempt.error, ended, asked=asked), watch)
             if self._same.cause:
                 error = error or self._same.stop()
         return error

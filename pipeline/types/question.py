@@ -104,7 +104,8 @@ class Draft(Data):
     """Dates only: how exact the question asks for it."""
     hops: tuple[Hop, ...]
     family: str = "chain"
-    """How the question was made: `chain`, or `control` for one hop."""
+    """How the question was made: `chain`, `meeting` of two chains, `conjunction` of clues about one thing, or `control`
+    for one hop."""
     negative_aspect: tuple[NegativeAspect, ...] = ()
 
     def wanted(self, number: int) -> tuple[tuple[str, ...], ...]:

@@ -43,7 +43,7 @@ def test_parts_ranges_and_threads_do_not_matter(
     assert list((articles.folder / "links-20").glob("*-0*")) == []
     assert opening.open_links(articles, 20).linked == len(set(found["passages.arrow place"]))
 
-    monkeypatch.setattr(building, "_THREADS", 1)
+    monkeypatch.setattr(building, "_PROCESSES", 1)
     monkeypatch.setattr(reading, "PART_ROWS", 1 << 16)
     whole = corpus.load(articles.manifest, tmp_path / "whole")
     assert len(list(whole.folder.glob("part-*"))) == 1
@@ -64,7 +64,7 @@ def test_what_was_done_before_a_kill_is_not_done_again(articles: Corpus, monkeyp
             raise KeyboardInterrupt
         return real(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(building, "_THREADS", 1)
+    monkeypatch.setattr(building, "_PROCESSES", 1)
     monkeypatch.setattr(building, "survey", counted)
     with pytest.raises(KeyboardInterrupt):
         opening.open_links(articles, 20)

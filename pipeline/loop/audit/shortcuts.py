@@ -50,8 +50,8 @@ async def co_located(draft: Draft, evidence: Evidence, retriever: Retriever, k: 
     hops, said = [], []
     for i in range(1, len(draft.hops)):
         before = evidence[i - 1]
-        if before is None or start(draft, i) == i:
-            continue
+        if before is None or start(draft, i) == i or draft.hops[i].answer == draft.hops[i - 1].answer:
+            continue  # each clue of a conjunction gives the same
         told = f"{before.title} {before.text}"
         if all(any(mentions(told, name) for name in names) for names in draft.wanted(i)):
             hops.append(i)

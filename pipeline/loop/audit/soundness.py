@@ -111,6 +111,7 @@ def broken_chain(draft: Draft, evidence: Evidence, but: Collection[int] = ()) ->
             index in but
             or linked(draft, index)
             or _starts(draft, index)
+            or _meets(draft, index, evidence)
             or _by_last_name(draft, index, evidence[index : index + 1])
         )
     ]
@@ -157,6 +158,14 @@ def _spaced(name: Sequence[str]) -> str:
 def _starts(draft: Draft, index: int) -> bool:
     named = untagged(draft.hops[index].title).split(", ")[0]
     return draft.answer_type.decided and mentions(draft.question, named)
+
+
+def _meets(draft: Draft, index: int, evidence: Evidence) -> bool:
+    """Does the answer of the hop before lead to the last passage, where two chains meet, and not to this hop? Without
+    evidence at hand it is taken to, as the audit has seen."""
+    if draft.family != "meeting" or index == len(draft.hops) - 1:
+        return False
+    return not evidence or (evidence[-1] is not None and mentions(evidence[-1].text, draft.hops[index - 1].answer))
 
 
 def one_document(draft: Draft, evidence: Evidence) -> list[Finding]:

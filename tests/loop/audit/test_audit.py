@@ -218,3 +218,29 @@ def test_a_quote_that_says_nothing_but_its_subject_has_no_rival() -> None:
     ]
     assert [other_answer(draft, {songs.id}, [listed]) for draft in by_quote] == [None, None]
     assert other_answer(by_quote[1], {songs.id}, [listed, other]) is not None
+
+
+def test_two_chains_may_meet_in_the_last_passage() -> None:
+    """An organ builder from Vessby and the director of a film come together in the passage that gives the answer."""
+    organ = passage("o", "Tarn Organ", "It has two manuals. The Tarn Organ was built by Ned Fry.")
+    meeting = passage("m", "Their wedding", "It rained. Ada Holm and Ned Fry married in 1641.")
+    hops = (
+        HOPS[0],
+        hop(organ, "Ned Fry", "Who built the Tarn Organ?"),
+        hop(meeting, "1641", "When did both marry?"),
+    )
+    draft = DRAFT.model_copy(update={"hops": hops, "family": "meeting"})
+    shelf = Shelf(FILM, organ, meeting)
+    assert "broken_chain" not in {finding.check for finding in findings(draft, shelf=shelf)}
+    assert "broken_chain" in {f.check for f in findings(draft.model_copy(update={"family": "chain"}), shelf=shelf)}
+    apart = passage("m", "Their wedding", "It rained. The director and Ned Fry married in 1641.")
+    alone = draft.model_copy(update={"hops": (*hops[:2], hop(apart, "1641", "When did both marry?"))})
+    assert "broken_chain" in {f.check for f in findings(alone, shelf=Shelf(FILM, organ, apart))}
+
+
+def test_clues_about_one_thing_give_the_same_answer() -> None:
+    both = (HOPS[1], hop(TOWN, "Vessby", "Which town did monks found?"))
+    draft = DRAFT.model_copy(
+        update={"hops": both, "answer": "Vessby", "answer_type": AnswerType.ENTITY, "family": "conjunction"}
+    )
+    assert "co_located" not in {finding.check for finding in findings(draft, target=2)}
