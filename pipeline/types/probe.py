@@ -87,7 +87,7 @@ class Known(Data):
     model: str
     tries: int
     right: int
-    bridges: int = 0
+    bridges: int = Field(0, exclude_if=lambda tries: not tries)
     """Tries of the shortcut seeker in which it searched with what a hop gives before it was shown it; none of them is
     in `tries`."""
 

@@ -52,7 +52,7 @@ def _filled(value: Any, kind: pa.DataType) -> Any:
 def _empty(kind: pa.DataType) -> Any:
     if pa.types.is_list(kind):
         return []
-    return False if pa.types.is_boolean(kind) else ""
+    return False if pa.types.is_boolean(kind) else 0 if pa.types.is_integer(kind) else ""
 
 
 def record(row: dict[str, Any]) -> Record:

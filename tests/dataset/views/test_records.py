@@ -4,7 +4,7 @@ from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
 from pipeline.dataset.process import Process
 from pipeline.dataset.views import records
-from pipeline.types import Record
+from pipeline.types import Known, Record
 from tests.records import accepted, batch, hostile, rejected, sought
 from tests.teacher_rollouts import taught
 
@@ -15,7 +15,9 @@ SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")
 def test_every_record_comes_back_from_arrow_as_it_was():
     with_distractors = taught(2)
     agreed = accepted(1).model_copy(update={"agreed_answer": "75 %"})
-    originals = [*batch(), hostile(), with_distractors, taught(), agreed, sought(rejected(), 2, steps=1)]
+    known = tuple(Known(model="m", tries=3, right=1, bridges=bridges) for bridges in (0, 2))
+    recalled = sought(rejected(), 2, steps=1).model_copy(update={"known_to": known})
+    originals = [*batch(), hostile(), with_distractors, taught(), agreed, recalled]
     rows = [row for record in originals for row in records.rows(record, ENVIRONMENT)]
     table = pa.Table.from_pylist(rows, schema=records.SCHEMA)
     assert [records.record(row) for row in table.to_pylist()] == originals
