@@ -15,6 +15,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from pipeline.agents.parse import schema_of
 from pipeline.llm.base import Tool
+from pipeline.text import sentences
 from pipeline.types import AnswerType, Data, NegativeAspect, Passage, Trajectory
 from pipeline.writing import laid_out
 
@@ -193,7 +194,7 @@ def render(passages: Iterable[Passage], *, named: Container[str] = (), cut: Cont
 
 def listed(related: Iterable["Related"]) -> list[dict[str, Any]]:
     """The links of a passage, for a JSON block: of each passage that holds a phrase its text, where that is short, else
-    the sentence that holds the phrase."""
+    the sentence that does; of one that has it for a title the first."""
     return [
         {"phrase": one.phrase, "passages": [shown(p) | {"text": _said(p, s)} for p, s in _held(one)]} for one in related
     ]
@@ -210,11 +211,17 @@ def render_links(related: Iterable["Related"]) -> str:
 
 
 def _held(one: "Related") -> Iterable[tuple[Passage, str]]:
-    return zip(one.passages, one.sentences, strict=True)
+    """Of each document the first passage, and what it says of the phrase."""
+    found: dict[str, tuple[Passage, str]] = {}
+    for passage, said in zip(one.passages, one.sentences, strict=True):
+        found.setdefault(passage.document_id, (passage, said))
+    return found.values()
 
 
 def _said(passage: Passage, sentence: str) -> str:
-    return sentence if sentence and len(passage.text) > _SHORT else " ".join(passage.text.split())
+    if len(passage.text) <= _SHORT:
+        return " ".join(passage.text.split())
+    return sentence or " ".join(passage.text[slice(*sentences(passage.text)[0])].split())
 
 
 def undated(observation: str) -> str:
