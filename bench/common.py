@@ -1,13 +1,13 @@
-"""What the benches share: opening a corpus, reading a run, figures with bootstrap intervals, plain tables."""
+"""What the benches share: opening a corpus, reading a run, stages in processes of their own, intervals, plain tables."""
 
 import math
 import random
 import statistics
-from collections import Counter
+import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
@@ -45,19 +45,6 @@ def interval(items: Sequence[T], figure: Callable[[Sequence[T]], float], draws: 
 
 def share(parts: int, whole: int) -> str:
     return f"{parts}/{whole} = {100 * parts / whole:.1f} %" if whole else "0/0"
-
-
-def entropy(counts: Counter[str]) -> str:
-    """In bits, with the most that as many kinds could have."""
-    total = sum(counts.values())
-    bits = -sum(n / total * math.log2(n / total) for n in counts.values())
-    return f"{abs(bits):.2f} bits of {math.log2(len(counts)):.2f} over {len(counts)} kinds" if counts else "none"
-
-
-def quantile(values: Sequence[float], q: float) -> float:
-    """The least value that is not exceeded by a share q of all."""
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(q * len(ordered)) - 1)] if ordered else math.nan
 
 
 def median(values: Sequence[float]) -> float:
@@ -132,6 +119,20 @@ def dug(run: str, out: Path, pairs: int | None = None) -> Dug:
         ends = islice((i for i, r in enumerate(records, 1) if r.status is Status.ACCEPTED), pairs - 1, None)
         records = records[: next(ends, len(records))]
     return Dug(folder, config, records)
+
+
+class Stopwatch:
+    """Adds up the seconds of its contexts: by the clock, and of the processor."""
+
+    wall = cpu = 0.0
+
+    def __enter__(self) -> Self:
+        self._since = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wall += time.perf_counter() - self._since[0]
+        self.cpu += time.process_time() - self._since[1]
 
 
 def heading(name: str, records: Sequence[Record]) -> str:

@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 import orjson
 
-from bench.common import table
-from bench.export import Stopwatch
+from bench.common import Stopwatch, table
 from bench.journals import ACCEPTED_OF, Lines, Quiet, Source
 from pipeline.config import RunConfig, build
 from pipeline.run import Run, publish
