@@ -1,4 +1,4 @@
-"""What the benches share: opening a corpus, reading a run, stages in processes of their own, intervals, plain tables."""
+"""What the benches share: a corpus opened, a run read, intervals, seconds, plain tables."""
 
 import math
 import random

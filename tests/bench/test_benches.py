@@ -5,7 +5,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from bench import endpoints, foreign, recheck
+from bench import endpoint, guesser, recheck
 from bench.common import interval, table
 from bench.endpoint import simulated, told
 from pipeline.types import Record
@@ -54,12 +54,11 @@ def test_a_planted_fault_is_found(record: Record, fault: str) -> None:
     assert any(fault in found for found in recheck.faults(record, TEXTS))
 
 
-def test_the_foreign_reader_reads() -> None:
-    question = "In what year was the market town of the northern fells founded by monks?"
-    assert foreign.wanted(question) is foreign.DAY
-    assert foreign.wanted("How many bridges are there?") is foreign.COUNT
-    assert foreign.wanted("Who designed the bridge?") is foreign.NAME
-    assert foreign.best(question, [*WORLD.noise, WORLD.town]) == WORLD.year
+def test_the_guesser_knows_what_is_asked_for() -> None:
+    question = "In what year after 1520 was the market town of the northern fells founded by monks?"
+    assert guesser.wanted("How many bridges are there?") is guesser.COUNT
+    assert guesser.wanted("Who designed the bridge?") is guesser.NAME
+    assert guesser.spans(question, WORLD.town) == [WORLD.year]
 
 
 def test_figures_are_what_they_say() -> None:
@@ -88,4 +87,4 @@ def test_a_simulated_endpoint_meets_its_fate() -> None:
 
 def test_the_rate_is_that_of_the_middle_of_a_job() -> None:
     start, middle, end = [0.0, 50.0], [50 + n / 4 for n in range(1, 17)], [100.0, 200.0]
-    assert endpoints.rate([*end, *middle, *start]) == pytest.approx(4.0)
+    assert endpoint.rate([*end, *middle, *start]) == pytest.approx(4.0)
