@@ -7,15 +7,11 @@ machine do. Then all is asked for again, and found.
 
 import argparse
 import asyncio
-import json
 import multiprocessing
 import tempfile
-import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from bench.common import table
+from bench.common import Stopwatch, table
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.cached import Cached
 from pipeline.store.cache import Cache
@@ -27,25 +23,17 @@ ANSWER = (
 )
 
 
-class Took(NamedTuple):
-    """Of one process."""
-
-    seconds: float
-    cpu: float
-
-
 class Instant:
     """Answers at once."""
 
-    def __init__(self) -> None:
-        self.calls = 0
+    calls = 0
 
     async def complete(self, request: Request) -> Completion:
         self.calls += 1
         return Completion(message=Message(role="assistant", content=ANSWER), finish="stop", usage=Usage())
 
 
-async def ask(path: Path, number: int, calls: int, size: int) -> tuple[int, Took]:
+async def ask(path: Path, number: int, calls: int, size: int) -> tuple[int, Stopwatch]:
     """How many answers had to be made, and what it took."""
     model, cache = Instant(), Cache(path)
     llm, room = Cached(model, cache), asyncio.Semaphore(AT_ONCE)
@@ -55,48 +43,32 @@ async def ask(path: Path, number: int, calls: int, size: int) -> tuple[int, Took
             prompt = f"{number} {call} " + "passages " * (size // 9)
             await llm.complete(Request(model="m", messages=(Message(role="user", content=prompt),)))
 
-    began, before = time.perf_counter(), time.process_time()
-    await asyncio.gather(*map(one, range(calls)))
-    took = Took(time.perf_counter() - began, time.process_time() - before)
+    with Stopwatch() as took:
+        await asyncio.gather(*map(one, range(calls)))
     cache.close()
     return model.calls, took
 
 
-def process(path: Path, number: int, calls: int, size: int) -> tuple[int, Took]:
-    return asyncio.run(ask(path, number, calls, size))
+def process(path: Path, number: int, calls: int, size: int) -> tuple[int, float, float]:
+    made, took = asyncio.run(ask(path, number, calls, size))
+    return made, took.wall, took.cpu
 
 
-def measure(processes: int, calls: int, size: int, home: Path) -> dict[str, dict[str, float]]:
-    """Raises SystemExit where an answer was lost."""
-    found = {}
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for name, expected in (("written", calls), ("read", 0)):
-            asked = [(home / "cache.sqlite", number, calls, size) for number in range(processes)]
-            ends = pool.starmap(process, asked)
-            if [made for made, _ in ends] != [expected] * processes:
-                raise SystemExit(f"{name}: {[made for made, _ in ends]} answers were made, not {expected} by each")
-            cpu = sum(took.cpu for _, took in ends) / (processes * calls)
-            found[name] = {
-                "calls a second": processes * calls / max(took.seconds for _, took in ends), "CPU ms": 1000 * cpu,
-            }  # fmt: skip
-    return found
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--calls", type=int, default=5000, help="of each process")
     parser.add_argument("--bytes", type=int, default=12_000, help="of a prompt")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as home:
-        found = measure(given.processes, given.calls, given.bytes, Path(home))
-    if given.json:
-        print(json.dumps(found))
-        return
-    print(
-        table(("answers", *found["read"]), [(name, *(f"{v:.2f}" for v in one.values())) for name, one in found.items()])
-    )
+    given, rows = parser.parse_args(), []
+    every = given.processes * given.calls
+    with tempfile.TemporaryDirectory() as home, multiprocessing.get_context("spawn").Pool(given.processes) as pool:
+        asked = [(Path(home, "cache.sqlite"), number, given.calls, given.bytes) for number in range(given.processes)]
+        for name, expected in (("written", given.calls), ("read", 0)):
+            made, wall, cpu = zip(*pool.starmap(process, asked), strict=True)
+            if any(one != expected for one in made):
+                raise SystemExit(f"{name}: {made} answers were made, not {expected} by each")
+            rows.append((name, f"{every / max(wall):.0f}", f"{1000 * sum(cpu) / every:.2f}"))
+    print(table(("answers", "calls a second", "CPU ms"), rows))
 
 
 if __name__ == "__main__":

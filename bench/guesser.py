@@ -28,8 +28,9 @@ COUNT = re.compile(r"\b\d[\d,.]*\d\b|\b\d\b")
 SENTENCES = re.compile(r"(?<=[a-z)\d]{2}[.!?]) +(?=[A-Z])")
 COMMON = frozenset(
     "a an the of in on at to for by with from and or is are was were be been being that which who whom whose what when "
-    "where how many did does do it its this these those as into than then there their his her has have had not one".split()
-)  # fmt: skip
+    "where how many did does do it its this these those as into than then there their his her has have had not "
+    "one".split()
+)
 
 
 def terms(text: str) -> list[str]:
