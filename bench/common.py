@@ -12,12 +12,11 @@ from typing import Any, NamedTuple, Self, TypeVar
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.llm.base import LLM, Completion, Request
 from pipeline.run import prepare, resume
 from pipeline.run.locate import run_folder
-from pipeline.run.plan import Order, judged
+from pipeline.run.plan import judged
 from pipeline.store.journal import Journal
-from pipeline.types import Record, Seed, Status, sha256
+from pipeline.types import Record, Status
 
 T = TypeVar("T")
 DRAWS = 2000
@@ -62,34 +61,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
 
 
-class Remembered:
-    """A model that answers the same request once: arms of a comparison share what they have in common.
-
-    Calls are counted by records, not here, so this changes the time a bench takes and no figure.
-    """
-
-    def __init__(self, llm: LLM) -> None:
-        self._llm = llm
-        self._known: dict[str, Completion] = {}
-
-    async def complete(self, request: Request) -> Completion:
-        key = sha256(request.model_dump_json())
-        if key not in self._known:
-            self._known[key] = await self._llm.complete(request)
-        return self._known[key]
-
-
 class Ground(NamedTuple):
     """A corpus, opened: what episodes are dug from."""
 
     config: RunConfig
     corpus: Corpus
     context: RunContext
-
-    def seeds(self, count: int) -> list[Seed]:
-        """The first seeds of the plan that the configuration gives."""
-        order = Order(self.config, self.corpus)
-        return [order[index].seed for index in range(count)]
 
 
 def opened(corpus: str, out: Path, sets: Sequence[str] = ()) -> Ground:
