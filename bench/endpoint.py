@@ -34,7 +34,7 @@ from tests.run.fakes import Watch
 ROOT = Path(__file__).parents[1]
 CAP, SDK_CAP = 8, 256
 """Calls in flight, at each endpoint."""
-LATENCY, SDK_LATENCY = 0.4, 0.02
+LATENCY, SDK_LATENCY = 2.0, 0.02
 STEADY, BUSY, DIES = "steady", "busy:7:3", "dies:400"
 BEGIN, END, WANTED = 0.1, 0.8, 0.9
 

@@ -28,7 +28,7 @@ MODEL, SAMPLES = EmbeddedModel(), samples(0)
 
 
 HOP = {"sub_question": "When was it lit?", "answer": "1874", "passage_id": "p", "quote": "It was lit in 1874."}
-PROPOSED = {
+PROPOSED: dict[str, Any] = {
     "question": "When?",
     "answer": "1874",
     "answer_aliases": [],
