@@ -1,23 +1,22 @@
-"""What the benches share: opening a corpus, reading a run, figures with bootstrap intervals, plain tables."""
+"""What the benches share: a corpus opened, a run read, intervals, seconds, plain tables."""
 
 import math
 import random
 import statistics
-from collections import Counter
+import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.llm.base import LLM, Completion, Request
 from pipeline.run import prepare, resume
 from pipeline.run.locate import run_folder
-from pipeline.run.plan import Order, judged
+from pipeline.run.plan import judged
 from pipeline.store.journal import Journal
-from pipeline.types import Record, Seed, Status, sha256
+from pipeline.types import Record, Status
 
 T = TypeVar("T")
 DRAWS = 2000
@@ -47,19 +46,6 @@ def share(parts: int, whole: int) -> str:
     return f"{parts}/{whole} = {100 * parts / whole:.1f} %" if whole else "0/0"
 
 
-def entropy(counts: Counter[str]) -> str:
-    """In bits, with the most that as many kinds could have."""
-    total = sum(counts.values())
-    bits = -sum(n / total * math.log2(n / total) for n in counts.values())
-    return f"{abs(bits):.2f} bits of {math.log2(len(counts)):.2f} over {len(counts)} kinds" if counts else "none"
-
-
-def quantile(values: Sequence[float], q: float) -> float:
-    """The least value that is not exceeded by a share q of all."""
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(q * len(ordered)) - 1)] if ordered else math.nan
-
-
 def median(values: Sequence[float]) -> float:
     return statistics.median(values) if values else math.nan
 
@@ -75,34 +61,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
 
 
-class Remembered:
-    """A model that answers the same request once: arms of a comparison share what they have in common.
-
-    Calls are counted by records, not here, so this changes the time a bench takes and no figure.
-    """
-
-    def __init__(self, llm: LLM) -> None:
-        self._llm = llm
-        self._known: dict[str, Completion] = {}
-
-    async def complete(self, request: Request) -> Completion:
-        key = sha256(request.model_dump_json())
-        if key not in self._known:
-            self._known[key] = await self._llm.complete(request)
-        return self._known[key]
-
-
 class Ground(NamedTuple):
     """A corpus, opened: what episodes are dug from."""
 
     config: RunConfig
     corpus: Corpus
     context: RunContext
-
-    def seeds(self, count: int) -> list[Seed]:
-        """The first seeds of the plan that the configuration gives."""
-        order = Order(self.config, self.corpus)
-        return [order[index].seed for index in range(count)]
 
 
 def opened(corpus: str, out: Path, sets: Sequence[str] = ()) -> Ground:
@@ -132,6 +96,20 @@ def dug(run: str, out: Path, pairs: int | None = None) -> Dug:
         ends = islice((i for i, r in enumerate(records, 1) if r.status is Status.ACCEPTED), pairs - 1, None)
         records = records[: next(ends, len(records))]
     return Dug(folder, config, records)
+
+
+class Stopwatch:
+    """Adds up the seconds of its contexts: by the clock, and of the processor."""
+
+    wall = cpu = 0.0
+
+    def __enter__(self) -> Self:
+        self._since = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wall += time.perf_counter() - self._since[0]
+        self.cpu += time.process_time() - self._since[1]
 
 
 def heading(name: str, records: Sequence[Record]) -> str:

@@ -6,9 +6,7 @@ read: each but the first has other ids and titles, and a sentence more; of `wiki
 first 100 characters of each text.
 
 Memory is the most that the system counted for the process (and for the one that cuts its documents), with pages of
-mapped files, which it may drop, and without them; what Java kept for its heap stands beside it. The lines below the
-table are those of memory against documents, drawn through the last two sizes. At last one process runs seeds of the
-first corpus and of the one that `--beside` names, in turns.
+mapped files, which it may drop, and without them; what Java kept for its heap stands beside it.
 """
 
 import argparse
@@ -25,10 +23,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from bench.common import median, table
+from bench.common import table
 
-MANY = 21_015_324
-"""Passages of `wikipedia-dpr-100w`."""
 PAIRS = 5
 CORPORA = (
     "corpora/wiki-25k.jsonl.zst",
@@ -159,36 +155,7 @@ def generate(corpus: str, out: Path, _: int) -> dict[str, float]:
     }  # fmt: skip
 
 
-def beside(corpora: list[str], out: Path, seeds: int) -> dict[str, float]:
-    """Seconds a seed, in turns: the median of each corpus."""
-    from pipeline.config import build
-    from pipeline.loop.episode import run_seed
-    from pipeline.run import prepare as preparing
-    from pipeline.run.plan import Order
-
-    took: dict[str, list[float]] = {corpus: [] for corpus in corpora}
-    places = {}
-    for corpus in corpora:
-        loaded = opened(corpus, out)
-        config = build(values={"corpus": {"name": corpus.partition("*")[0]}, "how": {"out": str(out)}})
-        places[corpus] = Order(config, loaded), preparing.context(config, loaded)
-    for number in range(seeds + 1):
-        for corpus, (order, context) in places.items():
-            began = time.monotonic()
-            asyncio.run(run_seed(order[number].seed, context))
-            if number:  # the first warms up
-                took[corpus].append(time.monotonic() - began)
-    return {corpus: median(times) for corpus, times in took.items()}
-
-
 STEPS: dict[str, Callable[..., dict[str, float]]] = {"prepare": prepare, "second": second, "generate": generate}
-
-
-def child(step: str, corpora: list[str], out: Path, seeds: int) -> dict[str, float]:
-    command = [sys.executable, "-m", "bench.corpus_size", *corpora, "--out", str(out), "--seeds", str(seeds)]
-    done = subprocess.run([*command, "--step", step], check=True, stdout=subprocess.PIPE, env=dict(os.environ))
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
 
 
 def shown(value: Any) -> str:
@@ -200,13 +167,8 @@ def main() -> None:
     parser.add_argument("corpora", nargs="*", default=CORPORA)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--seeds", type=int, default=50)
-    parser.add_argument("--beside", help="of the corpora, the one whose seeds run beside those of the first")
-    parser.add_argument("--steps", default=",".join(STEPS), help=argparse.SUPPRESS)
-    parser.add_argument("--step", choices=(*STEPS, "beside"), help=argparse.SUPPRESS)
+    parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.step == "beside":
-        print(json.dumps(beside(given.corpora, given.out, given.seeds)))
-        return
     if given.step:
         print(json.dumps(STEPS[given.step](given.corpora[0], given.out, given.seeds)))
         return
@@ -214,20 +176,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.out) as folder:
         for corpus in given.corpora:
             row: dict[str, Any] = {"corpus": Path(corpus).name}
-            for step in given.steps.split(","):
-                row |= child(step, [corpus], Path(folder), given.seeds)
+            for step in STEPS:
+                words = [corpus, "--out", folder, "--seeds", str(given.seeds), "--step", step]
+                command = [sys.executable, "-m", "bench.corpus_size", *words]
+                done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+                row |= json.loads(done.stdout.splitlines()[-1])
             rows.append(row | {"load": os.getloadavg()[1]})
             print(*map(shown, rows[-1].values()), sep="  ", file=sys.stderr, flush=True)
-        took = child("beside", [given.corpora[0], given.beside], Path(folder), given.seeds) if given.beside else {}
-    print(f"{os.cpu_count()} cores")
     print(table(["", *(row["corpus"] for row in rows)], [[n, *(shown(row[n]) for row in rows)] for n in rows[0]][1:]))
-    for name in [name for name in rows[0] if "GiB" in name or "no file" in name] if len(rows) > 1 else ():
-        (n, y), (m, z) = ((row["documents"], row[name]) for row in rows[-2:])
-        slope = (z - y) / (m - n)
-        print(f"{name}: {slope * 2**30:.0f} bytes a document, so {z + slope * (MANY - m):.2f} at {MANY:,} documents")
-    if took:
-        print("seconds a seed, in turns:", ", ".join(f"{Path(name).name} {one:.3f}" for name, one in took.items()))
-        print(f"ratio {took[given.beside] / took[given.corpora[0]]:.2f}")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,12 @@
 """Eight simulated servers behind four workers: how busy are they kept, and are their limits kept?
 
-    python -m bench.pool --seeds 10000
-    python -m bench.pool --seeds 200 --loop
+    python -m bench.pool --seeds 10000 --limit 16 --latency 1.5
 
 Each server takes a number of calls at once and says 429 to more; it gets slower the more it has, and is quicker with
 prompts whose beginning it knows (`bench.loaded`). Each worker runs a shard, in a process of its own, with its share of
 each server's limit; the servers are one process, apart from them. A seed asks in conversations that grow turn by turn,
 one after another, as rollouts are: a run as any other, with its plan, journal, client, limits, cache and ledger, but
-without a corpus. With `--loop` each worker is `digsite generate --shard I/N`, whose own search and audit then share the
-processors with the calls.
+without a corpus.
 
 A server has as many slots as it takes calls at once. *Busy* is the share of all slots that calls held, over the time
 from the first call until the last seed of any worker began: while there was work left to begin. *Tail* is the share of
@@ -18,25 +16,19 @@ come near what the machine can do, that is measured and not the scheduling, so c
 
 import argparse
 import asyncio
-import math
 import random
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import orjson
 
 from bench.common import table
 from bench.endpoint import ROOT, simulated, told
 from bench.journals import Quiet, Source
 from pipeline.cli.generate import SHORT
-from pipeline.config import RunConfig, build
-from pipeline.errors import Interrupted
+from pipeline.config import build
 from pipeline.llm import ledger
 from pipeline.llm.base import Request, Tool
 from pipeline.run import Run, attempts, prepare
@@ -45,7 +37,7 @@ from pipeline.types import Message, Record, Seed, Status
 from tests.run.fakes import FACT, record
 
 WANTED, MOST_TAIL = 0.9, 0.05
-INTERRUPTED = 130
+CORPUS = "wiki"
 TOOL = Tool(
     name="answer",
     description="Answer.",
@@ -58,7 +50,7 @@ class Measured(NamedTuple):
 
     seeds: int
     broken: int
-    """Tries at a seed that ended in an error, other than by being stopped."""
+    """Tries at a seed that ended in an error."""
     calls: int
     throttled: int
     busiest: int
@@ -72,8 +64,8 @@ class Measured(NamedTuple):
     tail: float
 
     @property
-    def rate(self) -> float:
-        return self.calls / self.wall
+    def good(self) -> bool:
+        return self.busy >= WANTED and self.tail <= MOST_TAIL and not self.throttled and not self.broken
 
 
 def in_flight(begun: list[float], ended: list[float], since: float, until: float) -> float:
@@ -91,7 +83,7 @@ def measured(stats: list[dict[str, Any]], tries: list[attempts.Attempt], slots: 
     ends = [one.ended for one in tries]
     return Measured(
         seeds=sum(end in set(Status) for end in ends),
-        broken=sum(end not in (*Status, "CancelledError") for end in ends),
+        broken=sum(end not in set(Status) for end in ends),
         calls=len(ended),
         throttled=sum(one["throttled"] for one in stats),
         busiest=max(one["busiest"] for one in stats),
@@ -103,34 +95,12 @@ def measured(stats: list[dict[str, Any]], tries: list[attempts.Attempt], slots: 
     )
 
 
-def configured(options: argparse.Namespace, urls: list[str], out: Path, shard: str) -> RunConfig:
-    limits = {"concurrency": options.limit // options.workers}
-    model = {"provider": "openai", "model": "m", "base_urls": urls, "limits": limits}
-    how = {"out": out, "seeds": options.seeds, "shard": shard}
-    return build(
-        values={"corpus": {"name": options.corpus}, "models": {"default": model}, "how": how}, sets=options.set
-    )
-
-
-def worker(number: int, urls: list[str], options: argparse.Namespace, out: Path) -> subprocess.Popen[bytes]:
-    """One part of the run, as on a machine of its own."""
-    shard = f"{number}/{options.workers}"
-    same = ("--seeds", str(options.seeds), "--out", str(out), *(part for one in options.set for part in ("--set", one)))
-    if options.loop:
-        addresses = [part for url in urls for part in ("--base-url", url)]
-        limit = f"models.default.limits.concurrency={options.limit // options.workers}"
-        model = ("--model", "openai:m", *addresses, "--set", limit)
-        words = ("pipeline.cli", "generate", options.corpus, "--no-flow", "--json", "--shard", shard, *same, *model)
-    else:
-        words = ("bench.pool", "--worker", shard, "--urls", " ".join(urls), *same)
-        words += ("--limit", str(options.limit), "--workers", str(options.workers), "--corpus", options.corpus)
-    log = (out / f"worker-{number}.log").open("wb")
-    return subprocess.Popen([sys.executable, "-m", *words], cwd=ROOT, stdout=log, stderr=log)
-
-
 def work(options: argparse.Namespace) -> None:
-    """What a worker without a corpus does."""
-    config = configured(options, options.urls.split(), options.out, options.worker)
+    """What a worker does: its part of the run, as on a machine of its own."""
+    limits = {"concurrency": options.limit // options.workers}
+    model = {"provider": "openai", "model": "m", "base_urls": options.urls.split(), "limits": limits}
+    how = {"out": options.home, "seeds": options.seeds, "shard": f"{options.worker}/{options.workers}"}
+    config = build(values={"corpus": {"name": CORPUS}, "models": {"default": model}, "how": how})
     llm = prepare.model(config)
 
     async def run_seed(seed: Seed) -> Record:
@@ -147,79 +117,37 @@ def work(options: argparse.Namespace) -> None:
         return record(seed)
 
     with Run(config, Source(options.seeds)) as run:
-        try:
-            asyncio.run(run.execute(run_seed, Quiet()))
-        except Interrupted:
-            sys.exit(INTERRUPTED)
-
-
-def job(options: argparse.Namespace, out: Path) -> Measured:
-    """All workers, from their start to their last call. What they prepare first is not counted: no call is made yet."""
-    fates = [f"loaded:{options.limit}"] * options.servers
-    with simulated(options.latency, *fates) as line:
-        urls = line.split()
-        workers = [worker(number, urls, options, out) for number in range(1, options.workers + 1)]
-        try:
-            until = time.monotonic() + options.seconds
-            while any(one.poll() is None for one in workers):
-                time.sleep(1)
-                if time.monotonic() > until:
-                    until = math.inf
-                    for one in workers:
-                        one.send_signal(signal.SIGINT)
-        finally:
-            for one in workers:
-                one.kill()
-        stats = [told(url, "stats") for url in urls]
-    if broken := [one.args for one in workers if one.returncode not in (0, SHORT, INTERRUPTED)]:
-        raise SystemExit(f"{len(broken)} workers failed\n{(out / 'worker-1.log').read_text()[-2000:]}")
-    folders = shard_folders(options.corpus, out)
-    return measured(
-        stats, [one for folder in folders for one in attempts.read(folder)], options.limit * options.servers
-    )
+        asyncio.run(run.execute(run_seed, Quiet()))
 
 
 def main(options: argparse.Namespace) -> bool:
-    out = options.out.resolve()
-    out.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out) as home:
-        # The corpus and the index are those that are there; journals and caches must be new.
-        for name in ("corpora", "indexes"):
-            if (out / name).exists():
-                (Path(home) / name).symlink_to(out / name)
-        found = job(options, Path(home))
-    if options.json:
-        print(orjson.dumps(found._asdict() | {"rate": found.rate}).decode())
-    else:
-        shown = {
-            name: f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
-            for name, value in found._asdict().items()
-        }
-        print(table(("figure", ""), [*shown.items(), ("calls a second", f"{found.rate:.1f}")]))
-    return (
-        found.busy >= WANTED
-        and found.tail <= MOST_TAIL
-        and not found.throttled
-        and found.busiest <= options.limit
-        and not found.broken
-    )
+    """All workers, from their start to their last call. What they prepare first is not counted: no call is made yet."""
+    fates = [f"loaded:{options.limit}"] * options.servers
+    with tempfile.TemporaryDirectory() as home, simulated(options.latency, *fates) as line:
+        given = [f"--{name}={getattr(options, name)}" for name in ("seeds", "limit", "workers")]
+        command = [sys.executable, "-m", "bench.pool", *given, "--urls", line, "--home", home]
+        numbers = range(1, options.workers + 1)
+        workers = [subprocess.Popen([*command, "--worker", str(number)], cwd=ROOT) for number in numbers]
+        if any([one.wait() not in (0, SHORT) for one in workers]):
+            raise SystemExit("a worker failed")
+        tries = [one for folder in shard_folders(CORPUS, Path(home)) for one in attempts.read(folder)]
+        found = measured([told(url, "stats") for url in line.split()], tries, options.limit * options.servers)
+    figures = found._asdict() | {"calls a second": found.calls / found.wall}
+    shown = {name: f"{one:.3f}" if isinstance(one, float) else f"{one:,}" for name, one in figures.items()}
+    print(table(("figure", ""), list(shown.items())))
+    return found.good and found.busiest <= options.limit
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", default="wiki")
     parser.add_argument("--seeds", type=int, default=1000, help="of all workers together")
     parser.add_argument("--servers", type=int, default=8)
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--limit", type=int, default=32, help="calls that a server takes at once")
     parser.add_argument("--latency", type=float, default=2.0, help="seconds of a call where a server is idle")
-    parser.add_argument("--set", action="append", default=[], help="any setting")
-    parser.add_argument("--out", type=Path, default=Path("outputs"), help="where the index is, or is built")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="after these all stop, and no tail is there")
-    parser.add_argument("--loop", action="store_true", help="workers are `digsite generate`")
-    parser.add_argument("--json", action="store_true")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--urls", help=argparse.SUPPRESS)
+    parser.add_argument("--home", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
         work(given)

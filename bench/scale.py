@@ -1,29 +1,20 @@
 """What so many pairs take: calls, tokens, GPU-hours, the coordinator's hours, disk.
 
-    python -m bench.scale                                    the table of docs/scale.md
-    python -m bench.scale --journal JOURNAL [--pairs N]      with what the pairs of a run of yours took
+    python -m bench.scale                            the table of docs/scale.md
+    python -m bench.scale --run RUN [--pairs N]      with what the pairs of a run of yours took
     python -m bench.scale --prompt-rate 20000 --completion-rate 4000 --cached 0.6
 
-A journal is `journal/main.jsonl` of a run, or one packed by zstd. Tokens by role, bytes a line, a pair and a call are
-then its own: the answers of its traces are put into a cache, and its pairs are exported in all views.
+Calls, tokens by role, bytes of a line and of a pair in all views are then those of the run.
 """
 
 import argparse
-import subprocess
 import tempfile
-from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
-from bench.common import table
-from pipeline.config import RunConfig
+from bench.common import dug, table
 from pipeline.dataset.export import Selection, export
-from pipeline.llm.base import Completion, Finish
-from pipeline.store.cache import Cache
-from pipeline.types import Record, Status, Trajectory, Usage
+from pipeline.types import Usage
 
 GIB = 2**30
 
@@ -93,63 +84,30 @@ def _size(size: float) -> str:
     return f"{size / GIB:,.0f} GiB"
 
 
-def records(path: Path) -> Iterator[tuple[int, Record]]:
-    """Each with the bytes of its line."""
-    packed = path.suffix == ".zst"
-    lines = subprocess.run(["zstd", "-dc", path], stdout=subprocess.PIPE, check=True).stdout if packed else b""
-    for line in (lines or path.read_bytes()).splitlines():
-        tree = orjson.loads(line)
-        yield len(line), Record.model_validate(tree.get("record", tree))
-
-
-def measured(path: Path) -> tuple[Measured, list[list[str]]]:
+def measured(run: str, out: Path) -> tuple[Measured, list[list[str]]]:
     """Of a pair, and the rows of its roles."""
-    found = list(records(path))
-    pairs = sum(record.status is Status.ACCEPTED for _, record in found)
+    made = dug(run, out)
+    pairs, seeds = len(made.accepted), len(made.records)
     roles: dict[str, Usage] = {}
-    for _, record in found:
+    for record in made.records:
         for role, usage in record.usage.items():
             roles[role] = roles.get(role, Usage()) + usage
     whole = Usage.total(roles.values())
     with tempfile.TemporaryDirectory() as folder:
-        manifest = export((record for _, record in found), Path(folder, "dataset"), Selection(config=RunConfig()))
-        views = sum(shard.bytes for shard in manifest.shards)
-        answer = _answers([record for _, record in found], Path(folder, "cache.sqlite"))
+        shards = export(iter(made.records), Path(folder, "dataset"), Selection(config=made.config)).shards
     rows = [
         [role, *(f"{amount / pairs:,.1f}" for amount in (usage.calls, usage.prompt_tokens, usage.completion_tokens))]
         for role, usage in roles.items()
         if usage.calls
     ]
     return Measured(
-        yield_=pairs / len(found),
+        yield_=pairs / seeds,
         calls=whole.calls / pairs,
         prompt=whole.prompt_tokens / pairs,
         completion=whole.completion_tokens / pairs,
-        line=sum(size for size, _ in found) / len(found),
-        answer=answer,
-        views=views / pairs,
+        line=sum(path.stat().st_size for path in (made.folder / "journal").glob("*.jsonl")) / seeds,
+        views=sum(shard.bytes for shard in shards) / pairs,
     ), rows
-
-
-def _answers(found: list[Record], path: Path) -> float:
-    """Bytes of one in a cache that holds those of all traces."""
-    cache, number = Cache(path), count()
-    for record in found:
-        for trace in _traces(record):
-            for message in trace.messages:
-                if message.role == "assistant":
-                    answer = Completion(message=message, finish=Finish.STOP, usage=Usage(calls=1, prompt_tokens=5000))
-                    cache.put(next(number).to_bytes(32, "little"), answer.model_dump_json().encode())
-    cache.close()
-    return path.stat().st_size / max(1, next(number))
-
-
-def _traces(record: Record) -> Iterator[Trajectory]:
-    for past in record.rounds:
-        yield past.agent
-        yield from (rollout.trajectory for rollout in past.rollouts)
-    yield from (rollout.trajectory for rollout in record.confirmation)
-    yield from (made.rollout.trajectory for made in record.teacher_rollouts)
 
 
 def shown(options: argparse.Namespace, found: Measured = Measured()) -> str:  # noqa: B008 - frozen
@@ -161,15 +119,16 @@ def shown(options: argparse.Namespace, found: Measured = Measured()) -> str:  # 
 
 def main(options: argparse.Namespace) -> None:
     found = Measured()
-    if options.journal:
-        found, roles = measured(options.journal)
+    if options.run:
+        found, roles = measured(options.run, options.out)
         print(table(("a pair", "calls", "prompt tokens", "completion tokens"), roles), "\n")
     print(shown(options, found))
 
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--journal", type=Path, help="of a run of yours")
+    made.add_argument("--run", help="of yours")
+    made.add_argument("--out", type=Path, default=Path("outputs"))
     made.add_argument("--pairs", type=int, default=1_000_000)
     made.add_argument("--passages", type=int, default=21_000_000)
     made.add_argument("--gpus", type=int, default=64)
