@@ -1,62 +1,168 @@
-"""Simulated endpoints in a process of their own: the demo model's answers, after a given latency.
+"""Simulated endpoints in a process of their own: scripted replies after a given latency, as cheap as they can be.
 
 `python -m bench.simulated LATENCY [FATE ...]` prints the address of one endpoint for each fate: `steady`, `dies:N`
 (after N answers its port is closed), `busy:A:B` (it answers for A seconds and says 429 for B, in turns) or `loaded:N`
-(see `bench.loaded`; it says 429 to more than N calls at once); without any there is one steady one.
-A request of no role, such as those of `digsite doctor` and of `bench.pool`, has a fixed answer. `GET /stats` of an
-endpoint gives what it has answered and when, `GET /bodies` its first requests.
+(see `bench.loaded`; it says 429 to more than N calls at once); without any there is one steady one. The script plays
+every role by rule: it follows titles from passage to passage, asks about where they lead, and answers what it asked,
+with misses and lucky guesses drawn by hash. It knows no corpus but what it is sent. `GET /stats` of an endpoint gives
+what it has answered and when, `GET /bodies` its first requests.
 """
 
 import asyncio
 import re
 import sys
 import time
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import orjson
-from pydantic import TypeAdapter
 
 from bench.loaded import Load
-from pipeline.embedded.model import EmbeddedModel
-from pipeline.errors import ProviderError
-from pipeline.serve import wire
-from pipeline.serve.model import samples
+from pipeline.prompts import unfence
+from pipeline.types import sha256
 
 KEPT = 500
-REQUEST = TypeAdapter(wire.ChatRequest)
-MODEL, SAMPLES = EmbeddedModel(), samples(0)
+_DOC = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
+_NAME = re.compile(r"[A-Z][\w'’.-]+(?: (?:of |the |de )?[A-Z][\w'’.-]+)*")
+_SENTENCE = re.compile(r"[^.!?]+[.!?]?")
+_MOST_SEARCHES = 6
 
 
-HOP = {"sub_question": "When was it lit?", "answer": "1874", "passage_id": "p", "quote": "It was lit in 1874."}
-PROPOSED: dict[str, Any] = {
-    "question": "When?",
-    "answer": "1874",
-    "answer_aliases": [],
-    "answer_type": "number",
-    "answer_precision": "",
-}
-PROPOSED |= {"family": "chain", "hops": [HOP, HOP]}
+class Page(NamedTuple):
+    id: str
+    title: str
+    text: str
 
 
-async def message(body: dict[str, Any]) -> dict[str, Any]:
-    if "tools" not in body and "response_format" not in body:
-        return {"role": "assistant", "content": "Brannick" if "keeper" in body["messages"][-1]["content"] else "yes"}
-    if tools := [tool["function"]["name"] for tool in body.get("tools", ())]:
-        canned = {"answer": "yes"} if tools == ["answer"] else PROPOSED if len(body["messages"]) == 1 else None
-        if canned:
-            function = {"name": tools[-1], "arguments": orjson.dumps(canned).decode()}
-            calls = [{"id": "x", "type": "function", "function": function}]
-            return {"role": "assistant", "content": "", "tool_calls": calls}
-    request = wire.model_request(REQUEST.validate_python(body), SAMPLES[body["seed"]])
-    found: dict[str, Any] = wire.chat_completion(await MODEL.complete(request), "m")["choices"][0]["message"]
-    return found
+class Trail(NamedTuple):
+    """What stands behind a question: the titles to look for, in order, and where they end."""
+
+    titles: list[str]
+    answer: str
+
+
+class Script:
+    """The message that answers a body. Holds what stands behind its questions and nothing else."""
+
+    def __init__(self) -> None:
+        self.trails: dict[str, Trail] = {}
+        self.parts: dict[str, str] = {}
+        """The answers of sub-questions."""
+
+    def answer(self, body: dict[str, Any]) -> dict[str, Any]:
+        if "response_format" in body:
+            return {"role": "assistant", "content": orjson.dumps(self._structured(body)).decode()}
+        if "tools" not in body:
+            asked = body["messages"][-1]["content"]
+            return {"role": "assistant", "content": "Brannick" if "keeper" in asked else "yes"}
+        last = body["tools"][-1]["function"]["name"]
+        call = self._solved(body) if last == "answer" else self._proposed(body, last)
+        name, arguments = call
+        function = {"name": name, "arguments": orjson.dumps(arguments).decode()}
+        return {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "x", "type": "function", "function": function}],
+        }
+
+    def _structured(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Judges say yes, rivals do not fit, nobody skips ahead and all is worded well; a reader knows the answer where
+        it is given what stands behind it."""
+        name = body["response_format"]["json_schema"]["name"]
+        fixed: dict[str, dict[str, Any]] = {
+            "verdict": {"correct": True},
+            "weigh": {"fits": False},
+            "skip": {"queries": []},
+            "grade": {"grade": 5, "changes_with_time": False},
+        }
+        if name in fixed:
+            return {"reason": "", **fixed[name]}
+        inputs = unfence(body["messages"][-1]["content"]) or {}
+        if name == "trace":
+            return {"reason": "", "answers": [self.parts.get(part["question"], "unknown") for part in inputs["parts"]]}
+        trail = self.trails.get(inputs.get("question", ""))
+        titles = {passage["title"] for passage in inputs.get("passages", [])}
+        knows = trail is not None and titles >= set(trail.titles)
+        return {"reason": "", "answer": trail.answer if trail and knows else "unknown"}
+
+    def _proposed(self, body: dict[str, Any], last: str) -> tuple[str, dict[str, Any]]:
+        messages = body["messages"]
+        if len(messages) == 1:
+            return last, self._draft([Page("p1", "One", "Two"), Page("p2", "Two", "Three")], "entity", "doctor")
+        inputs = unfence(messages[1]["content"]) or {}
+        told = inputs.get("seen") or [inputs["passage"]]
+        pages = {page["id"]: Page(page["id"], page["title"], page["text"]) for page in told}
+        for message in messages[2:]:
+            if message["role"] == "tool":
+                found = filter(None, map(_DOC.fullmatch, message["content"].split("\n\n")))
+                pages |= {match[1]: Page(*match.groups()) for match in found}
+        made = sum(message["role"] == "assistant" for message in messages)
+        trail = _trail(list(pages.values()), inputs["target_steps"])
+        if len(trail) < inputs["target_steps"] and made < _MOST_SEARCHES and body["tool_choice"] == "auto":
+            return "search", {"query": _query(trail[-1], messages, made)}
+        return last, self._draft(trail, inputs["answer_types"][0], f"{body['seed']} {messages[1]['content']}")
+
+    def _draft(self, trail: list[Page], answer_type: str, chance: str) -> dict[str, Any]:
+        hops = [
+            {"sub_question": f"Which one does {a.title} name?", "answer": b.title, "passage_id": a.id,
+             "quote": _sentence(a.text, b.title)}
+            for a, b in pairwise(trail)
+        ]  # fmt: skip
+        end = trail[-1]
+        quote = _sentence(end.text, "")
+        answer = max(quote.split(), key=len).strip(".,;:()\"'")
+        hops.append(
+            {"sub_question": f"What is told of {end.title}?", "answer": answer, "passage_id": end.id, "quote": quote}
+        )
+        question = f"Where does trail {sha256(chance)[:10]} lead that begins in the passage of {trail[0].title}?"
+        self.trails[question] = Trail([page.title for page in trail], answer)
+        self.parts |= {hop["sub_question"]: hop["answer"] for hop in hops}
+        proposed = {"question": question, "answer": answer, "answer_type": answer_type, "hops": hops}
+        return {**proposed, "answer_aliases": [], "answer_precision": "", "family": "chain"}
+
+    def _solved(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        messages = body["messages"]
+        question = messages[-1]["content"] if len(messages) == 2 else messages[1]["content"]
+        trail = self.trails.get(question) or Trail([question], "nothing")
+        draw = int(sha256(f"{question} {body['seed']}")[:2], 16) / 256
+        skipped = 1 if draw > 0.9 and len(trail.titles) > 1 else 0
+        titles = trail.titles[skipped:]
+        made = sum(message["role"] == "assistant" for message in messages)
+        if made < len(titles) and body["tool_choice"] == "auto":
+            return "search", {"query": titles[made]}
+        said = "no idea" if draw < 0.2 else f"it is {trail.answer}" if draw < 0.4 else trail.answer
+        return "answer", {"answer": said}
+
+
+def _trail(pages: list[Page], most: int) -> list[Page]:
+    """From the first page, along titles that a page names and the page before it does not."""
+    trail = [pages[0]]
+    while len(trail) < most:
+        here, before = trail[-1], trail[-2].text if len(trail) > 1 else ""
+        known = {page.title for page in trail}
+        onward = (p for p in pages if len(p.title) > 3 and p.title not in known and p.title in here.text)
+        page = next((p for p in onward if p.title not in before), None)
+        if page is None:
+            break
+        trail.append(page)
+    return trail
+
+
+def _query(page: Page, messages: list[dict[str, Any]], made: int) -> str:
+    names = [name for name in dict.fromkeys(_NAME.findall(page.text)) if name not in page.title]
+    asked = str([message.get("tool_calls") for message in messages])
+    return next((name for name in names if name not in asked), f"{page.title} {made}")
+
+
+def _sentence(text: str, name: str) -> str:
+    return next((s.strip() for s in _SENTENCE.findall(text) if name in s and len(s) > 20), text[:80]) or text[:80]
 
 
 class Endpoint:
     """One port: its fate, and what has come of it."""
 
-    def __init__(self, latency: float, fate: str) -> None:
-        self.latency = latency
+    def __init__(self, latency: float, script: Script, fate: str) -> None:
+        self.latency, self.script = latency, script
         self.busy = self.busiest = self.throttled = 0
         self.times: list[float] = []
         """When each answer was sent, in seconds since 1970."""
@@ -64,7 +170,6 @@ class Endpoint:
         """When the call that it answers came."""
         self.bodies: list[bytes] = []
         self.open: set[Connection] = set()
-        self.tasks = set[asyncio.Future[None]]()
         name, *numbers = fate.split(":")
         self._most = int(numbers[0]) if name == "dies" else None
         self._answers, self._refuses = map(float, numbers) if name == "busy" else (1.0, 0.0)
@@ -125,7 +230,7 @@ class Connection(asyncio.Protocol):
             self._asked(head, rest[:wanted])
 
     def _asked(self, head: bytes, raw: bytes) -> None:
-        home = self._home
+        home, loop = self._home, asyncio.get_running_loop()
         if head.startswith(b"GET"):
             bodies = b"/bodies" in head.split(b"\r\n")[0]
             self._send(orjson.dumps([body.decode() for body in home.bodies] if bodies else home.stats()))
@@ -138,21 +243,10 @@ class Connection(asyncio.Protocol):
         home.busiest = max(home.busiest, home.busy)
         if len(home.bodies) < KEPT:
             home.bodies.append(raw)
-        task = asyncio.ensure_future(self._thought(raw))
-        home.tasks.add(task)
-        task.add_done_callback(home.tasks.discard)
-
-    async def _thought(self, raw: bytes) -> None:
-        """What it takes to find an answer is part of the latency, as long as it is shorter."""
-        home, loop, body = self._home, asyncio.get_running_loop(), orjson.loads(raw)
-        began = loop.time()
+        began, body = loop.time(), orjson.loads(raw)
         cached, seconds = home.load.met(body, len(raw), home.busy) if home.load else (len(raw) // 2, home.latency)
-        try:
-            said = await message(body)
-        except (ProviderError, ValueError) as error:
-            home.busy -= 1
-            self._send(repr(error).encode(), b"400 Bad Request")
-            return
+        message = home.script.answer(body)
+        reason = "tool_calls" if message.get("tool_calls") else "stop"
         usage = {
             "prompt_tokens": len(raw) // 4,
             "completion_tokens": 40,
@@ -160,8 +254,7 @@ class Connection(asyncio.Protocol):
             "prompt_tokens_details": {"cached_tokens": cached // 4},
             "completion_tokens_details": {"reasoning_tokens": 30},
         }
-        reason = "tool_calls" if said.get("tool_calls") else "stop"
-        choices = [{"index": 0, "message": said, "finish_reason": reason, "logprobs": None}]
+        choices = [{"index": 0, "message": message, "finish_reason": reason, "logprobs": None}]
         tree = {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": choices, "usage": usage}
         loop.call_at(began + seconds, self._done, orjson.dumps(tree), began)
 
@@ -178,7 +271,8 @@ class Connection(asyncio.Protocol):
 
 
 async def serve(latency: float, *fates: str) -> None:
-    print(*[await Endpoint(latency, fate).listen() for fate in fates or ("steady",)], flush=True)
+    script = Script()
+    print(*[await Endpoint(latency, script, fate).listen() for fate in fates or ("steady",)], flush=True)
     await asyncio.Event().wait()
 
 

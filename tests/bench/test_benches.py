@@ -70,7 +70,7 @@ def test_figures_are_what_they_say() -> None:
 
 
 def test_a_simulated_endpoint_meets_its_fate() -> None:
-    body = {"messages": [{"role": "user", "content": "Say yes."}]}
+    body = {"response_format": {"json_schema": {"name": "verdict"}}}
 
     def asked(url: str) -> int:
         try:

@@ -16,7 +16,7 @@ from pipeline.run import attempts
 from pipeline.types import Usage
 from tests.chaos.test_endpoint_process import ROOT, cached
 
-CALLS, SEEDS, TOKENS = 16, 75, 6_500_000
+CALLS, SEEDS, TOKENS = 16, 150, 13_000_000
 SETTINGS = (
     f"--retriever bm25 --seeds {SEEDS} --no-flow --json --model openai:m --set models.default.limits.concurrency="
     f"{CALLS}"
@@ -33,7 +33,7 @@ def generate(url: str, out: Path, budget: int) -> tuple[int, str, float]:
 
 @pytest.mark.slow
 def test_a_minute_that_a_budget_ends_stops_in_time_and_goes_on(tmp_path: Path) -> None:
-    with simulated(1.5) as url:
+    with simulated(0.5) as url:
         code, said, seconds = generate(url, tmp_path, TOKENS)
         paid, answered = usage(tmp_path), told(url, "stats")["answered"]
         assert code == 3, said
