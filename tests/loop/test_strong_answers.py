@@ -78,17 +78,19 @@ async def test_its_readers_answers_find_nothing_wrong_with_what_they_let_pass_or
     for past in (past for record in RECORDS for past in record.rounds if past.draft and past.probes):
         draft = past.draft
         assert draft is not None
-        answers = iter([answer for probe in past.probes for answer in probe.answers])
+        # What the others showed their readers was another choice of passages.
+        probes = [probe for probe in past.probes if probe.check in ("closed_book", "oracle", "trace")]
+        answers = iter([answer for probe in probes for answer in probe.answers])
 
         def say(request: Request, answers: Iterator[str] = answers) -> str:
             if request.output and request.output.name == "verdict":
                 return '{"correct": false}'
             return orjson.dumps({"answer": next(answers)}).decode()
 
-        run = tuple(dict.fromkeys(probe.check for probe in past.probes))
+        run = tuple(dict.fromkeys(probe.check for probe in probes))
         read = await readings(draft, 2, (), context(draft, ScriptedLLM(say), run))
         assert [(p.check, p.answers, p.right, p.hops) for p in read.probes] == [
-            (p.check, p.answers, p.right, p.hops) for p in past.probes
+            (p.check, p.answers, p.right, p.hops) for p in probes
         ]
         assert read.findings == ()
         checked.update(run)
