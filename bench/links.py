@@ -25,7 +25,7 @@ from bench.common import table
 from bench.corpus_size import CORPORA, Own, cpu, opened, shown, status
 
 MOST = 20
-PROCESSES = 4
+PROCESSES = 2
 HOPS = 2, 3, 4, 6, 8
 SEEDS = 300
 
