@@ -66,13 +66,14 @@ class Script:
         }
 
     def _structured(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Judges say yes, rivals do not fit, nobody skips ahead and all is worded well; a reader knows the answer where
-        it is given what stands behind it."""
+        """Judges say yes, rivals do not fit, who knows the end alone knows nothing and all is worded well; a reader
+        knows the answer where it is given what stands behind it."""
         name = body["response_format"]["json_schema"]["name"]
         fixed: dict[str, dict[str, Any]] = {
             "verdict": {"correct": True},
             "weigh": {"fits": False},
             "skip": {"queries": []},
+            "commit": {"answer": "unknown"},
             "grade": {"grade": 5, "changes_with_time": False},
         }
         if name in fixed:

@@ -24,6 +24,9 @@ T = TypeVar("T", bound=Data)
 MOST_UNCITED, LONGEST_FACT = 8, 200
 """What is kept of the facts that no passage states: so many, and so many characters of each."""
 
+_Given = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+"""A text, empty where a model says null."""
+
 
 class ReadOutput(Data):
     """`reason` stands first, so that a model thinks before it answers."""
@@ -34,9 +37,7 @@ class ReadOutput(Data):
 
 class CitedFact(Data):
     fact: str
-    passage: Annotated[str, BeforeValidator(lambda value: "" if value is None else value)] = Field(
-        "", description="The id of the passage that states it; empty if none does."
-    )
+    passage: _Given = Field("", description="The id of the passage that states it; empty if none does.")
 
 
 class CitedOutput(Data):
@@ -60,6 +61,8 @@ class CheckOutput(Data):
 
 class SkipOutput(Data):
     queries: tuple[str, ...] = Field(max_length=64)
+    reason: SkipJsonSchema[str] = ""
+    """Not asked for and not used."""
 
 
 class CommitOutput(Data):
@@ -67,8 +70,8 @@ class CommitOutput(Data):
 
     fits: tuple[str, ...] = Field((), max_length=64)
     reason: str = ""
-    passage: Annotated[str, BeforeValidator(lambda value: "" if value is None else value)] = ""
-    answer: str = ""
+    passage: _Given = ""
+    answer: _Given = ""
 
 
 class ItemOutput(Data):
