@@ -1,7 +1,7 @@
 """The walks that an author is offered from a start: those whose end a search for its own words does not find.
 
-The plain words of the sentence that holds an answer are searched for in all retrievers: whoever asks for the answer may
-leave out names and numbers, and must say what the answer is to the rest. Where that brings the passage, nothing of the
+The plain words beside an answer are searched for in all retrievers: whoever asks for it may leave out names and numbers,
+and must say what the answer is to the rest. Where that brings the passage, nothing of the
 walk that leads to it is needed. The answer of a conjunction stands in all its passages, so each may be found by its own
 clue, but by no other, and each must hold other things that the answer could be.
 """
@@ -23,6 +23,8 @@ _JUDGED = 8
 """Walks of a kind whose ends are searched for, at most."""
 _ENDS = 4
 """Ends of a walk that are searched for, at most."""
+_BEFORE, _AFTER = 8, 3
+"""Words beside an end that a question for it may have to use."""
 _OTHERS = 2
 """Phrases that a passage of a conjunction shares with other documents beside the answer, at least."""
 _LONG = 5
@@ -110,8 +112,9 @@ class _Tried:
     def _ends(self) -> Iterator[tuple[str, str]]:
         last, asked = self._passages[self._walk.last], list[tuple[int, str, str]]()
         for end in self._walk.ends:
-            said = next(last.text[a:b] for a, b in sentences(last.text) if a <= end.start < b)
-            names, query = self._plain(said, last.title, end.text)
+            a, b = next((a, b) for a, b in sentences(last.text) if a <= end.start < b)
+            before, after = last.text[a : end.start].split()[-_BEFORE:], last.text[end.end : b].split()[:_AFTER]
+            names, query = self._plain(" ".join([*before, end.text, *after]), last.title, end.text)
             asked.append((names, end.text, query))
         for _, end_text, query in sorted(asked, key=lambda one: one[0])[:_ENDS]:
             yield end_text, query
