@@ -1,9 +1,9 @@
 """The walks that an author is offered from a start: those whose end a search for its own words does not find.
 
-The plain words beside an answer are searched for in all retrievers: whoever asks for it may leave out names and numbers,
-and must say what the answer is to the rest. Where that brings the passage, nothing of the
-walk that leads to it is needed. The answer of a conjunction stands in all its passages, so each may be found by its own
-clue, but by no other, and each must hold other things that the answer could be.
+The plain words beside an answer are searched for in all retrievers: whoever asks for it may leave out names and
+numbers, and must say what the answer is to the rest. Where that brings the passage, nothing of the walk that leads to
+it is needed. The answer of a conjunction stands in all its passages, so each may be found by its own clue, but by no
+other, and each must hold other things that the answer could be.
 """
 
 import asyncio
