@@ -2,9 +2,9 @@
 
 Corpora are given as for `bench.corpus_size`; copies are versions, which count as one document. Each is prepared in one
 process and its links are found in another and those that it starts; memory is the most that the system counted for all
-of these, with pages of mapped files, which it may drop and which they share, and for the first without them. Walks are looked for from passages drawn at random. With `--read N`,
-N links of each corpus are printed instead: a phrase, and two sentences that hold it, for a person who counts those that
-say something of one thing.
+of these, with pages of mapped files, which it may drop and which they share, and for the first without them. Walks are
+looked for from passages drawn at random. With `--read N`, N links of each corpus are printed instead: a phrase, and two
+sentences that hold it, for a person who counts those that say something of one thing.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from bench.common import table
 from bench.corpus_size import CORPORA, Own, cpu, opened, shown, status
 
 MOST = 20
-PROCESSES = 4
+PROCESSES = 2
 HOPS = 2, 3, 4, 6, 8
 SEEDS = 300
 

@@ -10,6 +10,7 @@ from pipeline.corpus import contents
 from pipeline.corpus.manifest import Fields
 from pipeline.corpus.published import published
 from pipeline.corpus.readers.base import Row
+from pipeline.corpus.stated import stated
 from pipeline.types import Document
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -45,10 +46,11 @@ def document_of(row: Row, fields: Fields) -> Document | str:
         title=title or _opening(text),
         text=text,
         url=url if isinstance(url, str) else "",
+        links="\n".join(dict.fromkeys(stated(values, text))),
         **published(values, fields),
     )
     try:
-        f"{document.id}{document.title}{document.url}{document.date}{document.source}".encode()
+        f"{document.id}{document.title}{document.url}{document.date}{document.source}{document.links}".encode()
     except UnicodeEncodeError:  # of a file whose name is none
         return "its id, title or address is not UTF-8"
     return document

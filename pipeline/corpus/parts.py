@@ -20,7 +20,7 @@ from pipeline.store.files import atomic_file
 from pipeline.text import Span
 from pipeline.types import Document
 
-TEXTS = pa.schema([(name, pa.string()) for name in ("id", "title", "text", "url", "date", "source")])
+TEXTS = pa.schema([(name, pa.string()) for name in ("id", "title", "text", "url", "date", "source", "links")])
 DOCUMENTS = TEXTS.append(pa.field("spans", pa.list_(pa.uint32())))
 _TOGETHER = 1024
 """Documents read at once by who reads all."""

@@ -262,7 +262,8 @@ def _as_prepared(path: Path, file: PreparedFile | None) -> bool:
 
 def stored_sha256(document: Document) -> str:
     """What the fingerprint holds of a document besides its id."""
-    known = ("", document.date, document.source) if document.date or document.source else ()
+    published = ("", document.date, document.source) if document.date or document.source else ()
+    known = (*published, *filter(None, (document.links,)))
     return sha256("\0".join((document.stored, *document.aliases, *known)))
 
 

@@ -16,18 +16,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.corpus import Corpus, parts
 from pipeline.corpus.progress import LoggedProgress
-from pipeline.links import learning, runs
+from pipeline.links import learning, runs, stated
 from pipeline.links.collecting import Collector
 from pipeline.links.mentions import Knowledge, mentions
 from pipeline.links.runs import Columns
+from pipeline.links.stated import Stated
 from pipeline.links.survey import chunks, survey
 from pipeline.links.titles import named
 from pipeline.links.tokens import words
 
-_PROCESSES = 4
+_PROCESSES = 2
 """Parts at once, at most."""
 _CHILD = "from pipeline.links.building import serve; serve()"
 
@@ -39,7 +41,7 @@ def build(corpus: Corpus, folder: Path, most: int) -> None:
     name = corpus.manifest.name
     builder.each("survey", f"{name}: parts surveyed for links")
     if not (folder / "titles.arrow").exists():  # which is written last
-        learning.learn(folder, builder.count, builder.aliases(), most)
+        learning.learn(folder, builder.count, builder.names(), most)
     builder.each("find", f"{name}: parts searched for links")
     group = runs.read(folder / "groups.arrow")["group"]
     several = builder.known.titles.several
@@ -89,12 +91,16 @@ class _Builder:
     def __init__(self, corpus: Path, folder: Path, *, sections: bool, passages: int) -> None:
         self._corpus, self._folder, self._sections, self._passages = corpus, folder, sections, passages
         self.count = len(list(corpus.glob("part-*.arrow")))
-        sizes = [parts.mapped(corpus / parts.part(number)).num_rows for number in range(self.count)]
+        sizes = [self._mapped(number).num_rows for number in range(self.count)]
         self._first = np.cumsum([0, *sizes])
         """The documents before each part."""
         first: Any = parts.RowNumbers(corpus / parts.ROWS).first
         self.ahead = np.append(first, np.uint64(passages)).astype(np.int64)
         """The passages before each document, and at last all."""
+
+    @cached_property
+    def _stated(self) -> Stated:
+        return Stated(self._corpus, runs.read(self._folder / "titles.arrow"), self.known)
 
     @cached_property
     def known(self) -> Knowledge:
@@ -132,6 +138,9 @@ class _Builder:
                 for child in children:
                     child.end()
 
+    def _mapped(self, number: int) -> pa.Table:
+        return parts.mapped(self._corpus / parts.part(number))
+
     def _part(self, number: int) -> pa.Table:
         with pa.OSFile(str(self._corpus / parts.part(number))) as source:
             return pa.ipc.open_file(source).read_all()
@@ -154,11 +163,15 @@ class _Builder:
         table = named(names, sections=self._sections)
         return table | {"row": rows.astype(np.uint32)}
 
-    def aliases(self) -> Columns:
+    def names(self) -> Columns:
+        """Those that documents have besides their titles."""
         table = parts.mapped(self._corpus / parts.ALIAS)
         found = self._named(table.column("title").to_pylist(), parts.column(table, "document"))
         del found["full"]
-        return found | {"small": np.zeros(len(found["row"]), np.uint8)}
+        tables = [found | {"small": np.zeros(len(found["row"]), np.uint8)}]
+        if any(pc.any(pc.not_equal(self._mapped(number).column("links"), "")).as_py() for number in range(self.count)):
+            tables.append(stated.names(np.arange(self._first[-1])))
+        return {name: np.concatenate([table[name] for table in tables]) for name in found | {"small": None}}
 
     def find(self, number: int) -> None:
         path = self._folder / f"found-{number:05}.arrow"
@@ -169,8 +182,8 @@ class _Builder:
         bodies = np.fromiter((len(name) + 1 for name in names), np.int64, len(names))
         passages = _Passages(part.column("spans").combine_chunks())
         found = []
-        for begin, some in chunks(texts):
-            columns = mentions(words(some), self.known, words(names[begin : begin + len(some)]))
+
+        def add(columns: Columns, begin: int) -> None:
             document = begin + columns.pop("text")
             columns["start"] = columns["start"] + bodies[document]
             columns["end"] = columns["end"] + bodies[document]
@@ -179,6 +192,11 @@ class _Builder:
             columns |= {"row": row, "place": self.ahead[row] + at}
             kinds = {"hash": np.uint64, "kind": np.uint8}
             found.append({name: values[held].astype(kinds.get(name, np.uint32)) for name, values in columns.items()})
+
+        for begin, some in chunks(texts):
+            add(mentions(words(some), self.known, words(names[begin : begin + len(some)])), begin)
+        if any(part.column("links").to_pylist()):
+            add(self._stated.mentions(part, sections=self._sections), 0)
         runs.write(path, {name: np.concatenate([one[name] for one in found]) for name in found[0]}, "hash")
 
 

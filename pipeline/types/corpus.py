@@ -40,6 +40,9 @@ class Document(Data):
     """When it was published, as the corpus says it; a timestamp as its day."""
     source: IfKnown = ""
     """Who published it, as the corpus says it; an address as its host."""
+    links: IfKnown = ""
+    """What its source says that it points to, one a line: an id, a title or an address, and after a tab the words that
+    stand there in the text."""
     aliases: tuple[str, ...] = ()
     """Titles of later documents with the same text, which were not kept."""
 

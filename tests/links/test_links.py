@@ -79,6 +79,23 @@ def test_what_is_no_common_name_links_nothing(linked: Opened, first: str, second
     assert set(phrases(linked(first, second))) <= {"Upper Issel", "Arden Cup"}
 
 
+def test_a_link_that_the_source_states_tells_two_things_of_one_name_apart(linked: Opened) -> None:
+    one = {"id": "a", "title": "Mercury Bay (town)", "text": "It is a town by the sea with a harbour for small boats."}
+    other = {"id": "b", "title": "Mercury Bay (song)", "text": "It is a song that was played on the radio for years."}
+    told = "She first sang Mercury Bay for her friends in a small hall beside the harbour."
+    for number, given in enumerate(("b", "Mercury Bay (song)\tMercury Bay", "nobody\tMercury Bay")):
+        row = {"id": "told", "title": "", "text": told, "links": [given]}
+        links = linked(one, other, row, name=f"stated{number}")
+        if number < 2:
+            assert phrases(links) == {"Mercury Bay": {"b", "told"}}
+            assert [mention.home for mention in links.mentions(0)] == [True, False]
+            assert links.phrase(0).kind == "stated"
+        else:
+            assert phrases(links) == {}
+    wiki = {"id": "w", "title": "", "text": told.replace("Mercury Bay", "[[Mercury Bay (song)|Mercury Bay]]")}
+    assert phrases(linked(one, other, wiki, name="wiki")) == {"Mercury Bay": {"b", "w"}}
+
+
 def test_a_surname_alone_does_not_link_two_families(linked: Opened) -> None:
     one = "The mill was built by Ada Brannick. Years later the people here said that Brannick had been fair to them."
     other = "The ship was steered by Tom Brannick. The crew knew that Brannick would not turn back in a storm."

@@ -149,13 +149,13 @@ class Row(NamedTuple):
 def document_row(
     path: Path,
     limits: ReadLimits,
-    parsed: Callable[[str], tuple[str, str]],
+    parsed: Callable[[str], tuple[str, str, list[str]]],
     *,
     longest: int | None = None,
     encoding: Callable[[bytes], str] = marked_encoding,
 ) -> Row:
-    """The row of a file that is one document, whose title and text are `parsed` from it; one without a title has the
-    file's name. A file of more than `longest` characters is left as it is: nothing is spent on parsing it.
+    """The row of a file that is one document, whose title, text and links are `parsed` from it; one without a title has
+    the file's name. A file of more than `longest` characters is left as it is: nothing is spent on parsing it.
 
     `encoding` is asked for the name of that of its bytes, which is empty of UTF-8.
 
@@ -172,8 +172,9 @@ def document_row(
         return Row(path.name, path.name, {}, f"cannot be read: {error}")
     except UnicodeDecodeError as error:
         return Row(path.name, path.name, {}, f"not a readable UTF-8 text: {error}; save it as UTF-8")
-    title, text = ("", source) if longest is not None and len(source) > longest else parsed(source)
-    return Row(path.name, path.name, {"id": path.name, "title": title or path.stem.replace("_", " "), "text": text})
+    title, text, links = ("", source, []) if longest is not None and len(source) > longest else parsed(source)
+    values = {"id": path.name, "title": title or path.stem.replace("_", " "), "text": text}
+    return Row(path.name, path.name, values | ({"links": links} if links else {}))
 
 
 class Reader(Protocol):

@@ -64,16 +64,19 @@ def _encoding(data: bytes) -> str:
     return name
 
 
-def _document(source: str) -> tuple[str, str]:
+def _document(source: str) -> tuple[str, str, list[str]]:
     import trafilatura
 
     page = trafilatura.load_html(source)
+    links = list[str]()
     if page is not None:
         _unwrap(page)
+        anchors = page.iter("a")  # trafilatura takes them out
+        links = [f"{a.get('href')}\t{' '.join(a.text_content().split())}" for a in anchors if a.get("href")]
     found = None if page is None else trafilatura.extract(page, output_format="markdown", include_comments=False)
-    heading, text = markdown.parsed(found or "")
+    heading, text, _ = markdown.parsed(found or "")
     data = trafilatura.extract_metadata(source)
-    return data.title or heading, text
+    return data.title or heading, text, links
 
 
 def _unwrap(page: Any) -> None:

@@ -32,25 +32,35 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
     yield document_row(path, limits, parsed, longest=limits.doc_chars)
 
 
-def _document(source: str, *, mdx: bool) -> tuple[str, str]:
+def _document(source: str, *, mdx: bool) -> tuple[str, str, list[str]]:
     title, page = front_matter.taken(source)
-    heading, text = parsed(marks.removed(page, mdx=mdx))
+    heading, text, links = parsed(marks.removed(page, mdx=mdx))
     if title and heading and title != heading:
         text = f"{heading}\n\n{text}"
-    return title or heading, text
+    return title or heading, text, links
 
 
-def parsed(source: str) -> tuple[str, str]:
-    """The heading that names the document, or nothing, and all else."""
+def parsed(source: str) -> tuple[str, str, list[str]]:
+    """The heading that names the document, or nothing, all else, and its links."""
     from markdown_it import MarkdownIt
 
     heading, blocks = "", list[str]()
-    for kind, text in _blocks(MarkdownIt("commonmark").enable("table").parse(source)):
+    tokens = MarkdownIt("commonmark").enable("table").parse(source)
+    for kind, text in _blocks(tokens):
         if not heading and (kind == "h1" or (kind.startswith("h") and not blocks)):
             heading = text
         elif text:
             blocks.append(text)
-    return heading, "\n\n".join(blocks)
+    return heading, "\n\n".join(blocks), [link for token in tokens for link in _links(token)]
+
+
+def _links(block: "Token") -> Iterator[str]:
+    """Each with its address and its words."""
+    inside = list(block.children or ())
+    for number, token in enumerate(inside):
+        if token.type == "link_open":
+            end = next(at for at in range(number, len(inside)) if inside[at].type == "link_close")
+            yield f"{token.attrs['href']}\t{' '.join(part.content for part in inside[number:end] if part.content)}"
 
 
 def _blocks(tokens: "list[Token]") -> Iterator[tuple[str, str]]:

@@ -9,4 +9,4 @@ SUFFIXES: tuple[str, ...] = (".txt",)
 
 
 def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
-    yield document_row(path, limits, lambda source: ("", source))
+    yield document_row(path, limits, lambda source: ("", source, []))

@@ -1,0 +1,80 @@
+"""Links that a source states: where the words of one stand in a text, and the document that it points to."""
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.corpus import parts
+from pipeline.corpus.seen import hashed, places
+from pipeline.links.mentions import STATED, Knowledge
+from pipeline.links.runs import Columns
+from pipeline.links.survey import FEWEST
+from pipeline.links.titles import named
+from pipeline.links.tokens import U64, mixed
+from pipeline.text import sentences, untagged, words
+
+_ROW = np.uint64(0x5374617465640000)
+
+
+def own(rows: Any) -> U64:
+    """Of documents, by their places, the hashes of phrases that mean them alone, whatever their names are."""
+    return mixed(rows.astype(np.uint64) ^ _ROW)
+
+
+def names(rows: Any) -> Columns:
+    """These, as `titles.named` gives names."""
+    hashes, none = own(rows), np.zeros(len(rows), np.uint8)
+    columns: Columns = {"hash": hashes, "begins": hashes, "whole": hashes, "words": none + np.uint8(1)}
+    return columns | {"capitals": none, "tagged": none, "small": none, "row": rows.astype(np.uint32)}
+
+
+class Stated:
+    def __init__(self, corpus: Path, titles: Columns, known: Knowledge) -> None:
+        self._numbers, self._known = parts.RowNumbers(corpus / parts.ROWS), known
+        self._documents = parts.Parts(corpus, len(list(corpus.glob("part-*.arrow"))))
+        order = np.argsort(titles["whole"], kind="stable")
+        self._whole, self._rows = titles["whole"][order], titles["row"][order]
+
+    def mentions(self, part: pa.Table, *, sections: bool) -> Columns:
+        """As `mentions.mentions` gives them, where the sentence says something of what the link points to."""
+        ids, texts, stated = (part.column(name).to_pylist() for name in ("id", "text", "links"))
+        given = [(at, *line.partition("\t")[::2]) for at, lines in enumerate(stated) for line in lines.splitlines()]
+        whole = named([target for _, target, _ in given], sections=sections)["whole"]
+        rows = [self._row(ids[at], target, title) for (at, target, _), title in zip(given, whole, strict=True)]
+        names = ["" if row is None else self._documents.value(row, "title") for row in rows]
+        own_names = named(names, sections=sections)["hash"]
+        # A title that means this document alone joins all who mention it.
+        alone = self._known.title(own_names) >= 0
+        found = [
+            (title if only else own(np.array([row]))[0], at, *span)
+            for (at, _, anchor), row, name, title, only in zip(given, rows, names, own_names, alone, strict=True)
+            if row is not None and (span := _span(texts[at], anchor or untagged(name)))
+        ]
+        kinds = {"hash": np.uint64, "text": np.int64, "start": np.int64, "end": np.int64}
+        columns = zip(*found, strict=True) if found else ((), (), (), ())
+        table = {name: np.array(values, kind) for (name, kind), values in zip(kinds.items(), columns, strict=True)}
+        return table | {"kind": np.full(len(found), STATED, np.uint8)}
+
+    def _row(self, own_id: str, target: str, title: np.uint64) -> int | None:
+        """The document of that id, or of that address beside its own, or the only one of that title."""
+        address = unquote(target.partition("#")[0].partition("?")[0])
+        for name in (target, posixpath.normpath(posixpath.join(posixpath.dirname(own_id), address))):
+            for place in places(self._numbers.hashes, hashed(name)):
+                return int(self._numbers.rows[place])
+        left, right = (int(np.searchsorted(self._whole, title, side=side)) for side in ("left", "right"))
+        rows = np.unique(self._rows[left:right])
+        return int(rows[0]) if len(rows) == 1 else None
+
+
+def _span(text: str, words_there: str) -> tuple[int, int] | None:
+    """Where the words of a link stand in a text, in a sentence that says more."""
+    found = re.search(rf"(?<!\w){re.escape(words_there)}(?!\w)", text) if words_there else None
+    if found is None:
+        return None
+    said = next((text[a:b] for a, b in sentences(text) if a <= found.start() < b), "")
+    return found.span() if len(words(said)) - len(words(words_there)) >= FEWEST else None
