@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pipeline.corpus import parts
 from pipeline.links import runs
-from pipeline.links.mentions import TITLE
+from pipeline.links.mentions import STATED, TITLE
 from pipeline.links.runs import Columns, heads
 from pipeline.links.titles import Known
 from pipeline.links.tokens import U64
@@ -62,6 +62,10 @@ class Collector:
                 rows = self._counted({name: table[name][order] for name in table if name != "documents"})
                 at = heads(rows["hash"])
                 kind = np.minimum.reduceat(rows["kind"], at) if len(at) else rows["kind"]
+                if len(at):
+                    # Those of the document itself are of its title.
+                    away = np.minimum.reduceat(np.where(rows["home"], STATED, rows["kind"]), at)
+                    kind = np.where(away == STATED, STATED, kind).astype(np.uint8)
                 first = (at + before).astype(np.uint64)
                 counts = {"documents": rows["documents"][at], "kind": kind}
                 phrases.write_batch(_batch(PHRASES, hash=rows["hash"][at], first=first, **counts))

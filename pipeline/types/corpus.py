@@ -41,8 +41,8 @@ class Document(Data):
     source: IfKnown = ""
     """Who published it, as the corpus says it; an address as its host."""
     links: IfKnown = ""
-    """What its source says that it points to, one a line: an id or a title, and after a tab the words that stand there in
-    the text."""
+    """What its source says that it points to, one a line: an id, a title or an address, and after a tab the words that
+    stand there in the text."""
     aliases: tuple[str, ...] = ()
     """Titles of later documents with the same text, which were not kept."""
 

@@ -89,6 +89,7 @@ def test_a_link_that_the_source_states_tells_two_things_of_one_name_apart(linked
         if number < 2:
             assert phrases(links) == {"Mercury Bay": {"b", "told"}}
             assert [mention.home for mention in links.mentions(0)] == [True, False]
+            assert links.phrase(0).kind == "stated"
         else:
             assert phrases(links) == {}
     wiki = {"id": "w", "title": "", "text": told.replace("Mercury Bay", "[[Mercury Bay (song)|Mercury Bay]]")}

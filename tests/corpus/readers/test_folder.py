@@ -11,6 +11,7 @@ from pipeline.corpus.readers import base, folder
 from pipeline.corpus.readers.base import ReadLimits
 from pipeline.corpus.unread import in_words
 from pipeline.errors import CorpusError
+from pipeline.links.opening import open_links
 
 
 @pytest.fixture
@@ -133,3 +134,25 @@ def test_a_name_that_is_no_utf_8_is_a_bad_row(path: Path) -> None:
 def test_a_shard_whose_name_is_no_utf_8_is_read(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"\xff.jsonl")).write_text('{"text": "The mill of Arden."}')
     assert [d.id for d in corpus.load(corpus.resolve(str(tmp_path))).documents] == [r"\xff.jsonl:1"]
+
+
+def test_links_of_pages_lead_to_files_beside_them(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
+    said = "The wheel was cut by a man whom the people of this valley called"
+    pages = {
+        "a/mill.md": f"# The mill\n\n{said} [the old carpenter](../b/otto.html#life) for all of his days.",
+        "a/bridge.html": f"<article><h1>Bridge</h1><p>{said.replace('wheel', 'railing')} "
+        "<a href='../b/otto.html'>the old carpenter</a> until he died in the year of the flood.</p></article>",
+        "b/otto.html": "<article><h1>Heinrich Otto</h1><p>He came from the north and built what this valley needed, "
+        "and he was at work until the flood.</p></article>",
+    }
+    for name, text in pages.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    loaded = corpus.load(corpus.resolve(str(tmp_path)), tmp_path / "out")
+    assert [document.links for document in loaded.documents] == [
+        "../b/otto.html\tthe old carpenter", "../b/otto.html#life\tthe old carpenter", "",
+    ]  # fmt: skip
+    links = open_links(loaded, 20)
+    number = next(number for number in range(len(links)) if links.text(number) == "the old carpenter")
+    assert {links.passage(mention.place).document_id for mention in links.mentions(number)} == set(pages)
