@@ -1,0 +1,165 @@
+"""The demo model as author: generator, refiner, curator and composer, which read a table of relations in what they see.
+
+Each turn reads all messages again: it proposes, or has checked, the first chain that was not tried yet, and where there
+is none it searches for what the passages name.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from pipeline import prompts
+from pipeline.embedded.chains import chains, draft
+from pipeline.embedded.reading import Seen, facts, seen
+from pipeline.llm.base import Request
+from pipeline.text import trimmed, untagged, words
+from pipeline.types import Message, ToolCall
+
+_SEARCHES, _AT_ONCE = 15, 3
+"""Searches of one author, and of one turn."""
+_TRIED = 12
+"""Drafts that one author has checked, at most."""
+_DEEP = 4
+"""The chain that a composer is given material for, in hops: a curator knows no target."""
+_NAME = re.compile(r"[A-ZÀ-Þ][\w'’.-]+(?: (?:(?:of|the|de|van|von) )*[A-ZÀ-Þ][\w'’.-]*\w)+")
+
+
+class Query(NamedTuple):
+    text: str
+    intent: str
+
+
+def propose(request: Request) -> Message:
+    """The generator's next turn, from walks where the prompt gives any."""
+    inputs = _inputs(request)
+    walked = [passage for walk in inputs.get("walks", ()) for passage in walk["passages"]]
+    given = list(map(shown, [*walked, inputs["passage"]]))
+    return _turn(request, inputs, given, [inputs["target_steps"]])
+
+
+def revise(request: Request) -> Message:
+    """The refiner's next turn: another chain, longer where the last was too easy."""
+    inputs = _inputs(request)
+    last, target = inputs["drafts"][-1], inputs["target_steps"]
+    easy = last["feedback"]["label"] == "too_easy" and len(last["hops"]) >= target
+    lengths = [target + 1, target] if easy else [target]
+    before = [one["question"] for one in inputs["drafts"]]
+    walked = [passage for walk in inputs.get("walks", ()) for passage in walk["passages"]]
+    return _turn(request, inputs, list(map(shown, [*walked, *inputs["seen"]])), lengths, before)
+
+
+def compose(request: Request) -> Message:
+    """The composer's next turn: the longest chain that the path holds."""
+    inputs = _inputs(request)
+    lengths = range(max(inputs["target_steps"], inputs["least_hops"]), inputs["least_hops"] - 1, -1)
+    return _turn(request, inputs, _of_path(inputs), lengths, negatives=True)
+
+
+def explore(request: Request) -> Message:
+    """The curator's next action."""
+    inputs = _inputs(request)
+    tried = [action["argument"] for action in inputs["tried"]]
+    for query in _queries(_of_path(inputs), tried):
+        return _called(request, ("explore", {"tool": "search", "argument": query.text, "intent": query.intent}))
+    return _called(request, ("explore", {"tool": "leave"}))
+
+
+def _turn(
+    request: Request,
+    inputs: dict[str, Any],
+    given: Sequence[Seen],
+    lengths: Iterable[int],
+    before: Sequence[str] = (),
+    negatives: bool = False,
+) -> Message:
+    last, tools = request.tools[-1].name, {tool.name for tool in request.tools}
+    made = [call for message in request.messages for call in message.tool_calls]
+    asked = [orjson.loads(call.arguments)["query"] for call in made if call.name == "search"]
+    checked = [orjson.loads(call.arguments)["question"] for call in made if call.name == "check"]
+    told = [passage for message in request.messages if message.role == "tool" for passage in seen(message.content)]
+    passages = list({passage.id: passage for passage in [*given, *told]}.values())
+    drafts = _drafts(passages, lengths, inputs["answer_types"], {*before, *checked})
+    forced = request.tool_choice == last
+    checks = 0 if forced or "check" not in tools else min(inputs.get("check_budget", 0), _TRIED) - len(checked)
+    if found := next(drafts, None):
+        if negatives:
+            found |= {"negative_aspect": _negatives(found, passages)}
+        return _called(request, ("check" if checks > 0 else last, found))
+    left = min(inputs["search_budget"], _SEARCHES) - len(asked)
+    if not forced and "search" in tools and left > 0:
+        at_once = min(left, _AT_ONCE, inputs["calls_per_turn"])
+        queries = [query.text for query, _ in zip(_queries(passages, asked), range(at_once), strict=False)]
+        if queries:
+            return _called(request, *(("search", {"query": query}) for query in queries))
+    nothing = {"question": "", "answer": "", "answer_type": inputs["answer_types"][0], "hops": []}
+    return _called(request, (last, nothing))
+
+
+def _drafts(
+    passages: Sequence[Seen], lengths: Iterable[int], types: Sequence[str], but: set[str]
+) -> Iterator[dict[str, Any]]:
+    for length in lengths:
+        for chain in chains(passages, length, types):
+            found = draft(chain)
+            if found["question"] not in but:
+                yield found
+
+
+def _queries(passages: Sequence[Seen], asked: Sequence[str]) -> Iterator[Query]:
+    """What to search for: what the passages lead to, then what the first of them name."""
+    tried = {" ".join(words(query)) for query in asked}
+    leads = [
+        Query(f"{fact.value} {fact.relation.query}", f"{untagged(passage.title)} leads to {fact.value}.")
+        for passage in passages
+        for fact in facts(passage)
+        if fact.relation.to
+    ]
+    named = [
+        Query(name, f"Find what is told of {name}.")
+        for passage in passages[:4]
+        for name in [untagged(passage.title), *_NAME.findall(passage.text)]
+    ]
+    for query in [*leads, *named]:
+        said = " ".join(words(query.text))
+        if said and said not in tried:
+            tried.add(said)
+            yield query
+
+
+def _negatives(found: dict[str, Any], passages: Sequence[Seen]) -> list[dict[str, str]]:
+    """What the passages tell of something else in the relation that the question asks for."""
+    last = found["hops"][-1]
+    return [
+        {
+            "dimension": "doppelganger",
+            "misleading_claim": fact.value,
+            "disambiguation": f"It is told of {untagged(passage.title)}.",
+            "distraction_text": fact.quote,
+        }
+        for passage in passages
+        for fact in facts(passage)
+        if fact.relation.query == last["relation"] and passage.id != last["passage_id"] and fact.value != last["answer"]
+    ][:3]
+
+
+def _of_path(inputs: dict[str, Any]) -> list[Seen]:
+    return list(map(shown, [inputs["passage"], *(passage for step in inputs["path"] for passage in step["passages"])]))
+
+
+def _inputs(request: Request) -> dict[str, Any]:
+    return next(found for message in request.messages if (found := prompts.unfence(message.content)) is not None)
+
+
+def shown(passage: dict[str, Any]) -> Seen:
+    """A passage of the inputs, as a search would have shown it."""
+    return Seen(passage["id"], " ".join(passage["title"].split()), trimmed(passage["text"]))
+
+
+def _called(request: Request, *calls: tuple[str, dict[str, Any]]) -> Message:
+    made = [
+        ToolCall(id=f"call-{len(request.messages)}-{place}", name=name, arguments=orjson.dumps(arguments).decode())
+        for place, (name, arguments) in enumerate(calls)
+    ]
+    return Message(role="assistant", tool_calls=tuple(made))
