@@ -51,7 +51,7 @@ Phrase = Named | Described | Given
 def read_question(question: str) -> Given | None:
     """What a question asks for; nothing where it is not worded by the table."""
     for relation in TABLE:
-        if found := _shape(relation.ask).fullmatch(question.strip()):
+        if relation.ask and (found := _shape(relation.ask).fullmatch(question.strip())):
             return Given(relation, _read(found[1]))
     return None
 

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import orjson
 
 from pipeline import prompts
-from pipeline.embedded.chains import chains, draft
+from pipeline.embedded.chains import Paths, draft, start
 from pipeline.embedded.reading import Seen, facts, seen
 from pipeline.llm.base import Request
 from pipeline.text import trimmed, untagged, words
 from pipeline.types import Message, ToolCall
 
-_SEARCHES, _AT_ONCE = 15, 3
+_SEARCHES, _AT_ONCE = 24, 4
 """Searches of one author, and of one turn."""
 _TRIED = 12
 """Drafts that one author has checked, at most."""
@@ -46,6 +46,12 @@ def revise(request: Request) -> Message:
     easy = last["feedback"]["label"] == "too_easy" and len(last["hops"]) >= target
     lengths = [target + 1, target] if easy else [target]
     before = [one["question"] for one in inputs["drafts"]]
+    before += [
+        one["hops"][hop + 1]["passage_id"]
+        for one in inputs["drafts"]
+        for hop in one["feedback"]["hops"]
+        if hop + 1 < len(one["hops"])
+    ]
     walked = [passage for walk in inputs.get("walks", ()) for passage in walk["passages"]]
     return _turn(request, inputs, list(map(shown, [*walked, *inputs["seen"]])), lengths, before)
 
@@ -61,7 +67,7 @@ def explore(request: Request) -> Message:
     """The curator's next action."""
     inputs = _inputs(request)
     tried = [action["argument"] for action in inputs["tried"]]
-    for query in _queries(_of_path(inputs), tried):
+    for query in _queries(Paths(_of_path(inputs)), tried, _DEEP):
         return _called(request, ("explore", {"tool": "search", "argument": query.text, "intent": query.intent}))
     return _called(request, ("explore", {"tool": "leave"}))
 
@@ -80,7 +86,8 @@ def _turn(
     checked = [orjson.loads(call.arguments)["question"] for call in made if call.name == "check"]
     told = [passage for message in request.messages if message.role == "tool" for passage in seen(message.content)]
     passages = list({passage.id: passage for passage in [*given, *told]}.values())
-    drafts = _drafts(passages, lengths, inputs["answer_types"], {*before, *checked})
+    paths = Paths(passages)
+    drafts = _drafts(paths, lengths, inputs["answer_types"], {*before, *checked})
     forced = request.tool_choice == last
     checks = 0 if forced or "check" not in tools else min(inputs.get("check_budget", 0), _TRIED) - len(checked)
     if found := next(drafts, None):
@@ -90,7 +97,7 @@ def _turn(
     left = min(inputs["search_budget"], _SEARCHES) - len(asked)
     if not forced and "search" in tools and left > 0:
         at_once = min(left, _AT_ONCE, inputs["calls_per_turn"])
-        queries = [query.text for query, _ in zip(_queries(passages, asked), range(at_once), strict=False)]
+        queries = [query.text for query, _ in zip(_queries(paths, asked, min(lengths)), range(at_once), strict=False)]
         if queries:
             return _called(request, *(("search", {"query": query}) for query in queries))
     nothing = {"question": "", "answer": "", "answer_type": inputs["answer_types"][0], "hops": []}
@@ -98,34 +105,36 @@ def _turn(
 
 
 def _drafts(
-    passages: Sequence[Seen], lengths: Iterable[int], types: Sequence[str], but: set[str]
+    paths: Paths, lengths: Iterable[int], types: Sequence[str], but: set[str]
 ) -> Iterator[dict[str, Any]]:
     for length in lengths:
-        for chain in chains(passages, length, types):
+        for chain in paths.asked(length, types):
             found = draft(chain)
-            if found["question"] not in but:
+            if found["question"] not in but and not any(hop.passage.id in but for hop in chain):
                 yield found
 
 
-def _queries(passages: Sequence[Seen], asked: Sequence[str]) -> Iterator[Query]:
-    """What to search for: what the passages lead to, then what the first of them name."""
+def _queries(paths: Paths, asked: Sequence[str], length: int) -> Iterator[Query]:
+    """What to search for: what the longest chains lead to, or begin with; then what the first passages name."""
     tried = {" ".join(words(query)) for query in asked}
-    leads = [
-        Query(f"{fact.value} {fact.relation.query}", f"{untagged(passage.title)} leads to {fact.value}.")
-        for passage in passages
-        for fact in facts(passage)
-        if fact.relation.to
-    ]
-    named = [
-        Query(name, f"Find what is told of {name}.")
-        for passage in passages[:4]
-        for name in [untagged(passage.title), *_NAME.findall(passage.text)]
-    ]
-    for query in [*leads, *named]:
+    for query in _leads(paths, length):
         said = " ".join(words(query.text))
         if said and said not in tried:
             tried.add(said)
             yield query
+
+
+def _leads(paths: Paths, length: int) -> Iterator[Query]:
+    for hops in range(length - 1, 0, -1):
+        for chain in paths.of(hops):
+            fact, first = chain[-1].exit, start(chain).name
+            if fact.relation.to:
+                yield Query(f"{fact.value} {fact.relation.query}", f"{first} leads to {fact.value}.")
+        for chain in paths.of(hops):
+            yield Query(start(chain).name, f"Find what leads to {start(chain).name}.")
+    for passage in paths.passages[:4]:
+        for name in (untagged(passage.title), *_NAME.findall(passage.text)):
+            yield Query(name, f"Find what is told of {name}.")
 
 
 def _negatives(found: dict[str, Any], passages: Sequence[Seen]) -> list[dict[str, str]]:

@@ -1,7 +1,7 @@
 """Chains of hops over the passages that an author has seen, and the drafts that ask for them."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from pipeline.embedded.asking import Described, Given, Named, Phrase, read_question
 from pipeline.embedded.reading import Fact, Seen, description, facts, key
@@ -29,50 +29,54 @@ class Hop(NamedTuple):
 Chain = tuple[Hop, ...]
 
 
-def chains(passages: Sequence[Seen], length: int, types: Sequence[str]) -> list[Chain]:
-    """Chains of so many hops; those that answer with the type wanted first, then in an order of chance."""
-    found: list[Chain] = []
-    exits = [(passage, fact) for passage in passages for fact in facts(passage) if fact.sole]
-    entries: dict[str, list[tuple[Seen, Fact]]] = {}
-    titles: dict[str, list[Seen]] = {}
-    for passage in passages:
-        titles.setdefault(key(passage.title), []).append(passage)
-        for fact in facts(passage) if description(passage) else ():
-            if fact.relation.back:
-                entries.setdefault(key(fact.value), []).append((passage, fact))
+class Paths:
+    """The chains over some passages."""
 
-    def longer(chain: Chain) -> Iterator[Chain]:
+    def __init__(self, passages: Sequence[Seen]) -> None:
+        self.passages = passages
+        self._entries: dict[str, list[tuple[Seen, Fact]]] = {}
+        self._titles: dict[str, list[Seen]] = {}
+        for passage in passages:
+            self._titles.setdefault(key(passage.title), []).append(passage)
+            for fact in facts(passage) if description(passage) else ():
+                if fact.relation.back:
+                    self._entries.setdefault(key(fact.value), []).append((passage, fact))
+        starts = [(passage, None) for passage in passages]
+        named = [one for several in self._entries.values() for one in several if "person" in one[1].relation.to]
+        self.by_length = [[chain for one in [*starts, *named] for chain in _through((), *one)]]
+
+    def of(self, length: int) -> list[Chain]:
+        """Chains of so many hops, whether or not they can be asked for."""
+        while len(self.by_length) < length:
+            self.by_length.append([longer for chain in self.by_length[-1] for longer in self._longer(chain)][:_MOST])
+        return self.by_length[length - 1]
+
+    def _longer(self, chain: Chain) -> Iterator[Chain]:
         last = chain[-1].exit
-        for passage in titles.get(key(last.value), ()) if last.relation.to else ():
+        if not last.relation.noun:
+            return
+        for passage in self._titles.get(key(last.value), ()):
             if kind_of(passage.text).name in last.relation.to:
-                yield from ((*chain, Hop(passage, None, fact)) for fact in facts(passage) if fact.sole)
-        for passage, entry in entries.get(key(last.value), ()) if last.relation.to else ():
+                yield from _through(chain, passage, None)
+        for passage, entry in self._entries.get(key(last.value), ()):
             if set(entry.relation.to) & set(last.relation.to):
-                yield from ((*chain, Hop(passage, entry, fact)) for fact in facts(passage) if fact.sole)
+                yield from _through(chain, passage, entry)
 
-    open_chains: list[Chain] = [(Hop(passage, None, fact),) for passage, fact in exits]
-    open_chains += [
-        (Hop(passage, entry, fact),)
-        for several in entries.values()
-        for passage, entry in several
-        if "person" in entry.relation.to
-        for fact in facts(passage)
-        if fact.sole
-    ]
-    while open_chains and len(found) < _MOST:
-        chain = open_chains.pop()
-        if not _hidden(chain):
-            continue
-        if len(chain) == length:
-            if chain[-1].exit.relation.type in types and _told_apart(chain, passages):
-                found.append(chain)
-        elif chain[-1].exit.relation.noun:
-            open_chains.extend(longer(chain))
-    return sorted(found, key=lambda chain: _order(chain, types))
+    def asked(self, length: int, types: Sequence[str]) -> list[Chain]:
+        """Those that a question can be asked for; the wanted type of answer first, then in an order of chance."""
+        found = [chain for chain in self.of(length) if chain[-1].exit.relation.type in types]
+        found = [chain for chain in found if _told_apart(chain, self.passages)]
+        return sorted(found, key=lambda chain: (types.index(chain[-1].exit.relation.type), _chance(chain)))
 
 
-def _order(chain: Chain, types: Sequence[str]) -> tuple[int, str]:
-    return types.index(chain[-1].exit.relation.type), sha256("|".join(hop.exit.quote for hop in chain))
+def _through(chain: Chain, passage: Seen, entry: Fact | None) -> Iterator[Chain]:
+    """The chain with one more hop, through a passage to each thing that it tells."""
+    longer = ((*chain, Hop(passage, entry, fact)) for fact in facts(passage) if fact.sole)
+    return (chain for chain in longer if _hidden(chain))
+
+
+def _chance(chain: Chain) -> str:
+    return sha256("|".join(hop.exit.quote for hop in chain))
 
 
 def start(chain: Chain) -> Named:
@@ -132,8 +136,7 @@ def meaning(chain: Chain) -> Given:
     phrase: Phrase = start(chain)
     for hop in chain:
         phrase = Given(hop.exit.relation, hop.about(phrase))
-    assert isinstance(phrase, Given)
-    return phrase
+    return cast(Given, phrase)
 
 
 def draft(chain: Chain) -> dict[str, object]:

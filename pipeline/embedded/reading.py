@@ -15,7 +15,10 @@ _ANOTHER = re.compile(r"\b(?:who|which|whose|where|when|that|while|but|whom|afte
 _GOES_ON = re.compile(r"['’]s\b|['’] |/| of \w|, (?:but|then)\b")
 _DATED = {"person": "born", "building": "opened"}
 _BY_YEAR = frozenset(("film", "record", "book", "game"))
-_WHICH_ONE = re.compile(r"\b(?:1\d{3}|20\d\d|debut|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\b")
+_WHICH_ONE = re.compile(
+    r"1\d{3}\b|20\d\d\b|(?:debut|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)(?: studio| live)?\b"
+)
+_PLAIN = re.compile(r"[\w -]+")
 
 
 class Seen(NamedTuple):
@@ -79,7 +82,7 @@ def _told(relation: Relation, quote: str, begun: int) -> Iterable[Fact]:
         start = end - len(value)
         name = value if value.endswith(("Jr.", "Sr.")) else value.rstrip(".'’,!-")
         article = "the " if quote[:start].endswith(("the ", "The ")) and "person" not in relation.to else ""
-        yield Fact(relation, name, quote, article + name, len(values) == 1)
+        yield Fact(relation, name, quote, article + name, len(values) == 1 and bool(relation.ask))
 
 
 def _begun(title: str, quote: str, number: int) -> int:
@@ -96,12 +99,15 @@ def _begun(title: str, quote: str, number: int) -> int:
 
 @lru_cache(maxsize=16384)
 def description(passage: Seen) -> str:
-    """What tells a thing apart without its name: "2008 drama film", "Finnish athlete born in 1949"; or nothing."""
-    kind, group = kind_of(passage.text).name, kind_of(passage.text).group
-    if not kind or not 1 <= len(group.split()) <= 7 or re.search(r"[\"\[\]/]", group):
-        return ""
-    if kind in _BY_YEAR:
-        return group if _WHICH_ONE.search(group) else ""
-    how = _DATED.get(kind, "founded")
+    """What tells a thing apart without its name: "2008 film", "Finnish athlete born in 1949"; or nothing.
+
+    It says no more than that: what says much is found by a search for it alone.
+    """
+    kind = kind_of(passage.text)
+    if kind.name in _BY_YEAR:
+        which = _WHICH_ONE.match(kind.group)
+        return f"{which[0]} {kind.word}" if which else ""
+    how = _DATED.get(kind.name, "founded")
     year = next((fact.value for fact in facts(passage) if fact.relation.name == how and fact.sole), "")
-    return f"{group} {how} in {year}" if year else ""
+    said = kind.word or " ".join(kind.group.split()[-2:])
+    return f"{said} {how} in {year}" if kind.name and year and _PLAIN.fullmatch(said) else ""
