@@ -17,8 +17,8 @@ from pipeline.llm.base import Request
 from pipeline.text import trimmed, untagged, words
 from pipeline.types import Message, ToolCall
 
-_SEARCHES, _AT_ONCE = 24, 4
-"""Searches of one author, and of one turn."""
+_SEARCHES, _AT_ONCE = 12, 4
+"""Searches of one author for each hop, and of one turn."""
 _TRIED = 12
 """Drafts that one author has checked, at most."""
 _DEEP = 4
@@ -76,7 +76,7 @@ def _turn(
     request: Request,
     inputs: dict[str, Any],
     given: Sequence[Seen],
-    lengths: Iterable[int],
+    lengths: Sequence[int],
     before: Sequence[str] = (),
     negatives: bool = False,
 ) -> Message:
@@ -94,7 +94,7 @@ def _turn(
         if negatives:
             found |= {"negative_aspect": _negatives(found, passages)}
         return _called(request, ("check" if checks > 0 else last, found))
-    left = min(inputs["search_budget"], _SEARCHES) - len(asked)
+    left = min(inputs["search_budget"], _SEARCHES * min(lengths)) - len(asked)
     if not forced and "search" in tools and left > 0:
         at_once = min(left, _AT_ONCE, inputs["calls_per_turn"])
         queries = [query.text for query, _ in zip(_queries(paths, asked, min(lengths)), range(at_once), strict=False)]
