@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pipeline.embedded.relations import TABLE, Relation
 
-_TITLED = re.compile(r'the ([a-z]+) "([^"]+)"')
+_TITLED = re.compile(r'the ([\w -]+) "([^"]+)"')
 
 
 class Named(NamedTuple):
@@ -14,7 +14,7 @@ class Named(NamedTuple):
 
     name: str
     word: str = ""
-    """The class word before the title of a work."""
+    """What stands before the title of a work: its class word, or its year too."""
 
     def words(self) -> str:
         return f'the {self.word} "{self.name}"' if self.word else self.name

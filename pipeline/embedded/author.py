@@ -87,7 +87,7 @@ def _turn(
     told = [passage for message in request.messages if message.role == "tool" for passage in seen(message.content)]
     passages = list({passage.id: passage for passage in [*given, *told]}.values())
     paths = Paths(passages)
-    drafts = _drafts(paths, lengths, inputs["answer_types"], {*before, *checked})
+    drafts = _drafts(paths, lengths, inputs["answer_types"], frozenset(one.id for one in given), {*before, *checked})
     forced = request.tool_choice == last
     checks = 0 if forced or "check" not in tools else min(inputs.get("check_budget", 0), _TRIED) - len(checked)
     if found := next(drafts, None):
@@ -105,10 +105,10 @@ def _turn(
 
 
 def _drafts(
-    paths: Paths, lengths: Iterable[int], types: Sequence[str], but: set[str]
+    paths: Paths, lengths: Iterable[int], types: Sequence[str], given: frozenset[str], but: set[str]
 ) -> Iterator[dict[str, Any]]:
     for length in lengths:
-        for chain in paths.asked(length, types):
+        for chain in paths.asked(length, types, given):
             found = draft(chain)
             if found["question"] not in but and not any(hop.passage.id in but for hop in chain):
                 yield found

@@ -12,6 +12,11 @@ from pipeline.types import sha256
 _TITLED = frozenset(("film", "record", "book", "game", "ship"))
 """Classes whose names are titles, which a question puts in quotation marks after their class word."""
 _MOST = 4000
+"""Chains of one length that are looked at."""
+_BACK = frozenset(
+    (("venue", "tenant"), ("tenant", "venue"), ("county", "seat"), ("seat", "seat_of"), ("seat_of", "seat"))
+)
+"""Relations that lead back to where they come from."""
 
 
 class Hop(NamedTuple):
@@ -62,11 +67,21 @@ class Paths:
             if set(entry.relation.to) & set(last.relation.to):
                 yield from _through(chain, passage, entry)
 
-    def asked(self, length: int, types: Sequence[str]) -> list[Chain]:
-        """Those that a question can be asked for; the wanted type of answer first, then in an order of chance."""
+    def asked(self, length: int, types: Sequence[str], given: frozenset[str]) -> list[Chain]:
+        """Those that a question can be asked for: first with most of the `given` passages, then with the wanted type of
+        answer, then in an order of chance."""
+        seed = "".join(sorted(given))
+
+        def order(chain: Chain) -> tuple[int, int, str]:
+            used = sum(hop.passage.id in given for hop in chain)
+            # The relation that is asked for is drawn first, so that none is asked for most of the time.
+            last = chain[-1].exit.relation
+            chance = sha256(f"{seed} {last.name}") + sha256("|".join([seed, *(hop.exit.quote for hop in chain)]))
+            return -used, types.index(last.type), chance
+
         found = [chain for chain in self.of(length) if chain[-1].exit.relation.type in types]
         found = [chain for chain in found if _told_apart(chain, self.passages)]
-        return sorted(found, key=lambda chain: (types.index(chain[-1].exit.relation.type), _chance(chain)))
+        return sorted(found, key=order)
 
 
 def _through(chain: Chain, passage: Seen, entry: Fact | None) -> Iterator[Chain]:
@@ -75,17 +90,14 @@ def _through(chain: Chain, passage: Seen, entry: Fact | None) -> Iterator[Chain]
     return (chain for chain in longer if _hidden(chain))
 
 
-def _chance(chain: Chain) -> str:
-    return sha256("|".join(hop.exit.quote for hop in chain))
-
-
 def start(chain: Chain) -> Named:
     first = chain[0]
     if first.entry:
         return Named(first.entry.named)
     kind, name = kind_of(first.passage.text), untagged(first.passage.title)
     if kind.name in _TITLED:
-        return Named(name, kind.word)
+        # Another work of that title is told apart by its year.
+        return Named(name, kind.word if name == first.passage.title else description(first.passage))
     the = first.passage.text.startswith(f"The {name}") and not name.startswith("The ")
     return Named(f"the {name}" if the else name)
 
@@ -94,6 +106,8 @@ def _hidden(chain: Chain) -> bool:
     """Does no passage but the one that states it tell an answer, and is nothing met twice?"""
     last = chain[-1]
     if last.entry and last.exit.relation.name in (last.entry.relation.name, *_dated_by(last)):
+        return False
+    if len(chain) > 1 and (chain[-2].exit.relation.name, last.exit.relation.name) in _BACK:
         return False
     if any(hop.passage.title == last.passage.title or hop.exit.quote == last.exit.quote for hop in chain[:-1]):
         return False
@@ -112,14 +126,15 @@ def _hidden(chain: Chain) -> bool:
 
 def _dated_by(hop: Hop) -> tuple[str, ...]:
     """The relation that its description rests on."""
-    return tuple(how for how in ("born", "opened", "founded") if f" {how} in " in description(hop.passage)) + (
-        "released",
-    )
+    dated = (how for how in ("born", "opened", "founded") if f" {how} in " in description(hop.passage))
+    return ("released", *dated)
 
 
 def _told_apart(chain: Chain, passages: Sequence[Seen]) -> bool:
     """Is the question read again as it is meant, and does each description fit one thing alone among what was seen?"""
-    asked = meaning(chain)
+    asked, first = meaning(chain), chain[0]
+    if not first.entry and first.passage.title != start(chain).name.removeprefix("the ") and not start(chain).word:
+        return False
     if read_question(asked.question()) != asked:
         return False
     return not any(

@@ -79,6 +79,8 @@ def _told(relation: Relation, quote: str, begun: int) -> Iterable[Fact]:
     for value, end in values:
         if relation.type == "entity" and _GOES_ON.match(quote, end):
             return
+        if relation.type == "entity" and len(value.split()[-1]) < 2:
+            return
         start = end - len(value)
         name = value if value.endswith(("Jr.", "Sr.")) else value.rstrip(".'’,!-")
         article = "the " if quote[:start].endswith(("the ", "The ")) and "person" not in relation.to else ""

@@ -15,7 +15,7 @@ _PIECES = {
     r"(?:(?!and |with |or )(?:[a-z][\w-]*|[A-Z][\w-]*(?:an|ese|ish|ch|i|k|sh)|New|South|North) ){0,6}?",
     "WHO": rf"(?P<x>{_WORD}(?: (?:(?:de|la|di|da|van|von|der|bin|al|of|the) )*{_WORD}){{1,4}})",
     "WHERE": rf"(?:the (?:city|town|village) of )?(?P<x>{_WORD}(?: (?:of |upon |on )?{_WORD}){{0,3}}"
-    rf"(?:, {_WORD}(?: {_WORD}){{0,2}})?)",
+    rf"(?:, (?!U\.S){_WORD}(?: {_WORD}){{0,2}})?)",
     "COUNTY": rf"(?P<x>(?:{_WORD} ){{1,3}}(?:County|Parish|District)(?:, {_WORD}(?: {_WORD})?)?)",
     "WHAT": rf"(?P<x>{_WORD}(?: (?:(?:of|the|and|de) ){{0,2}}(?:{_WORD}|\d+))*)",
     "TEAM": rf"(?P<x>{_WORD}(?: (?:{_WORD}|\d+))*)",
@@ -73,7 +73,9 @@ def _read() -> tuple[tuple[Relation, ...], dict[str, str]]:
         Relation(name, tuple(of.split()), tuple(to.split()), _pattern(said), *rest)
         for name, (of, to, said, *rest) in tables["relations"].items()
     )
-    return rows, {word.replace("_", " "): name for name, its_words in tables["classes"].items() for word in its_words.split()}
+    return rows, {
+        word.replace("_", " "): name for name, its_words in tables["classes"].items() for word in its_words.split()
+    }
 
 
 TABLE, CLASSES = _read()
@@ -81,8 +83,8 @@ TABLE, CLASSES = _read()
 _CLASS_WORD = re.compile(rf"\b({'|'.join(CLASSES)})\b", re.IGNORECASE)
 _DEFINED = re.compile(r"\b(?:is|was|are|were) (?:an?|the|one of the) (.*)")
 _GROUP_ENDS = re.compile(
-    r"[,;(]|\.(?: |$)|\b(?:by|in|of|from|for|that|which|who|whose|with|on|at|and|or|to|as|about|directed|written|located|based"
-    r"|produced|created|released|founded|published|developed|starring|situated|set|owned)\b"
+    r"[,;(]|\.(?: |$)|\b(?:by|in|of|from|for|that|which|who|whose|with|on|at|and|or|to|as|about|directed|written"
+    r"|located|based|produced|created|released|founded|published|developed|starring|situated|set|owned)\b"
 )
 _PERSON = re.compile(r"\(.{0,80}?\b(?:born|b\.)|\(.{0,60}?\d{4}\)? ?[–-] ?.{0,30}\d{4}\)|(?:^|\. )(?:He|She) ")
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import orjson
 
-from pipeline import prompts
-from pipeline.embedded import digest as digest
+from pipeline import embedded, prompts
 from pipeline.embedded.asking import Described, Given, Named, Phrase, read_question
 from pipeline.embedded.author import shown
 from pipeline.embedded.reading import Fact, Seen, description, facts, key, seen
@@ -20,6 +19,8 @@ from pipeline.llm.base import Request
 from pipeline.text import words
 from pipeline.types import Message, ToolCall
 
+digest = embedded.digest
+"""Of the code that a solver's figures rest on: all of the demo model's, since one table serves all roles."""
 UNKNOWN = "unknown"
 """The answer where nothing that was found could be one."""
 
@@ -58,13 +59,17 @@ class _Mind:
         """The queries for what is asked, one after the other."""
         if isinstance(asked.of, Described):
             name = self._value(asked.of.by)
-            return [
-                f"{name} {asked.of.description} {asked.of.relation.query}",
-                f"{name} {asked.of.relation.query}",
-            ] * bool(name)
+            return (
+                [
+                    f"{name} {asked.of.description} {asked.of.relation.query}",
+                    f"{name} {asked.of.relation.query}",
+                ]
+                if name
+                else []
+            )
         name = self._value(asked.of)
         word = asked.of.word if isinstance(asked.of, Named) else ""
-        return [f"{name} {word} {asked.relation.query}", f"{name} {word}"] * bool(name)
+        return [f"{name} {word} {asked.relation.query}", f"{name} {word}"] if name else []
 
     def _facts(self, asked: Given) -> list[Fact]:
         about = self._found(asked.of) if isinstance(asked.of, Described) else self._titled(asked)
@@ -79,7 +84,7 @@ class _Mind:
             passage
             for passage in self.passages
             if key(passage.title) == name
-            and (not word or kind_of(passage.text).word == word)
+            and (not word or word in (kind_of(passage.text).word, description(passage)))
             and (leads is None or kind_of(passage.text).name in leads.to)
         ]
 
