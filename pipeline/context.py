@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pipeline import prompts
 from pipeline.config import RunConfig
@@ -11,6 +11,9 @@ from pipeline.llm.base import LLM
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.sided import Sided
 from pipeline.types import Draft, Finding, Lineage, Message, Probe, sha256
+
+if TYPE_CHECKING:
+    from pipeline.links.walks import Walks
 
 
 @dataclass(eq=False)
@@ -37,6 +40,8 @@ class RunContext:
     lineage: Lineage
     others: Mapping[str, Retriever] = field(default_factory=dict)
     """What the audit searches beside `retriever`, by name."""
+    walks: Mapping[str, "Walks"] = field(default_factory=dict)
+    """Those of each side of the split, where the strategy begins with one."""
     memory: SeedMemory = field(default_factory=SeedMemory)
 
     @property

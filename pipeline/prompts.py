@@ -21,7 +21,9 @@ from pipeline.folders import folder
 from pipeline.types import Message, sha256
 
 ROOT = folder("prompts")
-IN_BAND = {name: f"{name}_in_band" for name in ("generator/propose", "refiner/revise")}
+IN_BAND = {
+    name: f"{name}_in_band" for name in ("generator/propose", "generator/walk", "refiner/revise", "refiner/walk")
+}
 """What an author is told in place of a prompt where a solve rate is a target."""
 WRITE_IN = "language/_write"
 """What whoever writes is told of the language of a corpus that is not in English."""
@@ -41,7 +43,7 @@ class Prompt:
         source = (ROOT / f"{name}.md").read_text(encoding="utf-8")
         _, front, body = source.split("+++\n", 2)
         self.name = name
-        body = unwrapped(_INCLUDE.sub(lambda found: (ROOT / found[1]).read_text(encoding="utf-8"), body))
+        body = unwrapped(_included(body))
         self.digest = sha256(f"{front}+++\n{body}")
         self.inputs: tuple[str, ...] = tuple(tomllib.loads(front)["inputs"])
         pieces: list[Any] = _PART.split(body)[1:]
@@ -56,6 +58,10 @@ class Prompt:
             raise ValueError(f"prompt {self.name} takes {sorted(self.inputs)}, got {sorted(inputs)}")
         variables = {"inputs": fence(inputs, boundary), **inputs}
         return tuple(Message(role=role, content=template.render(variables)) for role, template in self._parts)
+
+
+def _included(text: str) -> str:
+    return _INCLUDE.sub(lambda found: _included((ROOT / found[1]).read_text(encoding="utf-8")), text)
 
 
 def unwrapped(text: str) -> str:

@@ -1,12 +1,21 @@
 """One tool call of an agent: whether it is well formed, what it shows, and whether it repeats an earlier one."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pipeline.agents.parse import parse
-from pipeline.agents.tools import CHECK, OPENED, OpenArguments, SearchArguments, render
+from pipeline.agents.tools import (
+    CHECK,
+    LINKS,
+    OPENED,
+    LinksArguments,
+    OpenArguments,
+    SearchArguments,
+    render,
+    render_links,
+)
 from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
@@ -14,6 +23,13 @@ from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.vocabulary import occur_nowhere
 from pipeline.text import words
 from pipeline.types import Call, Message, Passage, Probe, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from pipeline.links.offers import Related
+
+
+_Looked = Literal["search", "open", "links"]
+LinksOf = Callable[[Passage], Sequence["Related"]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +47,9 @@ class Toolbox:
     check: Callable[[str, "AgentState"], Awaitable[str]] | None = None
     """What the checks say of a draft, given as the last tool takes it, and nothing where they hold nothing against it;
     raises FormatError on bad arguments."""
+
+    links: LinksOf | None = None
+    """What shares the phrases of a passage, for who begins with a walk."""
 
     @property
     def checks(self) -> int:
@@ -118,7 +137,9 @@ async def _checked(box: Toolbox, state: AgentState, arguments: str) -> str:
 
 
 async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
-    """The observation of a search or open."""
+    """The observation of a search, an open or a look at links."""
+    if call.name == LINKS.name and box.links:
+        return _linked(box.links, state, call)
     if call.name == "search":
         query = parse(SearchArguments, call.arguments).query.strip()
         if not words(query):
@@ -129,6 +150,16 @@ async def _look(box: Toolbox, state: AgentState, call: ToolCall) -> str:
     if opened not in state.passages:
         raise FormatError(f"No search has returned a passage '{opened[:40]}'.")
     return _rendered(box, state, call.id, await fetch(box, state, call.id, "open", opened))
+
+
+def _linked(links: LinksOf, state: AgentState, call: ToolCall) -> str:
+    asked = parse(LinksArguments, call.arguments).passage_id.strip()
+    if asked not in state.passages:
+        raise FormatError(f"No passage '{asked[:40]}' was shown.")
+    found = links(state.passages[asked])
+    passages = list(dict.fromkeys(passage for one in found for passage in one.passages))
+    _note(state, call.id, "links", asked, passages)
+    return render_links(found)
 
 
 def _rendered(
@@ -157,12 +188,16 @@ async def fetch(
     else:
         opened = state.passages[argument]
         passages = _window(await box.retriever.document(opened.document_id), opened)
+    _note(state, call_id, tool, argument, passages)
+    return passages
+
+
+def _note(state: AgentState, call_id: str, tool: _Looked, argument: str, passages: list[Passage]) -> None:
     same = identity(tool, argument, state)
     repeat = any(identity(earlier.tool, earlier.argument, state) == same for earlier in state.calls)
     state.passages |= {passage.shown_id: passage for passage in passages}
     ids = tuple(passage.id for passage in passages)
     state.calls.append(Call(id=call_id, tool=tool, argument=argument, passage_ids=ids, repeat=repeat))
-    return passages
 
 
 def _window(passages: list[Passage], opened: Passage) -> list[Passage]:
@@ -173,5 +208,11 @@ def _window(passages: list[Passage], opened: Passage) -> list[Passage]:
 
 
 def identity(tool: str, argument: str, state: AgentState) -> tuple[str, str]:
-    """What makes two calls the same: the words of a query, the document of an opened passage."""
-    return tool, " ".join(words(argument)) if tool == "search" else state.passages[argument].document_id
+    """What makes two calls the same: the words of a query, the document of an opened passage, the passage whose links
+    are listed."""
+    match tool:
+        case "search":
+            return tool, " ".join(words(argument))
+        case "open":
+            return tool, state.passages[argument].document_id
+    return tool, argument

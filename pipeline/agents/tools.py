@@ -2,12 +2,13 @@
 
 The solver is offered `search`, `open`, `answer`, the teacher all but `open`; the generator `search`, `open`, `check`,
 `propose`; the refiner `revise` and the composer `compose`, with the same tools before it as far as the settings let
-them search and check; the curator `explore`, once for each action. The name of the last tool is the agent's role.
+them search and check; who begins with a walk `links` too; the curator `explore`, once for each action. The name of the
+last tool is the agent's role.
 """
 
 import re
 from collections.abc import Container, Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -17,8 +18,13 @@ from pipeline.llm.base import Tool
 from pipeline.types import AnswerType, Data, NegativeAspect, Passage, Trajectory
 from pipeline.writing import laid_out
 
+if TYPE_CHECKING:
+    from pipeline.links.offers import Related
+
 OPENED = 12
 """Passages that one `open` shows: about 1,200 words."""
+_SHORT = 300
+"""Characters of a passage that `links` shows whole."""
 _DATED = re.compile(r"^(Doc \d+ \[p[0-9a-f]{12}\] [^\n]*) \(\d{4}-\d\d(?:-\d\d)?(?:, [^()\n]*)?\)$", re.MULTILINE)
 _BLOCK = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
 
@@ -29,6 +35,10 @@ class SearchArguments(Data):
 
 class OpenArguments(Data):
     passage_id: str = Field(description="The id in square brackets of a passage that a search has returned.")
+
+
+class LinksArguments(Data):
+    passage_id: str = Field(description="The id of a passage that was shown.")
 
 
 class AnswerArguments(Data):
@@ -64,7 +74,7 @@ class ProposeArguments(Data):
     answer_type: str = Field(description="entity, date or number.")
     answer_precision: str = Field("", description="Of a date, how exact it is asked for: day, month or year.")
     hops: tuple[ProposedHop, ...] = Field(description="One for each step, in order, each from a document of its own.")
-    family: str = Field("chain", description="How the question was made: chain.")
+    family: str = Field("chain", description="How the question was made: chain, meeting or conjunction.")
     answer_items: SkipJsonSchema[tuple[ProposedItem, ...]] = Field((), max_length=32)
     """Lists only."""
 
@@ -116,6 +126,7 @@ OPEN = _tool(
     f"Read the passages around one that a search has returned, up to {OPENED}. Its document may hold no other.",
     OpenArguments,
 )
+LINKS = _tool("links", "List what else in the corpus holds the phrases of a passage, and says of them.", LinksArguments)
 ANSWER = _tool("answer", "Give the final answer: a short span, without a sentence around it.", AnswerArguments)
 PROPOSE = _tool("propose", "Propose the question with its answer and the evidence of every hop.", ProposeArguments)
 REVISE = _tool("revise", "Replace the draft by a better one, with its answer and evidence.", ProposeArguments)
@@ -135,6 +146,7 @@ SOLVER_TOOLS = (SEARCH, OPEN, ANSWER)
 TEACHER_TOOLS = (SEARCH, ANSWER)
 GENERATOR_TOOLS = (SEARCH, OPEN, _check(PROPOSE), PROPOSE)
 REFINER_TOOLS = (SEARCH, OPEN, _check(REVISE), REVISE)
+WALK_TOOLS, WALK_REFINER_TOOLS = (LINKS, *GENERATOR_TOOLS), (LINKS, *REFINER_TOOLS)
 COMPOSER_TOOLS = (SEARCH, OPEN, _check(COMPOSE), COMPOSE)
 _ANY: dict[str, type[Data]] = {
     PROPOSE.name: AnyProposeArguments,
@@ -174,6 +186,32 @@ def render(passages: Iterable[Passage], *, named: Container[str] = (), cut: Cont
     if gone:
         blocks.append(f"Cut to save room; open an id to read it again: {'; '.join(gone)}")
     return "\n\n".join(blocks) or "No passage matches."
+
+
+def listed(related: Iterable["Related"]) -> list[dict[str, Any]]:
+    """The links of a passage, for a JSON block: of each passage that holds a phrase its text, where that is short, else
+    the sentence that holds the phrase."""
+    return [
+        {"phrase": one.phrase, "passages": [shown(p) | {"text": _said(p, s)} for p, s in _held(one)]} for one in related
+    ]
+
+
+def render_links(related: Iterable["Related"]) -> str:
+    """The observation of `links`."""
+    blocks = [
+        f"'{one.phrase}', in {one.documents} documents:"
+        + "".join(f"\n[{p.shown_id}] {p.heading}: {_said(p, said)}" for p, said in _held(one))
+        for one in related
+    ]
+    return "\n\n".join(blocks) or "No phrase of the passage stands in others."
+
+
+def _held(one: "Related") -> Iterable[tuple[Passage, str]]:
+    return zip(one.passages, one.sentences, strict=True)
+
+
+def _said(passage: Passage, sentence: str) -> str:
+    return sentence if sentence and len(passage.text) > _SHORT else " ".join(passage.text.split())
 
 
 def undated(observation: str) -> str:

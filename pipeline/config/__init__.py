@@ -19,6 +19,7 @@ from pipeline.config.gates import GateConfig
 from pipeline.config.how import MOST_SEEDS, How
 from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.config.links import LinksConfig
+from pipeline.config.links import code as links_code
 from pipeline.config.loop import MOST_TRIES, Check, ChecksConfig, LoopConfig
 from pipeline.config.mistakes import mistake
 from pipeline.config.models import ModelConfig
@@ -78,7 +79,8 @@ class RunConfig(Data):
     links: LinksConfig = LinksConfig()
     models: Models = Models()
     strategy: str = "sage"
-    """How a draft is made: `sage` searches from a passage, `ragshaper` walks an information tree."""
+    """How a draft is made: `walk` begins with walks over the links of the corpus, `sage` searches from a passage,
+    `ragshaper` grows an information tree."""
     seed: int = Field(0, ge=0)
     """Random seed: the same one gives the same seeds, targets and samples."""
     steps: tuple[int, int] = (2, 4)
@@ -161,6 +163,11 @@ class RunConfig(Data):
         named = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
         return tuple(dict.fromkeys(named)) if isinstance(named, list | tuple) else named
 
+    @property
+    def walks(self) -> bool:
+        """Does a draft begin with walks over the links of the corpus? Then pairs rest on these."""
+        return self.strategy == "walk"
+
     def answer_notes(self) -> tuple[str, ...]:
         """What whoever answers is told of answers that are no short span."""
         return tuple(f"{kind.value}/_answer" for kind in self.answer_types if not kind.plain)
@@ -187,6 +194,8 @@ class RunConfig(Data):
         # What nobody said of a corpus is no part of it.
         tree["corpus"] = {key: value for key, value in tree["corpus"].items() if value is not None}
         tree["retrieval"] = self.retrieval.what()
+        if self.walks:
+            tree["links"] = {**self.links.model_dump(mode="json"), "code": links_code()}
         if self.questions == QuestionsConfig():
             del tree["questions"]
         tree["models"] = self.models.what()
@@ -204,8 +213,10 @@ class RunConfig(Data):
         return tree
 
     def _may_ask(self, prompt: str) -> bool:
-        """Not that of a kind of distractor beyond the shipped ones, of a type of answer, of twins or of a target, that
-        is not asked for: to add one changes no run."""
+        """Not that of walks, of a kind of distractor beyond the shipped ones, of a type of answer, of twins or of a
+        target, that is not asked for: to add one changes no run."""
+        if prompt.partition("/")[2].startswith("walk") and not self.walks:
+            return False
         if prompt in prompts.IN_BAND.values():
             return self.solve_rate is not None
         if prompt.startswith("twin/"):

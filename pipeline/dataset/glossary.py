@@ -41,6 +41,7 @@ REASONS = {
     "outside_band": "Of the fresh tries of the model that the pairs are for, too many or too few were correct.",
     "unconfirmed": "No fresh rollout solved it again.",
     "beyond_solver": "No rollout was correct, but a reader with the evidence was: a stronger solver may solve it.",
+    "no_walk": "The corpus links its passage to nothing that a question could end in; no model was asked.",
     "no_draft": "The generator found nothing to ask, and said so.",
     "no_draft:format_errors": "The generator proposed no question: its calls could not be read.",
     "no_draft:limits": "The generator proposed no question before its turns, tokens or context ended.",
@@ -95,6 +96,7 @@ STOPS: Mapping[str, str] = {
     Stop.FORMAT_ERRORS: "Too many of its calls in a row could not be read.",
     Stop.REPEATS: "It made the same calls again and again.",
     Stop.CONTEXT: "The conversation no longer fitted the model's context.",
+    Stop.NO_WALK: "It was never asked: there was no walk to begin with.",
 }
 
 _ALL = (REASONS, STATUSES, LABELS, CAUSES, CHECKS, STOPS)

@@ -1,12 +1,10 @@
 """The links of a corpus, found once and kept in its folder."""
 
-import hashlib
-from functools import cache
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from pipeline import text
+from pipeline.config.links import code
 from pipeline.corpus import Corpus
 from pipeline.links.building import build
 from pipeline.links.stored import FILES, Links
@@ -37,7 +35,7 @@ def open_links(corpus: Corpus, most: int) -> Links:
                 build(corpus, building, most)
                 emptied(building, FILES)
                 files = {name: (building / name).stat().st_size for name in FILES}
-                write_json(building / _MANIFEST, _Manifest(code=_code(), files=files).model_dump())
+                write_json(building / _MANIFEST, _Manifest(code=code(), files=files).model_dump())
                 install(home)
     return Links(corpus, home)
 
@@ -48,18 +46,12 @@ def _whole(folder: Path) -> bool:
         sizes = {name: (folder / name).stat().st_size for name in FILES}
     except (OSError, ValidationError):
         return False
-    return manifest.code == _code() and manifest.files == sizes
+    return manifest.code == code() and manifest.files == sizes
 
 
 def _go_on(building: Path) -> None:
     """Keep what an earlier process has left, if the same code has made it."""
     mark = building / _CODE
-    if not mark.exists() or mark.read_text(encoding="utf-8") != _code():
+    if not mark.exists() or mark.read_text(encoding="utf-8") != code():
         emptied(building)
-        atomic_write(mark, _code().encode())
-
-
-@cache
-def _code() -> str:
-    files = [*sorted(Path(__file__).parent.glob("*.py")), Path(text.__file__)]
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+        atomic_write(mark, code().encode())

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from pipeline.corpus.seen import hashed
+from pipeline.corpus.split import Side, side
 from pipeline.links.ends import End, ends
 from pipeline.links.stored import Links
 from pipeline.links.tokens import U64, mixed
@@ -46,10 +47,18 @@ class Walk(Data):
     ends: tuple[End, ...]
     """What the answer may be, in the passage that the walk leads to; of a conjunction the bridge is the answer."""
 
+    @property
+    def last(self) -> int:
+        """The number of the stop that the walk leads to."""
+        return len(self.stops) // 2 if self.kind == "meeting" else len(self.stops) - 1
+
 
 class Walks:
-    def __init__(self, links: Links, key: str) -> None:
-        self._links, self._key = links, np.uint64(hashed(key))
+    """`of` is the side of the split whose documents alone they pass; left out, they pass all."""
+
+    def __init__(self, links: Links, key: str, of: Side | None = None) -> None:
+        self.links, self._key, self._side = links, np.uint64(hashed(key)), of
+        self.places = lru_cache(1 << 14)(self._read_places)
         self._owners = lru_cache(1 << 14)(self._read_owners)
         self._before = lru_cache(1 << 14)(self._read_before)
 
@@ -94,9 +103,9 @@ class Walks:
                 yield Walk(kind="meeting", stops=stops, ends=ends)
 
     def _conjunctions(self, start: int, hops: int) -> Iterator[Walk]:
-        for number in self._shuffled(self._links.of(start)):
-            own = self._links.mention(number, start)
-            places, groups = self._links.places(number)
+        for number in self._shuffled(self.links.of(start)):
+            own = self.links.mention(number, start)
+            places, groups = self.places(number)
             # Whose walk it is: the first of the passages that hold the phrase.
             order = np.argsort(self._hash(np.uint64(number), places))
             if own.home or not own.end or places[order[0]] != start:
@@ -109,7 +118,7 @@ class Walks:
         """One passage of each of so many documents that say something of a phrase and are not about it."""
         chosen, seen = list[int](), set[int]()
         for place, group in zip(places.tolist(), groups.tolist(), strict=True):
-            mention = self._links.mention(number, place)
+            mention = self.links.mention(number, place)
             if mention.end and not mention.home and group not in seen and len(chosen) < count:
                 chosen.append(place)
                 seen.add(group)
@@ -130,20 +139,20 @@ class Walks:
 
     def _longer(self, places: tuple[int, ...], bridges: tuple[int, ...]) -> Iterator[_Row]:
         here = places[-1]
-        groups = {self._links.group(place) for place in places}
-        next_bridges = self._after(here, bridges[-1]) if bridges else self._links.of(here)
+        groups = {self.links.group(place) for place in places}
+        next_bridges = self._after(here, bridges[-1]) if bridges else self.links.of(here)
         for bridge in self._shuffled(next_bridges):
             if bridge in bridges:
                 continue
-            held, of = self._links.places(bridge)
+            held, of = self.places(bridge)
             for place, owner, group in zip(held.tolist(), self._owners(bridge).tolist(), of.tolist(), strict=True):
                 if owner == here and group not in groups and self._joins(bridge, here, place):
                     yield (*places, place), (*bridges, bridge)
 
     def _joins(self, bridge: int, one: int, other: int) -> bool:
         """Of the phrases that two passages share, is it the one that joins them: that which fewest documents hold?"""
-        shared = {*self._links.of(one)}.intersection(self._links.of(other))
-        return bridge == min(shared, key=lambda number: (self._links.phrase(number).documents, number))
+        shared = {*self.links.of(one)}.intersection(self.links.of(other))
+        return bridge == min(shared, key=lambda number: (self.links.phrase(number).documents, number))
 
     def _is_row(self, places: Sequence[int], bridges: Sequence[int]) -> bool:
         """Is it what `_rows` would give of its first passage?"""
@@ -154,7 +163,7 @@ class Walks:
         )
 
     def _owner(self, bridge: int, place: int) -> int:
-        held, _ = self._links.places(bridge)
+        held, _ = self.places(bridge)
         return int(self._owners(bridge)[int(np.flatnonzero(held == place)[0])])
 
     def _after(self, place: int, bridge: int) -> list[int]:
@@ -163,7 +172,7 @@ class Walks:
 
     def _read_before(self, place: int) -> dict[int, int]:
         """For each bridge from a passage the one that must lead to it."""
-        numbers = self._links.of(place)
+        numbers = self.links.of(place)
         if len(numbers) < 2:
             return {}
         own = np.array(numbers, np.uint64)
@@ -171,9 +180,17 @@ class Walks:
         np.fill_diagonal(keys, np.iinfo(np.uint64).max)
         return {number: numbers[int(first)] for number, first in zip(numbers, keys.argmin(1), strict=True)}
 
+    def _read_places(self, number: int) -> tuple[U64, U64]:
+        """As the links give them, of this side alone."""
+        places, groups = self.links.places(number)
+        if self._side is None:
+            return places, groups
+        here = [side(self.links.passage(int(place)).document_id) == self._side for place in places]
+        return places[here], groups[here]
+
     def _read_owners(self, number: int) -> U64:
         """For each passage that holds a phrase, the one from which it is reached by it: of another document."""
-        places, groups = self._links.places(number)
+        places, groups = self.places(number)
         keys = self._hash(self._hash(np.uint64(number), places)[:, None], places[None, :])
         keys[groups[:, None] == groups[None, :]] = np.iinfo(np.uint64).max
         return places[keys.argmin(1)]  # type: ignore[no-any-return]
@@ -199,32 +216,32 @@ class Walks:
 
     def _holds_together(self, places: Sequence[int], bridges: Sequence[int]) -> bool:
         """Is each document of its own, and do the two that a bridge joins hold it, and no other?"""
-        if len({self._links.group(place) for place in places}) < len(places):
+        if len({self.links.group(place) for place in places}) < len(places):
             return False
         joined = [(n, n + 1) for n in range(len(bridges))]
-        texts = [f"{passage.title}\n{passage.text}" for passage in map(self._links.passage, places)]
+        texts = [f"{passage.title}\n{passage.text}" for passage in map(self.links.passage, places)]
         for bridge, ends_of in zip(bridges, joined, strict=True):
-            phrase = self._links.text(bridge)
+            phrase = self.links.text(bridge)
             if any(contains(text, phrase) != (n in ends_of) for n, text in enumerate(texts)):
                 return False
         return True
 
     def _ends(self, places: Sequence[int], bridges: Sequence[int]) -> tuple[End, ...]:
         """What the last passage says that no other does, in words that many documents use for such a thing."""
-        *others, last = (self._links.passage(place) for place in places)
+        *others, last = (self.links.passage(place) for place in places)
         held = [f"{passage.title}\n{passage.text}" for passage in others]
-        held += [last.title, *map(self._links.text, bridges)]
-        return tuple(end for end in ends(last, self._links.ends) if not any(contains(t, end.text) for t in held))
+        held += [last.title, *map(self.links.text, bridges)]
+        return tuple(end for end in ends(last, self.links.ends) if not any(contains(t, end.text) for t in held))
 
     def _stops(self, places: Sequence[int], bridges: Sequence[int | None]) -> tuple[Stop, ...]:
         return tuple(self._stop(place, bridge) for place, bridge in zip(places, bridges, strict=True))
 
     def _stop(self, place: int, bridge: int | None) -> Stop:
-        passage = self._links.passage(place)
+        passage = self.links.passage(place)
         if bridge is None:
             return Stop(passage=passage.id, bridge="", titled=False)
-        titled = self._links.phrase(bridge).kind == "title"
-        return Stop(passage=passage.id, bridge=self._links.text(bridge), titled=titled)
+        titled = self.links.phrase(bridge).kind == "title"
+        return Stop(passage=passage.id, bridge=self.links.text(bridge), titled=titled)
 
     def _shuffled(self, numbers: Sequence[int]) -> list[int]:
         keys = self._hash(np.uint64(1), np.array(numbers, np.uint64))

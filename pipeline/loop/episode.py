@@ -216,7 +216,9 @@ def outcome(
 
 
 def no_draft(stop: Stop) -> str:
-    """The reason of a seed whose author ended so without a draft: by its own choice, or by what."""
+    """The reason of a seed whose author ended so without a draft: by its own choice, by what, or before it began."""
+    if stop is Stop.NO_WALK:
+        return stop.value
     own = {Stop.ANSWERED: "", Stop.SEARCH_BUDGET: "", Stop.FORMAT_ERRORS: ":format_errors"}
     return f"no_draft{own.get(stop, ':limits')}"
 

@@ -36,6 +36,7 @@ async def read(seed: Seed, context: RunContext, rounds: Sequence[Round], pairs: 
     for past in rounds:
         seen |= dict.fromkeys(i for node in (past.tree.nodes if past.tree else ()) for i in node.passage_ids)
         seen |= dict.fromkeys(i for call in past.agent.calls for i in call.passage_ids)
+        seen |= dict.fromkeys(hop.passage_id for hop in (past.draft.hops if past.draft else ()))
         tried = (*past.rollouts, *past.policy_rollouts)
         rollouts = [rollout for rollout, _ in pairs] if past is rounds[-1] else tried
         checks: tuple[Finding | Probe, ...] = (*past.findings, *past.probes)

@@ -97,7 +97,7 @@ class Job:
         """Once, as `read`."""
         if hasattr(self, "context"):
             return
-        self.watch.stage("opening the index")
+        self.watch.stage("opening the index and the links" if self.config.walks else "opening the index")
         with self.held():
             take_left(self.folder, prepare.answers(self.config))
             self.context = prepare.context(self.config, self.corpus)

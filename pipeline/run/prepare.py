@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import get_args
 
 from pipeline import registry
 from pipeline.config import RunConfig
@@ -13,12 +14,14 @@ from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus, Manifest, load, resolve
 from pipeline.corpus.manifest import names
+from pipeline.corpus.split import Side
 from pipeline.dataset import selection
 from pipeline.dataset.gates import Gates
 from pipeline.dataset.gates.licence import conflict
 from pipeline.errors import UsageError
 from pipeline.links.opening import open_links
 from pipeline.links.stored import Links
+from pipeline.links.walks import Walks
 from pipeline.llm import weights
 from pipeline.llm.base import LLM
 from pipeline.llm.budget import Budget, Budgeted
@@ -86,6 +89,12 @@ def corpus(config: RunConfig) -> Corpus:
 def links(config: RunConfig, corpus: Corpus) -> Links:
     """What joins the documents of the corpus, found the first time it is asked for."""
     return open_links(corpus, config.links.most_documents)
+
+
+def walks(config: RunConfig, corpus: Corpus) -> dict[str, Walks]:
+    """Over these, for each side of the split."""
+    found, key = links(config, corpus), f"{config.seed}\n{corpus.fingerprint}"
+    return {side: Walks(found, key, side) for side in get_args(Side)}
 
 
 def answers(config: RunConfig) -> Path:
@@ -210,6 +219,7 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
     if engine != config.retrieval.identity:
         config = config.model_copy(update={"retrieval": config.retrieval.model_copy(update={"retriever": engine})})
     others = open_others(config.retrieval, corpus, config.how.out)
+    over = walks(config, corpus) if config.walks else {}
     # What was opened stays; else every full collection would walk it, and hold up all calls for a sixth of a second.
     # Before the cache of answers is opened: that of an earlier command in this process is to be closed by then.
     gc.unfreeze()
@@ -233,4 +243,4 @@ def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm:
         retriever=f"{engine} ({analyser})" if analyser != ENGLISH else engine,
         trainable=all(one.trainable and not one.embedded for one in config.models.played()),
     )
-    return RunContext(config=config, llm=llm, retriever=retriever, lineage=lineage, others=others)
+    return RunContext(config=config, llm=llm, retriever=retriever, lineage=lineage, others=others, walks=over)

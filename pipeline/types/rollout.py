@@ -68,15 +68,17 @@ class Stop(StrEnum):
     """It made the same calls again and again."""
     CONTEXT = "context"
     """The conversation no longer fitted the model's context."""
+    NO_WALK = "no_walk"
+    """It never began: the corpus links its passage to nothing that a question could end in."""
 
 
 @slotted
 class Call(Slotted):
-    """One search or open of an agent. A call that is no repeat is a *step*."""
+    """One search or open of an agent, or one look at the links of a passage. A call that is no repeat is a *step*."""
 
     id: str
     """The id of the tool call, and so of the tool message that answers it."""
-    tool: Literal["search", "open"]
+    tool: Literal["search", "open", "links"]
     argument: str
     passage_ids: tuple[str, ...]
     """Corpus ids (not the shown ones) of what the agent was shown, in order."""

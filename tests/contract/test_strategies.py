@@ -13,12 +13,14 @@ import pytest
 
 from pipeline import registry
 from pipeline.config import RunConfig
+from pipeline.config.links import LinksConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.loop.strategies.base import Proposal
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
+from pipeline.run import prepare
 from pipeline.text import normalise
 from pipeline.types import Cause, Feedback, Label, Message, Round, Seed
 from tests.rules.test_embedded_eyes import lineage, seeds
@@ -30,7 +32,11 @@ TOO_EASY = Feedback(label=Label.TOO_EASY, cause=Cause.SUPERFICIAL, message="solv
 
 @pytest.fixture(scope="module")
 def context(tiny: Corpus) -> RunContext:
-    return RunContext(RunConfig(), EmbeddedModel(), Bm25Retriever(tiny), lineage(tiny))
+    # So small a corpus has no walks: all its seeds go the way of those without one.
+    settings = RunConfig(links=LinksConfig(unlinked=1))
+    return RunContext(
+        settings, EmbeddedModel(), Bm25Retriever(tiny), lineage(tiny), walks=prepare.walks(settings, tiny)
+    )
 
 
 @pytest.fixture(params=registry.names("strategies"))
@@ -83,6 +89,7 @@ def test_a_model_that_never_says_it_well_is_no_crash(strategy, context: RunConte
         ScriptedLLM(lambda request: Message(role="assistant", content="Hm.")),
         context.retriever,
         context.lineage,
+        walks=context.walks,
     )
     proposal = asyncio.run(strategy.propose(next(iter(seeds(tiny))), babble))
     assert proposal.draft is None

@@ -45,3 +45,16 @@ def phrases(links: Links) -> dict[str, set[str]]:
         links.text(number): {links.passage(one.place).document_id for one in links.mentions(number)}
         for number in range(len(links))
     }
+
+
+@pytest.fixture(scope="session")
+def wiki(tmp_path_factory: pytest.TempPathFactory) -> Links:
+    """Of the first articles of the corpus that is shipped."""
+    import pyarrow as pa
+
+    folder: Path = tmp_path_factory.mktemp("wiki")
+    shipped = corpus.resolve("wiki").path
+    with pa.input_stream(str(shipped), compression="zstd") as stream:
+        lines = stream.read(3 << 20).split(b"\n")[:-1]
+    (folder / "articles.jsonl").write_bytes(b"\n".join(lines))
+    return open_links(corpus.load(corpus.resolve(str(folder / "articles.jsonl")), folder), 20)

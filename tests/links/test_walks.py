@@ -1,31 +1,15 @@
 """Walks: what holds of every one of them, and that each has one start."""
 
-from pathlib import Path
-
 import pytest
 
-from pipeline import corpus
+from pipeline.corpus.split import side
 from pipeline.links.coverage import coverage
-from pipeline.links.opening import open_links
 from pipeline.links.stored import Links
 from pipeline.links.walks import Walk, Walks
 from pipeline.text import contains
 from tests.links.conftest import Opened
 
 HOPS = 2, 3, 4
-
-
-@pytest.fixture(scope="module")
-def wiki(tmp_path_factory: pytest.TempPathFactory) -> Links:
-    """Of the first articles of the corpus that is shipped."""
-    import pyarrow as pa
-
-    folder: Path = tmp_path_factory.mktemp("wiki")
-    shipped = corpus.resolve("wiki").path
-    with pa.input_stream(str(shipped), compression="zstd") as stream:
-        lines = stream.read(3 << 20).split(b"\n")[:-1]
-    (folder / "articles.jsonl").write_bytes(b"\n".join(lines))
-    return open_links(corpus.load(corpus.resolve(str(folder / "articles.jsonl")), folder), 20)
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +99,15 @@ def test_coverage_says_for_which_targets_there_are_walks(wiki: Links, linked: Op
     assert found.linked > 0.8
     assert 1 >= found.walks["2"] >= found.walks["4"] >= found.walks["8"] > 0
     assert coverage(linked("Nothing of note was ever said of this place.")).in_words()["walks"] == "none"
+
+
+def test_walks_keep_to_their_side_of_the_split(wiki: Links) -> None:
+    found = {of: Walks(wiki, "key", of) for of in ("train", "eval")}
+    passed = dict.fromkeys(found, 0)
+    for start in range(0, len(wiki.corpus.passages), 7):
+        of = side(wiki.corpus.passages[start].document_id)
+        for walk in (*found[of].chains(start, 2), *found[of].meetings(start, 3), *found[of].conjunctions(start, 2)):
+            passed[of] += 1
+            assert {side(stop.passage.rpartition("#")[0]) for stop in walk.stops} == {of}
+    assert passed["train"] > 500
+    assert passed["eval"] > 0

@@ -19,6 +19,7 @@ from pipeline import config, registry
 from pipeline.agents.judge import grade
 from pipeline.agents.readers import check_alternative, naturalness, oracle, skip_ahead, trace
 from pipeline.config import RunConfig
+from pipeline.config.links import LinksConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.seeds import quality
@@ -31,6 +32,7 @@ from pipeline.llm.ledger import role
 from pipeline.loop import episode
 from pipeline.prompts import unfence
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
+from pipeline.run import prepare
 from pipeline.types import AnswerType, Draft, Kind, Lineage, Message, Seed, sha256
 
 ROLES = (
@@ -97,7 +99,13 @@ def seeds(corpus: Corpus) -> Iterable[Seed]:
 async def play(corpus: Corpus, model: Recorder) -> None:
     """Episodes until every role was asked often enough; the judge is asked about near misses too."""
     sites = [
-        RunContext(RunConfig(strategy=strategy), model, Bm25Retriever(corpus), lineage(corpus))
+        RunContext(
+            RunConfig(strategy=strategy, links=LinksConfig(unlinked=1)),
+            model,
+            Bm25Retriever(corpus),
+            lineage(corpus),
+            walks=prepare.walks(RunConfig(), corpus),
+        )
         for strategy in registry.names("strategies")
     ]
     for number, seed in enumerate(seeds(corpus)):

@@ -4,9 +4,10 @@ refiner may search and sees every draft, what each check found and every rollout
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from pipeline import prompts
-from pipeline.agents.calls import AgentState
+from pipeline.agents.calls import AgentState, LinksOf
 from pipeline.agents.loop import Agent, converse
 from pipeline.agents.tools import CHECK, GENERATOR_TOOLS, REFINER_TOOLS, REVISE, for_answers, shown
 from pipeline.context import RunContext
@@ -35,49 +36,70 @@ async def propose(seed: Seed, context: RunContext) -> Proposal:
     )
     messages = prompts.noted(messages, notes(seed))
     given = {seed.passage.shown_id: seed.passage}
-    return await _run(proposer, messages, AgentState(passages=given, given=frozenset(given)), seed.draw)
+    return await run(proposer, messages, AgentState(passages=given, given=frozenset(given)), seed.draw)
 
 
 async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
-    last = rounds[-1]
-    if last.draft is None:
-        raise ValueError("a round without a draft ends the episode")
-    tried = {normalise(past.draft.question) for past in rounds if past.draft}
-
-    def accept(arguments: str, state: AgentState) -> Draft | None:
-        draft = to_draft(arguments, state)
-        if draft and normalise(draft.question) in tried:
-            raise FormatError("The question must differ from the draft and from the earlier ones.")
-        return draft
-
-    opens = context.config.loop.refiner_searches
-    searches = context.config.generator.searches if opens else 0
-    reviser = agent(seed, context, REFINER_TOOLS if opens else (REVISE,), searches, accept)
-    pairs = _traces(last, context.config.loop.feedback_rollouts)
-    known = await history.read(seed, context, rounds, pairs)
-    whole = history.whole(last.draft, known, limited=reviser.room is not None, opens=opens)
+    searches = context.config.generator.searches
+    reviser = agent(seed, context, REFINER_TOOLS, searches, another(to_draft, rounds))
+    made = await revision(seed, context, rounds, reviser)
     messages = context.prompt(
         "refiner/revise",
-        drafts=history.drafts(rounds, pairs, known),
-        seen=[shown(passage) for passage in whole],
+        drafts=made.drafts,
+        seen=made.seen,
         answer_types=answer_types(seed, context),
         target_steps=aim(seed, context.config, rounds),
         search_budget=reviser.limits.searches,
         check_budget=reviser.checks,
         calls_per_turn=reviser.limits.calls_per_turn,
     )
-    messages = prompts.noted(messages, notes(seed))
+    return await run(reviser, prompts.noted(messages, notes(seed)), made.state, seed.draw)
+
+
+class Revision(NamedTuple):
+    """What a reviser is shown of the rounds so far."""
+
+    drafts: list[dict[str, Any]]
+    seen: list[dict[str, str]]
+    state: AgentState
+
+
+async def revision(seed: Seed, context: RunContext, rounds: Sequence[Round], reviser: Agent) -> Revision:
+    last = rounds[-1]
+    if last.draft is None:
+        raise ValueError("a round without a draft ends the episode")
+    pairs = _traces(last, context.config.loop.feedback_rollouts)
+    known = await history.read(seed, context, rounds, pairs)
+    opens = context.config.loop.refiner_searches
+    whole = history.whole(last.draft, known, limited=reviser.room is not None, opens=opens)
     state = AgentState(
         passages={passage.shown_id: passage for passage in known.own.values()},
         given=frozenset(passage.shown_id for passage in whole),
     )
-    return await _run(reviser, messages, state, seed.draw)
+    return Revision(history.drafts(rounds, pairs, known), list(map(shown, whole)), state)
 
 
-def agent(seed: Seed, context: RunContext, tools: Sequence[Tool], searches: int, accept: Accept) -> Agent:
+def another(accept: Accept, rounds: Sequence[Round]) -> Accept:
+    """The same, but for a question that was asked in one of the rounds."""
+    tried = {normalise(past.draft.question) for past in rounds if past.draft}
+
+    def accepted(arguments: str, state: AgentState) -> Draft | None:
+        draft = accept(arguments, state)
+        if draft and normalise(draft.question) in tried:
+            raise FormatError("The question must differ from the draft and from the earlier ones.")
+        return draft
+
+    return accepted
+
+
+def agent(
+    seed: Seed, context: RunContext, tools: Sequence[Tool], searches: int, accept: Accept, links: LinksOf | None = None
+) -> Agent:
     """Who proposes, revises or composes: it searches the side of its seed alone. A check covers the whole index, as the
     audit does."""
     limits = context.config.generator
+    if tools[-1] is REVISE and not context.config.loop.refiner_searches:
+        tools, searches = (REVISE,), 0
     checks = limits.checks > 0 and context.config.loop.audit and any(tool.name == CHECK for tool in tools)
 
     def accepted(arguments: str, state: AgentState) -> Draft | None:
@@ -104,6 +126,7 @@ def agent(seed: Seed, context: RunContext, tools: Sequence[Tool], searches: int,
         accept=accepted,
         author=limits,
         check=check if checks else None,
+        links=links,
     )
 
 
@@ -118,7 +141,7 @@ def notes(seed: Seed) -> tuple[str, ...]:
     return () if seed.answer_type.plain else (f"{seed.answer_type.value}/_write",)
 
 
-async def _run(author: Agent, messages: tuple[Message, ...], state: AgentState, sample: int) -> Proposal:
+async def run(author: Agent, messages: tuple[Message, ...], state: AgentState, sample: int) -> Proposal:
     trajectory = await converse(author, messages, sample=sample, state=state)
     draft = to_draft(trajectory.final, state) if trajectory.final else None
     return Proposal(trajectory=trajectory, draft=draft, checked=tuple(state.probes))

@@ -1,0 +1,156 @@
+"""The walks that an author is offered from a start: those whose end a search for its own words does not find.
+
+The plain words of the sentence that holds an answer are searched for in all retrievers: whoever asks for the answer may
+leave out names and numbers, and must say what the answer is to the rest. Where that brings the passage, nothing of the
+walk that leads to it is needed. The answer of a conjunction stands in all its passages, so each may be found by its own
+clue, but by no other, and each must hold other things that the answer could be.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise, zip_longest
+from math import log2
+from typing import cast
+
+from pipeline.links import tokens
+from pipeline.links.stored import Links
+from pipeline.links.walks import Walk, Walks
+from pipeline.retrieval.base import Retriever
+from pipeline.text import contains, sentences, words
+from pipeline.types import Data, Hit, Passage
+
+_JUDGED = 8
+"""Walks of a kind whose ends are searched for, at most."""
+_ENDS = 4
+"""Ends of a walk that are searched for, at most."""
+_OTHERS = 2
+"""Phrases that a passage of a conjunction shares with other documents beside the answer, at least."""
+_LONG = 5
+"""Letters of a word that says what a passage is about."""
+
+
+class Offer(Data):
+    walk: Walk
+    passages: tuple[Passage, ...]
+    """Those of its stops, in their order."""
+    ends: tuple[str, ...]
+    """What the answer may be: the hidden ends, those first whose sentence has the fewest other names and numbers; of a
+    conjunction its bridge."""
+
+
+class Related(Data):
+    """A phrase of a passage with other passages that hold it."""
+
+    phrase: str
+    documents: int
+    passages: tuple[Passage, ...]
+    sentences: tuple[str, ...]
+    """Of each passage the sentence that holds the phrase; empty where its title alone does."""
+
+
+async def offers(
+    walks: Walks, start: int, hops: int, retrievers: Sequence[Retriever], k: int, most: int = 4
+) -> list[Offer]:
+    """The best walks of so many passages from there, of each kind in turn, the best first; those alone that a search
+    for `k` passages does not make needless."""
+    kinds = [
+        sorted((_Tried(walks.links, walk) for walk in ask(start, hops, _JUDGED)), key=lambda one: -one.worth)
+        for ask in (walks.chains, walks.meetings, walks.conjunctions)
+    ]
+    queries = list(dict.fromkeys(query for tried in kinds for one in tried for query in one.queries.values() if query))
+    brought = await asyncio.gather(*(retriever.search_many(queries, k) for retriever in retrievers if queries))
+    hits = {query: [hit for lists in brought for hit in lists[number]] for number, query in enumerate(queries)}
+    good = [[offer for one in tried if (offer := one.offer(hits))] for tried in kinds]
+    return [offer for in_turn in zip_longest(*good) for offer in in_turn if offer][:most]
+
+
+def related(walks: Walks, place: int, phrases: int = 8, each: int = 3) -> list[Related]:
+    """The phrases that link a passage to others on the side of the walks, those of the fewest documents first."""
+    links, found = walks.links, list[Related]()
+    for phrase in sorted(map(links.phrase, links.of(place)), key=lambda phrase: (phrase.documents, phrase.number)):
+        places, groups = walks.places(phrase.number)
+        others = places[groups != links.group(place)].tolist()[:each]
+        if others and len(found) < phrases:
+            text, said = links.text(phrase.number), [links.sentence(links.mention(phrase.number, at)) for at in others]
+            passages = tuple(map(links.passage, others))
+            found.append(Related(phrase=text, documents=phrase.documents, passages=passages, sentences=tuple(said)))
+    return found
+
+
+class _Tried:
+    """A walk, and the searches that show whether all of it is needed."""
+
+    def __init__(self, links: Links, walk: Walk) -> None:
+        self._links, self._walk = links, walk
+        self._passages = tuple(cast(Passage, links.corpus.passage(stop.passage)) for stop in walk.stops)
+        self._places = [cast(int, links.corpus.place(stop.passage)) for stop in walk.stops]
+        self.queries = dict(self._clues() if walk.kind == "conjunction" else self._ends())
+        """What is searched for, for each end, or for each passage of a conjunction."""
+
+    @property
+    def worth(self) -> float:
+        """More where bridges are titles, where few documents hold them, and where the passages are about one thing."""
+        bridges = [stop for stop in self._walk.stops if stop.bridge]
+        held = [self._links.phrase(self._number(stop.bridge)).documents for stop in bridges]
+        titled = sum(stop.titled for stop in bridges)
+        return (titled - sum(map(log2, held)) / 4) / len(bridges) + self._topic()
+
+    def _topic(self) -> float:
+        """The share of long words that each passage has in common with the next."""
+        held = [{word for word in words(passage.text) if len(word) >= _LONG} for passage in self._passages]
+        shared = [len(one & other) / (1 + min(len(one), len(other))) for one, other in pairwise(held)]
+        return sum(shared) / len(shared)
+
+    def offer(self, hits: Mapping[str, Sequence[Hit]]) -> Offer | None:
+        if self._walk.kind == "conjunction":
+            apart = all(query and self._apart(key, hits[query]) for key, query in self.queries.items())
+            ends: tuple[str, ...] = (self._walk.stops[0].bridge,) if apart and self._unclear() else ()
+        else:
+            ends = tuple(end for end, query in self.queries.items() if query and self._hidden(end, hits[query]))
+        return Offer(walk=self._walk, passages=self._passages, ends=ends) if ends else None
+
+    def _ends(self) -> Iterator[tuple[str, str]]:
+        last, asked = self._passages[self._walk.last], list[tuple[int, str, str]]()
+        for end in self._walk.ends:
+            said = next(last.text[a:b] for a, b in sentences(last.text) if a <= end.start < b)
+            names, query = self._plain(said, last.title, end.text)
+            asked.append((names, end.text, query))
+        for _, end_text, query in sorted(asked, key=lambda one: one[0])[:_ENDS]:
+            yield end_text, query
+
+    def _clues(self) -> Iterator[tuple[str, str]]:
+        number = self._number(self._walk.stops[0].bridge)
+        for place, passage in zip(self._places, self._passages, strict=True):
+            said = self._links.sentence(self._links.mention(number, place))
+            yield passage.id, self._plain(said, passage.title)[1]
+
+    def _plain(self, said: str, *left_out: str) -> tuple[int, str]:
+        """How many words of names and numbers a sentence has beside these and the bridges; all its other words."""
+        gone = {word for phrase in (*left_out, *(stop.bridge for stop in self._walk.stops)) for word in words(phrase)}
+        read = tokens.words([said])
+        names = (read.capital & ~read.first) | (read.digits > 0)
+        parts = [said[start:end] for start, end in zip(read.start.tolist(), read.end.tolist(), strict=True)]
+        kept = [
+            (part, name) for part, name in zip(parts, names.tolist(), strict=True) if not gone.issuperset(words(part))
+        ]
+        blank = "" if read.single.any() else " "
+        return sum(name for _, name in kept), blank.join(part for part, name in kept if not name)
+
+    def _hidden(self, end: str, hits: Sequence[Hit]) -> bool:
+        """Do they lack the passage, and all others of its document and its versions that say the same?"""
+        last = self._places[self._walk.last]
+        return not any(
+            place == last or (self._links.group(place) == self._links.group(last) and contains(hit.passage.text, end))
+            for hit in hits if (place := self._links.corpus.place(hit.passage.id)) is not None
+        )  # fmt: skip
+
+    def _apart(self, own: str, hits: Sequence[Hit]) -> bool:
+        """Does none of them but its own passage hold the answer?"""
+        bridge = self._walk.stops[0].bridge
+        return not any(hit.passage.id != own and contains(hit.passage.text, bridge) for hit in hits)
+
+    def _unclear(self) -> bool:
+        return all(len(self._links.of(place)) > _OTHERS for place in self._places)
+
+    def _number(self, bridge: str) -> int:
+        return cast(int, self._links.find(bridge))

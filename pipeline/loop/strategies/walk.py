@@ -1,0 +1,188 @@
+"""A question from a walk over the links of the corpus. The author is given the best few from its passage: it chooses
+one, bends it by links and searches where need be, or refuses all of them. Who revises is given the other walks, and
+what else the passage before the failed hop leads to.
+
+A seed whose passage has no walk is passed over before a call is made, but for a share that goes `sage`'s way.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import orjson
+
+from pipeline import prompts
+from pipeline.agents.calls import AgentState, LinksOf
+from pipeline.agents.loop import Agent
+from pipeline.agents.tools import WALK_REFINER_TOOLS, WALK_TOOLS, listed, shown
+from pipeline.context import RunContext
+from pipeline.errors import FormatError
+from pipeline.links.offers import Offer, Related, offers, related
+from pipeline.llm.base import Tool
+from pipeline.llm.tokens import tokens
+from pipeline.loop.band import aim
+from pipeline.loop.strategies import sage
+from pipeline.loop.strategies.base import Proposal, to_draft
+from pipeline.text import contains, sentences
+from pipeline.types import Cause, Draft, Passage, Round, Seed, Stop, Trajectory, sha256
+
+SEARCHES = 12
+"""Most searches, opened passages and looks at links of an author: most drafts need none."""
+_WALKS, _OTHERS, _LINKS = 1_500, 700, 500
+"""Tokens of the walks that a generator is shown, and of a refiner's walks and links: every turn sends them again."""
+_WHOLE = 4
+"""Passages of a walk that are shown whole; of those of a longer one only the sentences that matter are."""
+
+
+async def propose(seed: Seed, context: RunContext) -> Proposal:
+    target = aim(seed, context.config, ())
+    found = await _offered(seed, context, target)
+    if not found:
+        if _unlinked(seed, context):
+            return await sage.propose(seed, context)
+        return Proposal(trajectory=Trajectory(messages=(), calls=(), stop=Stop.NO_WALK), draft=None)
+    author = _author(seed, context, WALK_TOOLS, _reader(seed))
+    walks = _fitting(_told(found, seed), _WALKS)
+    messages = context.prompt(
+        "generator/walk",
+        passage=shown(seed.passage),
+        walks=walks,
+        answer_types=sage.answer_types(seed, context),
+        target_steps=target,
+        search_budget=author.limits.searches,
+        check_budget=author.checks,
+        calls_per_turn=author.limits.calls_per_turn,
+    )
+    messages = prompts.noted(messages, sage.notes(seed))
+    passages = _passages(found)
+    told = {one["id"]: one["text"] for walk in walks for one in walk["passages"]}
+    whole = {i for i, text in told.items() if text == shown(passages[i])["text"]}
+    state = AgentState(
+        passages={i: passages[i] for i in told} | {seed.passage.shown_id: seed.passage},
+        given=frozenset(whole | {seed.passage.shown_id}),
+    )
+    return await sage.run(author, messages, state, seed.draw)
+
+
+async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Proposal:
+    found = await _offered(seed, context, aim(seed, context.config, rounds))
+    last = rounds[-1]
+    if not found or last.draft is None or last.feedback is None:
+        return await sage.revise(seed, context, rounds)
+    links: Sequence[Related] = ()
+    if last.feedback.cause is Cause.UNNATURAL:  # which the wording alone mends
+        found = []
+    else:
+        found = _unused(found, rounds)
+        links = await _beside(last.draft, last.feedback.hops, seed, context)
+    reviser = _author(seed, context, WALK_REFINER_TOOLS, sage.another(_reader(seed), rounds))
+    made = await sage.revision(seed, context, rounds, reviser)
+    messages = context.prompt(
+        "refiner/walk",
+        drafts=made.drafts,
+        start=seed.passage.shown_id,
+        walks=_fitting(_told(found, seed), _OTHERS),
+        links=_fitting(listed(links), _LINKS),
+        answer_types=sage.answer_types(seed, context),
+        target_steps=aim(seed, context.config, rounds),
+        seen=made.seen,
+        search_budget=reviser.limits.searches,
+        check_budget=reviser.checks,
+        calls_per_turn=reviser.limits.calls_per_turn,
+    )
+    passages = (*_passages(found).values(), *(passage for one in links for passage in one.passages))
+    made.state.passages.update({passage.shown_id: passage for passage in passages})
+    return await sage.run(reviser, prompts.noted(messages, sage.notes(seed)), made.state, seed.draw)
+
+
+async def _offered(seed: Seed, context: RunContext, hops: int) -> list[Offer]:
+    walks = context.walks[seed.side]
+    start = walks.links.corpus.place(seed.passage.id)
+    if start is None:
+        return []
+    retrievers = list(context.searched.values())
+    return await offers(walks, start, max(hops, 2), retrievers, context.config.retrieval.k)
+
+
+def _unlinked(seed: Seed, context: RunContext) -> bool:
+    """Does this seed without a walk go `sage`'s way? Drawn by hash, not by chance."""
+    return int(sha256(f"unlinked:{seed.key}")[:8], 16) < context.config.links.unlinked * 2**32
+
+
+def _author(seed: Seed, context: RunContext, tools: Sequence[Tool], accept: sage.Accept) -> Agent:
+    searches = min(SEARCHES, context.config.generator.searches)
+    return sage.agent(seed, context, tools, searches, accept, _links(seed, context))
+
+
+def _reader(seed: Seed) -> sage.Accept:
+    """A seed gives questions of its own passage: all others have seeds that give theirs."""
+
+    def read(arguments: str, state: AgentState) -> Draft | None:
+        draft = to_draft(arguments, state)
+        own = f"{seed.passage.document_id}#"
+        if draft and not any(hop.passage_id.startswith(own) for hop in draft.hops):
+            raise FormatError(f"One of the hops must rest on the given passage, {seed.passage.shown_id}.")
+        return draft
+
+    return read
+
+
+def _links(seed: Seed, context: RunContext) -> LinksOf:
+    walks = context.walks[seed.side]
+
+    def links(passage: Passage) -> Sequence[Related]:
+        place = walks.links.corpus.place(passage.id)
+        return [] if place is None else related(walks, place)
+
+    return links
+
+
+async def _beside(draft: Draft, failed: Sequence[int], seed: Seed, context: RunContext) -> Sequence[Related]:
+    """The links of the passage from which the first hop that failed was reached; without one the last hop."""
+    hop = draft.hops[max(0, min(failed, default=len(draft.hops) - 1) - 1)]
+    passage = await context.side(seed.side).get(hop.passage_id)
+    return _links(seed, context)(passage) if passage else ()
+
+
+def _unused(found: Sequence[Offer], rounds: Sequence[Round]) -> list[Offer]:
+    """Those that no draft so far has gone along from one end to the other."""
+    gone = [{hop.passage_id for hop in past.draft.hops} for past in rounds if past.draft]
+    return [one for one in found if not any(cited.issuperset(p.id for p in one.passages) for cited in gone)]
+
+
+def _passages(found: Iterable[Offer]) -> dict[str, Passage]:
+    """By shown id."""
+    return {passage.shown_id: passage for one in found for passage in one.passages}
+
+
+def _told(found: Iterable[Offer], seed: Seed) -> list[dict[str, Any]]:
+    """The walks, each passage whole where it is first shown, unless its walk is long."""
+    told, before = [], {seed.passage.id}
+    for one in found:
+        stops = list(zip(one.walk.stops, one.passages, strict=True))
+        matter = {stop.bridge for stop in one.walk.stops if stop.bridge} | {*one.ends}
+        passages = []
+        for stop, passage in stops:
+            head = shown(passage)
+            if passage.id in before or len(stops) > _WHOLE:
+                head["text"] = _excerpt(passage.text, matter)
+            passages.append(head | {"bridge": stop.bridge})
+            before.add(passage.id)
+        told.append({"kind": one.walk.kind, "passages": passages, "ends": list(one.ends)})
+    return told
+
+
+def _excerpt(text: str, phrases: Iterable[str]) -> str:
+    """The first sentence of a text, and those that hold one of these."""
+    said = [text[start:end] for start, end in sentences(text)]
+    kept = [n for n, one in enumerate(said) if not n or any(contains(one, phrase) for phrase in phrases)]
+    parts = [" ".join(said[n].split()) for n in kept]
+    gaps = [" " if later == earlier + 1 else " … " for earlier, later in pairwise(kept)]
+    return "".join(part for both in zip(parts, [*gaps, ""], strict=True) for part in both)
+
+
+def _fitting(told: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
+    """The first, and as many more as there is room for."""
+    while len(told) > 1 and tokens(orjson.dumps(told).decode()) > room:
+        told = told[:-1]
+    return told

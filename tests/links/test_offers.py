@@ -1,0 +1,75 @@
+"""What an author is offered: walks that a search for the words at their end does not make needless."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from pipeline.links.offers import offers, related
+from pipeline.links.stored import Links
+from pipeline.links.walks import Walks
+from pipeline.retrieval.opening import open_retriever
+from pipeline.text import contains
+from tests.links.conftest import FILLER, Opened
+
+CHAIN = (
+    "The long bridge at the market was paid for by Ada Brannick in the end.",
+    "For some years Ada Brannick taught the children of a village called Upper Issel by all.",
+)
+HOPS = 2, 3, 4
+
+
+def built(count: int) -> list[dict[str, str]]:
+    """Documents that end as many others do."""
+    chance = random.Random(1)
+    words = [" ".join(chance.sample(FILLER.split(), 12)) for _ in range(count)]
+    return [
+        {"id": f"b{n}", "title": f"House {n}", "text": f"The {some}. It was built in {1700 + n}."}
+        for n, some in enumerate(words)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("last", "found"),
+    [
+        ("A mill stood near Upper Issel when the river fell dry. It was built in 1650.", True),
+        ("A mill stood near Upper Issel when the river fell dry. The saltworks was built in 1650.", False),
+    ],
+    ids=["as others", "in words of its own"],
+)
+async def test_an_end_that_its_own_words_find_is_not_offered(
+    linked: Opened, tmp_path: Path, last: str, found: bool
+) -> None:
+    links = linked(*CHAIN, last, *built(12), pad=500)
+    retriever = open_retriever("bm25", links.corpus, tmp_path)
+    # The key says from which of its two ends the chain is walked.
+    walks = next(walks for walks in (Walks(links, key) for key in "abcdefgh") if walks.chains(0, 3))
+    assert [end.text for end in walks.chains(0, 3)[0].ends] == ["1650"]
+    assert [offer.ends for offer in await offers(walks, 0, 3, [retriever], 5)] == [("1650",)] * found
+
+
+async def test_offers_of_all_kinds_rest_on_key_and_start_alone(wiki: Links, tmp_path: Path) -> None:
+    retriever = open_retriever("bm25", wiki.corpus, tmp_path)
+    starts, kinds = range(0, len(wiki.corpus.passages), 97), set[str]()
+    for hops in HOPS:
+        first = [await offers(Walks(wiki, "key"), start, hops, [retriever], 5) for start in starts]
+        again = Walks(wiki, "key")
+        assert [await offers(again, start, hops, [retriever], 5) for start in reversed(starts)] == first[::-1]
+        for offer in (offer for some in first for offer in some):
+            kinds.add(offer.walk.kind)
+            assert tuple(passage.id for passage in offer.passages) == tuple(stop.passage for stop in offer.walk.stops)
+            held = [any(contains(passage.text, end) for end in offer.ends) for passage in offer.passages]
+            conjunction = offer.walk.kind == "conjunction"
+            assert held == [conjunction or number == offer.walk.last for number in range(len(held))]
+    assert kinds == {"chain", "meeting", "conjunction"}
+
+
+def test_related_passages_hold_the_phrase(wiki: Links) -> None:
+    seen = 0
+    for place in range(0, len(wiki.corpus.passages), 101):
+        for one in related(Walks(wiki, "key", "train"), place):
+            seen += 1
+            assert contains(f"{wiki.passage(place).title} {wiki.passage(place).text}", one.phrase)
+            for passage, said in zip(one.passages, one.sentences, strict=True):
+                assert contains(f"{passage.title}\n{said}", one.phrase)
+    assert seen > 50
