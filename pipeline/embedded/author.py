@@ -5,7 +5,8 @@ is none it searches for what the passages name.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import orjson
@@ -31,12 +32,25 @@ class Query(NamedTuple):
     intent: str
 
 
+class Task(NamedTuple):
+    """What an author is given to work with."""
+
+    given: list[Seen]
+    lengths: Sequence[int]
+    """Of the chains that it may ask for; the first is tried first."""
+    own: str = ""
+    """The passage that a hop must rest on, if one must."""
+    before: Sequence[str] = ()
+    """Questions that were asked, and passages that are found without the hops before them."""
+    negatives: bool = False
+
+
 def propose(request: Request) -> Message:
     """The generator's next turn, from walks where the prompt gives any."""
     inputs = _inputs(request)
-    walked = [passage for walk in inputs.get("walks", ()) for passage in walk["passages"]]
-    given = list(map(shown, [*walked, inputs["passage"]]))
-    return _turn(request, inputs, given, [inputs["target_steps"]])
+    given = [*_walked(inputs), shown(inputs["passage"])]
+    own = inputs["passage"]["id"] if "walks" in inputs else ""
+    return _turn(request, inputs, Task(given, [inputs["target_steps"]], own))
 
 
 def revise(request: Request) -> Message:
@@ -44,7 +58,6 @@ def revise(request: Request) -> Message:
     inputs = _inputs(request)
     last, target = inputs["drafts"][-1], inputs["target_steps"]
     easy = last["feedback"]["label"] == "too_easy" and len(last["hops"]) >= target
-    lengths = [target + 1, target] if easy else [target]
     before = [one["question"] for one in inputs["drafts"]]
     before += [
         one["hops"][hop + 1]["passage_id"]
@@ -52,15 +65,17 @@ def revise(request: Request) -> Message:
         for hop in one["feedback"]["hops"]
         if hop + 1 < len(one["hops"])
     ]
-    walked = [passage for walk in inputs.get("walks", ()) for passage in walk["passages"]]
-    return _turn(request, inputs, list(map(shown, [*walked, *inputs["seen"]])), lengths, before)
+    given = [*map(shown, inputs["seen"]), *_walked(inputs)]
+    lengths = [target + 1, target] if easy else [target]
+    return _turn(request, inputs, Task(given, lengths, inputs.get("start", ""), before))
 
 
 def compose(request: Request) -> Message:
     """The composer's next turn: the longest chain that the path holds."""
     inputs = _inputs(request)
-    lengths = range(max(inputs["target_steps"], inputs["least_hops"]), inputs["least_hops"] - 1, -1)
-    return _turn(request, inputs, _of_path(inputs), lengths, negatives=True)
+    least = inputs["least_hops"]
+    lengths = range(max(inputs["target_steps"], least), least - 1, -1)
+    return _turn(request, inputs, Task(_of_path(inputs), lengths, negatives=True))
 
 
 def explore(request: Request) -> Message:
@@ -72,46 +87,37 @@ def explore(request: Request) -> Message:
     return _called(request, ("explore", {"tool": "leave"}))
 
 
-def _turn(
-    request: Request,
-    inputs: dict[str, Any],
-    given: Sequence[Seen],
-    lengths: Sequence[int],
-    before: Sequence[str] = (),
-    negatives: bool = False,
-) -> Message:
+def _turn(request: Request, inputs: dict[str, Any], task: Task) -> Message:
     last, tools = request.tools[-1].name, {tool.name for tool in request.tools}
     made = [call for message in request.messages for call in message.tool_calls]
     asked = [orjson.loads(call.arguments)["query"] for call in made if call.name == "search"]
     checked = [orjson.loads(call.arguments)["question"] for call in made if call.name == "check"]
     told = [passage for message in request.messages if message.role == "tool" for passage in seen(message.content)]
-    passages = list({passage.id: passage for passage in [*given, *told]}.values())
-    paths = Paths(passages)
-    drafts = _drafts(paths, lengths, inputs["answer_types"], frozenset(one.id for one in given), {*before, *checked})
+    paths = Paths(list({passage.id: passage for passage in [*task.given, *told]}.values()))
     forced = request.tool_choice == last
-    checks = 0 if forced or "check" not in tools else min(inputs.get("check_budget", 0), _TRIED) - len(checked)
-    if found := next(drafts, None):
-        if negatives:
-            found |= {"negative_aspect": _negatives(found, passages)}
+    if found := next(_drafts(paths, task, inputs["answer_types"], checked), None):
+        if task.negatives:
+            found["negative_aspect"] = _negatives(found, paths.passages)
+        checks = 0 if forced or "check" not in tools else min(inputs["check_budget"], _TRIED) - len(checked)
         return _called(request, ("check" if checks > 0 else last, found))
-    left = min(inputs["search_budget"], _SEARCHES * min(lengths)) - len(asked)
+    left = min(inputs["search_budget"], _SEARCHES * min(task.lengths)) - len(asked)
     if not forced and "search" in tools and left > 0:
         at_once = min(left, _AT_ONCE, inputs["calls_per_turn"])
-        queries = [query.text for query, _ in zip(_queries(paths, asked, min(lengths)), range(at_once), strict=False)]
-        if queries:
-            return _called(request, *(("search", {"query": query}) for query in queries))
+        if queries := list(islice(_queries(paths, asked, min(task.lengths)), at_once)):
+            return _called(request, *(("search", {"query": query.text}) for query in queries))
     nothing = {"question": "", "answer": "", "answer_type": inputs["answer_types"][0], "hops": []}
     return _called(request, (last, nothing))
 
 
-def _drafts(
-    paths: Paths, lengths: Iterable[int], types: Sequence[str], given: frozenset[str], but: set[str]
-) -> Iterator[dict[str, Any]]:
-    for length in lengths:
-        for chain in paths.asked(length, types, given):
-            found = draft(chain)
-            if found["question"] not in but and not any(hop.passage.id in but for hop in chain):
-                yield found
+def _drafts(paths: Paths, task: Task, types: Sequence[str], checked: Sequence[str]) -> Iterator[dict[str, Any]]:
+    favoured = frozenset([task.own] if task.own else [passage.id for passage in task.given])
+    for length in task.lengths:
+        for chain in paths.asked(length, types, favoured):
+            cited = {hop.passage.id for hop in chain}
+            if cited.isdisjoint(task.before) and (not task.own or task.own in cited):
+                found = draft(chain)
+                if found["question"] not in (*task.before, *checked):
+                    yield found
 
 
 def _queries(paths: Paths, asked: Sequence[str], length: int) -> Iterator[Query]:
@@ -151,6 +157,10 @@ def _negatives(found: dict[str, Any], passages: Sequence[Seen]) -> list[dict[str
         for fact in facts(passage)
         if fact.relation.query == last["relation"] and passage.id != last["passage_id"] and fact.value != last["answer"]
     ][:3]
+
+
+def _walked(inputs: dict[str, Any]) -> list[Seen]:
+    return [shown(passage) for walk in inputs.get("walks", ()) for passage in walk["passages"]]
 
 
 def _of_path(inputs: dict[str, Any]) -> list[Seen]:

@@ -1,7 +1,7 @@
 """Chains of hops over the passages that an author has seen, and the drafts that ask for them."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from pipeline.embedded.asking import Described, Given, Named, Phrase, read_question
 from pipeline.embedded.reading import Fact, Seen, description, facts, key
@@ -154,7 +154,7 @@ def meaning(chain: Chain) -> Given:
     return cast(Given, phrase)
 
 
-def draft(chain: Chain) -> dict[str, object]:
+def draft(chain: Chain) -> dict[str, Any]:
     """What `propose` takes."""
     last = chain[-1].exit
     inner: Named = start(chain)
