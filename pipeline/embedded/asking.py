@@ -36,12 +36,13 @@ class Given(NamedTuple):
 
     relation: Relation
     of: "Phrase"
+    when: str = ""
 
     def words(self) -> str:
         return self.relation.noun.format(self.of.words())
 
     def question(self) -> str:
-        return self.relation.ask.format(self.of.words())
+        return self.relation.ask.format(self.of.words()).replace("@", self.when)
 
 
 Phrase = Named | Described | Given
@@ -52,7 +53,7 @@ def read_question(question: str) -> Given | None:
     """What a question asks for; nothing where it is not worded by the table."""
     for relation in TABLE:
         if relation.ask and (found := _shape(relation.ask).fullmatch(question.strip())):
-            return Given(relation, _read(found[1]))
+            return Given(relation, _read(found[1]), *found.groups()[1:])
     return None
 
 
@@ -76,5 +77,5 @@ def _read(phrase: str) -> Phrase:
 @cache
 def _shape(template: str) -> re.Pattern[str]:
     """The pattern of a template's words: `[]` stands for a description, `{}` for a thing."""
-    pattern = re.escape(template).replace(r"\{\}", r"((?!\d{4} ).+)")
+    pattern = re.escape(template).replace("@", r"(\d{4})").replace(r"\{\}", r"((?!\d{4} ).+)")
     return re.compile(pattern.replace(r"\[\]", r"([^\"]+?(?: (?:born|opened|founded) in \d{4})?)"))

@@ -151,7 +151,7 @@ def meaning(chain: Chain) -> Given:
     phrase: Phrase = start(chain)
     for hop in chain:
         phrase = Given(hop.exit.relation, hop.about(phrase))
-    return cast(Given, phrase)
+    return cast(Given, phrase)._replace(when=chain[-1].exit.when)
 
 
 def draft(chain: Chain) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def draft(chain: Chain) -> dict[str, Any]:
         fact = hop.exit
         hops.append(
             {
-                "sub_question": Given(fact.relation, hop.about(inner)).question(),
+                "sub_question": Given(fact.relation, hop.about(inner), fact.when).question(),
                 "answer": fact.value,
                 "passage_id": hop.passage.id,
                 "quote": _quote(hop),

@@ -11,6 +11,9 @@ from pipeline.text import normalise, sentences, untagged
 _PASSAGE = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
 _SUBJECT = re.compile(rf"(?:It|He|She|They|The (?:\w+ ){{0,2}}?(?:{'|'.join(CLASSES)})|Its|His|Her|Their)\b")
 _OWNED = ("Its", "His", "Her", "Their")
+_DEFINED_AS = re.compile(r",? (?:is|was|are|were) [^,]*?\b(?:who|which|that)\b")
+"""What goes on in the definition of the subject itself: "Ada Holm was a film director who was born in Vessby"."""
+_YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _ANOTHER = re.compile(r"\b(?:who|which|whose|where|when|that|while|but|whom|after|before|including|such as)\b")
 _GOES_ON = re.compile(r"['’]s\b|['’] |/| of \w|, (?:but|then)\b")
 _DATED = {"person": "born", "building": "opened"}
@@ -37,6 +40,8 @@ class Fact(NamedTuple):
     """The value as a question may name it, with the article that the text gives it."""
     sole: bool
     """Is it the one thing that the passage gives in this relation?"""
+    when: str = ""
+    """The year of what changes with time."""
 
 
 def seen(observation: str) -> list[Seen]:
@@ -74,6 +79,8 @@ def _told(relation: Relation, quote: str, begun: int) -> Iterable[Fact]:
     values = relation.values(quote)
     if not values or (quote.startswith(_OWNED) and not relation.said.match(quote)):
         return
+    defined = _DEFINED_AS.match(quote, begun)
+    begun = defined.end() if defined else begun
     if _ANOTHER.search(quote[begun : values[0][1] - len(values[0][0])]):
         return
     for value, end in values:
@@ -84,7 +91,9 @@ def _told(relation: Relation, quote: str, begun: int) -> Iterable[Fact]:
         start = end - len(value)
         name = value if value.endswith(("Jr.", "Sr.")) else value.rstrip(".'’,!-")
         article = "the " if quote[:start].endswith(("the ", "The ")) and "person" not in relation.to else ""
-        yield Fact(relation, name, quote, article + name, len(values) == 1 and bool(relation.ask))
+        year = _YEAR.search(quote) if "@" in relation.ask else None
+        sole = len(values) == 1 and bool(relation.ask) and ("@" not in relation.ask or year is not None)
+        yield Fact(relation, name, quote, article + name, sole, year[0] if year else "")
 
 
 def _begun(title: str, quote: str, number: int) -> int:

@@ -41,6 +41,7 @@ class Relation(NamedTuple):
     back: str
     """How a question names what it is told of, after its class word; empty where that names too many."""
     ask: str
+    """`@` stands for the year that the sentence gives."""
     kind: str
     """The class word of what it gives."""
     query: str
@@ -86,7 +87,9 @@ _GROUP_ENDS = re.compile(
     r"[,;(]|\.(?: |$)|\b(?:by|in|of|from|for|that|which|who|whose|with|on|at|and|or|to|as|about|directed|written"
     r"|located|based|produced|created|released|founded|published|developed|starring|situated|set|owned)\b"
 )
-_PERSON = re.compile(r"\(.{0,80}?\b(?:born|b\.)|\(.{0,60}?\d{4}\)? ?[–-] ?.{0,30}\d{4}\)|(?:^|\. )(?:He|She) ")
+_PERSON = re.compile(
+    r"\(.{0,80}?\b(?:born|b\.)|\(.{0,60}?\d{4}\)? ?[–-] ?.{0,30}\d{4}\)|(?:^|\. )(?:He|She) |who was born"
+)
 
 
 class Kind(NamedTuple):
@@ -105,10 +108,6 @@ def kind_of(text: str) -> Kind:
     defined = _DEFINED.search(text[:400])
     group = _GROUP_ENDS.split(defined[1], maxsplit=1)[0].strip() if defined else ""
     named = [word.lower() for word in _CLASS_WORD.findall(group)]
-    if _PERSON.search(text) and (not named or named[-1] == "drama"):
-        return Kind("person", "", group)
-    return (
-        Kind(CLASSES[named[-1]], named[-1], group if group.lower().endswith(named[-1]) else "")
-        if named
-        else Kind("", "", group)
-    )
+    if named and group.lower().endswith(named[-1]):
+        return Kind(CLASSES[named[-1]], named[-1], group)
+    return Kind("person" if _PERSON.search(text) else "", "", group)

@@ -73,7 +73,8 @@ class _Mind:
 
     def _facts(self, asked: Given) -> list[Fact]:
         about = self._found(asked.of) if isinstance(asked.of, Described) else self._titled(asked)
-        return [fact for passage in about for fact in facts(passage) if fact.relation == asked.relation and fact.sole]
+        told = [fact for passage in about for fact in facts(passage) if fact.relation == asked.relation]
+        return [fact for fact in told if fact.sole and fact.when == asked.when]
 
     def _titled(self, asked: Given) -> list[Seen]:
         """The passages about what the phrase names: by its title, and of its class."""
