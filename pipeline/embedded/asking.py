@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pipeline.embedded.relations import TABLE, Relation
 
-_TITLED = re.compile(r'the ([\w -]+) "([^"]+)"')
+_TITLED = re.compile(r'the ((?:(?!of |the |by |that |which )[\w-]+ )*?[\w-]+) "([^"]+)"')
 
 
 class Named(NamedTuple):

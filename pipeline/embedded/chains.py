@@ -68,16 +68,16 @@ class Paths:
                 yield from _through(chain, passage, entry)
 
     def asked(self, length: int, types: Sequence[str], given: frozenset[str]) -> list[Chain]:
-        """Those that a question can be asked for: first with most of the `given` passages, then with the wanted type of
-        answer, then in an order of chance."""
+        """Those that a question can be asked for. Those whose passages name what led to them come last; else those
+        with most of the `given` passages first, then those with the wanted type of answer, then by chance."""
         seed = "".join(sorted(given))
 
-        def order(chain: Chain) -> tuple[int, int, str]:
+        def order(chain: Chain) -> tuple[int, int, int, str]:
             used = sum(hop.passage.id in given for hop in chain)
             # The relation that is asked for is drawn first, so that none is asked for most of the time.
             last = chain[-1].exit.relation
             chance = sha256(f"{seed} {last.name}") + sha256("|".join([seed, *(hop.exit.quote for hop in chain)]))
-            return -used, types.index(last.type), chance
+            return _back(chain), -used, types.index(last.type), chance
 
         found = [chain for chain in self.of(length) if chain[-1].exit.relation.type in types]
         found = [chain for chain in found if _told_apart(chain, self.passages)]
@@ -103,7 +103,7 @@ def start(chain: Chain) -> Named:
 
 
 def _hidden(chain: Chain) -> bool:
-    """Does no passage but the one that states it tell an answer, and is nothing met twice?"""
+    """Does no passage tell an answer before the one that states it, and is nothing met twice?"""
     last = chain[-1]
     if last.entry and last.exit.relation.name in (last.entry.relation.name, *_dated_by(last)):
         return False
@@ -111,17 +111,25 @@ def _hidden(chain: Chain) -> bool:
         return False
     if any(hop.passage.title == last.passage.title or hop.exit.quote == last.exit.quote for hop in chain[:-1]):
         return False
-    names = [start(chain).name, *(hop.exit.value for hop in chain)]
+    names, told = _names(chain), _told(chain)
     if len({key(name) for name in names}) < len(names):
         return False
-    told = [f"{hop.passage.title}\n{hop.passage.text}" for hop in chain]
-    # A hop's passage may name what leads to it and what it gives: of `names` those at its place and the next.
-    return not any(
-        contains(text, name)
-        for place, text in enumerate(told)
-        for number, name in enumerate(names)
-        if number not in (place, place + 1)
-    )
+    return not any(contains(text, name) for place, text in enumerate(told) for name in names[place + 2 :])
+
+
+def _back(chain: Chain) -> bool:
+    """Does a passage name what the hops before its own are about? Then a search for that may find it."""
+    names = _names(chain)
+    return any(contains(text, name) for place, text in enumerate(_told(chain)) for name in names[:place])
+
+
+def _names(chain: Chain) -> list[str]:
+    """What each hop is about, and the answer."""
+    return [start(chain).name, *(hop.exit.value for hop in chain)]
+
+
+def _told(chain: Chain) -> list[str]:
+    return [f"{hop.passage.title}\n{hop.passage.text}" for hop in chain]
 
 
 def _dated_by(hop: Hop) -> tuple[str, ...]:
