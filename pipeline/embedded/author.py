@@ -1,7 +1,7 @@
 """The demo model as author: generator, refiner, curator and composer, which read a table of relations in what they see.
 
-Each turn reads all messages again: it proposes, or has checked, the first chain that was not tried yet, and where there
-is none it searches for what the passages name.
+Each turn reads all messages again: it proposes the first chain that was not tried yet, and where there is none it
+searches for what the passages name.
 """
 
 import re
@@ -20,8 +20,6 @@ from pipeline.types import Message, ToolCall
 
 _SEARCHES, _AT_ONCE = 12, 4
 """Searches of one author for each hop, and of one turn."""
-_TRIED = 12
-"""Drafts that one author has checked, at most."""
 _DEEP = 4
 """The chain that a composer is given material for, in hops: a curator knows no target."""
 _NAME = re.compile(r"[A-ZÀ-Þ][\w'’.-]+(?: (?:(?:of|the|de|van|von) )*[A-ZÀ-Þ][\w'’.-]*\w)+")
@@ -91,15 +89,13 @@ def _turn(request: Request, inputs: dict[str, Any], task: Task) -> Message:
     last, tools = request.tools[-1].name, {tool.name for tool in request.tools}
     made = [call for message in request.messages for call in message.tool_calls]
     asked = [orjson.loads(call.arguments)["query"] for call in made if call.name == "search"]
-    checked = [orjson.loads(call.arguments)["question"] for call in made if call.name == "check"]
     told = [passage for message in request.messages if message.role == "tool" for passage in seen(message.content)]
     paths = Paths(list({passage.id: passage for passage in [*task.given, *told]}.values()))
     forced = request.tool_choice == last
-    if found := next(_drafts(paths, task, inputs["answer_types"], checked), None):
+    if found := next(_drafts(paths, task, inputs["answer_types"]), None):
         if task.negatives:
             found["negative_aspect"] = _negatives(found, paths.passages)
-        checks = 0 if forced or "check" not in tools else min(inputs["check_budget"], _TRIED) - len(checked)
-        return _called(request, ("check" if checks > 0 else last, found))
+        return _called(request, (last, found))
     left = min(inputs["search_budget"], _SEARCHES * min(task.lengths)) - len(asked)
     if not forced and "search" in tools and left > 0:
         at_once = min(left, _AT_ONCE, inputs["calls_per_turn"])
@@ -109,14 +105,14 @@ def _turn(request: Request, inputs: dict[str, Any], task: Task) -> Message:
     return _called(request, (last, nothing))
 
 
-def _drafts(paths: Paths, task: Task, types: Sequence[str], checked: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _drafts(paths: Paths, task: Task, types: Sequence[str]) -> Iterator[dict[str, Any]]:
     favoured = frozenset([task.own] if task.own else [passage.id for passage in task.given])
     for length in task.lengths:
         for chain in paths.asked(length, types, favoured):
             cited = {hop.passage.id for hop in chain}
             if cited.isdisjoint(task.before) and (not task.own or task.own in cited):
                 found = draft(chain)
-                if found["question"] not in (*task.before, *checked):
+                if found["question"] not in task.before:
                     yield found
 
 

@@ -22,7 +22,7 @@ from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
 QUESTION = "Who directed the film Lantern Bay?"
-CHAIN = "When was the home town of the person who directed Lantern Bay founded?"
+CHAIN = 'In what year was the birthplace of the director of the film "Lantern Bay" founded?'
 
 Ask = Callable[[str, Sequence[Passage], RunContext], Awaitable[Reading]]
 

@@ -128,16 +128,6 @@ def test_what_has_no_page_is_passed_through_by_what_is_said_of_it() -> None:
     assert sound(made, 2).question == 'Who produced the 1987 film directed by the writer of the film "Green Fields"?'
 
 
-def test_it_has_a_draft_checked_where_it_may_and_then_another() -> None:
-    given = start("Harbour Lights", walks=[walk("Harbour Lights", "Mira Tollund", "Ostrava Bay")], check_budget=3)
-    first = propose(given)
-    refused = Message(role="tool", tool_call_id=first.tool_calls[0].id, content="It would be sent back.")
-    second = propose(given.model_copy(update={"messages": (*given.messages, first, refused)}))
-    assert [message.tool_calls[0].name for message in (first, second)] == ["check", "check"]
-    made = [orjson.loads(message.tool_calls[0].arguments) for message in (first, second)]
-    assert len({sound(one, 2).question for one in made}) == 2
-
-
 def test_the_last_turn_ends_it() -> None:
     made = propose(start("The Weather").model_copy(update={"tool_choice": "propose"}))
     assert made.tool_calls[0].name == "propose"
