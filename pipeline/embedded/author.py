@@ -99,7 +99,7 @@ def _turn(request: Request, inputs: dict[str, Any], task: Task) -> Message:
     left = min(inputs["search_budget"], _SEARCHES * min(task.lengths)) - len(asked)
     if not forced and "search" in tools and left > 0:
         at_once = min(left, _AT_ONCE, inputs["calls_per_turn"])
-        if queries := list(islice(_queries(paths, asked, min(task.lengths)), at_once)):
+        if queries := list(islice(_queries(paths, asked, min(task.lengths), task.own), at_once)):
             return _called(request, *(("search", {"query": query.text}) for query in queries))
     nothing = {"question": "", "answer": "", "answer_type": inputs["answer_types"][0], "hops": []}
     return _called(request, (last, nothing))
@@ -116,25 +116,26 @@ def _drafts(paths: Paths, task: Task, types: Sequence[str]) -> Iterator[dict[str
                     yield found
 
 
-def _queries(paths: Paths, asked: Sequence[str], length: int) -> Iterator[Query]:
+def _queries(paths: Paths, asked: Sequence[str], length: int, own: str = "") -> Iterator[Query]:
     """What to search for: what the longest chains lead to, or begin with; then what the first passages name."""
     tried = {" ".join(words(query)) for query in asked}
-    for query in _leads(paths, length):
+    for query in _leads(paths, length, own):
         said = " ".join(words(query.text))
         if said and said not in tried:
             tried.add(said)
             yield query
 
 
-def _leads(paths: Paths, length: int) -> Iterator[Query]:
+def _leads(paths: Paths, length: int, own: str) -> Iterator[Query]:
     for hops in range(length - 1, 0, -1):
-        for chain in paths.of(hops):
+        useful = [chain for chain in paths.of(hops) if not own or any(hop.passage.id == own for hop in chain)]
+        for chain in useful:
             fact, first = chain[-1].exit, start(chain).name
             if fact.relation.to:
                 yield Query(f"{fact.value} {fact.relation.query}", f"{first} leads to {fact.value}.")
-        for chain in paths.of(hops):
+        for chain in useful:
             yield Query(start(chain).name, f"Find what leads to {start(chain).name}.")
-    for passage in paths.passages[:4]:
+    for passage in [one for one in paths.passages if one.id == own] or paths.passages[:4]:
         for name in (untagged(passage.title), *_NAME.findall(passage.text)):
             yield Query(name, f"Find what is told of {name}.")
 
