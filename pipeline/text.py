@@ -2,8 +2,7 @@
 the tags too.
 
 Words, sentences and equality work in any language; dates are read in English, German, Chinese, Japanese and Korean, and
-compare as text in others. This is all that generator and solver share, so it holds no idea of a question, a relation or
-a template.
+compare as text in others. It holds no idea of a question, a relation or a template.
 """
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""The demo model: answers requests by rules and lexical statistics, with no weights, no key and no network.
+"""The demo model: answers requests by one table of relations, with no weights, no key and no network.
 
 It reads the fenced inputs of the prompt (`prompts.unfence`), or the bare question where there is no fence, and the tool
 messages; nothing else. Its role is the name of the last tool or of the schema in the request: `propose` (generator),
@@ -18,5 +18,6 @@ from pipeline.types import sha256
 def digest() -> str:
     """The hash of all code and words that the demo model's answers depend on; part of a run's digest."""
     here = Path(__file__).parent
-    files = [*sorted((*here.glob("*.py"), *here.glob("*.toml"))), here.parent / "text.py"]
+    reward = here.parent / "dataset" / "shipped"
+    files = [*sorted((*here.glob("*.py"), *here.glob("*.toml"))), here.parent / "text.py", reward / "equality.py"]
     return sha256("".join(path.read_text(encoding="utf-8") for path in files))

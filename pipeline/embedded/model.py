@@ -7,22 +7,22 @@ from pipeline.llm.base import Completion, Finish, Request
 from pipeline.text import words
 from pipeline.types import Message, Usage
 
-# role → module and function; loaded when first asked, so that generator and solver never need each other.
+# role → module and function; loaded when first asked.
 _ROLES = {
-    "propose": ("pipeline.embedded.generator", "propose"),
-    "explore": ("pipeline.embedded.curator", "explore"),
-    "compose": ("pipeline.embedded.curator", "compose"),
-    "revise": ("pipeline.embedded.refiner", "revise"),
+    "propose": ("pipeline.embedded.author", "propose"),
+    "explore": ("pipeline.embedded.author", "explore"),
+    "compose": ("pipeline.embedded.author", "compose"),
+    "revise": ("pipeline.embedded.author", "revise"),
     "answer": ("pipeline.embedded.solver", "solve"),
     "verdict": ("pipeline.embedded.judge", "judge"),
-    "read": ("pipeline.embedded.reader", "read"),
-    "trace": ("pipeline.embedded.reader", "trace"),
+    "read": ("pipeline.embedded.solver", "read"),
+    "trace": ("pipeline.embedded.solver", "trace"),
     "write": ("pipeline.embedded.writer", "write"),
-    "weigh": ("pipeline.embedded.reader", "weigh"),
+    "weigh": ("pipeline.embedded.solver", "weigh"),
     "grade": ("pipeline.embedded.reader", "grade"),
     "detect": ("pipeline.embedded.reader", "detect"),
     "skip": ("pipeline.embedded.reader", "skip"),
-    "commit": ("pipeline.embedded.reader", "commit"),
+    "commit": ("pipeline.embedded.solver", "commit"),
 }
 
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import orjson
 
 from pipeline import prompts
-from pipeline.embedded.facts_subject import plain
 from pipeline.embedded.writer_values import rest, wrong
 from pipeline.llm.base import Request
 from pipeline.text import sentences
+from pipeline.text import untagged as plain
 from pipeline.types import Message, sha256
 
 _PRONOUN = re.compile(r"^(?:It|He|She|They)\b(?!')")

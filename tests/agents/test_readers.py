@@ -17,12 +17,15 @@ from pipeline.llm.base import LLM, Sampling
 from pipeline.llm.cached import request_digest
 from pipeline.types import Passage
 from tests.hostile import HOSTILE
-from tests.loop.test_episode import FILM, HOLM, LINEAGE, TOWN
+from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
-QUESTION = "Who directed the film Lantern Bay?"
-CHAIN = "When was the home town of the person who directed Lantern Bay founded?"
+FILM = passage("f", "Lantern Bay", "Lantern Bay is a 1931 film directed by Ada Holm.")
+HOLM = passage("h", "Ada Holm", "Ada Holm (born 3 May 1890) is a director. She was born in Vessby.")
+TOWN = passage("t", "Vessby", "Vessby is a town that was founded in 1641.")
+QUESTION = 'Who directed the film "Lantern Bay"?'
+CHAIN = 'In what year was the birthplace of the director of the film "Lantern Bay" founded?'
 
 Ask = Callable[[str, Sequence[Passage], RunContext], Awaitable[Reading]]
 
@@ -124,7 +127,7 @@ async def test_hostile_passages_are_read_as_text(text: str) -> None:
 
 
 async def test_every_hop_is_read_from_its_own_passage_in_one_call() -> None:
-    parts = [(QUESTION, FILM), ("In which town was Ada Holm born?", HOLM), (QUESTION, TOWN)]
+    parts = [(QUESTION, FILM), ("Where was Ada Holm born?", HOLM), (QUESTION, TOWN)]
     model = ScriptedLLM(['{"answers": ["Ada Holm", " Vessby "]}'])
     assert (await trace(parts, context(model)))[0] == ["Ada Holm", "Vessby", ""], (
         "what is not answered counts as nothing"

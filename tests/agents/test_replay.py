@@ -29,9 +29,9 @@ START = (
     Message(role="user", content="Where was the director of Lantern Bay born?"),
 )
 QUESTIONS = (
-    "In which town was the engineer born who designed the harbour of Port Maren?",
-    "Which river does the oldest bridge of the capital cross?",
-    "When was the founder of the national museum born?",
+    "In what year was the designer of the Kessel Bridge born?",
+    "What was the population of the birthplace of Hugo Brandt in 2019?",
+    "In what year was the founder of the national museum born?",
 )
 
 

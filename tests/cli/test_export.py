@@ -115,7 +115,8 @@ def test_a_damaged_journal_is_exported_only_where_that_is_allowed(digsite: Digsi
     said = digsite("export", *where, "--allow-damaged", "--json")
     assert "1 finished seed has no readable line" in said.err
     assert said.json["views"]["qa"]["missing"] == 1
-    assert _rows(dataset) == pairs - 1
+    # A duplicate that was left out for the lost pair may take its place.
+    assert pairs - 1 <= _rows(dataset) <= pairs
     assert "1 line of the run's journal could not be read" in (dataset / "README.md").read_text()
     # Once the seed has been run again, the damaged line stands where it did and is nothing to speak of.
     again = digsite("resume", *where)

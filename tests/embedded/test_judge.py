@@ -1,4 +1,4 @@
-"""The embedded judge: dates at the precision asked, counts exact, quantities with a margin, names by equality."""
+"""The embedded judge: dates at the precision asked, by the rules of the shipped reward, names by equality."""
 
 import asyncio
 
@@ -36,7 +36,6 @@ def verdict(answer: str, response: str, kind: str, precision: str = "", aliases:
         ("2007", "7 March 2007", "year", True),
         ("2007", "2008", "year", False),
         ("2007", "2007 or 2008", "year", False),
-        ("1980", "early 1980s", "year", False),
         ("7 March 2007", "someday", "day", False),
     ],
 )
@@ -50,16 +49,15 @@ def test_a_date_is_right_at_the_precision_asked(answer: str, response: str, prec
         ("1,234", "1234", True),
         ("1,234", "1,235", False),
         ("12", "twelve", True),
-        ("3.5 million", "3,510,000", True),
+        ("3.5 million", "3,500,000", True),
         ("3.5 million", "3.9 million", False),
-        ("24.5 km", "24.6", True),
         ("387 metres", "387 feet", False),
         ("387 metres", "0.387 km", True),
         ("76.4 years", "76.4 days", False),
         ("about 40", "between 30 and 50", False),
     ],
 )
-def test_a_count_is_exact_and_a_quantity_has_a_margin(answer: str, response: str, right: bool) -> None:
+def test_a_number_is_right_by_the_rules_of_the_reward(answer: str, response: str, right: bool) -> None:
     assert verdict(answer, response, "number") is right
 
 

@@ -15,7 +15,7 @@ from pipeline.run.prepare import client, solver_digest
 from pipeline.types import Message, Rollout
 from tests.embedded.test_solver import SHELF
 
-QUESTION = "When was the director of Lantern Bay born?"
+QUESTION = 'In what year was the director of the film "Lantern Bay" born?'
 TRIES = 24
 WEAK = config.build(values={"models": {"default": {"model": "embedded-weak"}}})
 
@@ -27,7 +27,7 @@ async def roll(sample: int) -> Rollout:
 async def test_it_solves_some_of_its_tries_and_each_alike_every_time() -> None:
     tried = [await roll(sample) for sample in range(TRIES)]
     assert tried == [await roll(sample) for sample in range(TRIES)]
-    assert 0.2 < sum(rollout.answer == "3 May 1890" for rollout in tried) / TRIES < 0.9
+    assert 0.2 < sum(rollout.answer == "1890" for rollout in tried) / TRIES < 0.9
 
 
 async def test_that_nothing_is_overlooked_makes_it_the_strong_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,7 +37,7 @@ async def test_that_nothing_is_overlooked_makes_it_the_strong_one(monkeypatch: p
 
 
 async def test_what_it_overlooks_is_overlooked_in_every_turn_and_counted() -> None:
-    rollout = next(one for one in [await roll(n) for n in range(TRIES)] if one.answer != "3 May 1890")
+    rollout = next(one for one in [await roll(n) for n in range(TRIES)] if one.answer != "1890")
     messages = rollout.trajectory.messages
 
     def request(length: int) -> Request:

@@ -9,7 +9,6 @@ import pytest
 from pipeline import prompts
 from pipeline.config import build
 from pipeline.context import RunContext
-from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Request
 from pipeline.loop.assess import feedback_from_audit
@@ -205,14 +204,6 @@ def test_all_are_on_with_a_real_reader_and_the_oracle_with_the_embedded_one_unle
     assert (
         build(values={"models": {**real, "reader": {"provider": "embedded", "model": "embedded"}}}).checks_run() == ()
     )
-
-
-async def test_with_the_embedded_model_the_checks_run_and_tell_apart() -> None:
-    # Of several things of one kind it always takes one.
-    run = tuple(check for check in ALL if check != "end")
-    answer = await readings(DRAFT, 3, (), context(EmbeddedModel(), run, retrieval={"k": 1}))
-    right = {probe.check: probe.right for probe in answer.probes}
-    assert (right["closed_book"], right["oracle"]) == (0, 1)
 
 
 async def test_a_hop_without_which_nobody_comes_to_the_next_is_not_asked_about() -> None:
