@@ -9,17 +9,16 @@ not fork.
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from textwrap import fill
-from typing import NamedTuple
 from uuid import UUID
 
 import polars as pl
-from prefect import flow, task
+from prefect import flow, runtime, task
 from prefect.artifacts import (
     acreate_markdown_artifact,
     acreate_progress_artifact,
@@ -27,8 +26,10 @@ from prefect.artifacts import (
     aupdate_progress_artifact,
 )
 from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import State
-from prefect.states import Cancelled, Completed, Failed
+from prefect.states import Cancelled, Completed, Crashed, Failed
 
 from pipeline.cli.console import DEMO
 from pipeline.config import RunConfig
@@ -51,26 +52,22 @@ WIDTH = 88
 """Characters of a line there: Prefect does not break them."""
 
 
-class _Given(NamedTuple):
-    """What a command hands to its flow."""
-
-    job: Job
-    outcome: asyncio.Future[RunResult]
-    """Known before Prefect's server has heard of it."""
+_given: ContextVar[tuple[Job, asyncio.Future[RunResult]]] = ContextVar("given")
+"""What a command hands to its flow: the job, and its outcome, known before Prefect's server has heard of it."""
 
 
-_given: ContextVar[_Given] = ContextVar("given")
-
-
-async def run(job: Job, config: Path) -> RunResult:
+async def run(job: Job, config: Path, *, own: bool) -> RunResult:
     """The job as a flow run; `config` is the file of its settings. Raises what ended it early.
 
-    Prefect's server may go away meanwhile: the run does not need it.
+    Prefect's server may go away meanwhile: the run does not need it. On one of our `own` each run folder has a name.
     """
     outcome: asyncio.Future[RunResult] = asyncio.get_running_loop().create_future()
-    _given.set(_Given(job, outcome))
+    _given.set((job, outcome))
+    name = f"{job.folder.parent.name}/{job.folder.name}"
     try:
-        await generate(str(config))
+        if own:
+            await noted(end_killed({"name": {"any_": [name]}}))
+        await generate.with_options(flow_run_name=name)(str(config))
     except Exception as error:
         if not outcome.done():
             raise
@@ -92,6 +89,25 @@ async def generate(config: str) -> RunResult | State[DigsiteError]:
     return result
 
 
+def _from_command() -> tuple[Job, asyncio.Future[RunResult]]:
+    """Prefect sends the flow's own code to workers, and a context variable cannot travel."""
+    return _given.get()
+
+
+async def end_killed(which: dict[str, object]) -> None:
+    """End what Prefect shows as running although its process was killed: who holds the lock is alone at work."""
+    running = {"state": {"type": {"any_": ["RUNNING"]}}}
+    async with get_client() as client:
+        left = await client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(running | which))
+        killed = [one.id for one in left if one.id != runtime.flow_run.id]
+        if killed:
+            below = {"parent_flow_run_id": {"any_": killed}}
+            left = await client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(running | below))
+            state: State[object] = Crashed(message="its process was killed; a later run continued")
+            for one in (*killed, *(child.id for child in left)):
+                await client.set_flow_run_state(one, state, force=True)
+
+
 def ended(error: DigsiteError) -> State[DigsiteError]:
     """The state of a flow run that the error ended, in one line: raised, it would be a page of Prefect's own code.
 
@@ -103,11 +119,6 @@ def ended(error: DigsiteError) -> State[DigsiteError]:
     return state(message=str(error), data=error)
 
 
-def _from_command() -> _Given:
-    """Prefect sends the flow's own code to workers, and a context variable cannot travel."""
-    return _given.get()
-
-
 async def stages(job: Job, *, export: bool = True) -> RunResult:
     """All of them, each as a task. Raises BudgetExceeded, as all that ends the work on seeds, but only once what there
     is was exported. Without `export` somebody else does that.
@@ -115,7 +126,13 @@ async def stages(job: Job, *, export: bool = True) -> RunResult:
     await stage("corpus", job.read)
     await stage("index", job.index)
     with job.open() as run:
-        spent = await (_seeds(job, run) if job.config.how.engine == "local" else _seeds_by_workers(job))
+        over = asyncio.Event()
+        following = asyncio.create_task(_follow(job, over))
+        try:
+            spent = await _seeds(job, run)
+        finally:
+            over.set()
+            await following
         if export:
             await stage("export", job.export)
             await stage("report", job.report)
@@ -129,68 +146,45 @@ async def stages(job: Job, *, export: bool = True) -> RunResult:
 
 
 async def _seeds(job: Job, run: Run) -> BudgetExceeded | None:
-    """All batches, or those that the budget allowed; that it is used up is no failure of a task."""
-    spent: list[BudgetExceeded] = []
-
-    async def batch(keys: tuple[str, ...]) -> None:
-        try:
-            await job.run_seeds(keys)
-        except BudgetExceeded as error:
-            spent.append(error)
-
-    async with _progress(job):
+    """All batches, or those that the budget allowed; those of an engine are tasks of its own workers."""
+    if job.config.how.engine == "local":
         for number, keys in enumerate(run.batches(PER_WORKER * job.config.seeds_at_work())):
-            await stage(f"batch-{number}", partial(batch, keys))
-            if spent:
-                return spent[0]
-    return None
-
-
-async def _seeds_by_workers(job: Job) -> BudgetExceeded | None:
-    """As `_seeds`; each batch is a task that a worker runs."""
+            if spent := await stage(f"batch-{number}", partial(job.run_seeds, keys)):
+                return spent
+        return None
     from pipeline.flow import engines
 
-    async with _progress(job):
-        try:
-            await job.run_seeds_by(engines.started)
-        except BudgetExceeded as error:
-            return error
+    try:
+        await job.run_seeds_by(engines.started)
+    except BudgetExceeded as error:
+        return error
     return None
 
 
 # No retries: a seed that the outside broke is tried again within its batch, and a broken disk stays broken.
 @task(task_run_name="{name}", cache_policy=NO_CACHE, persist_result=False)
-async def stage(name: str, work: Callable[[], object]) -> None:
-    """One part of the work."""
-    result = work()
-    if isinstance(result, Awaitable):
-        await result
+async def stage(name: str, work: Callable[[], object]) -> BudgetExceeded | None:
+    """One part of the work. That the budget is used up is no failure of it."""
+    try:
+        result = work()
+        if isinstance(result, Awaitable):
+            await result
+    except BudgetExceeded as error:
+        return error
+    return None
 
 
-@asynccontextmanager
-async def _progress(job: Job) -> AsyncIterator[None]:
-    """A progress artifact, kept up to date meanwhile and once more at the end."""
+async def _follow(job: Job, over: asyncio.Event) -> None:
+    """A progress artifact, kept up to date until it is over."""
     artifact = await noted(
         acreate_progress_artifact(progress=0.0, key=_key(job.folder, "progress"), description=str(job.folder))
     )
-    following = asyncio.create_task(_follow(job, artifact))
-    try:
-        yield
-    finally:
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
-        await _update(job, artifact)
-
-
-async def _follow(job: Job, artifact: object) -> None:
-    while True:
-        await asyncio.sleep(EVERY)
-        await _update(job, artifact)
-
-
-async def _update(job: Job, artifact: object) -> None:
-    if isinstance(artifact, UUID):
+    while isinstance(artifact, UUID):
+        with suppress(TimeoutError):
+            await asyncio.wait_for(over.wait(), EVERY)
         await noted(aupdate_progress_artifact(artifact, progress=_percent(job.run.result(), job.config)))
+        if over.is_set():
+            return
 
 
 def _percent(result: RunResult, config: RunConfig) -> float:

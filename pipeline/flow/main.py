@@ -47,7 +47,7 @@ def in_prefect(job: "Job", *, debug: bool) -> "RunResult":
     server.wait()
     if server.own:
         console.message(f"Prefect shows this run at {server.pages}")
-    return asyncio.run(run(job, settings))
+    return asyncio.run(run(job, settings, own=server.own))
 
 
 if __name__ == "__main__":

@@ -201,7 +201,7 @@ def _serve(listening: int, url: str) -> None:
     from prefect.server.api.server import create_app
 
     server = uvicorn.Server(uvicorn.Config(_OwnPages(create_app()), log_level="error", lifespan="on", access_log=False))
-    server.capture_signals = nullcontext  # type: ignore[method-assign]
+    server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
     server.run(sockets=[socket.socket(fileno=listening)])
 
 
