@@ -14,9 +14,12 @@ import pytest
 
 from pipeline import config
 from tests.cli.conftest import SMALL
+from tests.flow.conftest import first_line, parent
+from tests.flow.test_server import asked
 
 ROOT = Path(__file__).resolve().parents[2]
 MAIN = "pipeline.flow.main"
+KEY = "sk-canary-8c02d7f1"
 
 
 def digsite(module: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -26,7 +29,8 @@ def digsite(module: str, *arguments: str | Path) -> subprocess.CompletedProcess[
 def python(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     quiet = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=quiet, timeout=180)
+    env = {**quiet, "OPENAI_API_KEY": KEY}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=300)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -50,9 +54,10 @@ def test_the_flow_gives_the_same_bytes_as_no_flow_and_leaves_no_server(tmp_path:
     flow = digsite(MAIN, "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "flow", "--json")
     assert flow.returncode == 0, flow.stderr
     assert processes_of(tmp_path) == []
-    lines = flow.stderr.splitlines()
-    assert all(re.match(r"[a-zA-Z ]+: \d+/6 seeds", line) for line in lines), "Prefect is not quiet"
+    said = re.compile(r"[a-zA-Z ]+: \d+/6 seeds|Prefect shows this run at http://127.0.0.1:\d+$")
+    assert all(map(said.match, flow.stderr.splitlines())), "Prefect is not quiet"
     prefect_keeps_a_path_and_artifacts(tmp_path / "flow/.prefect/prefect.db")
+    a_later_server_shows_it(tmp_path / "flow/.prefect")
     none = digsite("pipeline.cli", "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "none", "--json")
     assert none.returncode == 0, none.stderr
     runs = [Path(orjson.loads(said.stdout)["run"]).name for said in (flow, none)]
@@ -69,7 +74,9 @@ def prefect_keeps_a_path_and_artifacts(database: Path) -> None:
             "SELECT type, data FROM artifact WHERE key = 'digsite-tiny-report'"
         ).fetchall()
         keys = {key for (key,) in opened.execute("SELECT key FROM artifact WHERE key IS NOT NULL")}
-    assert state == "Completed"
+        states = {state for (state,) in opened.execute("SELECT state_name FROM task_run")}
+    assert (state, states) == ("Completed", {"Completed"})
+    assert not [path for path in database.parent.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert list(orjson.loads(parameters)) == ["config"]
     assert config.RunConfig.model_validate_json(Path(orjson.loads(parameters)["config"]).read_bytes()).seed == 0
     assert keys == {"digsite-tiny-progress", "digsite-tiny-funnel", "digsite-tiny-report"}
@@ -79,6 +86,18 @@ def prefect_keeps_a_path_and_artifacts(database: Path) -> None:
     assert int(accepted)
     (path,) = re.findall(r"```text\n(/.*report.html)\n```", page)
     assert Path(path).is_file()
+
+
+def a_later_server_shows_it(home: Path) -> None:
+    process = parent(home)
+    url, _ = first_line(process)
+    assert first_line(process) == ["ready"]
+    (run,) = orjson.loads(asked(f"{url}/flow_runs/filter", b"{}")[1])
+    assert (run["state_name"], run["name"]) == (
+        "Completed",
+        (home.parent / "tiny/latest").resolve().relative_to(home.parent.resolve()).as_posix(),
+    )
+    process.communicate()
 
 
 @pytest.mark.slow
