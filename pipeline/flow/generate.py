@@ -56,10 +56,10 @@ _given: ContextVar[tuple[Job, asyncio.Future[RunResult]]] = ContextVar("given")
 """What a command hands to its flow: the job, and its outcome, known before Prefect's server has heard of it."""
 
 
-async def run(job: Job, config: Path, *, own: bool) -> RunResult:
-    """The job as a flow run; `config` is the file of its settings. Raises what ended it early.
+async def run(job: Job, *, own: bool) -> RunResult:
+    """The job as a flow run. Raises what ended it early.
 
-    Prefect's server may go away meanwhile: the run does not need it. On one of our `own` each run folder has a name.
+    Prefect's server may go away meanwhile: the run does not need it. One of our `own` knows the runs of one folder.
     """
     outcome: asyncio.Future[RunResult] = asyncio.get_running_loop().create_future()
     _given.set((job, outcome))
@@ -67,7 +67,7 @@ async def run(job: Job, config: Path, *, own: bool) -> RunResult:
     try:
         if own:
             await noted(end_killed({"name": {"any_": [name]}}))
-        await generate.with_options(flow_run_name=name)(str(config))
+        await generate(name)
     except Exception as error:
         if not outcome.done():
             raise
@@ -76,9 +76,9 @@ async def run(job: Job, config: Path, *, own: bool) -> RunResult:
     return outcome.result()
 
 
-@flow(name="digsite-generate", persist_result=False)
-async def generate(config: str) -> RunResult | State[DigsiteError]:
-    """Make the pairs that the file of settings at `config` asks for."""
+@flow(name="digsite-generate", flow_run_name="{run}", persist_result=False)
+async def generate(run: str) -> RunResult | State[DigsiteError]:
+    """Make the pairs that the settings of a run (`wiki/1cf55c09cfcb`) ask for."""
     job, outcome = _from_command()
     try:
         result = await stages(job)
@@ -179,18 +179,15 @@ async def _follow(job: Job, over: asyncio.Event) -> None:
     artifact = await noted(
         acreate_progress_artifact(progress=0.0, key=_key(job.folder, "progress"), description=str(job.folder))
     )
+    how = job.config.how.share()
     while isinstance(artifact, UUID):
         with suppress(TimeoutError):
             await asyncio.wait_for(over.wait(), EVERY)
-        await noted(aupdate_progress_artifact(artifact, progress=_percent(job.run.result(), job.config)))
+        result = job.run.result()
+        done, wanted = (result.accepted, how.pairs) if how.seeds is None else (result.planned, how.seeds)
+        await noted(aupdate_progress_artifact(artifact, progress=100.0 * min(done / max(wanted, 1), 1.0)))
         if over.is_set():
             return
-
-
-def _percent(result: RunResult, config: RunConfig) -> float:
-    how = config.how.share()
-    done, wanted = (result.planned, how.seeds) if how.seeds is not None else (result.accepted, how.pairs)
-    return 100.0 * min(done / wanted, 1.0) if wanted else 100.0
 
 
 def _key(folder: Path, name: str) -> str:

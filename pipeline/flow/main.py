@@ -24,30 +24,25 @@ def in_prefect(job: "Job", *, debug: bool) -> "RunResult":
     """Run a job as a Prefect flow, on the user's server where there is one, else on one of our own.
 
     Our own starts while this process reads the corpus and opens the index; both take seconds, and a mistake in the
-    corpus is told at once. The settings go through a file, beside what Prefect keeps: it stores the parameters of a
-    flow, and they may be long.
+    corpus is told at once.
     """
     from pipeline.cli import console
     from pipeline.flow.server import QUIET, Server
-    from pipeline.store.files import write_json
 
-    home = job.config.how.out / ".prefect"
-    server = Server(home)
+    server = Server(job.config.how.out / ".prefect")
     # Every error comes up to the command line, which says it once; Prefect would show its traceback twice before.
     level = "INFO" if debug else "CRITICAL"
     server.start(QUIET | {"PREFECT_LOGGING_LEVEL": level, "PREFECT_LOGGING_INTERNAL_LEVEL": level})
     if server.own:
         job.read()
         job.index()
-    settings = home / "configs" / f"{job.config.digest()[:12]}.json"
-    write_json(settings, job.config.model_dump(mode="json"))
     job.watch.stage("starting Prefect")
     from pipeline.flow.generate import run
 
     server.wait()
     if server.own:
         console.message(f"Prefect shows this run at {server.pages}")
-    return asyncio.run(run(job, settings, own=server.own))
+    return asyncio.run(run(job, own=server.own))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 PRIVATE = {"DO_NOT_TRACK": "1", "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
 """What keeps Prefect from reporting to its makers."""
 QUIET = PRIVATE | {
-    "PREFECT_LOGGING_LEVEL": "WARNING",
     "PREFECT_LOGGING_TO_API_ENABLED": "false",
     # A server of ours that does not answer is dead.
     "PREFECT_CLIENT_MAX_RETRIES": "2",
@@ -57,8 +56,7 @@ class Server:
     def start(self, settings: dict[str, str]) -> None:
         """Find or start it. Sets the environment, `settings` where nothing else is set: call it before prefect is
         imported. Raises UsageError where the user has named a server that does not answer."""
-        for name, value in settings.items():
-            os.environ.setdefault(name, value)
+        os.environ.update(settings | os.environ)
         self.url = os.environ.get("PREFECT_API_URL") or _profile().get("PREFECT_API_URL", "")
         if self.url:
             self.wait()
@@ -84,13 +82,10 @@ class Server:
                 where = "PREFECT_API_URL, which the environment or Prefect's profile sets"
                 raise UsageError(f"no server answers at {where}; start it, unset it, or use --no-flow")
             if time.monotonic() > until or (self._child and self._child.poll() is not None):
-                raise DigsiteError(f"Prefect's server did not start; use --no-flow. It said: {self._last_words()}")
+                lines = (self._home / "server.log").read_text(errors="replace").strip().splitlines()
+                last = next((line for line in reversed(lines) if "Error" in line), "".join(lines[-1:]))
+                raise DigsiteError(f"Prefect's server did not start; use --no-flow. It said: {last}")
             time.sleep(0.1)
-
-    def _last_words(self) -> str:
-        """The last error that the server wrote, else its last line."""
-        lines = [line for line in (self._home / "server.log").read_text(errors="replace").splitlines() if line.strip()]
-        return next((line.strip() for line in reversed(lines) if "Error" in line), lines[-1] if lines else "nothing")
 
     def _join(self) -> None:
         """Be one of the commands that use the server over `home`, and start it if none runs."""
@@ -119,10 +114,8 @@ class Server:
         try:
             listening = socket.create_server((_HOST, self._port))
         except OSError as error:
-            raise UsageError(
-                f"cannot listen on {_HOST}:{self._port} ({error.strerror}); if a Prefect server runs there already, "
-                f"set PREFECT_API_URL=http://{_HOST}:{self._port}/api, else name another PREFECT_SERVER_API_PORT"
-            ) from error
+            remedy = f"name another PREFECT_SERVER_API_PORT, or PREFECT_API_URL=http://{_HOST}:{self._port}/api"
+            raise UsageError(f"cannot listen on {_HOST}:{self._port} ({error.strerror}); {remedy}") from error
         with listening, (self._home / "server.log").open("wb") as log:
             self.url = f"http://{_HOST}:{listening.getsockname()[1]}/api"
             os.ftruncate(address, 0)
@@ -161,23 +154,20 @@ def _answers(opener: urllib.request.OpenerDirector, url: str) -> bool:
     return True
 
 
-class _OwnPages:
-    """Refuses whoever names this machine otherwise, and pages of other origins."""
+def _own_pages(app: "ASGIApp") -> "ASGIApp":
+    """Refuse whoever names this machine otherwise, and pages of other origins."""
+    from starlette.datastructures import Headers
+    from starlette.responses import PlainTextResponse
 
-    def __init__(self, app: "ASGIApp") -> None:
-        self._app = app
+    refused = PlainTextResponse("This server answers its own machine and its own pages.", 400)
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        from starlette.datastructures import Headers
-        from starlette.responses import PlainTextResponse
+    async def answer(scope: "Scope", receive: "Receive", send: "Send") -> None:
+        headers = Headers(scope={"headers": [], **scope})
+        host, origin = headers.get("host", _HOST), headers.get("origin")
+        own = host.partition(":")[0] == _HOST and origin in (None, f"http://{host}")
+        await (app if own else refused)(scope, receive, send)
 
-        app = self._app
-        if scope["type"] != "lifespan":
-            headers = Headers(scope=scope)
-            host = headers.get("host", "")
-            if host.partition(":")[0] != _HOST or headers.get("origin") not in (None, f"http://{host}"):
-                app = PlainTextResponse("This server answers its own machine and its own pages.", 400)
-        await app(scope, receive, send)
+    return answer
 
 
 def _serve(listening: int, url: str) -> None:
@@ -200,7 +190,8 @@ def _serve(listening: int, url: str) -> None:
     import uvicorn
     from prefect.server.api.server import create_app
 
-    server = uvicorn.Server(uvicorn.Config(_OwnPages(create_app()), log_level="error", lifespan="on", access_log=False))
+    config = uvicorn.Config(_own_pages(create_app()), log_level="error", lifespan="on")
+    server = uvicorn.Server(config)
     server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
     server.run(sockets=[socket.socket(fileno=listening)])
 
