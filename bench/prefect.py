@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.common import median, table
-from pipeline.flow.server import Server
+from pipeline.flow.server import QUIET, Server
 
 WITHOUT, OWN, RUNNING = "without Prefect", "a server of its own", "a running server"
 WAYS = (WITHOUT, OWN, RUNNING)
@@ -86,7 +86,7 @@ def _cpu() -> float:
 def measure(corpus: str, size: Sequence[str], repeat: int, out: Path, *, fresh: bool = False) -> dict[str, Cost]:
     running = Server(out / "server")
     before = dict(os.environ)
-    running.start()
+    running.start(QUIET)
     server = {name: value for name, value in os.environ.items() if name.startswith("PREFECT_")}
     running.wait()
     os.environ.clear()

@@ -12,7 +12,6 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline import config
 from tests.cli.conftest import SMALL
 from tests.flow.conftest import first_line, parent
 from tests.flow.test_server import asked
@@ -77,8 +76,7 @@ def prefect_keeps_a_path_and_artifacts(database: Path) -> None:
         states = {state for (state,) in opened.execute("SELECT state_name FROM task_run")}
     assert (state, states) == ("Completed", {"Completed"})
     assert not [path for path in database.parent.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
-    assert list(orjson.loads(parameters)) == ["config"]
-    assert config.RunConfig.model_validate_json(Path(orjson.loads(parameters)["config"]).read_bytes()).seed == 0
+    assert orjson.loads(parameters) == {"run": run_name(database.parent.parent)}
     assert keys == {"digsite-tiny-progress", "digsite-tiny-funnel", "digsite-tiny-report"}
     page = orjson.loads(report)
     ((accepted,),) = [re.findall(r"(\d+) of 6 seeds were accepted", page)]
@@ -88,20 +86,24 @@ def prefect_keeps_a_path_and_artifacts(database: Path) -> None:
     assert Path(path).is_file()
 
 
+def run_name(out: Path) -> str:
+    return (out / "tiny/latest").resolve().relative_to(out.resolve()).as_posix()
+
+
 def a_later_server_shows_it(home: Path) -> None:
     process = parent(home)
     url, _ = first_line(process)
     assert first_line(process) == ["ready"]
     (run,) = orjson.loads(asked(f"{url}/flow_runs/filter", b"{}")[1])
-    assert (run["state_name"], run["name"]) == (
-        "Completed",
-        (home.parent / "tiny/latest").resolve().relative_to(home.parent.resolve()).as_posix(),
-    )
+    assert (run["state_name"], run["name"]) == ("Completed", run_name(home.parent))
     process.communicate()
 
 
 @pytest.mark.slow
-def test_a_signal_ends_the_flow_in_time_without_its_tracebacks(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_flow_in_time_without_its_tracebacks(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", MAIN, "generate", "tiny", *SMALL, "--seeds", "2000", "--out", str(tmp_path)],
         stdout=subprocess.PIPE,
@@ -112,11 +114,14 @@ def test_a_signal_ends_the_flow_in_time_without_its_tracebacks(tmp_path: Path) -
     until = time.monotonic() + 150
     while not (journal.exists() and journal.stat().st_size) and time.monotonic() < until:
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     sent = time.monotonic()
     _, said = process.communicate(timeout=30)
     assert time.monotonic() - sent < 5
-    assert process.returncode == 130
+    assert process.returncode == code
+    assert processes_of(tmp_path) == []
+    with sqlite3.connect(f"file:{tmp_path}/.prefect/prefect.db?mode=ro", uri=True) as opened:
+        assert opened.execute("SELECT state_name FROM flow_run").fetchall() == [("Cancelled",)]
     assert "digsite resume" in said
     assert "Traceback" not in said
     assert "ERROR" not in said
