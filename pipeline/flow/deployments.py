@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from pipeline.config.how import How
@@ -36,7 +37,7 @@ def serve(file: str) -> int:
             server.start(PRIVATE)
             server.wait()
             register(file)
-            _print(f"Prefect's pages: {server.pages}; end with Ctrl-C")
+            _print(f"Prefect's pages: {server.url.removesuffix('/api')}; end with Ctrl-C")
             while True:
                 code = _worker()
                 _print(f"the worker ended with {code}; another one starts in {_RESTART_SECONDS:.0f} s")
@@ -74,11 +75,9 @@ async def _pool() -> None:
     pool = WorkPoolCreate(
         name=POOL, type=ProcessWorker.type, base_job_template=ProcessWorker.get_default_base_job_template()
     )
-    async with get_client() as client:
-        try:
+    with suppress(ObjectAlreadyExists):
+        async with get_client() as client:
             await client.create_work_pool(pool)
-        except ObjectAlreadyExists:
-            return
 
 
 def _worker() -> int:

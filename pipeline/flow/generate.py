@@ -46,10 +46,8 @@ PER_WORKER = 16
 """Seeds in a batch for each at work: a batch ends with its slowest seed, and until then the endpoint idles."""
 EVERY = 3.0
 """Seconds between two updates of the progress artifact."""
-SHOWN = 3
-"""Questions in the report artifact."""
 WIDTH = 88
-"""Characters of a line there: Prefect does not break them."""
+"""Characters of a line in the report artifact: Prefect does not break them."""
 
 
 _given: ContextVar[tuple[Job, asyncio.Future[RunResult]]] = ContextVar("given")
@@ -151,13 +149,13 @@ async def _seeds(job: Job, run: Run) -> BudgetExceeded | None:
         for number, keys in enumerate(run.batches(PER_WORKER * job.config.seeds_at_work())):
             if spent := await stage(f"batch-{number}", partial(job.run_seeds, keys)):
                 return spent
-        return None
-    from pipeline.flow import engines
+    else:
+        from pipeline.flow import engines
 
-    try:
-        await job.run_seeds_by(engines.started)
-    except BudgetExceeded as error:
-        return error
+        try:
+            await job.run_seeds_by(engines.started)
+        except BudgetExceeded as error:
+            return error
     return None
 
 
@@ -204,19 +202,17 @@ def _made_with(config: RunConfig) -> str:
 
 async def _funnel(result: RunResult, config: RunConfig) -> None:
     counts = {"accepted": result.accepted, **result.reasons}
-    rows = [{"seeds": "planned", "count": result.planned, "meaning": "All seeds of the plan that have ended."}]
-    rows += [
-        {"seeds": name, "count": count, "meaning": gloss(name).partition(". ")[0]} for name, count in counts.items()
-    ]
-    await acreate_table_artifact(table=rows, key=_key(result.folder, "funnel"), description=_made_with(config))
+    rows = [(name, count, gloss(name).partition(". ")[0]) for name, count in counts.items()]
+    rows = [("planned", result.planned, "All seeds of the plan that have ended."), *rows]
+    table = [dict(zip(("seeds", "count", "meaning"), row, strict=True)) for row in rows]
+    await acreate_table_artifact(table=table, key=_key(result.folder, "funnel"), description=_made_with(config))
 
 
 async def report(folder: Path, config: RunConfig, published: str = "") -> None:
     """What can be read of a run in Prefect's own pages, which follow no link to a file."""
     seeds = publish.RunRecords(folder, config).seeds()
-    counts = seeds.select(planned=pl.len(), accepted=ACCEPTED.sum()).collect()
-    pairs = seeds.filter(ACCEPTED).head(SHOWN).select("question", "answer").collect().rows()
-    accepted, planned = counts["accepted"][0], counts["planned"][0]
+    ((planned, accepted),) = seeds.select(pl.len(), ACCEPTED.sum()).collect().rows()
+    pairs = seeds.filter(ACCEPTED).head(3).select("question", "answer").collect().rows()
     lines = [
         f"{accepted:,} of {planned:,} seeds were accepted.",
         "The report is on the machine that made it:",

@@ -41,7 +41,7 @@ def in_prefect(job: "Job", *, debug: bool) -> "RunResult":
 
     server.wait()
     if server.own:
-        console.message(f"Prefect shows this run at {server.pages}")
+        console.message(f"Prefect shows this run at {server.url.removesuffix('/api')}")
     return asyncio.run(run(job, own=server.own))
 
 

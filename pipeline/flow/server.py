@@ -67,11 +67,6 @@ class Server:
         without_proxy = ",".join(filter(None, [os.environ.get("NO_PROXY"), _HOST]))
         os.environ.update(PREFECT_HOME=str(self._home), PREFECT_API_URL=self.url, NO_PROXY=without_proxy)
 
-    @property
-    def pages(self) -> str:
-        """Where people look."""
-        return self.url.removesuffix("/api")
-
     def wait(self) -> None:
         """Return once the server answers. Raises DigsiteError with its last words, or what to do, where it does not."""
         # Ours is on this machine, where no proxy leads.
@@ -133,9 +128,9 @@ class Server:
 
 def _profile() -> dict[str, str]:
     """The user's active profile; to have Prefect read it takes seconds."""
-    home = Path(os.environ.get("PREFECT_HOME", "~/.prefect"))
+    home = os.environ.get("PREFECT_HOME", "~/.prefect")
     try:
-        file = Path(os.environ.get("PREFECT_PROFILES_PATH", home / "profiles.toml")).expanduser()
+        file = Path(os.environ.get("PREFECT_PROFILES_PATH", f"{home}/profiles.toml")).expanduser()
         kept = tomllib.loads(file.read_text())
         profile: dict[str, str] = kept["profiles"][os.environ.get("PREFECT_PROFILE") or kept["active"]]
     except (OSError, ValueError, KeyError):
@@ -147,10 +142,8 @@ def _answers(opener: urllib.request.OpenerDirector, url: str) -> bool:
     """An error that the server itself gave (it may want a key, which Prefect will send) is an answer."""
     try:
         opener.open(url, timeout=5).close()
-    except urllib.error.HTTPError:
-        return True
-    except (OSError, ValueError):
-        return False
+    except (OSError, ValueError) as error:
+        return isinstance(error, urllib.error.HTTPError)
     return True
 
 
@@ -181,7 +174,6 @@ def _serve(listening: int, url: str) -> None:
         PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT="false",
         PREFECT_SERVER_UI_API_URL=url,
         PREFECT_LOGGING_LEVEL="ERROR",
-        PREFECT_LOGGING_INTERNAL_LEVEL="ERROR",
         # Nothing here is kept in one of Prefect's blocks, and to write them all down takes a second.
         PREFECT_API_BLOCKS_REGISTER_ON_START="false",
         # What was told is kept at once: it ends without a farewell.
@@ -190,8 +182,7 @@ def _serve(listening: int, url: str) -> None:
     import uvicorn
     from prefect.server.api.server import create_app
 
-    config = uvicorn.Config(_own_pages(create_app()), log_level="error", lifespan="on")
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(uvicorn.Config(_own_pages(create_app()), log_level="error", lifespan="on"))
     server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
     server.run(sockets=[socket.socket(fileno=listening)])
 
