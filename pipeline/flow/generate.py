@@ -196,8 +196,8 @@ def _key(folder: Path, name: str) -> str:
 
 def _made_with(config: RunConfig) -> str:
     names = config.models.names()
-    demo = not set(DEMO_MODELS).isdisjoint(names.split(" + "))
-    return f"{DEMO[0].upper()}{DEMO[1:]}." if demo else f"Made with {code(names)}."
+    demo = f"{DEMO[0].upper()}{DEMO[1:]}."
+    return demo if set(DEMO_MODELS) & set(names.split(" + ")) else f"Made with {code(names)}."
 
 
 async def _funnel(result: RunResult, config: RunConfig) -> None:

@@ -108,8 +108,7 @@ def progress_line(result: RunResult, before: RunResult | None, config: RunConfig
 
 def may_pass(task: Task[..., object], task_run: TaskRun, state: State[Any]) -> bool:
     """Is it worth asking the Hub again?"""
-    error = state.data
-    return isinstance(error, HubError) and not error.lasting
+    return isinstance(state.data, HubError) and not state.data.lasting
 
 
 @flow(name="digsite-publish", flow_run_name="publish {run}", persist_result=False)

@@ -132,10 +132,9 @@ def _profile() -> dict[str, str]:
     try:
         file = Path(os.environ.get("PREFECT_PROFILES_PATH", f"{home}/profiles.toml")).expanduser()
         kept = tomllib.loads(file.read_text())
-        profile: dict[str, str] = kept["profiles"][os.environ.get("PREFECT_PROFILE") or kept["active"]]
+        return dict(kept["profiles"][os.environ.get("PREFECT_PROFILE") or kept["active"]])
     except (OSError, ValueError, KeyError):
         return {}
-    return profile
 
 
 def _answers(opener: urllib.request.OpenerDirector, url: str) -> bool:
@@ -189,8 +188,7 @@ def _serve(listening: int, url: str) -> None:
 
 def _end_with_users() -> None:
     """At once, without a farewell, which is made of tracebacks."""
-    users = os.open(Path(os.environ["PREFECT_HOME"]) / _USERS, os.O_RDWR)
-    fcntl.flock(users, fcntl.LOCK_EX)
+    fcntl.flock(os.open(Path(os.environ["PREFECT_HOME"]) / _USERS, os.O_RDWR), fcntl.LOCK_EX)
     os._exit(0)
 
 
