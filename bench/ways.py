@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.common import median, table
-from pipeline.flow.server import Server
+from pipeline.flow.server import QUIET, Server
 from pipeline.run import attempts
 
 RUNNING = "a running server"
@@ -87,7 +87,7 @@ def dataset(out: Path) -> dict[str, bytes]:
 def served(out: Path) -> dict[str, str]:
     """The settings that lead to a server of Prefect, which runs from now on."""
     server, before = Server(out / "server"), dict(os.environ)
-    server.start()
+    server.start(QUIET)
     found = {name: value for name, value in os.environ.items() if name.startswith("PREFECT_")}
     server.wait()
     os.environ.clear()

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from pipeline.config.how import How
@@ -29,14 +30,14 @@ def serve(file: str) -> int:
     # A script's background jobs ignore SIGINT, and so would the worker, which ends by one.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    home = Path(os.environ.get("PREFECT_HOME") or How().out / ".prefect" / "server")
+    home = Path(os.environ.get("PREFECT_HOME") or How().out / ".prefect")
     server = Server(home, port=int(os.environ.get("PREFECT_SERVER_API_PORT", "4200")))
     try:
         with locked(home):
-            server.start()
+            server.start(PRIVATE)
             server.wait()
             register(file)
-            _print(f"Prefect's pages: {os.environ['PREFECT_API_URL'].removesuffix('/api')}; end with Ctrl-C")
+            _print(f"Prefect's pages: {server.url.removesuffix('/api')}; end with Ctrl-C")
             while True:
                 code = _worker()
                 _print(f"the worker ended with {code}; another one starts in {_RESTART_SECONDS:.0f} s")
@@ -49,8 +50,7 @@ def deploy(file: str) -> int:
     """Register; its exit code."""
     if not os.environ.get("PREFECT_API_URL"):
         raise UsageError("where to? set PREFECT_API_URL, such as http://127.0.0.1:4200/api, or use make serve")
-    os.environ.update(PRIVATE)
-    Server(Path()).wait()
+    Server(Path()).start(PRIVATE)
     register(file)
     _print(f"run this where the work is to be done: prefect worker start --pool {POOL}")
     return 0
@@ -75,11 +75,9 @@ async def _pool() -> None:
     pool = WorkPoolCreate(
         name=POOL, type=ProcessWorker.type, base_job_template=ProcessWorker.get_default_base_job_template()
     )
-    async with get_client() as client:
-        try:
+    with suppress(ObjectAlreadyExists):
+        async with get_client() as client:
             await client.create_work_pool(pool)
-        except ObjectAlreadyExists:
-            return
 
 
 def _worker() -> int:

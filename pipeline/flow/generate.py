@@ -9,17 +9,16 @@ not fork.
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from textwrap import fill
-from typing import NamedTuple
 from uuid import UUID
 
 import polars as pl
-from prefect import flow, task
+from prefect import flow, runtime, task
 from prefect.artifacts import (
     acreate_markdown_artifact,
     acreate_progress_artifact,
@@ -27,8 +26,10 @@ from prefect.artifacts import (
     aupdate_progress_artifact,
 )
 from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import State
-from prefect.states import Cancelled, Completed, Failed
+from prefect.states import Cancelled, Completed, Crashed, Failed
 
 from pipeline.cli.console import DEMO
 from pipeline.config import RunConfig
@@ -45,32 +46,26 @@ PER_WORKER = 16
 """Seeds in a batch for each at work: a batch ends with its slowest seed, and until then the endpoint idles."""
 EVERY = 3.0
 """Seconds between two updates of the progress artifact."""
-SHOWN = 3
-"""Questions in the report artifact."""
 WIDTH = 88
-"""Characters of a line there: Prefect does not break them."""
+"""Characters of a line in the report artifact: Prefect does not break them."""
 
 
-class _Given(NamedTuple):
-    """What a command hands to its flow."""
-
-    job: Job
-    outcome: asyncio.Future[RunResult]
-    """Known before Prefect's server has heard of it."""
+_given: ContextVar[tuple[Job, asyncio.Future[RunResult]]] = ContextVar("given")
+"""What a command hands to its flow: the job, and its outcome, known before Prefect's server has heard of it."""
 
 
-_given: ContextVar[_Given] = ContextVar("given")
+async def run(job: Job, *, own: bool) -> RunResult:
+    """The job as a flow run. Raises what ended it early.
 
-
-async def run(job: Job, config: Path) -> RunResult:
-    """The job as a flow run; `config` is the file of its settings. Raises what ended it early.
-
-    Prefect's server may go away meanwhile: the run does not need it.
+    Prefect's server may go away meanwhile: the run does not need it. One of our `own` knows the runs of one folder.
     """
     outcome: asyncio.Future[RunResult] = asyncio.get_running_loop().create_future()
-    _given.set(_Given(job, outcome))
+    _given.set((job, outcome))
+    name = f"{job.folder.parent.name}/{job.folder.name}"
     try:
-        await generate(str(config))
+        if own:
+            await noted(end_killed({"name": {"any_": [name]}}))
+        await generate(name)
     except Exception as error:
         if not outcome.done():
             raise
@@ -79,9 +74,9 @@ async def run(job: Job, config: Path) -> RunResult:
     return outcome.result()
 
 
-@flow(name="digsite-generate", persist_result=False)
-async def generate(config: str) -> RunResult | State[DigsiteError]:
-    """Make the pairs that the file of settings at `config` asks for."""
+@flow(name="digsite-generate", flow_run_name="{run}", persist_result=False)
+async def generate(run: str) -> RunResult | State[DigsiteError]:
+    """Make the pairs that the settings of a run (`wiki/1cf55c09cfcb`) ask for."""
     job, outcome = _from_command()
     try:
         result = await stages(job)
@@ -90,6 +85,25 @@ async def generate(config: str) -> RunResult | State[DigsiteError]:
         return ended(error)
     outcome.set_result(result)
     return result
+
+
+def _from_command() -> tuple[Job, asyncio.Future[RunResult]]:
+    """Prefect sends the flow's own code to workers, and a context variable cannot travel."""
+    return _given.get()
+
+
+async def end_killed(which: dict[str, object]) -> None:
+    """End what Prefect shows as running although its process was killed: who holds the lock is alone at work."""
+    running = {"state": {"type": {"any_": ["RUNNING"]}}}
+    async with get_client() as client:
+        left = await client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(running | which))
+        killed = [one.id for one in left if one.id != runtime.flow_run.id]
+        if killed:
+            below = {"parent_flow_run_id": {"any_": killed}}
+            left = await client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(running | below))
+            state: State[object] = Crashed(message="its process was killed; a later run continued")
+            for one in (*killed, *(child.id for child in left)):
+                await client.set_flow_run_state(one, state, force=True)
 
 
 def ended(error: DigsiteError) -> State[DigsiteError]:
@@ -103,11 +117,6 @@ def ended(error: DigsiteError) -> State[DigsiteError]:
     return state(message=str(error), data=error)
 
 
-def _from_command() -> _Given:
-    """Prefect sends the flow's own code to workers, and a context variable cannot travel."""
-    return _given.get()
-
-
 async def stages(job: Job, *, export: bool = True) -> RunResult:
     """All of them, each as a task. Raises BudgetExceeded, as all that ends the work on seeds, but only once what there
     is was exported. Without `export` somebody else does that.
@@ -115,7 +124,13 @@ async def stages(job: Job, *, export: bool = True) -> RunResult:
     await stage("corpus", job.read)
     await stage("index", job.index)
     with job.open() as run:
-        spent = await (_seeds(job, run) if job.config.how.engine == "local" else _seeds_by_workers(job))
+        over = asyncio.Event()
+        following = asyncio.create_task(_follow(job, over))
+        try:
+            spent = await _seeds(job, run)
+        finally:
+            over.set()
+            await following
         if export:
             await stage("export", job.export)
             await stage("report", job.report)
@@ -129,28 +144,14 @@ async def stages(job: Job, *, export: bool = True) -> RunResult:
 
 
 async def _seeds(job: Job, run: Run) -> BudgetExceeded | None:
-    """All batches, or those that the budget allowed; that it is used up is no failure of a task."""
-    spent: list[BudgetExceeded] = []
-
-    async def batch(keys: tuple[str, ...]) -> None:
-        try:
-            await job.run_seeds(keys)
-        except BudgetExceeded as error:
-            spent.append(error)
-
-    async with _progress(job):
+    """All batches, or those that the budget allowed; those of an engine are tasks of its own workers."""
+    if job.config.how.engine == "local":
         for number, keys in enumerate(run.batches(PER_WORKER * job.config.seeds_at_work())):
-            await stage(f"batch-{number}", partial(batch, keys))
-            if spent:
-                return spent[0]
-    return None
+            if spent := await stage(f"batch-{number}", partial(job.run_seeds, keys)):
+                return spent
+    else:
+        from pipeline.flow import engines
 
-
-async def _seeds_by_workers(job: Job) -> BudgetExceeded | None:
-    """As `_seeds`; each batch is a task that a worker runs."""
-    from pipeline.flow import engines
-
-    async with _progress(job):
         try:
             await job.run_seeds_by(engines.started)
         except BudgetExceeded as error:
@@ -160,43 +161,31 @@ async def _seeds_by_workers(job: Job) -> BudgetExceeded | None:
 
 # No retries: a seed that the outside broke is tried again within its batch, and a broken disk stays broken.
 @task(task_run_name="{name}", cache_policy=NO_CACHE, persist_result=False)
-async def stage(name: str, work: Callable[[], object]) -> None:
-    """One part of the work."""
-    result = work()
-    if isinstance(result, Awaitable):
-        await result
+async def stage(name: str, work: Callable[[], object]) -> BudgetExceeded | None:
+    """One part of the work. That the budget is used up is no failure of it."""
+    try:
+        result = work()
+        if isinstance(result, Awaitable):
+            await result
+    except BudgetExceeded as error:
+        return error
+    return None
 
 
-@asynccontextmanager
-async def _progress(job: Job) -> AsyncIterator[None]:
-    """A progress artifact, kept up to date meanwhile and once more at the end."""
+async def _follow(job: Job, over: asyncio.Event) -> None:
+    """A progress artifact, kept up to date until it is over."""
     artifact = await noted(
         acreate_progress_artifact(progress=0.0, key=_key(job.folder, "progress"), description=str(job.folder))
     )
-    following = asyncio.create_task(_follow(job, artifact))
-    try:
-        yield
-    finally:
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
-        await _update(job, artifact)
-
-
-async def _follow(job: Job, artifact: object) -> None:
-    while True:
-        await asyncio.sleep(EVERY)
-        await _update(job, artifact)
-
-
-async def _update(job: Job, artifact: object) -> None:
-    if isinstance(artifact, UUID):
-        await noted(aupdate_progress_artifact(artifact, progress=_percent(job.run.result(), job.config)))
-
-
-def _percent(result: RunResult, config: RunConfig) -> float:
-    how = config.how.share()
-    done, wanted = (result.planned, how.seeds) if how.seeds is not None else (result.accepted, how.pairs)
-    return 100.0 * min(done / wanted, 1.0) if wanted else 100.0
+    how = job.config.how.share()
+    while isinstance(artifact, UUID):
+        with suppress(TimeoutError):
+            await asyncio.wait_for(over.wait(), EVERY)
+        result = job.run.result()
+        done, wanted = (result.accepted, how.pairs) if how.seeds is None else (result.planned, how.seeds)
+        await noted(aupdate_progress_artifact(artifact, progress=100.0 * min(done / max(wanted, 1), 1.0)))
+        if over.is_set():
+            return
 
 
 def _key(folder: Path, name: str) -> str:
@@ -207,25 +196,23 @@ def _key(folder: Path, name: str) -> str:
 
 def _made_with(config: RunConfig) -> str:
     names = config.models.names()
-    demo = not set(DEMO_MODELS).isdisjoint(names.split(" + "))
-    return f"{DEMO[0].upper()}{DEMO[1:]}." if demo else f"Made with {code(names)}."
+    demo = f"{DEMO[0].upper()}{DEMO[1:]}."
+    return demo if set(DEMO_MODELS) & set(names.split(" + ")) else f"Made with {code(names)}."
 
 
 async def _funnel(result: RunResult, config: RunConfig) -> None:
     counts = {"accepted": result.accepted, **result.reasons}
-    rows = [{"seeds": "planned", "count": result.planned, "meaning": "All seeds of the plan that have ended."}]
-    rows += [
-        {"seeds": name, "count": count, "meaning": gloss(name).partition(". ")[0]} for name, count in counts.items()
-    ]
-    await acreate_table_artifact(table=rows, key=_key(result.folder, "funnel"), description=_made_with(config))
+    rows = [(name, count, gloss(name).partition(". ")[0]) for name, count in counts.items()]
+    rows = [("planned", result.planned, "All seeds of the plan that have ended."), *rows]
+    table = [dict(zip(("seeds", "count", "meaning"), row, strict=True)) for row in rows]
+    await acreate_table_artifact(table=table, key=_key(result.folder, "funnel"), description=_made_with(config))
 
 
 async def report(folder: Path, config: RunConfig, published: str = "") -> None:
     """What can be read of a run in Prefect's own pages, which follow no link to a file."""
     seeds = publish.RunRecords(folder, config).seeds()
-    counts = seeds.select(planned=pl.len(), accepted=ACCEPTED.sum()).collect()
-    pairs = seeds.filter(ACCEPTED).head(SHOWN).select("question", "answer").collect().rows()
-    accepted, planned = counts["accepted"][0], counts["planned"][0]
+    ((planned, accepted),) = seeds.select(pl.len(), ACCEPTED.sum()).collect().rows()
+    pairs = seeds.filter(ACCEPTED).head(3).select("question", "answer").collect().rows()
     lines = [
         f"{accepted:,} of {planned:,} seeds were accepted.",
         "The report is on the machine that made it:",

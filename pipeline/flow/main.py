@@ -4,11 +4,8 @@ Prefect is imported when one of those two runs without `--no-flow`, and never be
 """
 
 import asyncio
-import os
 import signal
 from typing import TYPE_CHECKING, NoReturn
-
-from pipeline.flow.server import Server
 
 if TYPE_CHECKING:
     from pipeline.run import RunResult
@@ -24,32 +21,28 @@ def main() -> NoReturn:
 
 
 def in_prefect(job: "Job", *, debug: bool) -> "RunResult":
-    """Run a job as a Prefect flow, on the user's server where PREFECT_API_URL names one, else on one of our own.
+    """Run a job as a Prefect flow, on the user's server where there is one, else on one of our own.
 
     Our own starts while this process reads the corpus and opens the index; both take seconds, and a mistake in the
-    corpus is told at once. The settings go through a file, beside what Prefect keeps: it stores the parameters of a
-    flow, and they may be long.
+    corpus is told at once.
     """
-    home = job.config.how.out / ".prefect"
-    server = Server(home)
+    from pipeline.cli import console
+    from pipeline.flow.server import QUIET, Server
+
+    server = Server(job.config.how.out / ".prefect")
     # Every error comes up to the command line, which says it once; Prefect would show its traceback twice before.
-    for name in ("PREFECT_LOGGING_LEVEL", "PREFECT_LOGGING_INTERNAL_LEVEL"):
-        os.environ.setdefault(name, "INFO" if debug else "CRITICAL")
-    if given := bool(os.environ.get("PREFECT_API_URL")):
-        server.wait()
-    server.start()
-    if not given:
+    level = "INFO" if debug else "CRITICAL"
+    server.start(QUIET | {"PREFECT_LOGGING_LEVEL": level, "PREFECT_LOGGING_INTERNAL_LEVEL": level})
+    if server.own:
         job.read()
         job.index()
-    from pipeline.store.files import write_json
-
-    settings = home / "configs" / f"{job.config.digest()[:12]}.json"
-    write_json(settings, job.config.model_dump(mode="json"))
     job.watch.stage("starting Prefect")
     from pipeline.flow.generate import run
 
     server.wait()
-    return asyncio.run(run(job, settings))
+    if server.own:
+        console.message(f"Prefect shows this run at {server.url.removesuffix('/api')}")
+    return asyncio.run(run(job, own=server.own))
 
 
 if __name__ == "__main__":

@@ -15,17 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from prefect import flow, runtime
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import State, TaskRun
-from prefect.states import Completed, Crashed, Failed
+from prefect.states import Completed, Failed
 from prefect.tasks import Task
 
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig, build
 from pipeline.dataset import push
 from pipeline.errors import BudgetExceeded, DigsiteError, HubError, ProviderError, RetrievalError, UsageError
-from pipeline.flow.generate import ended, noted, report, stage, stages
+from pipeline.flow.generate import end_killed, ended, noted, report, stage, stages
 from pipeline.run import RunResult, prepare
 from pipeline.run import publish as publishing
 from pipeline.run import read as run_file
@@ -52,7 +50,8 @@ async def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
         with Progress(pairs=share.pairs, seeds=share.seeds) as progress:
             job = Job(settings, progress)
             with locked(job.folder.parent):
-                await _end_killed()
+                if mine := runtime.deployment.id:
+                    await end_killed({"deployment_id": {"any_": [mine]}})
                 return await _night(job, repo, public=public)
     except DigsiteError as error:
         return ended(error)
@@ -107,28 +106,9 @@ def progress_line(result: RunResult, before: RunResult | None, config: RunConfig
     return f"{line}; the most seeds were tried: raise how.max_seeds" if result.exhausted else line
 
 
-async def _end_killed() -> None:
-    """End what Prefect shows as running although its process was killed: who holds the lock is alone at work."""
-    if not runtime.deployment.id:
-        return
-    running = {"state": {"type": {"any_": ["RUNNING"]}}}
-    async with get_client() as client:
-        mine = await client.read_flow_run(runtime.flow_run.id)
-        earlier = {"deployment_id": {"any_": [mine.deployment_id]}, "start_time": {"before_": mine.start_time}}
-        left = await client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(running | earlier))
-        killed = [one.id for one in left if one.id != mine.id]
-        if killed:
-            below = {"parent_flow_run_id": {"any_": killed}}
-            left = await client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(running | below))
-            state: State[Any] = Crashed(message="its process was killed; a later run continued")
-            for one in (*killed, *(child.id for child in left)):
-                await client.set_flow_run_state(one, state, force=True)
-
-
 def may_pass(task: Task[..., object], task_run: TaskRun, state: State[Any]) -> bool:
     """Is it worth asking the Hub again?"""
-    error = state.data
-    return isinstance(error, HubError) and not error.lasting
+    return isinstance(state.data, HubError) and not state.data.lasting
 
 
 @flow(name="digsite-publish", flow_run_name="publish {run}", persist_result=False)

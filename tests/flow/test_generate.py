@@ -12,11 +12,13 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline import config
 from tests.cli.conftest import SMALL
+from tests.flow.conftest import first_line, parent
+from tests.flow.test_server import asked
 
 ROOT = Path(__file__).resolve().parents[2]
 MAIN = "pipeline.flow.main"
+KEY = "sk-canary-8c02d7f1"
 
 
 def digsite(module: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -26,7 +28,8 @@ def digsite(module: str, *arguments: str | Path) -> subprocess.CompletedProcess[
 def python(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     quiet = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=quiet, timeout=180)
+    env = {**quiet, "OPENAI_API_KEY": KEY}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=300)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -50,9 +53,10 @@ def test_the_flow_gives_the_same_bytes_as_no_flow_and_leaves_no_server(tmp_path:
     flow = digsite(MAIN, "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "flow", "--json")
     assert flow.returncode == 0, flow.stderr
     assert processes_of(tmp_path) == []
-    lines = flow.stderr.splitlines()
-    assert all(re.match(r"[a-zA-Z ]+: \d+/6 seeds", line) for line in lines), "Prefect is not quiet"
+    said = re.compile(r"[a-zA-Z ]+: \d+/6 seeds|Prefect shows this run at http://127.0.0.1:\d+$")
+    assert all(map(said.match, flow.stderr.splitlines())), "Prefect is not quiet"
     prefect_keeps_a_path_and_artifacts(tmp_path / "flow/.prefect/prefect.db")
+    a_later_server_shows_it(tmp_path / "flow/.prefect")
     none = digsite("pipeline.cli", "generate", "tiny", *SMALL, "--seeds", "6", "--out", tmp_path / "none", "--json")
     assert none.returncode == 0, none.stderr
     runs = [Path(orjson.loads(said.stdout)["run"]).name for said in (flow, none)]
@@ -69,9 +73,10 @@ def prefect_keeps_a_path_and_artifacts(database: Path) -> None:
             "SELECT type, data FROM artifact WHERE key = 'digsite-tiny-report'"
         ).fetchall()
         keys = {key for (key,) in opened.execute("SELECT key FROM artifact WHERE key IS NOT NULL")}
-    assert state == "Completed"
-    assert list(orjson.loads(parameters)) == ["config"]
-    assert config.RunConfig.model_validate_json(Path(orjson.loads(parameters)["config"]).read_bytes()).seed == 0
+        states = {state for (state,) in opened.execute("SELECT state_name FROM task_run")}
+    assert (state, states) == ("Completed", {"Completed"})
+    assert not [path for path in database.parent.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert orjson.loads(parameters) == {"run": run_name(database.parent.parent)}
     assert keys == {"digsite-tiny-progress", "digsite-tiny-funnel", "digsite-tiny-report"}
     page = orjson.loads(report)
     ((accepted,),) = [re.findall(r"(\d+) of 6 seeds were accepted", page)]
@@ -81,8 +86,24 @@ def prefect_keeps_a_path_and_artifacts(database: Path) -> None:
     assert Path(path).is_file()
 
 
+def run_name(out: Path) -> str:
+    return (out / "tiny/latest").resolve().relative_to(out.resolve()).as_posix()
+
+
+def a_later_server_shows_it(home: Path) -> None:
+    process = parent(home)
+    url, _ = first_line(process)
+    assert first_line(process) == ["ready"]
+    (run,) = orjson.loads(asked(f"{url}/flow_runs/filter", b"{}")[1])
+    assert (run["state_name"], run["name"]) == ("Completed", run_name(home.parent))
+    process.communicate()
+
+
 @pytest.mark.slow
-def test_a_signal_ends_the_flow_in_time_without_its_tracebacks(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_flow_in_time_without_its_tracebacks(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", MAIN, "generate", "tiny", *SMALL, "--seeds", "2000", "--out", str(tmp_path)],
         stdout=subprocess.PIPE,
@@ -93,11 +114,14 @@ def test_a_signal_ends_the_flow_in_time_without_its_tracebacks(tmp_path: Path) -
     until = time.monotonic() + 150
     while not (journal.exists() and journal.stat().st_size) and time.monotonic() < until:
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     sent = time.monotonic()
     _, said = process.communicate(timeout=30)
     assert time.monotonic() - sent < 5
-    assert process.returncode == 130
+    assert process.returncode == code
+    assert processes_of(tmp_path) == []
+    with sqlite3.connect(f"file:{tmp_path}/.prefect/prefect.db?mode=ro", uri=True) as opened:
+        assert opened.execute("SELECT state_name FROM flow_run").fetchall() == [("Cancelled",)]
     assert "digsite resume" in said
     assert "Traceback" not in said
     assert "ERROR" not in said

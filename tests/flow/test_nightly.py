@@ -37,13 +37,18 @@ class State(NamedTuple):
     message: str
 
 
-def states(server: tuple[str, str], *flows: tuple[str, Mapping[str, object]], **env: str) -> list[State]:
+def states(server: str, *flows: tuple[str, Mapping[str, object]], **env: str) -> list[State]:
     """The states in which these flows end, run one after another in a process of their own."""
-    own = {"PREFECT_API_URL": server[0], "PREFECT_API_AUTH_STRING": server[1]}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     command = [sys.executable, "-c", STATES, json.dumps(flows)]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**kept, **QUIET, **own, **env}, timeout=240, cwd=ROOT
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**kept, **QUIET, "PREFECT_API_URL": server, **env},
+        timeout=240,
+        cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr
     assert "hf_sham" not in done.stdout + done.stderr
@@ -62,7 +67,7 @@ def settings(folder: Path, **how: object) -> Path:
 
 
 @pytest.mark.slow
-def test_a_night_by_workers_of_dask_makes_the_journal_of_one_process(server: tuple[str, str], tmp_path: Path) -> None:
+def test_a_night_by_workers_of_dask_makes_the_journal_of_one_process(server: str, tmp_path: Path) -> None:
     pytest.importorskip("prefect_dask")
     journals = []
     for engine in ("dask", "local"):
@@ -79,7 +84,7 @@ def test_a_night_by_workers_of_dask_makes_the_journal_of_one_process(server: tup
     assert first == second
 
 
-def test_a_budget_is_one_night_s_and_the_next_night_goes_on(server: tuple[str, str], tmp_path: Path) -> None:
+def test_a_budget_is_one_night_s_and_the_next_night_goes_on(server: str, tmp_path: Path) -> None:
     budget = 100_000
     night = {"config": str(settings(tmp_path, pairs=900, budget_tokens=budget))}
     ended = states(server, ("grow", night), ("grow", night))
@@ -102,7 +107,7 @@ def test_a_budget_is_one_night_s_and_the_next_night_goes_on(server: tuple[str, s
     assert Journal(folder / "journal").duplicates == 0
 
 
-def test_what_keeps_a_night_from_its_work_is_one_line(server: tuple[str, str], tmp_path: Path) -> None:
+def test_what_keeps_a_night_from_its_work_is_one_line(server: str, tmp_path: Path) -> None:
     night = settings(tmp_path, seeds=4)
     down = tmp_path / "down.toml"
     down.write_text(
@@ -143,9 +148,7 @@ def real(out: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_publish_asks_a_hub_again_that_fails_and_none_that_refuses(
-    server: tuple[str, str], out: Path, real: Path
-) -> None:
+def test_publish_asks_a_hub_again_that_fails_and_none_that_refuses(server: str, out: Path, real: Path) -> None:
     asked = {"run": str(real), "repo": "org/name"}
     with hub_server.hub() as hub:
         env = {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_sham", "HF_HUB_DISABLE_XET": "1"}

@@ -1,18 +1,20 @@
 """The server of a command: it dies with its parent, and says why where it does not start."""
 
-import base64
 import json
 import os
-import signal
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from pipeline.cli import main
 from pipeline.flow.main import in_prefect
+from pipeline.flow.server import Server
 from tests.flow.conftest import first_line, parent
 
 
@@ -28,55 +30,67 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_it_dies_with_a_parent_that_is_killed(tmp_path: Path) -> None:
-    process = parent(tmp_path, "go")
-    pid = int(first_line(process)[0])
-    os.kill(pid, 0)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+def test_commands_over_one_folder_share_it_and_it_dies_with_the_last(tmp_path: Path) -> None:
+    """Even where both are killed, and the one that has started it first."""
+    first, second = parent(tmp_path), parent(tmp_path)
+    said = [first_line(process) for process in (first, second)]
+    assert said[0][0] == said[1][0]
+    ((pid,),) = [[int(number) for number in started] for _, *started in said if started]
+    assert [first_line(process) for process in (first, second)] == [["ready"], ["ready"]]
+    for process in sorted((first, second), key=lambda one: one is second, reverse=len(said[1]) > 1):
+        assert asked(said[0][0] + "/flow_runs/filter", b"{}")[0] == 200
+        process.kill()
+        process.wait()
     assert gone(pid)
 
 
-def test_who_has_a_server_keeps_it_and_hears_where_it_does_not_answer(tmp_path: Path) -> None:
-    process = parent(tmp_path / "home", "wait", PREFECT_API_URL="http://127.0.0.1:1/api")
-    assert first_line(process) == ["0", "http://127.0.0.1:1/api"]
+@pytest.mark.parametrize("place", ["environment", "profile"])
+def test_who_has_a_server_keeps_it_and_hears_where_it_does_not_answer(tmp_path: Path, place: str) -> None:
+    if place == "profile":
+        (tmp_path / "profiles.toml").write_text(
+            'active = "other"\n[profiles.mine]\nPREFECT_API_URL = "http://127.0.0.1:1/api"\n[profiles.other]\n'
+        )
+        env = {"PREFECT_HOME": str(tmp_path), "PREFECT_PROFILE": "mine"}
+    else:
+        env = {"PREFECT_API_URL": "http://127.0.0.1:1/api"}
+    process = parent(tmp_path / "home", **env)
     said = " ".join(first_line(process))
-    assert said.startswith("UsageError")
-    assert "PREFECT_API_URL" in said
+    assert said.startswith("UsageError no server answers at PREFECT_API_URL")
     process.communicate()
     assert not (tmp_path / "home").exists()
 
 
-def asked(url: str, method: str, data: bytes | None = None, **headers: str) -> tuple[int, str, bytes]:
-    """The status, which origin may read the answer, and the answer."""
-    given = {"Content-Type": "application/json", **headers}
-    request = urllib.request.Request(url, data, given, method=method)
+def asked(url: str, data: bytes | None = None, **headers: str) -> tuple[int, bytes]:
+    """The status and the answer, to GET where there are no data."""
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json", **headers})
     try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20) as answer:
-            return answer.status, answer.headers.get("Access-Control-Allow-Origin", ""), answer.read()
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+            return answer.status, answer.read()
     except urllib.error.HTTPError as error:
-        return error.code, error.headers.get("Access-Control-Allow-Origin", ""), error.read()
+        return error.code, error.read()
 
 
-def test_it_answers_nobody_but_the_command(server: tuple[str, str]) -> None:
-    url, auth = server
-    ours = {"Authorization": "Basic " + base64.b64encode(auth.encode()).decode()}
-    evil = {"Origin": "http://evil.example"}
-    preflight = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
-    for method, path, data in (("GET", "/admin/settings", None), ("POST", "/flow_runs/filter", b"{}")):
-        status, origin, answer = asked(url + path, method, data, **evil)
-        assert (status, origin, b"home" in answer) == (401, "", False)
-        status, origin, answer = asked(url + path, method, data, **ours, Host="evil.example")
-        assert (status, origin, b"home" in answer) == (400, "", False)
-        assert asked(url + path, method, data, **ours)[0] == 200
-        assert asked(url + path, method, data, **ours, **evil)[1] == ""
-    assert asked(url + "/flow_runs/filter", "OPTIONS", None, **evil, **preflight)[:2] == (400, "")
+def test_it_shows_its_pages_to_this_machine_and_answers_no_other_page(server: str) -> None:
+    pages = server.removesuffix("/api")
+    assert b"<title>Prefect" in asked(pages)[1]
+    own = json.loads(asked(pages + "/ui-settings")[1])
+    assert (own["api_url"], own["auth"]) == (server, None)
+    for path, data in (("/admin/settings", None), ("/flow_runs/filter", b"{}")):
+        for evil in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Host": "evil.example"}):
+            status, answer = asked(server + path, data, **evil)
+            assert (status, b"home" in answer) == (400, False), (path, evil)
+        assert asked(server + path, data, Origin=pages)[0] == 200
+    events = server.replace("http", "ws") + "/events/in"
+    with connect(events, origin=Origin(pages), proxy=None):
+        pass
+    with pytest.raises(InvalidStatus), connect(events, origin=Origin("http://evil.example"), proxy=None):
+        pass
 
 
 @pytest.mark.slow
 def test_one_that_cannot_start_says_why(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    process = parent(tmp_path / "file" / "home", "wait")
+    (tmp_path / "prefect.db").write_text("no database")
+    process = parent(tmp_path)
     first_line(process)
     said = " ".join(first_line(process))
     assert said.startswith("DigsiteError")
@@ -89,8 +103,13 @@ def test_one_that_cannot_start_says_why(tmp_path: Path) -> None:
 def starting(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The folders of the servers that were started, for a command that must not wait until one answers."""
     started: list[Path] = []
+
+    def begin(server: Server, _: dict[str, str]) -> None:
+        server.own = True
+        started.append(server._home)
+
     monkeypatch.setattr(os, "environ", dict(os.environ))
-    monkeypatch.setattr("pipeline.flow.server.Server.start", lambda server: started.append(server._home))
+    monkeypatch.setattr("pipeline.flow.server.Server.start", begin)
     monkeypatch.setattr("pipeline.flow.server.Server.wait", lambda *_: pytest.fail("it was waited for"))
     return started
 
