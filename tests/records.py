@@ -11,8 +11,8 @@ import orjson
 from pipeline.agents import grading, tools
 from pipeline.store.journal import RunIdentity
 from pipeline.types import (
-    AnswerType, Call, Cause, Draft, Feedback, Finding, Hop, Label, Lineage, Message, Passage, Probe, Record, Rollout,
-    Round, Searched, Seed, Status, Stop, ToolCall, Trajectory, Usage, Verdict, sha256,
+    AnswerType, Call, Cause, Draft, Feedback, Finding, Hop, Label, Lineage, Message, Passage, Record, Rollout, Round,
+    Seed, Status, Stop, ToolCall, Trajectory, Usage, Verdict, sha256,
 )  # fmt: skip
 from tests.hostile import HOSTILE
 
@@ -283,17 +283,6 @@ def _drafts(tree: dict) -> list[dict]:  # type: ignore[type-arg]
 def _messages(tree: dict) -> list[dict]:  # type: ignore[type-arg]
     rollouts = [*tree["confirmation"], *(r for past in tree["rounds"] for r in past["rollouts"])]
     return [message for r in rollouts for message in r["trajectory"]["messages"]]
-
-
-def sought(base: Record, tries: int, steps: int | None = None) -> Record:
-    """The record after so many tries of the shortcut seeker, of which the last found a shortcut in `steps`."""
-    search = Searched(query="founded by monks", passage_ids=("t0#0",))
-    lost = Probe(check="seeker", model="reader", answers=("",), right=0, searches=(search,) * 2)
-    won = lost.model_copy(update={"right": 1, "evidence": True, "searches": (search,) * (steps or 0)})
-    probes = (*[lost] * (tries - 1), won if steps else lost)
-    return base.model_copy(
-        update={"rounds": (*base.rounds[:-1], base.rounds[-1].model_copy(update={"probes": probes}))}
-    )
 
 
 def batch(size: int = 24) -> list[Record]:

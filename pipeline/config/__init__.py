@@ -80,7 +80,7 @@ class RunConfig(Data):
     models: Models = Models()
     strategy: str = Field(default_factory=lambda known: _usual_strategy(known.get("models", Models())))
     """How a draft is made: `walk` begins with walks over the links of the corpus, `sage` searches from a passage,
-    `ragshaper` grows an information tree. Left out: `walk`, and `sage` with the demo model, which can word few walks."""
+    `ragshaper` grows an information tree. Left out: `walk`; `sage` with the demo model, which can word few walks."""
     seed: int = Field(0, ge=0)
     """Random seed: the same one gives the same seeds, targets and samples."""
     steps: tuple[int, int] = (2, 4)

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.store.files import clear_errors, open_locked
+from pipeline.store.lock import opened, written
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -84,10 +85,10 @@ class Server:
 
     def _join(self) -> None:
         """Be one of the commands that use the server over `home`, and start it if none runs."""
-        flags = os.O_RDWR | os.O_CREAT
         # It waits for a server that is ending.
+        flags = os.O_RDWR | os.O_CREAT
         users = open_locked(self._home / _USERS, flags, lambda handle: fcntl.flock(handle, fcntl.LOCK_SH), self._home)
-        starting, address = (os.open(self._home / name, flags, 0o600) for name in ("starting.lock", "address"))
+        starting, address = opened(self._home / "starting.lock"), opened(self._home / "address")
         try:
             fcntl.flock(starting, fcntl.LOCK_EX)
             try:
@@ -111,10 +112,10 @@ class Server:
         except OSError as error:
             remedy = f"name another PREFECT_SERVER_API_PORT, or PREFECT_API_URL=http://{_HOST}:{self._port}/api"
             raise UsageError(f"cannot listen on {_HOST}:{self._port} ({error.strerror}); {remedy}") from error
-        with listening, (self._home / "server.log").open("wb") as log:
+        log = opened(self._home / "server.log", "")
+        with listening:
             self.url = f"http://{_HOST}:{listening.getsockname()[1]}/api"
-            os.ftruncate(address, 0)
-            os.pwrite(address, f"{socket.gethostname()} {self.url}".encode(), 0)
+            written(address, f"{socket.gethostname()} {self.url}")
             self._child = subprocess.Popen(  # noqa: S603 - our own module
                 [sys.executable, "-m", "pipeline.flow.server", str(listening.fileno()), self.url],
                 env=os.environ | {"PREFECT_HOME": str(self._home)},
@@ -124,6 +125,7 @@ class Server:
                 pass_fds=(listening.fileno(), address),
                 start_new_session=True,
             )
+        os.close(log)
 
 
 def _profile() -> dict[str, str]:
@@ -188,7 +190,7 @@ def _serve(listening: int, url: str) -> None:
 
 def _end_with_users() -> None:
     """At once, without a farewell, which is made of tracebacks."""
-    fcntl.flock(os.open(Path(os.environ["PREFECT_HOME"]) / _USERS, os.O_RDWR), fcntl.LOCK_EX)
+    fcntl.flock(opened(Path(os.environ["PREFECT_HOME"]) / _USERS), fcntl.LOCK_EX)
     os._exit(0)
 
 

@@ -13,7 +13,8 @@ from pipeline.dataset.card import Contents, bar, card, code, fence, front_matter
 from pipeline.dataset.features import features
 from pipeline.dataset.views import base
 from tests.hostile import HOSTILE, MARKUP
-from tests.records import accepted, batch, hostile, rejected, sought
+from tests.records import accepted, batch, hostile, rejected
+from tests.sought import sought
 from tests.tables import figures
 
 ROWS = {"qa": {"train": 3, "eval": 1}, "sft": {"train": 2}}

@@ -11,7 +11,8 @@ from pipeline.dataset.contrasts import Contrast, in_words
 from pipeline.dataset.estimates import Interval
 from pipeline.dataset.figures import Outside, figures
 from pipeline.types import Record, Share, sha256
-from tests.records import accepted, batch, below_target, rejected, sought
+from tests.records import accepted, batch, below_target, rejected
+from tests.sought import sought
 from tests.tables import table
 
 

@@ -5,7 +5,8 @@ from pipeline.embedded.model import _ROLES as EMBEDDED
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Share, Usage
 from tests import tables
-from tests.records import accepted, batch, below_target, failed, no_draft, rejected, sought
+from tests.records import accepted, batch, below_target, failed, no_draft, rejected
+from tests.sought import sought
 
 
 def figures(*records, **outside):

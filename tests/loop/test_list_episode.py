@@ -24,7 +24,13 @@ ANSWER = "Ivar Lund; Olaf Grim; Per Dal"
 
 def settings(*types: str) -> RunConfig:
     run = ["complete_list", "oracle"]
-    values = {"models": MODELS, "answer_types": types or ("list",), "checks": {"run": run}, "retrieval": {"k": 1}}
+    values = {
+        "strategy": "sage",
+        "models": MODELS,
+        "answer_types": types or ("list",),
+        "checks": {"run": run},
+        "retrieval": {"k": 1},
+    }
     return config.build(values=values, sets=["loop.control_share=0", "generator.checks=0"])
 
 

@@ -9,7 +9,8 @@ from pipeline.dataset.figures import Outside
 from pipeline.view.html import SHOWN
 from pipeline.view.rendering import changed, marked
 from tests.hostile import HOSTILE, MARKUP
-from tests.records import accepted, batch, hostile, no_draft, rejected, sought, world
+from tests.records import accepted, batch, hostile, no_draft, rejected, world
+from tests.sought import sought
 from tests.tables import page
 
 TAGS = set(

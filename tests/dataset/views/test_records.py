@@ -5,7 +5,8 @@ from pipeline.config import RunConfig
 from pipeline.dataset.process import Process
 from pipeline.dataset.views import records
 from pipeline.types import Known, Record
-from tests.records import accepted, batch, hostile, rejected, sought
+from tests.records import accepted, batch, hostile, rejected
+from tests.sought import sought
 from tests.teacher_rollouts import taught
 
 ENVIRONMENT = environment(RunConfig())

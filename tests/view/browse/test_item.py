@@ -9,7 +9,8 @@ from starlette.testclient import TestClient
 
 from pipeline.types import Record
 from tests.hostile import HOSTILE, MARKUP
-from tests.records import accepted, batch, failed, hostile, no_draft, rejected, sought, world
+from tests.records import accepted, batch, failed, hostile, no_draft, rejected, world
+from tests.sought import sought
 from tests.teacher_rollouts import taught
 from tests.view.browse.conftest import Made, browsing
 from tests.view.browse.test_items import found, slug
