@@ -1,21 +1,22 @@
-"""`python -m tests.golden.record [--afresh] [NAME ...]`: record the runs by asking the demo model.
+"""`python -m tests.golden.record [--afresh] [NAME ...]`: record the runs by asking the weaker demo model.
 
-What is recorded already is kept as long as the loop asks for it, so that the answers outlive the demo model's rules;
-only what is missing is asked for, and what is asked for no more goes. `--afresh` asks for all of it.
+Its solver fails at times, so that there is something to learn from. What is recorded already is kept as long as the
+loop asks for it, so that the answers outlive the demo model's rules; only what is missing is asked for, and what is
+asked for no more goes. `--afresh` asks for all of it.
 """
 
 import sys
 import tempfile
 from pathlib import Path
 
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.embedded.weak import WeakModel
 from tests.golden import recording, runs
 
 
 def main(names: list[str], *, afresh: bool) -> None:
     for name in names or list(runs.RUNS):
         known = {} if afresh else recording.read(name)
-        model = recording.Recorded(known, otherwise=EmbeddedModel())
+        model = recording.Recorded(known, otherwise=WeakModel())
         with tempfile.TemporaryDirectory() as out:
             runs.replay(name, Path(out), model)
         recording.write(name, model.given)
