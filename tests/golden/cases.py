@@ -38,7 +38,10 @@ FIRST: dict[str, Case] = {
     "unnatural": Case(("rejected", "unnatural"), ("unnatural",) * 3, grade=2),
     "undated": Case(("rejected", "undated"), ("undated",) * 3, changes=True),
     "leave_one_out": Case(
-        ("rejected", "superficial"), ("superficial",) * 3, reads=lambda passages: "right" if passages > 1 else ""
+        ("rejected", "superficial"),
+        ("superficial",) * 3,
+        (hops(1, sub_question="Where did the painter Ada Holm grow up?"),),
+        reads=lambda passages: "right" if passages > 1 else "",
     ),
     "over_specified": Case(("rejected", "over_specified"), ("over_specified",) * 3, (NAMED,)),
     "co_located": Case(("rejected", "co_located"), ("co_located",) * 3, (hops(1, **cited(TOLD)),)),
