@@ -63,6 +63,7 @@ class Walks:
         self.places = lru_cache(1 << 14)(self._read_places)
         self._owners = lru_cache(1 << 14)(self._read_owners)
         self._before = lru_cache(1 << 14)(self._read_before)
+        self._homes = lru_cache(1 << 14)(self._read_homes)
 
     def chains(self, start: int, hops: int, most: int = 3) -> list[Walk]:
         """Chains of so many passages, two at least, from the passage at that place; the best first."""
@@ -152,9 +153,13 @@ class Walks:
                     yield (*places, place), (*bridges, bridge)
 
     def _joins(self, bridge: int, one: int, other: int) -> bool:
-        """Of the phrases that two passages share, is it the one that joins them: that which fewest documents hold?"""
+        """Of the phrases that two passages share, is it the one that joins them: that which fewest documents hold? What
+        is a title joins its own document to those that name it, and not two that merely name it."""
         shared = {*self.links.of(one)}.intersection(self.links.of(other))
-        return bridge == min(shared, key=lambda number: (self.links.phrase(number).documents, number))
+        homes = self._homes(bridge)
+        return (not homes or one in homes or other in homes) and bridge == min(
+            shared, key=lambda number: (self.links.phrase(number).documents, number)
+        )
 
     def _is_row(self, places: Sequence[int], bridges: Sequence[int]) -> bool:
         """Is it what `_rows` would give of its first passage?"""
@@ -194,8 +199,15 @@ class Walks:
         """For each passage that holds a phrase, the one from which it is reached by it: of another document."""
         places, groups = self.places(number)
         keys = self._hash(self._hash(np.uint64(number), places)[:, None], places[None, :])
-        keys[groups[:, None] == groups[None, :]] = np.iinfo(np.uint64).max
+        home = np.isin(places, np.array([*self._homes(number)], np.uint64))
+        keys[(groups[:, None] == groups[None, :]) | (home.any() & (home[:, None] == home[None, :]))] = np.iinfo(
+            np.uint64
+        ).max
         return places[keys.argmin(1)]  # type: ignore[no-any-return]
+
+    def _read_homes(self, number: int) -> frozenset[int]:
+        """The passages of the documents that have a phrase for a title."""
+        return frozenset(mention.place for mention in self.links.mentions(number) if mention.home)
 
     def _branch(self, place: int, bridge: int, hops: int) -> _Row | None:
         """The way back from a passage, by another bridge than this one; the nearest passage first."""

@@ -46,6 +46,17 @@ def test_chains_join_each_passage_to_the_next(wiki: Links, walks: list[tuple[int
                 assert all(contains(f"{one.title}\n{one.text}", stop.bridge) for one in (before, passage))
 
 
+def test_a_title_joins_its_own_document_to_those_that_name_it(wiki: Links, walks: list[tuple[int, Walk]]) -> None:
+    joined = 0
+    for _, walk in walks:
+        for before, stop in zip(walk.stops, walk.stops[1:], strict=False) if walk.kind == "chain" else ():
+            homes = {mention.place for mention in wiki.mentions(wiki.find(stop.bridge) or 0) if mention.home}
+            if homes:
+                joined += 1
+                assert not homes.isdisjoint({wiki.corpus.place(before.passage), wiki.corpus.place(stop.passage)})
+    assert joined > 100
+
+
 def test_an_end_is_in_the_last_passage_alone(wiki: Links, walks: list[tuple[int, Walk]]) -> None:
     ends = 0
     for _, walk in walks:
