@@ -75,7 +75,7 @@ def java_path(path: Path) -> str:
     Raises RetrievalError if the bytes are not UTF-8.
     """
     try:
-        return os.fsencode(path).decode()
+        return os.fsencode(path.absolute()).decode()  # the working folder of Java is the one that it was started in
     except UnicodeDecodeError as error:
         raise RetrievalError(f"Lucene opens paths in UTF-8 only, and {path} is not; choose another --out") from error
 

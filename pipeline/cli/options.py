@@ -148,9 +148,7 @@ class PairOptions(ModelOptions, ProvenanceOptions):
     retriever: Engine = None
     strategy: Annotated[
         str | None,
-        typer.Option(
-            help="walk: along links of the corpus; sage: by searching; ragshaper: from a tree.  [walk; sage with demo]"
-        ),
+        typer.Option(help="walk: along links of the corpus; sage: by searching; ragshaper: from a tree.  [sage]"),
     ] = None
     preset: Annotated[
         str | None, typer.Option(help="default; sage: the paper's own loop; ragshaper: the paper's own tree.")

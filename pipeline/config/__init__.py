@@ -78,9 +78,9 @@ class RunConfig(Data):
     retrieval: RetrievalConfig = RetrievalConfig()
     links: LinksConfig = LinksConfig()
     models: Models = Models()
-    strategy: str = Field(default_factory=lambda known: _usual_strategy(known.get("models", Models())))
-    """How a draft is made: `walk` begins with walks over the links of the corpus, `sage` searches from a passage,
-    `ragshaper` grows an information tree. Left out: `walk`; `sage` with the demo model, which can word few walks."""
+    strategy: str = "sage"
+    """How a draft is made: `sage` searches from a passage, `walk` begins with walks over the links of the corpus,
+    `ragshaper` grows an information tree."""
     seed: int = Field(0, ge=0)
     """Random seed: the same one gives the same seeds, targets and samples."""
     steps: tuple[int, int] = (2, 4)
@@ -258,10 +258,6 @@ def slug(name_or_path: str) -> str:
     """A name for the corpus: of a path its last part, up to the first dot or `@`, in the letters of names."""
     last = re.split(r"[.@]", _last(name_or_path))[0]
     return re.sub(r"[^a-z0-9_-]+", "-", last.lower()).strip("-_")[:64] or "corpus"
-
-
-def _usual_strategy(models: Models) -> str:
-    return "sage" if models.of("generator").embedded else "walk"
 
 
 def _last(name_or_path: str) -> str:

@@ -29,5 +29,5 @@ def test_a_recording_has_all_roles_in_all_stages(name) -> None:
     roles = {words[2].split()[0] for words in places} | {
         words[-1].split()[0] for words in places if "verdict" in words[-1]
     }
-    own = {"explore", "compose", "trace"} if name == "ragshaper" else {"propose"}
+    own = {"explore", "compose"} if name == "ragshaper" else {"propose"}
     assert own | {"revise", "answer", "verdict", "read", "write"} <= roles

@@ -23,7 +23,7 @@ from tests.shelf import Shelf, passage
 KEY = "ab" * 32
 SETS = (
     "retrieval.k=1", "loop.control_share=0", "loop.rollouts=2", "questions.unanswerable=1", 'checks.run=["oracle"]',
-    "strategy=sage", "models.default.provider=openai", "models.default.model=scripted",
+    "models.default.provider=openai", "models.default.model=scripted",
     "models.default.base_url=http://127.0.0.1:9/v1",
 )  # fmt: skip
 CHANGED = {
