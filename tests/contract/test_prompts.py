@@ -122,7 +122,7 @@ def test_hostile_values_reach_the_user_part_as_they_are_and_the_system_part_not_
     prompt = prompts.load(name)
     # How many searches a solver has is a setting, and stands in the system part.
     values = {key: "12" if key == "searches" else f"{key} {ANY}" for key in prompt.inputs}
-    hostile = {key: value for key, value in values.items() if key != "searches" or name != "solver/answer"}
+    hostile = {key: value for key, value in values.items() if key != "searches" or name == "seeker/seek"}
     system, user = prompt.render(BOUNDARY, **values)
     assert (prompts.unfence(user.content) or {"question": user.content}) == hostile
     plain, _ = prompt.render(BOUNDARY, **values | dict.fromkeys(hostile, ""))
