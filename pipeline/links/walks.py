@@ -16,7 +16,7 @@ from pipeline.corpus.seen import hashed
 from pipeline.corpus.split import Side, side
 from pipeline.links.ends import End, ends
 from pipeline.links.stored import Links
-from pipeline.links.tokens import U64, mixed
+from pipeline.links.tokens import U64, mixed, words
 from pipeline.text import contains
 from pipeline.types import Data
 
@@ -111,7 +111,7 @@ class Walks:
             places, groups = self.places(number)
             # Whose walk it is: the first of the passages that hold the phrase.
             order = np.argsort(self._hash(np.uint64(number), places))
-            if own.home or not own.end or places[order[0]] != start:
+            if own.home or not own.end or places[order[0]] != start or not self._means_one_thing(number):
                 continue
             chosen = self._of_others(number, places[order], groups[order], hops)
             if len(chosen) == hops:
@@ -157,9 +157,14 @@ class Walks:
         is a title joins its own document to those that name it, and not two that merely name it."""
         shared = {*self.links.of(one)}.intersection(self.links.of(other))
         homes = self._homes(bridge)
-        return (not homes or one in homes or other in homes) and bridge == min(
-            shared, key=lambda number: (self.links.phrase(number).documents, number)
-        )
+        alike = homes and one not in homes and other not in homes
+        least = min(shared, key=lambda number: (self.links.phrase(number).documents, number))
+        return bridge == least and not alike and self._means_one_thing(bridge)
+
+    def _means_one_thing(self, number: int) -> bool:
+        """One word that is nobody's title, as Chelsea or USSR, mostly means several things, or too much."""
+        known = self.links.phrase(number).kind in ("identifier", "stated") or self._homes(number)
+        return bool(known) or len(words([self.links.text(number)])) > 1
 
     def _is_row(self, places: Sequence[int], bridges: Sequence[int]) -> bool:
         """Is it what `_rows` would give of its first passage?"""
