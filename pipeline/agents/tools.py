@@ -142,7 +142,7 @@ CHECK = "check"
 def _check(last: Tool) -> Tool:
     """`check` for an agent that ends with this tool."""
     said = f"Have a draft checked as by the audit. It takes what `{last.name}` takes, and does the same with one "
-    said += "that passes; of any other it names every rule that would send it back."
+    said += "that passes; of any other it names the rules that would send it back."
     return Tool(name=CHECK, description=said, parameters=_bare(last.parameters))
 
 

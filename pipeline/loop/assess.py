@@ -150,7 +150,8 @@ _CHANGES: dict[str, str] = {
     Cause.SOLVER_ERROR: f"Say the question more plainly. {_ALL_STAY}",
     Cause.GENERATOR_ERROR: "Correct these hops.",
     Cause.AMBIGUOUS: f"Add the one clue that rules the other answer out. {_ALL_STAY}",
-    Cause.UNNATURAL: f"Say first what is known, then what is asked, in two or three short sentences. {_ALL_STAY}",
+    Cause.UNNATURAL: "Say first what is known, then what is asked, in two or three short sentences; all hops may stay. "
+    "Where the reason is about what is asked and not about its words, only another hop or another chain will help.",
     Cause.UNDATED: f"Name the date for which the answer holds, or ask for what does not change. {_ALL_STAY}",
     Cause.PRIOR_KNOWLEDGE: "Take a less known thing in their place.",
     Cause.ABOVE_BAND: f"Add a step that depends on the others, or describe what the question names. {_ALL_STAY}",
