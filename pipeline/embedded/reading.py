@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.embedded.relations import CLASSES, TABLE, Relation, kind_of
-from pipeline.text import normalise, sentences, untagged
+from pipeline.text import MONTHS, normalise, sentences, untagged
 
 _PASSAGE = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)
 _SUBJECT = re.compile(rf"(?:It|He|She|They|The (?:\w+ ){{0,2}}?(?:{'|'.join(CLASSES)})|Its|His|Her|Their)\b")
@@ -86,7 +86,7 @@ def _told(relation: Relation, quote: str, begun: int) -> Iterable[Fact]:
     for value, end in values:
         if relation.type == "entity" and _GOES_ON.match(quote, end):
             return
-        if relation.type == "entity" and len(value.split()[-1]) < 2:
+        if relation.type == "entity" and (len(value.split()[-1]) < 2 or value.split()[0] in MONTHS):
             return
         start = end - len(value)
         name = value if value.endswith(("Jr.", "Sr.")) else value.rstrip(".'’,!-")

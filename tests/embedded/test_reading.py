@@ -32,6 +32,7 @@ def told(title: str, text: str) -> dict[str, str]:
             "Vessby is a town in Tarn County, Velia. It was founded by Olaf Brandt and had 8,310 inhabitants in 2019.",
             {"county": "Tarn County, Velia", "founder": "Olaf Brandt", "population": "8,310"},
         ),
+        ("The Mill", "The Mill is a Velian sitcom. It premiered on November 14, 1988, in the United States."),
     ],
 )
 def test_what_is_said_of_the_subject_is_read(title: str, text: str, found: dict[str, str]) -> None:
