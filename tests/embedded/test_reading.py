@@ -47,7 +47,7 @@ def test_what_is_said_of_the_subject_is_read(title: str, text: str, found: dict[
         ("Vessby", "Vessby is a town. Ada Holm was born in Tarnby."),
         ("Vessby", "Vessby is a town. Its population is 4,000."),
     ],
-    ids=["of another thing", "of two", "of another subject", "without its year"],
+    ids=["of another thing", "of two", "of another subject", "without its year", "a date in place of a network"],
 )
 def test_what_is_said_of_others_or_of_several_is_not(title: str, text: str) -> None:
     assert told(title, text) == {}
