@@ -32,7 +32,6 @@ def told(title: str, text: str) -> dict[str, str]:
             "Vessby is a town in Tarn County, Velia. It was founded by Olaf Brandt and had 8,310 inhabitants in 2019.",
             {"county": "Tarn County, Velia", "founder": "Olaf Brandt", "population": "8,310"},
         ),
-        ("The Mill", "The Mill is a Velian sitcom. It premiered on November 14, 1988, in the United States."),
     ],
 )
 def test_what_is_said_of_the_subject_is_read(title: str, text: str, found: dict[str, str]) -> None:
@@ -46,6 +45,7 @@ def test_what_is_said_of_the_subject_is_read(title: str, text: str, found: dict[
         ("The Mill", "The Mill is a Velian film directed by Ivo Sand and Max Orr."),
         ("Vessby", "Vessby is a town. Ada Holm was born in Tarnby."),
         ("Vessby", "Vessby is a town. Its population is 4,000."),
+        ("The Mill", "The Mill is a Velian sitcom. It premiered on November 14, 1988, in the United States."),
     ],
     ids=["of another thing", "of two", "of another subject", "without its year", "a date in place of a network"],
 )
