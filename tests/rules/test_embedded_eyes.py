@@ -157,8 +157,8 @@ def requests(tiny: Corpus) -> list[Request]:
         asked = model.asked[name]
         assert asked, f"nobody asked for '{name}'"
         longest = sorted(asked, key=lambda r: len(r.messages))[-EACH // 2 :]
-        # The demo writer mostly gives nothing, so that all it was asked is taken, as of the judge.
-        chosen += asked if name in ("verdict", "write") else [*asked[: EACH // 2], *longest]
+        # The demo writer mostly gives nothing, so that all it was asked is taken, as of judge and reader.
+        chosen += asked if name in ("verdict", "write", "read") else [*asked[: EACH // 2], *longest]
     return chosen
 
 
