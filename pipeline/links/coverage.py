@@ -33,8 +33,8 @@ class Coverage(Data):
     was at hand."""
 
     @property
-    def too_deep(self) -> list[int]:
-        """The numbers of hops that the corpus cannot carry."""
+    def scarce(self) -> list[int]:
+        """The numbers of hops for which most seeds would be passed over."""
         return [int(hops) for hops, share in (self.offers or self.walks).items() if share < _LEAST]
 
     def in_words(self) -> dict[str, str]:
@@ -42,7 +42,7 @@ class Coverage(Data):
         for name, shares in (("walks", self.walks), ("walks to a hidden end", self.offers)):
             words = ", ".join(f"{hops} hops from {share:.0%}" for hops, share in shares.items())
             shown |= {name: f"{words} of passages" if self.phrases else "none"} if shares else {}
-        return shown | {"targets too deep": ", ".join(map(str, self.too_deep)) or "none"}
+        return shown | {"targets with few walks": ", ".join(map(str, self.scarce)) or "none"}
 
 
 async def coverage(

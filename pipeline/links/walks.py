@@ -201,13 +201,13 @@ class Walks:
         return places[here], groups[here]
 
     def _read_owners(self, number: int) -> U64:
-        """For each passage that holds a phrase, the one from which it is reached by it: of another document."""
+        """For each passage that holds a phrase, the one from which it is reached by it: of another document, and by a
+        title from its own document, or to it."""
         places, groups = self.places(number)
         keys = self._hash(self._hash(np.uint64(number), places)[:, None], places[None, :])
         home = np.isin(places, np.array([*self._homes(number)], np.uint64))
-        keys[(groups[:, None] == groups[None, :]) | (home.any() & (home[:, None] == home[None, :]))] = np.iinfo(
-            np.uint64
-        ).max
+        apart = (groups[:, None] != groups[None, :]) & (~home.any() | (home[:, None] != home[None, :]))
+        keys[~apart] = np.iinfo(np.uint64).max
         return places[keys.argmin(1)]  # type: ignore[no-any-return]
 
     def _read_homes(self, number: int) -> frozenset[int]:

@@ -14,7 +14,7 @@ async def test_coverage_says_for_which_targets_there_are_walks_and_offers(wiki: 
     assert found.linked > 0.8
     assert 1 >= found.walks["2"] >= found.walks["4"] >= found.walks["8"] > 0
     assert all(0 < found.offers[hops] < found.walks[hops] for hops in ("2", "4"))
-    assert found.too_deep == [int(hops) for hops, share in found.offers.items() if share < 0.05]
+    assert found.scarce == [int(hops) for hops, share in found.offers.items() if share < 0.05]
     without = await coverage(wiki, [], 5, (2, 4, 8), sample=60)
     assert without.walks == found.walks
     assert without.offers == {}

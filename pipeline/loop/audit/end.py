@@ -32,7 +32,7 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
     """A reader's wordings of the question's end are searched for, beside the question and its last sub-question; where
     they bring the last passage, another reader is shown what they found, without what the hops before tell.
 
-    It is skipped to if the reader would answer from it, or gives its answer where too few others fit as well.
+    The hops before it are skipped if that reader would answer from it, or gives its answer where too few others fit.
     """
     ends = [number for number in evidence.ends(draft) if start(draft, number) < number]
     if target < 2 or not ends:

@@ -24,7 +24,7 @@ from pipeline.loop.band import aim
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import Proposal, to_draft
 from pipeline.text import contains, sentences
-from pipeline.types import Cause, Draft, Passage, Round, Seed, Stop, Trajectory, sha256
+from pipeline.types import Draft, Passage, Round, Seed, Stop, Trajectory, sha256
 
 SEARCHES = 12
 """Most searches, opened passages and looks at links of an author: most drafts need none."""
@@ -69,12 +69,8 @@ async def revise(seed: Seed, context: RunContext, rounds: Sequence[Round]) -> Pr
     last = rounds[-1]
     if not found or last.draft is None or last.feedback is None:
         return await sage.revise(seed, context, rounds)
-    links: Sequence[Related] = ()
-    if last.feedback.cause is Cause.UNNATURAL:  # which the wording alone mends
-        found = []
-    else:
-        found = _unused(found, rounds)
-        links = await _beside(last.draft, last.feedback.hops, seed, context)
+    found = _unused(found, rounds)
+    links = await _beside(last.draft, last.feedback.hops, seed, context)
     reviser = _author(seed, context, WALK_REFINER_TOOLS, sage.another(_reader(seed), rounds))
     made = await sage.revision(seed, context, rounds, reviser)
     messages = context.prompt(
