@@ -137,7 +137,7 @@ class Measure(options.ModelOptions, options.CorpusOptions):
     json: options.Json = False
 
     def __call__(self) -> None:
-        from pipeline.dataset.estimates import percent, short
+        from pipeline.analysis.estimates import percent, short
         from pipeline.run import api, measuring
 
         asked = list(dict.fromkeys(self.retriever or ()))
@@ -175,7 +175,7 @@ class Measure(options.ModelOptions, options.CorpusOptions):
             )
 
     def _compare(self, config: RunConfig, questions: "Sequence[GoldQuestion]", asked: list[str]) -> None:
-        from pipeline.dataset.estimates import percent
+        from pipeline.analysis.estimates import percent
         from pipeline.run import api, retriever_recall
 
         found = api.compare_retrievers(config, questions, asked)

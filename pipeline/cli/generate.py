@@ -88,9 +88,9 @@ class Preview(options.PairOptions):
     json: options.Json = False
 
     def __call__(self) -> int:
+        from pipeline.analysis.forecast import forecast
         from pipeline.llm import throughput
         from pipeline.run import api, costs
-        from pipeline.view.forecast import forecast
 
         config = self.settings()
         with PreviewProgress(pairs=PREVIEWED) as progress:

@@ -39,7 +39,7 @@ def review(
 
 
 def _write(folder: Path, config: RunConfig, items: int, *, as_json: bool) -> None:
-    from pipeline.dataset import review as reviews
+    from pipeline.analysis import human_marks as reviews
     from pipeline.run import publish
     from pipeline.store.files import atomic_write
 
@@ -55,7 +55,7 @@ def _write(folder: Path, config: RunConfig, items: int, *, as_json: bool) -> Non
 
 
 def _read(folder: Path, config: RunConfig, sheet: Path, by: str, *, as_json: bool) -> None:
-    from pipeline.dataset import review as reviews
+    from pipeline.analysis import human_marks as reviews
     from pipeline.run import publish
     from pipeline.store.marks import now, reviewer
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from pipeline.agents.replay import branch as branch_off
 from pipeline.agents.solver import solver
 from pipeline.context import RunContext
-from pipeline.dataset.branching import base
-from pipeline.dataset.branching.base import State
+from pipeline.exports.branching import base
+from pipeline.exports.branching.base import State
 from pipeline.llm.ledger import enter
 from pipeline.run.additions import each, graded
 from pipeline.run.attempts import Notes

@@ -12,11 +12,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.analysis import seed_table
+from pipeline.analysis.figures import Outside
+from pipeline.analysis.seed_rows import SCHEMA
 from pipeline.config import RunConfig
-from pipeline.dataset import seed_table
-from pipeline.dataset.figures import Outside
-from pipeline.dataset.seeds import SCHEMA
-from pipeline.dataset.tables import scan_parquet
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.run import publish, read
 from pipeline.run.attempts import tried
@@ -26,6 +25,7 @@ from pipeline.store import marks
 from pipeline.store.marks import Mark
 from pipeline.store.offsets import Offsets
 from pipeline.store.scratch import Scratch
+from pipeline.store.tables import scan_parquet
 from pipeline.types import Record
 from pipeline.view.browse.source import Listing, Source, Table
 

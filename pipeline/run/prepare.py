@@ -15,10 +15,10 @@ from pipeline.context import RunContext
 from pipeline.corpus import Corpus, Manifest, load, resolve
 from pipeline.corpus.manifest import names
 from pipeline.corpus.split import Side
-from pipeline.dataset import selection
-from pipeline.dataset.gates import Gates
-from pipeline.dataset.gates.licence import conflict
 from pipeline.errors import UsageError
+from pipeline.exports.trajectories import selection
+from pipeline.gates import Gates
+from pipeline.gates.licence import conflict
 from pipeline.links.opening import open_links
 from pipeline.links.stored import Links
 from pipeline.links.walks import Walks

@@ -11,14 +11,15 @@ from typing import NamedTuple
 import orjson
 import polars as pl
 
+from pipeline.analysis import seed_rows as seeds
+from pipeline.analysis import seed_table
+from pipeline.analysis.figures import ACCEPTED, Outside
 from pipeline.config import ADDRESSED, RunConfig
 from pipeline.corpus import manifest
-from pipeline.dataset import seed_table, seeds
-from pipeline.dataset.export import DatasetManifest, Redistribute, Selection, export
-from pipeline.dataset.export import read as manifest_of
-from pipeline.dataset.figures import ACCEPTED, Outside
-from pipeline.dataset.gates import Drop
 from pipeline.errors import UsageError
+from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export
+from pipeline.exports.data_set import read as manifest_of
+from pipeline.gates import Drop
 from pipeline.run import RunResult, facts, read
 from pipeline.run.attempts import spent
 from pipeline.run.plan import bounds, judged

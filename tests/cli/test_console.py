@@ -8,10 +8,10 @@ import orjson
 import pytest
 from rich.console import Console
 
+from pipeline.analysis import money
 from pipeline.cli import console
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
-from pipeline.dataset import money
 from pipeline.redact import clean
 from pipeline.run import prepare
 from tests.cli.conftest import Digsite

@@ -9,8 +9,8 @@ import pytest
 
 import pipeline
 from pipeline.corpus import load, resolve
-from pipeline.dataset import views
 from pipeline.errors import UsageError
+from pipeline.exports import views
 from pipeline.retrieval import engines
 from pipeline.retrieval.opening import open_retriever
 from tests.docs import blocks

@@ -15,8 +15,8 @@ import pyarrow.dataset as pads
 import pytest
 
 from pipeline.config import RunConfig
-from pipeline.dataset.export import DatasetManifest, Selection, export
-from pipeline.dataset.views import base
+from pipeline.exports.data_set import DatasetManifest, Selection, export
+from pipeline.exports.views import base
 from tests import duck
 from tests.forks import branched
 from tests.records import accepted

@@ -11,8 +11,8 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.corpus.seeds import quality
 from pipeline.corpus.split import side
-from pipeline.dataset.branching import base, cso
 from pipeline.embedded.model import EmbeddedModel
+from pipeline.exports.branching import base, cso
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.ledger import Counted
 from pipeline.loop import episode

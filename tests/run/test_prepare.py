@@ -13,7 +13,7 @@ from pipeline.llm.ledger import Spending, Spent
 from pipeline.run import prepare
 from pipeline.run.attempts import NAME, Attempt
 from pipeline.types import Usage
-from tests.dataset.test_card import made
+from tests.exports.card.test_card import made
 from tests.records import accepted
 
 

@@ -9,10 +9,10 @@ from pipeline.config import RunConfig, build
 from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
-from pipeline.dataset.cleaning import correct
-from pipeline.dataset.views.base import taken
-from pipeline.dataset.views.qa import assessments
 from pipeline.errors import BudgetExceeded, ProviderError, UsageError
+from pipeline.exports.trajectories.cleaning import correct
+from pipeline.exports.views.base import taken
+from pipeline.exports.views.qa import assessments
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.dataset import shards
-from pipeline.dataset.shards import ShardFile, ShardWriter
 from pipeline.errors import StoreError
+from pipeline.exports import shards
+from pipeline.exports.shards import ShardFile, ShardWriter
 from pipeline.store.files import atomic_folder
 
 SCHEMA = pa.schema([("n", pa.int64()), ("text", pa.string())])

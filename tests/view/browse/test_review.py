@@ -8,7 +8,7 @@ from httpx2 import Response
 from starlette.testclient import TestClient
 
 from pipeline.store import marks
-from tests.dataset.test_seeds import begun, exported
+from tests.analysis.test_seed_rows import begun, exported
 from tests.hostile import HOSTILE
 from tests.records import accepted, batch, hostile
 from tests.view.browse.conftest import browsing
