@@ -27,7 +27,7 @@ from pipeline.dataset.shards import plain
 from pipeline.dataset.versions import Mix
 from pipeline.dataset.views import base
 from pipeline.loop import band
-from pipeline.redact import clean
+from pipeline.text.redact import clean
 from pipeline.types import Data, Draft
 
 # What the Hub knows by that name; any other licence is declared as `other` and named beside it.

@@ -12,7 +12,7 @@ from pipeline.dataset.policies import PolicyFigures, for_policy, policies
 from pipeline.dataset.review import Review, reviewed
 from pipeline.dataset.seeds import COUNTS, ROLES, STAGES
 from pipeline.llm.ledger import Spending, Spent
-from pipeline.store.marks import Mark
+from pipeline.store.review_marks import Mark
 from pipeline.types import Data, Lineage, Share, Stop, Usage
 
 ACCEPTED = pl.col("status") == "accepted"

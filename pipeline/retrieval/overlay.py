@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.passages import contents
+from pipeline.retrieval.passage_texts import contents
 from pipeline.types import Hit, Passage
 
 

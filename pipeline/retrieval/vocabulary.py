@@ -7,7 +7,7 @@ What is not indexed, such as a stop word, counts as held.
 import re
 
 from pipeline.retrieval.base import Retriever
-from pipeline.writing import spaceless
+from pipeline.text.scripts import spaceless
 
 _MOST, _LONGEST = 32, 40
 _ENDS = re.compile(r"^[\W_]+|[\W_]+$")

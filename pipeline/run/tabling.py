@@ -19,7 +19,7 @@ from pipeline.dataset.shards import parquet_writer, table
 from pipeline.dataset.tables import scan_parquet
 from pipeline.errors import DigsiteError, StoreError
 from pipeline.run import publish
-from pipeline.store.additions import joined
+from pipeline.store.amendments import joined
 from pipeline.store.offsets import Offsets
 from pipeline.store.scratch import Scratch
 from pipeline.types import Record

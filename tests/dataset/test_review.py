@@ -11,7 +11,7 @@ from pipeline.dataset.card import Contents, card
 from pipeline.dataset.figures import Outside
 from pipeline.dataset.review import Review
 from pipeline.errors import UsageError
-from pipeline.store.marks import ASKED
+from pipeline.store.review_marks import ASKED
 from pipeline.types import Share
 from tests.hostile import HOSTILE
 from tests.records import accepted, batch, hostile

@@ -77,7 +77,7 @@ def test_unfinished_bodies_take_no_more_than_a_bound_of_memory(clients: int) -> 
 
 SHORT = """
 from fastapi import APIRouter, Request
-from pipeline.serve import bodies, connections, server
+from pipeline.serve import bodies, connections, http_server
 connections.HEAD_SECONDS = connections.ANSWER_SECONDS = bodies.SECONDS = 0.5
 
 routes = APIRouter()
@@ -87,9 +87,9 @@ async def echo(request: Request):
     raw = await request.body()
     return "x" * 30_000_000 if raw == b"much" else len(raw)
 
-listening = server.ServerConfig(host="127.0.0.1", port=0, token_env="NO_TOKEN").bind()
-print(server.url(listening), flush=True)
-server.serve(server.create_app(routes), listening)
+listening = http_server.ServerConfig(host="127.0.0.1", port=0, token_env="NO_TOKEN").bind()
+print(http_server.url(listening), flush=True)
+http_server.serve(http_server.create_app(routes), listening)
 """
 
 

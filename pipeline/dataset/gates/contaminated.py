@@ -17,7 +17,7 @@ from pipeline.dataset import question_list, question_rows
 from pipeline.dataset.fingerprints import Fingerprint, Index, fingerprint, parsed
 from pipeline.dataset.gates.base import GateResult
 from pipeline.errors import UsageError
-from pipeline.folders import folder
+from pipeline.store.shipped_folders import folder
 from pipeline.types import Draft, Record
 
 SHIPPED = folder("corpora") / "benchmarks"

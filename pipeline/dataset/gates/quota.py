@@ -13,8 +13,8 @@ from pipeline.dataset.curriculum import BANDS, band
 from pipeline.dataset.gates.base import GateResult
 from pipeline.errors import UsageError, unknown
 from pipeline.text import normalise, words
+from pipeline.text.scripts import runs, spaceless
 from pipeline.types import AnswerType, Draft, Record
-from pipeline.writing import runs, spaceless
 
 TRAITS: dict[str, Callable[[Draft, Record, str], object]] = {
     "target": lambda draft, record, policy: record.seed.target_steps,

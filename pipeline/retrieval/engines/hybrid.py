@@ -11,9 +11,9 @@ from pipeline.config.retrieval import RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.opening import open_retriever
+from pipeline.retrieval.open_retriever import open_retriever
 from pipeline.retrieval.overlay import Overlay, ranked
-from pipeline.retrieval.passages import Passages
+from pipeline.retrieval.passage_texts import Passages
 from pipeline.types import Hit, Passage
 
 K0 = 60

@@ -10,7 +10,7 @@ import polars as pl
 from pipeline.config import RunConfig
 from pipeline.dataset.comparison import Compared
 from pipeline.dataset.figures import Outside
-from pipeline.store.marks import Mark
+from pipeline.store.review_marks import Mark
 from pipeline.types import Record
 
 

@@ -29,10 +29,10 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.errors import DigsiteError, UsageError, first_line
-from pipeline.redact import clean
 from pipeline.serve import connections
 from pipeline.serve.bodies import Bodies
 from pipeline.serve.connections import Connection
+from pipeline.text.redact import clean
 from pipeline.types import Data
 
 logger = logging.getLogger(__name__)

@@ -18,8 +18,8 @@ from pipeline.llm.base import Completion, Finish
 from pipeline.retrieval.engines import bm25
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.retrieval.engines.lucene import LuceneRetriever
-from pipeline.serve.retrieval import MOST_PASSAGES, Served, router
-from pipeline.serve.server import create_app
+from pipeline.serve.http_server import create_app
+from pipeline.serve.retrieval_app import MOST_PASSAGES, Served, router
 from pipeline.types import Message, ToolCall, Usage
 from tests.scripted import ScriptedLLM
 from tests.serve.conftest import Ask
