@@ -26,7 +26,7 @@ def of_corpus(config: RunConfig, file: Path | None = None) -> Served:
         corpus=corpus,
         retriever=retriever,
         environment=governing,
-        engine=getattr(retriever, "name", config.retrieval.identity),
+        engine=retriever.name or config.retrieval.identity,
         fixed=file is not None,
     )
 

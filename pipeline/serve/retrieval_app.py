@@ -128,7 +128,7 @@ class _Service:
     def __init__(self, served: Served) -> None:
         self._served = served
         self._warned = False
-        self._scores = getattr(served.retriever, "scores", True)
+        self._scores = served.retriever.scores
 
     async def retrieve(self, request: RetrieveRequest) -> RetrieveResponse:
         k, count = self._k(request.topk), len(request.queries)

@@ -64,6 +64,8 @@ def test_a_title_takes_one_line_whatever_stands_in_it(ask: Ask, served: Served, 
     odd = passage("odd", "A\ntitle", "Text of\n two   lines.")
 
     class One:
+        scores = True
+
         async def search_many(self, queries: Any, k: int) -> Any:
             from pipeline.types import Hit
 
