@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from pipeline.analysis.estimates import compact, percent, short
 from pipeline.exports.card.glossary import gloss
-from pipeline.redact import clean
+from pipeline.text.redact import clean
 from pipeline.view import charts
 
 MARK, BOLD = Markup("<mark>{}</mark>"), Markup("<b>{}</b>")

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from pipeline.agents.tools import ShownPassage, all_shown
 from pipeline.analysis.rollout_metrics import FailureKind
 from pipeline.distractors.encounters import encounters
-from pipeline.redact import clean
+from pipeline.text.redact import clean
 from pipeline.types import (
     Branch,
     ChangedPremise,

@@ -12,8 +12,8 @@ from fastapi.responses import RedirectResponse, Response
 from pipeline.analysis.figures import ACCEPTED
 from pipeline.analysis.human_marks import reviewed, sample
 from pipeline.errors import UsageError
-from pipeline.redact import clean
-from pipeline.store.marks import ASKED, Mark, myself, now, reviewer
+from pipeline.store.review_marks import ASKED, Mark, myself, now, reviewer
+from pipeline.text.redact import clean
 from pipeline.view.browse import pages
 from pipeline.view.browse.item import sheet
 from pipeline.view.browse.routes import Opened, kept

@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from pipeline.analysis import comparison
 from pipeline.analysis.pairing import GROUPS
-from pipeline.redact import escaped
+from pipeline.text.redact import escaped
 from pipeline.view.browse import pages, pairs
 from pipeline.view.browse.item import sheet
 from pipeline.view.browse.kept import Kept

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.text import contains, dates, normalise, numbers, sentences, tagged, terms, words
-from pipeline.writing import asks, cased, length, runs
+from pipeline.text.scripts import asks, cased, length, runs
 
 
 def cut(text: str) -> list[str]:
