@@ -11,12 +11,13 @@ from fastapi.responses import RedirectResponse, Response
 
 from pipeline.analysis import comparison
 from pipeline.analysis.pairing import GROUPS
+from pipeline.analysis.run_source import Library, Source, Table, compared
 from pipeline.redact import escaped
-from pipeline.view.browse import pages, pairs
-from pipeline.view.browse.item import sheet
-from pipeline.view.browse.kept import Kept
-from pipeline.view.browse.overview import overview
-from pipeline.view.browse.query import (
+from pipeline.view import pages, pairs
+from pipeline.view.item import sheet
+from pipeline.view.kept import Kept
+from pipeline.view.overview import overview
+from pipeline.view.query import (
     PAGE,
     Query,
     facets,
@@ -28,7 +29,6 @@ from pipeline.view.browse.query import (
     row,
     rows,
 )
-from pipeline.view.browse.source import Library, Source, Table, compared
 
 router = APIRouter()
 
