@@ -56,7 +56,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
     from pipeline.cli import pages
     from pipeline.run import publish, read
     from pipeline.run.attempts import spent
-    from pipeline.view.browse.query import Query, selected
+    from pipeline.view.query import Query, selected
 
     folder = run_folder(run, out)
     config = read(folder).config

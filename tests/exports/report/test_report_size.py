@@ -6,8 +6,8 @@ import orjson
 import pytest
 
 from pipeline.config import RunConfig
+from pipeline.exports.report.page import MOST_BYTES, SHOWN
 from pipeline.types import Record, Status, sha256
-from pipeline.view.html import MOST_BYTES, SHOWN
 from tests.golden.recording import HOME, unpacked
 from tests.golden.strong import converted
 from tests.records import accepted, batch, hostile, rejected

@@ -9,9 +9,9 @@ from starlette.testclient import TestClient
 
 from pipeline.run.browsing import Runs
 from pipeline.serve.browser import create
-from pipeline.view.browse.query import parsed
+from pipeline.view.query import parsed
 from tests.records import batch
-from tests.view.browse.conftest import Made
+from tests.view.conftest import Made
 
 KEYS = re.compile(r'class="q"><a href="/[^/]+/items/([0-9a-f]{64})')
 

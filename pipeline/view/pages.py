@@ -9,17 +9,18 @@ from fastapi.responses import HTMLResponse, Response
 
 from pipeline.analysis import money
 from pipeline.analysis.contrasts import in_words
+from pipeline.analysis.run_source import Library, Source
+from pipeline.exports.report.rendering import FOLDER as REPORT_FOLDER
+from pipeline.exports.report.rendering import templates
 from pipeline.types import DEMO_MODELS, Share, shown_id
-from pipeline.view.browse.columns import CHOICES, SPANS
-from pipeline.view.browse.item import why
-from pipeline.view.browse.source import Library, Source
-from pipeline.view.rendering import templates
+from pipeline.view.columns import CHOICES, SPANS
+from pipeline.view.item import why
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
 PAGES = (("items", "Items"), ("overview", "Overview"), ("compare", "Compare"), ("review", "Review"))
 """Of one run, in the order of the navigation: the last part of the address, and the name."""
-_JINJA = templates(_HERE / "templates", _HERE.parent)
+_JINJA = templates(_HERE / "templates", REPORT_FOLDER)
 
 
 def lasting(seconds: float) -> str:

@@ -10,8 +10,8 @@ from pipeline.analysis.comparison import RATES, rate
 from pipeline.analysis.estimates import counted
 from pipeline.analysis.figures import ACCEPTED
 from pipeline.types import Share
-from pipeline.view.browse.columns import PLACE, TOKENS
-from pipeline.view.browse.query import Query
+from pipeline.view.columns import PLACE, TOKENS
+from pipeline.view.query import Query
 
 PLACES, POINTS = 40, 200
 """At most so many columns, and points of a curve, whatever the size of the run."""

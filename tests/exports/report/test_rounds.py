@@ -1,5 +1,5 @@
+from pipeline.exports.report import charts
 from pipeline.types import Share, Status
-from pipeline.view import charts
 from tests.records import accepted, batch, no_draft, rejected
 from tests.tables import table
 

@@ -1,8 +1,8 @@
 import pytest
 
+from pipeline.analysis.traces import SNIPPET, grown, item, snippet, steps
+from pipeline.exports.report import page
 from pipeline.types import Node, Tree
-from pipeline.view import html
-from pipeline.view.traces import SNIPPET, grown, item, snippet, steps
 from tests.records import accepted, batch, draft, rejected, rollout, world
 
 
@@ -21,8 +21,8 @@ def test_a_call_that_had_to_be_repaired_is_marked_as_such_on_the_page():
     first = record.confirmation[0].model_copy(update={"trajectory": made.model_copy(update={"messages": messages})})
     mended = record.model_copy(update={"confirmation": (first, *record.confirmation[1:])})
     assert [step.repaired for step in item(mended).confirmation[0].steps][:2] == [True, False]
-    pages = ["".join(html._articles([(1, item(one))], 10**6)) for one in (record, mended)]
-    assert [page.count("</span> repaired") for page in pages] == [0, 1]
+    pages = ["".join(page._articles([(1, item(one))], 10**6)) for one in (record, mended)]
+    assert [text.count("</span> repaired") for text in pages] == [0, 1]
 
 
 def test_results_are_those_of_the_observation():

@@ -8,16 +8,16 @@ from starlette.testclient import TestClient
 
 from pipeline.run.browsing import Runs
 from pipeline.types import Record
-from pipeline.view.browse.overview import Overview, overview
-from pipeline.view.browse.plots import Matrix
+from pipeline.view.overview import Overview, overview
+from pipeline.view.plots import Matrix
 from tests.analysis.test_seed_rows import begun
+from tests.exports.report.test_page import Parsed
 from tests.hostile import HOSTILE
 from tests.records import hostile, no_draft
 from tests.teacher_rollouts import taught
-from tests.view.browse.conftest import Made, browsing
-from tests.view.browse.test_item import check_inert
-from tests.view.browse.test_items import slug
-from tests.view.test_html import Parsed
+from tests.view.conftest import Made, browsing
+from tests.view.test_item import check_inert
+from tests.view.test_items import slug
 
 TOTAL = re.compile(r"<b>([\d,]+)</b> items?<")
 

@@ -2,8 +2,8 @@
 
 from pipeline.analysis.estimates import Count
 from pipeline.config import RunConfig
+from pipeline.exports.report.distractor_example import example
 from pipeline.types import Kind, Node, Outcome, Tree
-from pipeline.view.distractors import example
 from tests.records import batch
 from tests.tables import figures, page
 from tests.teacher_rollouts import blindly_read, taught

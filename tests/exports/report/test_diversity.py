@@ -1,5 +1,5 @@
 from pipeline.analysis.estimates import Count
-from pipeline.view import charts
+from pipeline.exports.report import charts
 from tests.records import accepted, below_target, one_hop, rejected
 from tests.tables import table
 

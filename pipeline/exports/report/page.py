@@ -7,7 +7,6 @@ might slip through.
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -15,15 +14,15 @@ from markupsafe import Markup, escape
 
 from pipeline.analysis import money
 from pipeline.analysis.figures import ACCEPTED, Outside, figures
+from pipeline.analysis.traces import Item, grown, item
 from pipeline.config import RunConfig
 from pipeline.corpus.unread import in_words
+from pipeline.exports.report import charts
+from pipeline.exports.report.distractor_example import example
+from pipeline.exports.report.rendering import FOLDER, templates
 from pipeline.gates.benchmarks.checked import coverage
 from pipeline.loop import band
 from pipeline.types import Record, Status
-from pipeline.view import charts
-from pipeline.view.distractors import example
-from pipeline.view.rendering import templates
-from pipeline.view.traces import Item, grown, item
 
 SHOWN = 10
 """Items shown of each kind."""
@@ -138,4 +137,4 @@ def _as_counted(record: Record, row: dict[str, str]) -> Record:
     return record.model_copy(update={"status": Status(row["status"]), "reason": row["reason"]})
 
 
-_JINJA = templates(Path(__file__).parent, longest=_LONGEST)
+_JINJA = templates(FOLDER, longest=_LONGEST)

@@ -7,13 +7,13 @@ import polars as pl
 
 from pipeline.analysis import money
 from pipeline.analysis.figures import Figures, figures
+from pipeline.analysis.run_source import Source
 from pipeline.analysis.seed_rows import STAGES, TELLING
-from pipeline.view import charts
-from pipeline.view.browse import plots
-from pipeline.view.browse.columns import CALLS, TOKENS
-from pipeline.view.browse.plots import Column, Curve, Matrix, filtered
-from pipeline.view.browse.query import Query
-from pipeline.view.browse.source import Source
+from pipeline.exports.report import charts
+from pipeline.view import plots
+from pipeline.view.columns import CALLS, TOKENS
+from pipeline.view.plots import Column, Curve, Matrix, filtered
+from pipeline.view.query import Query
 
 
 class ReasonCost(NamedTuple):

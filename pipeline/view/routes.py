@@ -13,10 +13,16 @@ from pipeline.analysis import comparison
 from pipeline.analysis.pairing import GROUPS
 from pipeline.text.redact import escaped
 from pipeline.view.browse import pages, pairs
-from pipeline.view.browse.item import sheet
-from pipeline.view.browse.kept import Kept
-from pipeline.view.browse.overview import overview
-from pipeline.view.browse.query import (
+from pipeline.view.item import sheet
+from pipeline.view.kept import Kept
+from pipeline.view.overview import overview
+from pipeline.view.query import (
+from pipeline.analysis.run_source import Library, Source, Table, compared
+from pipeline.view import pages, pairs
+from pipeline.view.item import sheet
+from pipeline.view.kept import Kept
+from pipeline.view.overview import overview
+from pipeline.view.query import (
     PAGE,
     Query,
     facets,
@@ -28,7 +34,6 @@ from pipeline.view.browse.query import (
     row,
     rows,
 )
-from pipeline.view.browse.source import Library, Source, Table, compared
 
 router = APIRouter()
 

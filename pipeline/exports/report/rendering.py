@@ -17,9 +17,11 @@ from markupsafe import Markup, escape
 
 from pipeline.analysis.estimates import compact, percent, short
 from pipeline.exports.card.glossary import gloss
+from pipeline.exports.report import charts
 from pipeline.text.redact import clean
-from pipeline.view import charts
 
+FOLDER = Path(__file__).parent
+"""Holds the templates that report and browser share."""
 MARK, BOLD = Markup("<mark>{}</mark>"), Markup("<b>{}</b>")
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from pipeline.analysis.figures import Outside
 from pipeline.config import RunConfig
-from pipeline.view.html import SHOWN
-from pipeline.view.rendering import changed, marked
+from pipeline.exports.report.page import SHOWN
+from pipeline.exports.report.rendering import changed, marked
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile, no_draft, rejected, world
 from tests.sought import sought

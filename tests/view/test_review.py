@@ -9,12 +9,12 @@ from starlette.testclient import TestClient
 
 from pipeline.store import review_marks
 from tests.analysis.test_seed_rows import begun, exported
+from tests.exports.report.test_page import Parsed
 from tests.hostile import HOSTILE
 from tests.records import accepted, batch, hostile
-from tests.view.browse.conftest import browsing
-from tests.view.browse.test_item import check_inert
-from tests.view.browse.test_items import slug
-from tests.view.test_html import Parsed
+from tests.view.conftest import browsing
+from tests.view.test_item import check_inert
+from tests.view.test_items import slug
 
 HOME = {"origin": "http://127.0.0.1"}
 PAIRS = [accepted(n, rounds=1 + n % 2) for n in range(1, 6)]

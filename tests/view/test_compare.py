@@ -9,11 +9,11 @@ from starlette.testclient import TestClient
 
 from pipeline.types import Record
 from tests.analysis.test_seed_rows import begun
+from tests.exports.report.test_page import Parsed
 from tests.hostile import HOSTILE
 from tests.records import RUN, accepted, batch, hostile, rejected
-from tests.view.browse.conftest import browsing
-from tests.view.browse.test_item import check_inert
-from tests.view.test_html import Parsed
+from tests.view.conftest import browsing
+from tests.view.test_item import check_inert
 
 GROUP = re.compile(r'group=(\w+)#same"[^>]*>[^<]*<b>([\d,]+)</b>')
 SEEDS = re.compile(r'class="q" data-name="A"><a href="/[^/]+/items/([0-9a-f]{64})')

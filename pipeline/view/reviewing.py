@@ -11,13 +11,13 @@ from fastapi.responses import RedirectResponse, Response
 
 from pipeline.analysis.figures import ACCEPTED
 from pipeline.analysis.human_marks import reviewed, sample
+from pipeline.analysis.run_source import Source
 from pipeline.errors import UsageError
 from pipeline.store.review_marks import ASKED, Mark, myself, now, reviewer
 from pipeline.text.redact import clean
-from pipeline.view.browse import pages
-from pipeline.view.browse.item import sheet
-from pipeline.view.browse.routes import Opened, kept
-from pipeline.view.browse.source import Source
+from pipeline.view import pages
+from pipeline.view.item import sheet
+from pipeline.view.routes import Opened, kept
 
 router = APIRouter()
 _SAID = {"yes": True, "no": False}

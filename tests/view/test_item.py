@@ -8,13 +8,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from pipeline.types import Record
+from tests.exports.report.test_page import Parsed
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, failed, hostile, no_draft, rejected, world
 from tests.sought import sought
 from tests.teacher_rollouts import taught
-from tests.view.browse.conftest import Made, browsing
-from tests.view.browse.test_items import found, slug
-from tests.view.test_html import Parsed
+from tests.view.conftest import Made, browsing
+from tests.view.test_items import found, slug
 
 OWN = re.compile(
     r"/[\w.-]*(/(items|overview|compare|review)(/[0-9a-f]{64})?(/json)?)?(\?[\w=&%+.:-]*)?(#[\w-]+)?|#[\w-]+|\?[\w=&%+.:-]*"

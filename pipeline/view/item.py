@@ -7,7 +7,9 @@ from markupsafe import Markup
 
 from pipeline.agents.tools import ShownPassage, all_shown
 from pipeline.analysis.rollout_metrics import FailureKind
+from pipeline.analysis.traces import Grown, Item, RolloutTrace, attempts, by_title, grown, item
 from pipeline.distractors.encounters import encounters
+from pipeline.exports.report.rendering import BOLD, marked
 from pipeline.text.redact import clean
 from pipeline.types import (
     Branch,
@@ -24,8 +26,6 @@ from pipeline.types import (
     shown_id,
     twin_draft,
 )  # fmt: skip
-from pipeline.view.rendering import BOLD, marked
-from pipeline.view.traces import Grown, Item, RolloutTrace, attempts, by_title, grown, item
 
 WHY: Mapping[FailureKind, str] = {
     FailureKind.OUT_OF_BUDGET: "gave no answer: turns, tokens or context ran out",
