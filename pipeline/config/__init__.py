@@ -186,7 +186,7 @@ class RunConfig(Data):
 
     def what(self) -> dict[str, Any]:
         """The digested part, with the digests of all prompts and of the demo model's code where it is used."""
-        from pipeline.embedded import digest, weak
+        from pipeline.demo import digest, weak
 
         untargeted = {"solve_rate", "policy"} if self.solve_rate is None else set()
         tree = self.model_dump(mode="json", exclude={"how", "gates", "sft", "models", "links"} | untargeted)

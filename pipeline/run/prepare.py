@@ -191,19 +191,19 @@ def client(model: ModelConfig, run_seed: int) -> LLM:
 
 def demo_model(name: str) -> LLM:
     """The demo model in one of its strengths."""
-    from pipeline.embedded.model import EmbeddedModel
-    from pipeline.embedded.weak import WeakModel
+    from pipeline.demo.demo_model import DemoModel
+    from pipeline.demo.weak import WeakModel
 
-    return EmbeddedModel() if name == DEMO_MODELS[0] else WeakModel()
+    return DemoModel() if name == DEMO_MODELS[0] else WeakModel()
 
 
 def solver_digest(model: ModelConfig) -> str:
     """The digest of the demo model's solver, in the strength of this model; empty for any other model."""
-    from pipeline.embedded import solver, weak
+    from pipeline.demo import digest, weak
 
     if not model.embedded:
         return ""
-    return solver.digest() if model.model == DEMO_MODELS[0] else sha256(solver.digest() + weak.digest())
+    return digest() if model.model == DEMO_MODELS[0] else sha256(digest() + weak.digest())
 
 
 def context(config: RunConfig, corpus: Corpus, before: Spent | None = None, llm: LLM | None = None) -> RunContext:

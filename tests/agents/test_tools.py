@@ -20,7 +20,7 @@ from pipeline.agents.tools import (
     shown_passages,
 )
 from pipeline.config import RunConfig
-from pipeline.embedded.reading import seen
+from pipeline.demo.passage_facts import seen
 from pipeline.llm.base import Tool
 from pipeline.llm.wire import strictly
 from pipeline.retrieval.passages import contents, quoted, search_r1

@@ -20,7 +20,7 @@ from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.dataset import money
 from pipeline.dataset.gates import known
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.demo_model import DemoModel
 from pipeline.errors import BudgetExceeded, ProviderError
 from pipeline.llm import retry
 from pipeline.llm.base import Completion, Request
@@ -153,7 +153,7 @@ class Remote:
 
     async def complete(self, request: Request) -> Completion:
         await asyncio.sleep(0.2)
-        return await EmbeddedModel().complete(request)
+        return await DemoModel().complete(request)
 
 
 def hundred(server: FaultyServer, out: Path) -> RunConfig:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pipeline.agents.tools import SOLVER_TOOLS
-from pipeline.embedded import digest
+from pipeline.demo import digest
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.wire import body, wire_seed
 from pipeline.serve.model import router

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.agents.judge import NearMiss, exact, judge_prompt
 from pipeline.dataset.shipped import reward
-from pipeline.embedded.judge import judge
+from pipeline.demo.verdicts import judge
 from pipeline.llm.base import Request
 from tests.dataset.shipped.completions import date, name, number
 

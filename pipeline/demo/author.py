@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from pipeline import prompts
-from pipeline.embedded.chains import Paths, draft, start
-from pipeline.embedded.reading import Seen, facts, seen
+from pipeline.demo.chains import Paths, draft, start
+from pipeline.demo.passage_facts import Seen, facts, seen
 from pipeline.llm.base import Request
 from pipeline.text import trimmed, untagged, words
 from pipeline.types import Message, ToolCall

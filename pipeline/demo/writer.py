@@ -11,7 +11,7 @@ from typing import NamedTuple
 import orjson
 
 from pipeline import prompts
-from pipeline.embedded.writer_values import rest, wrong
+from pipeline.demo.writer_values import rest, wrong
 from pipeline.llm.base import Request
 from pipeline.text import sentences
 from pipeline.text import untagged as plain

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.embedded.asking import Described, Given, Named, Phrase, read_question
-from pipeline.embedded.relations import TABLE, Relation
+from pipeline.demo.asking import Described, Given, Named, Phrase, read_question
+from pipeline.demo.relations import TABLE, Relation
 
 ROWS = {relation.name: relation for relation in TABLE}
 ASKED = [relation for relation in TABLE if relation.ask]

@@ -24,9 +24,9 @@ from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.seeds import quality
 from pipeline.corpus.split import side
+from pipeline.demo.demo_model import DemoModel
 from pipeline.distractors.blind import readings as blind_readings
 from pipeline.distractors.evaluate import written
-from pipeline.embedded.model import EmbeddedModel
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.ledger import role
 from pipeline.loop import episode
@@ -58,10 +58,10 @@ LOREM = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod
 FENCED = re.compile(r"^<<<inputs ([0-9a-f]{16})>>>\n.*\n<<<end \1>>>$", re.MULTILINE)
 REPLY = (
     "import asyncio, sys\n"
-    "from pipeline.embedded.model import EmbeddedModel\n"
+    "from pipeline.demo.demo_model import DemoModel\n"
     "from pipeline.llm.base import Request\n"
     "for line in sys.stdin:\n"
-    "    completion = asyncio.run(EmbeddedModel().complete(Request.model_validate_json(line)))\n"
+    "    completion = asyncio.run(DemoModel().complete(Request.model_validate_json(line)))\n"
     "    print(completion.model_dump_json())\n"
 )
 
@@ -71,7 +71,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.asked: dict[str, list[Request]] = defaultdict(list)
-        self._model = EmbeddedModel()
+        self._model = DemoModel()
 
     async def complete(self, request: Request) -> Completion:
         self.asked[role(request)].append(request)
@@ -181,7 +181,7 @@ def _blind(message: Message) -> Message:
 
 def answers(requests: Sequence[Request]) -> list[Message]:
     async def ask() -> list[Message]:
-        return [(await EmbeddedModel().complete(request)).message for request in requests]
+        return [(await DemoModel().complete(request)).message for request in requests]
 
     return asyncio.run(ask())
 

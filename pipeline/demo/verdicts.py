@@ -2,7 +2,7 @@
 
 from pipeline import prompts
 from pipeline.dataset.shipped.equality import equal
-from pipeline.embedded.solver import said
+from pipeline.demo.chain_solver import said
 from pipeline.llm.base import Request
 from pipeline.text import dates
 from pipeline.types import Message

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from pipeline.embedded.relations import TABLE, Relation
+from pipeline.demo.relations import TABLE, Relation
 
 _TITLED = re.compile(r'the ((?:(?!of |the |by |that |which )[\w-]+ )*?[\w-]+) "([^"]+)"')
 

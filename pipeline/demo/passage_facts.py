@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipeline.embedded.relations import CLASSES, TABLE, Relation, kind_of
+from pipeline.demo.relations import CLASSES, TABLE, Relation, kind_of
 from pipeline.text import MONTHS, normalise, sentences, untagged
 
 _PASSAGE = re.compile(r"Doc \d+ \[(p[0-9a-f]{12})\] ([^\n]*)\n(.*)", re.DOTALL)

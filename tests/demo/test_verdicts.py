@@ -7,7 +7,7 @@ import pytest
 
 from pipeline import prompts
 from pipeline.agents.judge import VERDICT
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.demo_model import DemoModel
 from pipeline.llm.base import Request
 
 
@@ -21,7 +21,7 @@ def verdict(answer: str, response: str, kind: str, precision: str = "", aliases:
         answer_precision=precision,
         response=response,
     )
-    completion = asyncio.run(EmbeddedModel().complete(Request(model="embedded", messages=messages, output=VERDICT)))
+    completion = asyncio.run(DemoModel().complete(Request(model="embedded", messages=messages, output=VERDICT)))
     assert completion.usage.prompt_tokens > 0
     return bool(orjson.loads(completion.message.content)["correct"])
 

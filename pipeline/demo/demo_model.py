@@ -9,24 +9,24 @@ from pipeline.types import Message, Usage
 
 # role → module and function; loaded when first asked.
 _ROLES = {
-    "propose": ("pipeline.embedded.author", "propose"),
-    "explore": ("pipeline.embedded.author", "explore"),
-    "compose": ("pipeline.embedded.author", "compose"),
-    "revise": ("pipeline.embedded.author", "revise"),
-    "answer": ("pipeline.embedded.solver", "solve"),
-    "verdict": ("pipeline.embedded.judge", "judge"),
-    "read": ("pipeline.embedded.solver", "read"),
-    "trace": ("pipeline.embedded.solver", "trace"),
-    "write": ("pipeline.embedded.writer", "write"),
-    "weigh": ("pipeline.embedded.solver", "weigh"),
-    "grade": ("pipeline.embedded.reader", "grade"),
-    "detect": ("pipeline.embedded.reader", "detect"),
-    "skip": ("pipeline.embedded.reader", "skip"),
-    "commit": ("pipeline.embedded.solver", "commit"),
+    "propose": ("author", "propose"),
+    "explore": ("author", "explore"),
+    "compose": ("author", "compose"),
+    "revise": ("author", "revise"),
+    "answer": ("chain_solver", "solve"),
+    "verdict": ("verdicts", "judge"),
+    "read": ("chain_solver", "read"),
+    "trace": ("chain_solver", "trace"),
+    "write": ("writer", "write"),
+    "weigh": ("chain_solver", "weigh"),
+    "grade": ("reader", "grade"),
+    "detect": ("reader", "detect"),
+    "skip": ("reader", "skip"),
+    "commit": ("chain_solver", "commit"),
 }
 
 
-class EmbeddedModel:
+class DemoModel:
     """Rules and lexical statistics; a pure function of the request. Usage counts words, as a tokenizer would tokens."""
 
     async def complete(self, request: Request) -> Completion:
@@ -49,7 +49,7 @@ def _rules(role: str):  # type: ignore[no-untyped-def]
     if role not in _ROLES:
         raise ValueError(f"the demo model has no rules for '{role}'")
     module, function = _ROLES[role]
-    return getattr(import_module(module), function)
+    return getattr(import_module(f"pipeline.demo.{module}"), function)
 
 
 @lru_cache(maxsize=8192)

@@ -10,17 +10,15 @@ from typing import Any
 
 import orjson
 
-from pipeline import embedded, prompts
-from pipeline.embedded.asking import Described, Given, Named, Phrase, read_question
-from pipeline.embedded.author import shown
-from pipeline.embedded.reading import Fact, Seen, description, facts, key, seen
-from pipeline.embedded.relations import Relation, kind_of
+from pipeline import prompts
+from pipeline.demo.asking import Described, Given, Named, Phrase, read_question
+from pipeline.demo.author import shown
+from pipeline.demo.passage_facts import Fact, Seen, description, facts, key, seen
+from pipeline.demo.relations import Relation, kind_of
 from pipeline.llm.base import Request
 from pipeline.text import contains, words
 from pipeline.types import Message, ToolCall
 
-digest = embedded.digest
-"""Of the code that a solver's figures rest on: all of the demo model's, since one table serves all roles."""
 UNKNOWN = "unknown"
 """The answer where nothing that was found could be one."""
 

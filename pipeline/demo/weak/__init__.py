@@ -8,7 +8,7 @@ stands in every run that was made with that, is of the files beside this folder.
 from functools import cache
 from pathlib import Path
 
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.demo_model import DemoModel
 from pipeline.llm.base import Completion, Request
 from pipeline.text import words
 from pipeline.types import Message, sha256
@@ -27,7 +27,7 @@ class WeakModel:
     """A pure function of the request, as the strong one. Usage counts what was sent, overlooked or not."""
 
     def __init__(self) -> None:
-        self._strong = EmbeddedModel()
+        self._strong = DemoModel()
 
     async def complete(self, request: Request) -> Completion:
         """Raises ValueError for a role that the demo model has no rules for."""

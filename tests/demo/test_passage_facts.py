@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.embedded.reading import Seen, description, facts
+from pipeline.demo.passage_facts import Seen, description, facts
 
 
 def told(title: str, text: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from pipeline import prompts
-from pipeline.embedded.writer import write
+from pipeline.demo.writer import write
 from pipeline.llm.base import Request
 from pipeline.types import Kind
 

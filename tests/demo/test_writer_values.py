@@ -2,8 +2,8 @@
 
 import pytest
 
+from pipeline.demo.writer_values import rest, wrong
 from pipeline.distractors.checks import differs
-from pipeline.embedded.writer_values import rest, wrong
 
 
 @pytest.mark.parametrize("answer", ["1641", "12 May 1641", "October 31, 1993", "10,571", "3.5 million", "7", "five"])

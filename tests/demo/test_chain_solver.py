@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline import config
+from pipeline import config, demo
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import SOLVER_TOOLS
-from pipeline.embedded import solver as embedded
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.chain_solver import solve
+from pipeline.demo.demo_model import DemoModel
 from pipeline.llm.base import Request
 from pipeline.types import Message, Rollout, Stop, ToolCall
 from tests.shelf import Shelf, passage
@@ -37,7 +37,7 @@ CHAINS = [
 
 async def roll(question: str, *, k: int = 1, sample: int = 0, **limits: int) -> Rollout:
     tree = {"retrieval": {"k": k}, "steps": [1, 1], "solver": {"searches": 12, "turns": 16, **limits}}
-    return await attempt(solver(config.build(values=tree), EmbeddedModel(), SHELF), question, sample)
+    return await attempt(solver(config.build(values=tree), DemoModel(), SHELF), question, sample)
 
 
 @pytest.mark.parametrize(("question", "answer", "most"), CHAINS)
@@ -69,11 +69,11 @@ def test_no_observation_breaks_it_and_one_conversation_has_one_answer(observed: 
             Message(role="tool", tool_call_id=call.id, content=text),
         ]
     request = Request(model="embedded", messages=tuple(messages), tools=SOLVER_TOOLS)
-    message = embedded.solve(request)
-    assert message == embedded.solve(request)
+    message = solve(request)
+    assert message == solve(request)
     assert [call.name for call in message.tool_calls] in (["search"], ["answer"])
     assert orjson.loads(message.tool_calls[0].arguments)
 
 
 def test_its_digest_is_of_the_code_that_it_rests_on() -> None:
-    assert embedded.digest() == config.build().what()["embedded_code"]
+    assert demo.digest() == config.build().what()["embedded_code"]

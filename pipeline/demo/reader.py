@@ -3,7 +3,7 @@
 from typing import Any
 
 from pipeline import prompts
-from pipeline.embedded.solver import said
+from pipeline.demo.chain_solver import said
 from pipeline.llm.base import Request
 from pipeline.types import Message
 

@@ -17,7 +17,7 @@ from pipeline.agents.tools import (
     render,
     shown,
 )
-from pipeline.embedded.author import compose, explore, propose, revise
+from pipeline.demo.author import compose, explore, propose, revise
 from pipeline.llm.base import Request, Tool
 from pipeline.prompts import fence
 from pipeline.text import contains, words

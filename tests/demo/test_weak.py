@@ -7,13 +7,13 @@ from pipeline import config
 from pipeline.agents.judge import VERDICT
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import SOLVER_TOOLS
-from pipeline.embedded import weak
-from pipeline.embedded.model import EmbeddedModel
-from pipeline.embedded.weak import WeakModel, noticed
+from pipeline.demo import weak
+from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.weak import WeakModel, noticed
 from pipeline.llm.base import Request
 from pipeline.run.prepare import client, solver_digest
 from pipeline.types import Message, Rollout
-from tests.embedded.test_solver import SHELF
+from tests.demo.test_chain_solver import SHELF
 
 QUESTION = 'In what year was the director of the film "Lantern Bay" born?'
 TRIES = 24
@@ -32,7 +32,7 @@ async def test_it_solves_some_of_its_tries_and_each_alike_every_time() -> None:
 
 async def test_that_nothing_is_overlooked_makes_it_the_strong_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weak, "OVERLOOKED", 0.0)
-    strong = [await attempt(solver(WEAK, EmbeddedModel(), SHELF), QUESTION, sample) for sample in range(4)]
+    strong = [await attempt(solver(WEAK, DemoModel(), SHELF), QUESTION, sample) for sample in range(4)]
     assert [await roll(sample) for sample in range(4)] == strong
 
 
@@ -48,7 +48,7 @@ async def test_what_it_overlooks_is_overlooked_in_every_turn_and_counted() -> No
     assert all(noticed(request(length)) == whole[:length] for length in range(2, len(messages)))
     sent = request(len(messages) - 1)
     assert (await WeakModel().complete(sent)).usage.prompt_tokens == (
-        (await EmbeddedModel().complete(sent)).usage.prompt_tokens
+        (await DemoModel().complete(sent)).usage.prompt_tokens
     )
 
 
@@ -58,13 +58,13 @@ async def test_its_other_roles_are_the_strong_ones() -> None:
         f"<<<inputs {'0' * 16}>>>\n{orjson.dumps(inputs | {'answer_precision': ''}).decode()}\n<<<end {'0' * 16}>>>"
     )
     asked = Request(model="embedded-weak", messages=(Message(role="user", content=fenced),), output=VERDICT)
-    assert await WeakModel().complete(asked) == await EmbeddedModel().complete(asked)
+    assert await WeakModel().complete(asked) == await DemoModel().complete(asked)
 
 
 def test_each_strength_has_its_name_and_digest() -> None:
     strong = config.build().models.default
     assert isinstance(client(WEAK.models.default, 0), WeakModel)
-    assert isinstance(client(strong, 0), EmbeddedModel)
+    assert isinstance(client(strong, 0), DemoModel)
     assert solver_digest(WEAK.models.default) != solver_digest(strong)
     assert "embedded_weak_code" not in config.build().what()
     assert WEAK.what()["embedded_weak_code"] == weak.digest()

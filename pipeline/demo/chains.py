@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
-from pipeline.embedded.asking import Described, Given, Named, Phrase, read_question
-from pipeline.embedded.reading import Fact, Seen, description, facts, key
-from pipeline.embedded.relations import kind_of
+from pipeline.demo.asking import Described, Given, Named, Phrase, read_question
+from pipeline.demo.passage_facts import Fact, Seen, description, facts, key
+from pipeline.demo.relations import kind_of
 from pipeline.text import contains, untagged
 from pipeline.types import sha256
 
