@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pipeline.config import address
+from pipeline.config.sampling import Sampling
+from pipeline.config.weights import name as weights_name
 from pipeline.errors import UsageError
-from pipeline.llm.base import Sampling
-from pipeline.llm.weights import name as weights_name
 from pipeline.types import DEMO_MODELS, Data, Usage
 
 PROVIDERS = ("embedded", "openai", "gguf")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from pipeline import registry
-from pipeline.config import RunConfig
+from pipeline.config import RunConfig, weights
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus, Manifest, load, resolve
@@ -22,7 +22,6 @@ from pipeline.errors import UsageError
 from pipeline.links.opening import open_links
 from pipeline.links.stored import Links
 from pipeline.links.walks import Walks
-from pipeline.llm import weights
 from pipeline.llm.base import LLM
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.cached import Cached

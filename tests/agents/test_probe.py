@@ -9,9 +9,10 @@ from pipeline.agents.probe import ProbeFinding, probe
 from pipeline.agents.probe_run import long_prompt, nested_call
 from pipeline.agents.tools import PROPOSE
 from pipeline.config.models import ModelConfig
+from pipeline.config.sampling import Sampling
 from pipeline.demo.demo_model import DemoModel
 from pipeline.errors import ProviderError
-from pipeline.llm.base import Completion, Finish, Request, Sampling
+from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.tokens import size
 from pipeline.types import Message, ToolCall, Usage
 from tests.scripted import Output, ScriptedLLM

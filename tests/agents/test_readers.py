@@ -10,10 +10,11 @@ from pipeline.agents.readers import Reading, closed_book, oracle, rest, trace
 from pipeline.agents.structured import TRIES
 from pipeline.config import build
 from pipeline.config.models import ModelConfig
+from pipeline.config.sampling import Sampling
 from pipeline.context import RunContext
 from pipeline.demo.demo_model import DemoModel
 from pipeline.errors import FormatError
-from pipeline.llm.base import LLM, Sampling
+from pipeline.llm.base import LLM
 from pipeline.llm.cached import request_digest
 from pipeline.types import Passage
 from tests.hostile import HOSTILE

@@ -13,10 +13,10 @@ import orjson
 import pytest
 
 from pipeline.cli import options
-from pipeline.config import RunConfig, build
+from pipeline.config import RunConfig, build, weights
+from pipeline.config.sampling import Sampling
 from pipeline.errors import ProviderError, UsageError
-from pipeline.llm import weights
-from pipeline.llm.base import Request, Sampling
+from pipeline.llm.base import Request
 from pipeline.llm.llama import LlamaModel
 from pipeline.run import prepare
 from pipeline.types import Message

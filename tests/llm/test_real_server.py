@@ -12,7 +12,8 @@ from pipeline.agents.judge import VERDICT, VerdictOutput
 from pipeline.agents.probe import probe
 from pipeline.agents.structured import TRIES, structured
 from pipeline.config import RunConfig, build
-from pipeline.llm.base import Finish, Request, Sampling, Tool
+from pipeline.config.sampling import Sampling
+from pipeline.llm.base import Finish, Request, Tool
 from pipeline.llm.openai import OpenAIModel
 from pipeline.llm.reach import served_context
 from pipeline.types import Message

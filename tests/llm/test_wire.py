@@ -9,7 +9,8 @@ from pipeline.agents.judge import VERDICT
 from pipeline.agents.readers import CitedOutput
 from pipeline.agents.structured import schema
 from pipeline.agents.tools import GENERATOR_TOOLS, SOLVER_TOOLS
-from pipeline.llm.base import Request, Sampling
+from pipeline.config.sampling import Sampling
+from pipeline.llm.base import Request
 from pipeline.llm.refusal import REFUSABLE
 from pipeline.llm.schemas import inlined
 from pipeline.llm.wire import body, strictly, wire_seed

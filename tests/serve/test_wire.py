@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from pipeline.agents.tools import SOLVER_TOOLS
+from pipeline.config.sampling import Sampling
 from pipeline.llm import reply
-from pipeline.llm.base import Completion, Finish, Request, Sampling, Schema
+from pipeline.llm.base import Completion, Finish, Request, Schema
 from pipeline.llm.wire import body as written
 from pipeline.llm.wire import strictly, wire_seed
 from pipeline.serve import wire
