@@ -175,19 +175,17 @@ class RunConfig(Data):
     def checks_run(self) -> tuple[str, ...]:
         if self.checks.run is not None:
             return self.checks.run
-        if not self.models.of("reader").embedded:
+        if self.models.of("reader").capabilities.understands:
             return get_args(Check)
-        # The embedded reader understands what the embedded solver does: no judge of what better ones may.
-        return ("oracle",) if self.models.of("solver").embedded else ()
+        # Rules read what a solver by rules does: no judge of what better ones may.
+        return () if self.models.of("solver").capabilities.understands else ("oracle",)
 
     def screened(self) -> int | None:
         """The rollouts of the screen; none where all K decide."""
         return min(self.loop.screen, self.loop.rollouts) if self.loop.confirm else None
 
     def what(self) -> dict[str, Any]:
-        """The digested part, with the digests of all prompts and of the demo model's code where it is used."""
-        from pipeline.demo import digest, weak
-
+        """The digested part, with the digests of all prompts, and of the code of models that are code."""
         untargeted = {"solve_rate", "policy"} if self.solve_rate is None else set()
         tree = self.model_dump(mode="json", exclude={"how", "gates", "sft", "models", "links"} | untargeted)
         tree["corpus"] |= {"name": self.corpus.identity}
@@ -206,10 +204,8 @@ class RunConfig(Data):
         }
         if (self.corpus.language or "en").partition("-")[0] not in ("en", "unknown"):
             tree["prompts"][prompts.WRITE_IN] = sha256(prompts.note(prompts.WRITE_IN))
-        if any(model.embedded for model in self.models.all()):
-            tree["embedded_code"] = digest()
-        if any(model.model == "embedded-weak" for model in self.models.all()):
-            tree["embedded_weak_code"] = weak.digest()
+        for model in self.models.all():
+            tree |= model.capabilities.code
         return tree
 
     def _may_ask(self, prompt: str) -> bool:
@@ -238,7 +234,7 @@ class RunConfig(Data):
         """How many seeds are run at once: somewhat more than the endpoints take calls, since some only search."""
         if self.how.concurrency is not None:
             return self.how.concurrency
-        calls = sum({m.model: m.concurrency for m in self.models.all() if m.provider != "embedded"}.values())
+        calls = sum({m.model: m.concurrency for m in self.models.all() if not m.built_in}.values())
         return min(calls + max(calls // 4, LOCAL_SEEDS), MOST_SEEDS) if calls else LOCAL_SEEDS
 
     def digest(self) -> str:
@@ -289,8 +285,8 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
         config = fitted(RunConfig.model_validate(tree), given)
     except ValidationError as error:
         raise mistake(RunConfig, error.errors()[0]) from error
-    special = [kind.value for kind in config.answer_types if not kind.plain]
-    if special and config.models.of("generator").embedded:
-        known = f"the demo model writes {', '.join(PLAIN)} and no '{special[0]}'"
+    writes = config.models.of("generator").capabilities.answer_types
+    if lacking := [kind for kind in config.answer_types if kind not in writes]:
+        known = f"the demo model writes {', '.join(writes)} and no '{lacking[0]}'"
         raise UsageError(f"answer_types: {known}; name a model with --model")
     return config

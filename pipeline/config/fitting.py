@@ -49,7 +49,7 @@ def _for_thoughts(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
     changed: dict[str, Any] = {}
     solvers = [*map(config.models.of, ("solver", "teacher")), *config.models.policies.values()]
     for agent, thinkers in (("solver", solvers), ("generator", map(config.models.of, AUTHORS))):
-        limits, models = getattr(config, agent), [one for one in thinkers if not one.embedded]
+        limits, models = getattr(config, agent), [one for one in thinkers if one.capabilities.limited]
         longest = limits.turns * max((one.sampling.max_tokens for one in models), default=0)
         if longest > limits.tokens and "tokens" not in given.get(agent, {}):
             most = limits.turns * max(one.context for one in models)

@@ -11,8 +11,15 @@ describe the pipeline, not the quality of data.
 import re
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipeline.types import sha256
+from pipeline.types import DEMO_MODELS, PLAIN, sha256
+from pipeline.types.capabilities import Capabilities
+
+if TYPE_CHECKING:
+    from pipeline.llm.base import LLM
+
+_, _WEAK = DEMO_MODELS
 
 _IMPORT = re.compile(r"^(?:from|import) .*\n", re.MULTILINE)
 
@@ -27,3 +34,21 @@ def digest() -> str:
     reward = here.parent / "dataset" / "shipped"
     files = [*here.glob("[a-z]*.py"), *here.glob("*.toml"), here.parent / "text.py", reward / "equality.py"]
     return sha256("".join(sorted(_IMPORT.sub("", path.read_text(encoding="utf-8")) for path in files)))
+
+
+def capabilities(name: str) -> Capabilities:
+    """What the demo model states of itself in the strength of that name."""
+    from pipeline.demo import weak
+
+    code = {"embedded_code": digest()} | ({"embedded_weak_code": weak.digest()} if name == _WEAK else {})
+    return Capabilities(
+        understands=False, limited=False, trainable=False, answer_types=PLAIN, english_only=True, code=code
+    )
+
+
+def model(name: str) -> "LLM":
+    """The model in the strength of that name."""
+    from pipeline.demo.demo_model import DemoModel
+    from pipeline.demo.weak import WeakModel
+
+    return WeakModel() if name == _WEAK else DemoModel()

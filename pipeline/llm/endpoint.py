@@ -170,7 +170,7 @@ class Endpoint:
     def _see_whether_cut(self, request: Request, read: int) -> None:
         """Say once that the server cuts prompts: what it reports is far below the least that they can have."""
         sent = size(request.messages, thoughts=request.thoughts)
-        if not self.config.embedded and prompt_cut(sent, read):
+        if self.config.capabilities.limited and prompt_cut(sent, read):
             at, context = self.config.base_url, self.config.context
             line = (
                 f"{at} has read {read:,} of about {sent:,} tokens of a prompt: it cuts what its context does not hold"

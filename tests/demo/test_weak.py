@@ -11,7 +11,7 @@ from pipeline.demo import weak
 from pipeline.demo.demo_model import DemoModel
 from pipeline.demo.weak import WeakModel, noticed
 from pipeline.llm.base import Request
-from pipeline.run.prepare import client, solver_digest
+from pipeline.run.prepare import client
 from pipeline.types import Message, Rollout
 from tests.demo.test_chain_solver import SHELF
 
@@ -65,7 +65,7 @@ def test_each_strength_has_its_name_and_digest() -> None:
     strong = config.build().models.default
     assert isinstance(client(WEAK.models.default, 0), WeakModel)
     assert isinstance(client(strong, 0), DemoModel)
-    assert solver_digest(WEAK.models.default) != solver_digest(strong)
+    assert WEAK.models.default.capabilities.code_digest != strong.capabilities.code_digest
     assert "embedded_weak_code" not in config.build().what()
     assert WEAK.what()["embedded_weak_code"] == weak.digest()
     assert WEAK.what()["embedded_code"] == config.build().what()["embedded_code"]
