@@ -22,7 +22,7 @@ class LlamaModel:
 
     async def complete(self, request: Request) -> Completion:
         """Raises ProviderError, which stops the run, if the weights cannot be loaded."""
-        client: OpenAIModel = self._client or await asyncio.to_thread(self._started)
+        client = await asyncio.to_thread(self._started)
         return await client.complete(request)
 
     def served(self) -> ModelConfig:
