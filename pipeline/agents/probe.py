@@ -11,7 +11,7 @@ from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, OpenArguments, 
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request
-from pipeline.llm.tokens import size
+from pipeline.llm.token_estimate import size
 from pipeline.types import AnswerType, Data, Message, ToolCall
 
 _SYSTEM = "You answer questions by searching a small corpus. Call `search` first, then `answer` with a short answer."

@@ -15,7 +15,7 @@ import typer
 from pipeline.config import RunConfig, build, toml
 from pipeline.config.gates import GateConfig
 from pipeline.config.providers import BUILT_IN, PROVIDERS, built_in
-from pipeline.config.sft import SftConfig
+from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 
 MODELS = "embedded|openai:NAME|gguf:FILE"

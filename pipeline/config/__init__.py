@@ -14,21 +14,21 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from pipeline import prompts
 from pipeline.config import address, toml
-from pipeline.config.fitting import fitted
+from pipeline.config.config_errors import config_error
+from pipeline.config.derived_limits import derive_limits
 from pipeline.config.gates import GateConfig
 from pipeline.config.how import MOST_SEEDS, How
 from pipeline.config.limits import AgentLimits, AuthorLimits
-from pipeline.config.links import LinksConfig
-from pipeline.config.links import code as links_code
-from pipeline.config.loop import MOST_TRIES, Check, ChecksConfig, LoopConfig
-from pipeline.config.mistakes import mistake
+from pipeline.config.links_settings import LinksConfig
+from pipeline.config.links_settings import code as links_code
+from pipeline.config.loop_settings import MOST_TRIES, Check, ChecksConfig, LoopConfig
 from pipeline.config.models import ModelConfig
 from pipeline.config.presets import PRESETS
 from pipeline.config.questions import AnswerTypes, QuestionsConfig
-from pipeline.config.ragshaper import DistractorConfig, TeacherConfig, TreeConfig
-from pipeline.config.retrieval import RetrievalConfig
+from pipeline.config.ragshaper_settings import DistractorConfig, TeacherConfig, TreeConfig
+from pipeline.config.retrieval_settings import RetrievalConfig
 from pipeline.config.roles import Models
-from pipeline.config.sft import SftConfig
+from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError, unknown
 from pipeline.types import PLAIN, AnswerType, AsOf, Band, Data, sha256
 from pipeline.types.distractor import Kind
@@ -269,7 +269,7 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
     tree: dict[str, Any] = {}
     for layer in (toml.read(file) if file is not None else {}, values or {}, *map(toml.setting, sets)):
         # As lists, so that a later base_url takes the place of earlier base_urls.
-        tree = toml.merged(tree, address.each_listed(layer))
+        tree = toml.merged(tree, address.normalize_urls(layer))
     toml.check(tree)
     if isinstance(policy := tree.get("policy"), str) and policy:
         tree = toml.merged({"gates": {"policy": policy}}, tree)
@@ -282,9 +282,9 @@ def build(*, file: Path | None = None, values: dict[str, Any] | None = None, set
     limits = RunConfig().model_dump(mode="json", include={"generator", "solver"})
     tree = toml.merged(toml.merged(limits, PRESETS[preset]), {**tree, "preset": preset})
     try:
-        config = fitted(RunConfig.model_validate(tree), given)
+        config = derive_limits(RunConfig.model_validate(tree), given)
     except ValidationError as error:
-        raise mistake(RunConfig, error.errors()[0]) from error
+        raise config_error(RunConfig, error.errors()[0]) from error
     writes = config.models.of("generator").capabilities.answer_types
     if lacking := [kind for kind in config.answer_types if kind not in writes]:
         known = f"the demo model writes {', '.join(writes)} and no '{lacking[0]}'"

@@ -31,7 +31,7 @@ class Described(NamedTuple):
         return f"the {self.description} {self.relation.back.format(self.by.words())}"
 
 
-class Given(NamedTuple):
+class RelationOf(NamedTuple):
     """What a relation of a thing gives: "the director of ..."."""
 
     relation: Relation
@@ -45,15 +45,15 @@ class Given(NamedTuple):
         return self.relation.ask.format(self.of.words()).replace("@", self.when)
 
 
-Phrase = Named | Described | Given
+Phrase = Named | Described | RelationOf
 
 
 @cache
-def read_question(question: str) -> Given | None:
+def read_question(question: str) -> RelationOf | None:
     """What a question asks for; nothing where it is not worded by the table."""
     for relation in TABLE:
         if relation.ask and (found := _shape(relation.ask).fullmatch(question.strip())):
-            return Given(relation, _read(found[1]), *found.groups()[1:])
+            return RelationOf(relation, _read(found[1]), *found.groups()[1:])
     return None
 
 
@@ -62,7 +62,7 @@ def _read(phrase: str) -> Phrase:
         return Named(titled[2], titled[1])
     for relation in TABLE:
         if relation.noun and (found := _shape(relation.noun).fullmatch(phrase)):
-            return Given(relation, _read(found[1]))
+            return RelationOf(relation, _read(found[1]))
     described = [
         (len(found[1]), relation, found)
         for relation in TABLE

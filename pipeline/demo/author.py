@@ -25,7 +25,7 @@ _DEEP = 4
 _NAME = re.compile(r"[A-ZÀ-Þ][\w'’.-]+(?: (?:(?:of|the|de|van|von) )*[A-ZÀ-Þ][\w'’.-]*\w)+")
 
 
-class Query(NamedTuple):
+class PlannedSearch(NamedTuple):
     text: str
     intent: str
 
@@ -116,7 +116,7 @@ def _drafts(paths: Paths, task: Task, types: Sequence[str]) -> Iterator[dict[str
                     yield found
 
 
-def _queries(paths: Paths, asked: Sequence[str], length: int, own: str = "") -> Iterator[Query]:
+def _queries(paths: Paths, asked: Sequence[str], length: int, own: str = "") -> Iterator[PlannedSearch]:
     """What to search for: what the longest chains lead to, or begin with; then what the first passages name."""
     tried = {" ".join(words(query)) for query in asked}
     for query in _leads(paths, length, own):
@@ -126,18 +126,18 @@ def _queries(paths: Paths, asked: Sequence[str], length: int, own: str = "") -> 
             yield query
 
 
-def _leads(paths: Paths, length: int, own: str) -> Iterator[Query]:
+def _leads(paths: Paths, length: int, own: str) -> Iterator[PlannedSearch]:
     for hops in range(length - 1, 0, -1):
         useful = [chain for chain in paths.of(hops) if not own or any(hop.passage.id == own for hop in chain)]
         for chain in useful:
             fact, first = chain[-1].exit, start(chain).name
             if fact.relation.to:
-                yield Query(f"{fact.value} {fact.relation.query}", f"{first} leads to {fact.value}.")
+                yield PlannedSearch(f"{fact.value} {fact.relation.query}", f"{first} leads to {fact.value}.")
         for chain in useful:
-            yield Query(start(chain).name, f"Find what leads to {start(chain).name}.")
+            yield PlannedSearch(start(chain).name, f"Find what leads to {start(chain).name}.")
     for passage in [one for one in paths.passages if one.id == own] or paths.passages[:4]:
         for name in (untagged(passage.title), *_NAME.findall(passage.text)):
-            yield Query(name, f"Find what is told of {name}.")
+            yield PlannedSearch(name, f"Find what is told of {name}.")
 
 
 def _negatives(found: dict[str, Any], passages: Sequence[Seen]) -> list[dict[str, str]]:

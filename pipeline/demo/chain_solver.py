@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from pipeline import prompts
-from pipeline.demo.asking import Described, Given, Named, Phrase, read_question
+from pipeline.demo.asking import Described, Named, Phrase, RelationOf, read_question
 from pipeline.demo.author import shown
 from pipeline.demo.passage_facts import Fact, Seen, description, facts, key, seen
 from pipeline.demo.relations import Relation, kind_of
@@ -53,7 +53,7 @@ class _Mind:
         found = {key(fact.value): fact.value for fact in self._facts(phrase)}
         return next(iter(found.values())) if len(found) == 1 else ""
 
-    def _ways(self, asked: Given) -> list[str]:
+    def _ways(self, asked: RelationOf) -> list[str]:
         """The queries for what is asked, one after the other."""
         if isinstance(asked.of, Described):
             name = self._value(asked.of.by)
@@ -69,16 +69,16 @@ class _Mind:
         word = asked.of.word if isinstance(asked.of, Named) else ""
         return [f"{name} {word} {asked.relation.query}", f"{name} {word}"] if name else []
 
-    def _facts(self, asked: Given) -> list[Fact]:
+    def _facts(self, asked: RelationOf) -> list[Fact]:
         about = self._found(asked.of) if isinstance(asked.of, Described) else self._titled(asked)
         told = [fact for passage in about for fact in facts(passage) if fact.relation == asked.relation]
         return [fact for fact in told if fact.sole and fact.when == asked.when]
 
-    def _titled(self, asked: Given) -> list[Seen]:
+    def _titled(self, asked: RelationOf) -> list[Seen]:
         """The passages about what the phrase names: by its title, and of its class."""
         name = key(self._value(asked.of))
         word = asked.of.word if isinstance(asked.of, Named) else ""
-        leads: Relation | None = asked.of.relation if isinstance(asked.of, Given) else None
+        leads: Relation | None = asked.of.relation if isinstance(asked.of, RelationOf) else None
         return [
             passage
             for passage in self.passages

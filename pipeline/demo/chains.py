@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
-from pipeline.demo.asking import Described, Given, Named, Phrase, read_question
+from pipeline.demo.asking import Described, Named, Phrase, RelationOf, read_question
 from pipeline.demo.passage_facts import Fact, Seen, description, facts, key
 from pipeline.demo.relations import kind_of
 from pipeline.text import contains, untagged
@@ -19,7 +19,7 @@ _BACK = frozenset(
 """Relations that lead back to where they come from."""
 
 
-class Hop(NamedTuple):
+class ChainHop(NamedTuple):
     passage: Seen
     entry: Fact | None
     """By what the passage's subject is described; where that is the answer of the hop before, or the name that the
@@ -31,7 +31,7 @@ class Hop(NamedTuple):
         return Described(description(self.passage), self.entry.relation, inner) if self.entry else inner
 
 
-Chain = tuple[Hop, ...]
+Chain = tuple[ChainHop, ...]
 
 
 class Paths:
@@ -86,7 +86,7 @@ class Paths:
 
 def _through(chain: Chain, passage: Seen, entry: Fact | None) -> Iterator[Chain]:
     """The chain with one more hop, through a passage to each thing that it tells."""
-    longer = ((*chain, Hop(passage, entry, fact)) for fact in facts(passage) if fact.sole)
+    longer = ((*chain, ChainHop(passage, entry, fact)) for fact in facts(passage) if fact.sole)
     return (chain for chain in longer if _hidden(chain))
 
 
@@ -132,7 +132,7 @@ def _told(chain: Chain) -> list[str]:
     return [f"{hop.passage.title}\n{hop.passage.text}" for hop in chain]
 
 
-def _dated_by(hop: Hop) -> tuple[str, ...]:
+def _dated_by(hop: ChainHop) -> tuple[str, ...]:
     """The relation that its description rests on."""
     dated = (how for how in ("born", "opened", "founded") if f" {how} in " in description(hop.passage))
     return ("released", *dated)
@@ -155,11 +155,11 @@ def _told_apart(chain: Chain, passages: Sequence[Seen]) -> bool:
     )
 
 
-def meaning(chain: Chain) -> Given:
+def meaning(chain: Chain) -> RelationOf:
     phrase: Phrase = start(chain)
     for hop in chain:
-        phrase = Given(hop.exit.relation, hop.about(phrase))
-    return cast(Given, phrase)._replace(when=chain[-1].exit.when)
+        phrase = RelationOf(hop.exit.relation, hop.about(phrase))
+    return cast(RelationOf, phrase)._replace(when=chain[-1].exit.when)
 
 
 def draft(chain: Chain) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def draft(chain: Chain) -> dict[str, Any]:
         fact = hop.exit
         hops.append(
             {
-                "sub_question": Given(fact.relation, hop.about(inner), fact.when).question(),
+                "sub_question": RelationOf(fact.relation, hop.about(inner), fact.when).question(),
                 "answer": fact.value,
                 "passage_id": hop.passage.id,
                 "quote": _quote(hop),
@@ -190,7 +190,7 @@ def draft(chain: Chain) -> dict[str, Any]:
     }
 
 
-def _quote(hop: Hop) -> str:
+def _quote(hop: ChainHop) -> str:
     """The sentence that states the answer, with those between it and the one that describes what it is about."""
     if not hop.entry or hop.entry.quote == hop.exit.quote:
         return hop.exit.quote

@@ -92,7 +92,7 @@ _PERSON = re.compile(
 )
 
 
-class Kind(NamedTuple):
+class SubjectKind(NamedTuple):
     """What the subject of a passage is."""
 
     name: str
@@ -104,10 +104,10 @@ class Kind(NamedTuple):
 
 
 @cache
-def kind_of(text: str) -> Kind:
+def kind_of(text: str) -> SubjectKind:
     defined = _DEFINED.search(text[:400])
     group = _GROUP_ENDS.split(defined[1], maxsplit=1)[0].strip() if defined else ""
     named = [word.lower() for word in _CLASS_WORD.findall(group)]
     if named and group.lower().endswith(named[-1]):
-        return Kind(CLASSES[named[-1]], named[-1], group)
-    return Kind("person" if _PERSON.search(text) else "", "", group)
+        return SubjectKind(CLASSES[named[-1]], named[-1], group)
+    return SubjectKind("person" if _PERSON.search(text) else "", "", group)

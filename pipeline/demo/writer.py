@@ -40,7 +40,7 @@ _TRY = 3
 """Sample indices of one try: what could not be read is asked again under the next."""
 
 
-class Given(NamedTuple):
+class WriterInputs(NamedTuple):
     """What there is to write from: the subject's name, the question that a claim answers, and wrong answers of it."""
 
     name: str
@@ -83,7 +83,7 @@ def write(request: Request) -> Message:
     values = wrong(inputs["answer"], names, f"{title}\n{text}", seed)
     turn = request.sample // _TRY
     first = turn % len(values) if values else 0
-    given = Given(
+    given = WriterInputs(
         name=plain(title),
         query=inputs["query"],
         asked=inputs["asked"],
@@ -98,7 +98,7 @@ def write(request: Request) -> Message:
     return Message(role="assistant", content=orjson.dumps({"passages": passages}).decode())
 
 
-def _doppelganger(given: Given) -> list[dict[str, str]]:
+def _doppelganger(given: WriterInputs) -> list[dict[str, str]]:
     edition = f"{_EDITIONS[given.chance % len(_EDITIONS)]} edition"
     tellings = (
         "{stated} So the " + edition + " has it; other editions of this entry differ.",
@@ -109,7 +109,7 @@ def _doppelganger(given: Given) -> list[dict[str, str]]:
     return [_passage(given, given.values[0], (edition, f"as the {edition} has it"), tellings, edition)]
 
 
-def _false_shortcut(given: Given) -> list[dict[str, str]]:
+def _false_shortcut(given: WriterInputs) -> list[dict[str, str]]:
     claim, mark, middle, end = given.values[0], "though not confirmed", _noun(given.query), _noun(given.asked)
     text = (
         f"{_first(given.query)} {_next(given, middle)}It is rumoured, {mark}, that the {end} is {claim}. "
@@ -118,7 +118,7 @@ def _false_shortcut(given: Given) -> list[dict[str, str]]:
     return [{"title": f"{given.name} (hearsay)", "text": text, "claim": claim, "mark": mark}]
 
 
-def _fragmented_puzzle(given: Given) -> list[dict[str, str]]:
+def _fragmented_puzzle(given: WriterInputs) -> list[dict[str, str]]:
     """Two parts: of a count, such as add up to it."""
     first = given.values[0]
     second = rest(given.answer, first) or next((value for value in given.values if value != first), "")
@@ -135,7 +135,7 @@ def _fragmented_puzzle(given: Given) -> list[dict[str, str]]:
     return passages if second else passages[:1]
 
 
-def _subjective_fallacy(given: Given) -> list[dict[str, str]]:
+def _subjective_fallacy(given: WriterInputs) -> list[dict[str, str]]:
     mark = "my opinion"
     tellings = (
         "{stated} That is " + mark + " of {name}, and I will not be talked out of it.",
@@ -154,7 +154,9 @@ _KINDS = {
 }
 
 
-def _passage(given: Given, claim: str, notes: tuple[str, str], tellings: tuple[str, ...], mark: str) -> dict[str, str]:
+def _passage(
+    given: WriterInputs, claim: str, notes: tuple[str, str], tellings: tuple[str, ...], mark: str
+) -> dict[str, str]:
     """`notes` stand in the title and, where a telling is hedged, after the claim.
 
     The tellings go from outright to in passing; the last, which hardly misleads, is for when no other would do.
@@ -178,7 +180,7 @@ def _first(query: str) -> str:
     return f"{query[: asked.start()].strip()}: {query[asked.start() :]}" if asked else query
 
 
-def _next(given: Given, middle: str) -> str:
+def _next(given: WriterInputs, middle: str) -> str:
     """The question that a shortcut answers, with no name for what it skips."""
     skipped = max((name for name in _NAMES.findall(given.asked) if name in given.quote), key=len, default="")
     full = rf"(?:\b[Tt]he )?(?:{re.escape(middle)} )?{re.escape(skipped)}"

@@ -14,11 +14,11 @@ import httpx2
 from pipeline.config.models import ModelConfig
 from pipeline.llm import connection, repetition, reply
 from pipeline.llm.base import Completion, Finish, Request
+from pipeline.llm.chat_body import Dialect, body
+from pipeline.llm.http_errors import Refusal, refusal_action
 from pipeline.llm.limiter import Limiter
-from pipeline.llm.refusal import Refusal, refusal_action
 from pipeline.llm.retry import CallFailure, EndpointHealth, retry_after
-from pipeline.llm.tokens import size, tokens
-from pipeline.llm.wire import Dialect, body
+from pipeline.llm.token_estimate import size, tokens
 from pipeline.types import Message
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pipeline.agents.environment import Environment, environment
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
-from pipeline.config.sft import SftConfig
+from pipeline.config.sft_settings import SftConfig
 from pipeline.dataset import seeds, versions
 from pipeline.dataset.export import DatasetManifest, Redistribute, Selection, export
 from pipeline.dataset.figures import Outside

@@ -11,7 +11,7 @@ from fastapi import APIRouter, HTTPException
 from pipeline.demo import digest
 from pipeline.demo.demo_model import DemoModel
 from pipeline.llm.base import LLM
-from pipeline.llm.wire import wire_seed
+from pipeline.llm.chat_body import wire_seed
 from pipeline.prompts import unfence
 from pipeline.serve.server import JsonRoute
 from pipeline.serve.wire import ChatRequest, chat_completion, model_request

@@ -13,7 +13,7 @@ from pipeline.config.sampling import Sampling
 from pipeline.demo.demo_model import DemoModel
 from pipeline.errors import ProviderError
 from pipeline.llm.base import Completion, Finish, Request
-from pipeline.llm.tokens import size
+from pipeline.llm.token_estimate import size
 from pipeline.types import Message, ToolCall, Usage
 from tests.scripted import Output, ScriptedLLM
 

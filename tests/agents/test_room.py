@@ -16,7 +16,7 @@ from pipeline.config.limits import AuthorLimits
 from pipeline.config.models import ModelConfig
 from pipeline.config.sampling import Sampling
 from pipeline.llm.base import Request
-from pipeline.llm.tokens import size
+from pipeline.llm.token_estimate import size
 from pipeline.types import Message, Stop, Trajectory
 from tests.agents.test_loop import ANSWER, say
 from tests.scripted import ScriptedLLM

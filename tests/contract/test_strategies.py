@@ -13,7 +13,7 @@ import pytest
 
 from pipeline import registry
 from pipeline.config import RunConfig
-from pipeline.config.links import LinksConfig
+from pipeline.config.links_settings import LinksConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side

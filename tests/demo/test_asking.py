@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.demo.asking import Described, Given, Named, Phrase, read_question
+from pipeline.demo.asking import Described, Named, Phrase, RelationOf, read_question
 from pipeline.demo.relations import TABLE, Relation
 
 ROWS = {relation.name: relation for relation in TABLE}
@@ -12,24 +12,26 @@ PHRASES: list[Phrase] = [
     Named("Ada Holm"),
     BAY,
     Named("Made in Vessby by Night", "1931 film"),
-    Given(ROWS["director"], BAY),
-    Described("1931 film", ROWS["director"], Given(ROWS["writer"], BAY)),
-    Given(ROWS["birthplace"], Given(ROWS["director"], Described("1931 film", ROWS["writer"], Named("Max Orr")))),
-    Described("mill founded in 1641", ROWS["county"], Given(ROWS["county"], Named("Vessby"))),
+    RelationOf(ROWS["director"], BAY),
+    Described("1931 film", ROWS["director"], RelationOf(ROWS["writer"], BAY)),
+    RelationOf(
+        ROWS["birthplace"], RelationOf(ROWS["director"], Described("1931 film", ROWS["writer"], Named("Max Orr")))
+    ),
+    Described("mill founded in 1641", ROWS["county"], RelationOf(ROWS["county"], Named("Vessby"))),
 ]
 
 
 @pytest.mark.parametrize("relation", ASKED, ids=lambda relation: relation.name)
 def test_every_question_of_the_table_is_read_as_it_is_meant(relation: Relation) -> None:
     for phrase in PHRASES:
-        meant = Given(relation, phrase, "2019" if "@" in relation.ask else "")
+        meant = RelationOf(relation, phrase, "2019" if "@" in relation.ask else "")
         assert read_question(meant.question()) == meant
 
 
 @pytest.mark.parametrize("relation", [one for one in TABLE if one.noun], ids=lambda relation: relation.name)
 def test_every_thing_may_stand_for_another(relation: Relation) -> None:
     for phrase in PHRASES[:4]:
-        meant = Given(ROWS["founder"], Given(relation, phrase))
+        meant = RelationOf(ROWS["founder"], RelationOf(relation, phrase))
         assert read_question(meant.question()) == meant
 
 

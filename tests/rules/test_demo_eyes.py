@@ -19,7 +19,7 @@ from pipeline import config, registry
 from pipeline.agents.judge import grade
 from pipeline.agents.readers import check_alternative, commit, naturalness, oracle, search_end, trace
 from pipeline.config import RunConfig
-from pipeline.config.links import LinksConfig
+from pipeline.config.links_settings import LinksConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.seeds import quality

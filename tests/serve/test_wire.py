@@ -12,8 +12,8 @@ from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.config.sampling import Sampling
 from pipeline.llm import reply
 from pipeline.llm.base import Completion, Finish, Request, Schema
-from pipeline.llm.wire import body as written
-from pipeline.llm.wire import strictly, wire_seed
+from pipeline.llm.chat_body import body as written
+from pipeline.llm.chat_body import strictly, wire_seed
 from pipeline.serve import wire
 from pipeline.serve.model import router
 from pipeline.types import Message, ToolCall, Usage

@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 
 from pipeline import jvm
-from pipeline.config.retrieval import RetrievalConfig
+from pipeline.config.retrieval_settings import RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.corpus.progress import LoggedProgress
 from pipeline.errors import RetrievalError

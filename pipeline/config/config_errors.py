@@ -6,7 +6,7 @@ from typing import Any, get_args
 from pipeline.errors import UsageError, in_words, unknown
 
 
-def mistake(model: Any, first: Any) -> UsageError:
+def config_error(model: Any, first: Any) -> UsageError:
     """The line for the first thing that pydantic says of a tree of settings of that model."""
     *table, name = first["loc"] or [""]
     key = ".".join(map(str, first["loc"]))

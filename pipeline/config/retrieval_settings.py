@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from pipeline.config.dense import DenseConfig
+from pipeline.config.dense_settings import DenseConfig
 from pipeline.types import Data
 
 TOKEN_ENV = "DIGSITE_TOKEN"  # noqa: S105

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from pipeline.config.models import OPENAI_KEY, ModelConfig
 from pipeline.llm.base import Finish
-from pipeline.llm.retry import CallFailure, Kind
-from pipeline.llm.wire import Dialect
+from pipeline.llm.chat_body import Dialect
+from pipeline.llm.retry import CallFailure, FailureKind
 
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|context (?:length|size|window)|maximum context|n_ctx\b"
@@ -35,7 +35,7 @@ REFUSABLE = {
 }
 """Parameters that a server may refuse, and the words by which it does; `tool_choice` comes before `tools`."""
 _BUSY = (408, 409, 425, 429)
-_KINDS: dict[int, Kind] = {429: "throttled", 500: "inside"}
+_KINDS: dict[int, FailureKind] = {429: "throttled", 500: "inside"}
 
 
 class Refusal(NamedTuple):

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import Finish
-from pipeline.llm.refusal import Refusal, RefusalAction, refusal_action
+from pipeline.llm.http_errors import Refusal, RefusalAction, refusal_action
 
 
 def at(**settings: str) -> ModelConfig:

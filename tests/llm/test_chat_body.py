@@ -11,9 +11,9 @@ from pipeline.agents.structured import schema
 from pipeline.agents.tools import GENERATOR_TOOLS, SOLVER_TOOLS
 from pipeline.config.sampling import Sampling
 from pipeline.llm.base import Request
-from pipeline.llm.refusal import REFUSABLE
+from pipeline.llm.chat_body import body, strictly, wire_seed
+from pipeline.llm.http_errors import REFUSABLE
 from pipeline.llm.schemas import inlined
-from pipeline.llm.wire import body, strictly, wire_seed
 from pipeline.types import Message, ToolCall
 
 ASKED = (Message(role="system", content="Be good."), Message(role="user", content="Who?"))

@@ -1,7 +1,7 @@
 """The estimate of tokens."""
 
 from pipeline.llm.base import Tool
-from pipeline.llm.tokens import size, tokens
+from pipeline.llm.token_estimate import size, tokens
 from pipeline.types import Message
 
 

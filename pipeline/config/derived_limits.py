@@ -16,7 +16,7 @@ USUAL = 12
 """The searches that the default limits are made for: those of a target of up to four steps."""
 
 
-def fitted(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
+def derive_limits(config: "RunConfig", given: dict[str, Any]) -> "RunConfig":
     """With limits of agents, where none are `given`, under which the greatest target can be met, and an agent may think
     in every turn for as long as its model may. Raises UsageError where those that are given rule the target out."""
     return _for_thoughts(_for_target(config, given), given)
