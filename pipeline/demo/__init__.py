@@ -9,6 +9,7 @@ describe the pipeline, not the quality of data.
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,23 +25,30 @@ _, _WEAK = DEMO_MODELS
 _IMPORT = re.compile(r"^(?:from|import) .*\n", re.MULTILINE)
 
 
+_HERE = Path(__file__).parent
+
+
 @cache
 def digest() -> str:
-    """The hash of all code and words that the demo model's answers depend on; part of a run's digest.
+    """The hash of all code and words that the answers of the strong demo model depend on; part of a run's digest."""
+    words = [_HERE.parent / "text.py", _HERE.parent / "dataset" / "shipped" / "equality.py", *_HERE.glob("*.toml")]
+    return _hash([*words, *(path for path in _HERE.glob("[a-z]*.py") if path.name != "weak.py")])
 
-    Imports and file names are left out, so that a moved or renamed module changes no run.
-    """
-    here = Path(__file__).parent
-    reward = here.parent / "dataset" / "shipped"
-    files = [*here.glob("[a-z]*.py"), *here.glob("*.toml"), here.parent / "text.py", reward / "equality.py"]
+
+@cache
+def weak_digest() -> str:
+    """The hash of what the weaker strength adds."""
+    return _hash([_HERE / "weak.py"])
+
+
+def _hash(files: Iterable[Path]) -> str:
+    """Imports and file names are left out, so that a moved or renamed module changes no run."""
     return sha256("".join(sorted(_IMPORT.sub("", path.read_text(encoding="utf-8")) for path in files)))
 
 
 def capabilities(name: str) -> Capabilities:
     """What the demo model states of itself in the strength of that name."""
-    from pipeline.demo import weak
-
-    code = {"embedded_code": digest()} | ({"embedded_weak_code": weak.digest()} if name == _WEAK else {})
+    code = {"embedded_code": digest()} | ({"embedded_weak_code": weak_digest()} if name == _WEAK else {})
     return Capabilities(
         understands=False, limited=False, trainable=False, answer_types=PLAIN, english_only=True, code=code
     )

@@ -3,11 +3,10 @@
 import orjson
 import pytest
 
-from pipeline import config
+from pipeline import config, demo
 from pipeline.agents.judge import VERDICT
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import SOLVER_TOOLS
-from pipeline.demo import weak
 from pipeline.demo.demo_model import DemoModel
 from pipeline.demo.weak import WeakModel, noticed
 from pipeline.llm.base import Request
@@ -31,7 +30,7 @@ async def test_it_solves_some_of_its_tries_and_each_alike_every_time() -> None:
 
 
 async def test_that_nothing_is_overlooked_makes_it_the_strong_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weak, "OVERLOOKED", 0.0)
+    monkeypatch.setattr("pipeline.demo.weak.OVERLOOKED", 0.0)
     strong = [await attempt(solver(WEAK, DemoModel(), SHELF), QUESTION, sample) for sample in range(4)]
     assert [await roll(sample) for sample in range(4)] == strong
 
@@ -67,5 +66,5 @@ def test_each_strength_has_its_name_and_digest() -> None:
     assert isinstance(client(strong, 0), DemoModel)
     assert WEAK.models.default.capabilities.code_digest != strong.capabilities.code_digest
     assert "embedded_weak_code" not in config.build().what()
-    assert WEAK.what()["embedded_weak_code"] == weak.digest()
+    assert WEAK.what()["embedded_weak_code"] == demo.weak_digest()
     assert WEAK.what()["embedded_code"] == config.build().what()["embedded_code"]

@@ -1,12 +1,8 @@
 """The demo model in a second strength, `embedded-weak`: its solver overlooks passages. Its other roles are the same.
 
 It stands in for a model that is to be trained: what it overlooks is another passage in every try, so that its solve
-rates lie anywhere between 0 and 1. It lies in a folder of its own because the digest of the strong one, which
-stands in every run that was made with that, is of the files beside this folder.
+rates lie anywhere between 0 and 1. No file beside it imports it: the digest of the strong one is of those.
 """
-
-from functools import cache
-from pathlib import Path
 
 from pipeline.demo.demo_model import DemoModel
 from pipeline.llm.base import Completion, Request
@@ -15,12 +11,6 @@ from pipeline.types import Message, sha256
 
 OVERLOOKED = 0.25
 """The share of the passages in its search results that a rollout does not notice, each by a draw of its own."""
-
-
-@cache
-def digest() -> str:
-    """The hash of what it adds to the demo model."""
-    return sha256(Path(__file__).read_text(encoding="utf-8"))
 
 
 class WeakModel:
