@@ -14,7 +14,7 @@ from pipeline.agents.parse import MOST_BYTES
 from pipeline.agents.room import cut
 from pipeline.config.models import ModelConfig
 from pipeline.llm.base import LLM, Finish, Request
-from pipeline.llm.tokens import size
+from pipeline.llm.token_estimate import size
 from pipeline.types import Message, Stop, ToolCall, Trajectory
 
 MOST_CALLS = 4

@@ -11,7 +11,7 @@ from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments, OpenArguments, 
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request
-from pipeline.llm.tokens import size
+from pipeline.llm.token_estimate import size
 from pipeline.types import AnswerType, Data, Message, ToolCall
 
 _SYSTEM = "You answer questions by searching a small corpus. Call `search` first, then `answer` with a short answer."
@@ -36,10 +36,10 @@ class ProbeFinding(Data):
 
 async def probe(model: ModelConfig, llm: LLM) -> list[ProbeFinding]:
     """At most nine calls, one with a long prompt. What the endpoint refuses for good ends it; nothing is raised but for
-    bugs. The demo model is not asked for what only real ones fail at."""
+    bugs. One that goes by rules is not asked for what only others fail at."""
     findings: list[ProbeFinding] = []
     thought = False
-    for name, tried in (_DEMO_TRIES if model.embedded else _TRIES).items():
+    for name, tried in (_TRIES if model.capabilities.understands else _TRIES_OF_RULES).items():
         try:
             (ok, detail, remedy), completions = await tried(model, llm)
         except ProviderError as error:
@@ -160,7 +160,7 @@ async def _structured(model: ModelConfig, llm: LLM) -> tuple[Found, list[Complet
     return (True, detail, ""), [completion]
 
 
-_DEMO_TRIES = {"tool calls": _tools, "structured output": _structured}
+_TRIES_OF_RULES = {"tool calls": _tools, "structured output": _structured}
 _TRIES = {
     "tool calls": _tools,
     "nested calls": nested_call,

@@ -8,7 +8,7 @@ import orjson
 
 from pipeline.agents.calls import AgentState
 from pipeline.llm.base import Tool
-from pipeline.llm.tokens import size, tokens
+from pipeline.llm.token_estimate import size, tokens
 from pipeline.types import Message, Passage
 
 OTHER, LINKED, CITED = range(3)

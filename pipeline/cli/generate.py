@@ -189,14 +189,14 @@ def _for_more(result: "RunResult", config: RunConfig) -> str:
         return "most passages have no walk that long: try fewer --steps, --strategy sage, or more --max-seeds"
     short = result.reasons.get("superficial", 0)
     none = sum(count for reason, count in result.reasons.items() if reason.partition(":")[0] == "no_draft")
-    embedded = config.models.of("generator").embedded
-    if embedded and short + none == result.planned:
+    understands = config.models.of("generator").capabilities.understands
+    if not understands and short + none == result.planned:
         return (
             "none gave a chain of hops. The demo model reads English prose only: name a --model that reads these "
             "texts, try fewer --steps, or continue with --max-seeds"
         )
     if 2 * (short + none) <= result.planned:
         return "for more: --max-seeds"
-    if none > short and not embedded:
+    if none > short and understands:
         return "for more: --max-seeds; the model asked nothing usable: test it with digsite doctor --model"
     return "for more: --max-seeds; most had no chain that long: try fewer --steps, or a --model that reads such text"

@@ -8,7 +8,7 @@ import typer
 
 from pipeline.cli import console, options
 from pipeline.config.how import How
-from pipeline.config.retrieval import TOKEN_ENV
+from pipeline.config.retrieval_settings import TOKEN_ENV
 from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pipeline.config.links import code
+from pipeline.config.links_settings import code
 from pipeline.corpus import Corpus
 from pipeline.links.building import build
 from pipeline.links.stored import FILES, Links

@@ -22,7 +22,7 @@ from pipeline.llm.deadline import pause_clock
 from pipeline.llm.endpoint import Endpoint
 from pipeline.llm.ledger import note_failed_try
 from pipeline.llm.retry import CallFailure, EndpointHealth, pause
-from pipeline.llm.tokens import size
+from pipeline.llm.token_estimate import size
 
 CROWDED = 2.0
 """The load from which on a conversation moves to an endpoint with room: as many calls wait as are in flight."""

@@ -22,7 +22,7 @@ DOWN_AFTER = 3
 AGAIN = 10.0
 """Seconds between two looks at an endpoint that is down."""
 
-Kind = Literal["passing", "throttled", "inside", "refused", "fatal"]
+FailureKind = Literal["passing", "throttled", "inside", "refused", "fatal"]
 """`inside`: the server accepted the request and failed on it, which may be the request's fault. `refused`: because of
 its content or of the key."""
 
@@ -31,7 +31,7 @@ class CallFailure(Exception):
     """One try without an answer. The texts are for the user: no key, no escapes, one line. `own` describes a `refused`
     try that turns out to concern this request alone."""
 
-    def __init__(self, line: str, kind: Kind = "passing", *, after: float | None = None, own: str = "") -> None:
+    def __init__(self, line: str, kind: FailureKind = "passing", *, after: float | None = None, own: str = "") -> None:
         super().__init__(line)
         self.kind, self.after, self.own = kind, after, own
 

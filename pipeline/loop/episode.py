@@ -17,7 +17,7 @@ from pipeline.distractors.evaluate import evaluate_distractors, missing_pairs
 from pipeline.distractors.teacher import missing_samples, teacher_rollouts
 from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
-from pipeline.llm.deadline import in_time
+from pipeline.llm.deadline import with_timeouts
 from pipeline.loop import assess, band
 from pipeline.loop.audit.alternatives import agreed, alternatives
 from pipeline.loop.audit.examine import examine, linked_by_reader
@@ -297,4 +297,4 @@ async def _in_time(
         own = replace(context, memory=context.memory.copy())
         return await start(seed, own), own
 
-    return await in_time(attempt, context.config.how.rollout_seconds)
+    return await with_timeouts(attempt, context.config.how.rollout_seconds)

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from pipeline.context import RunContext
-from pipeline.llm.tokens import tokens
+from pipeline.llm.token_estimate import tokens
 from pipeline.loop.draft_check import places, without_hidden
 from pipeline.types import Draft, Finding, GradedRollout, Passage, Probe, Round, Searched, Seed
 

@@ -116,7 +116,7 @@ def measurement(
         key=key,
         identity=identity(policy, context.config),
         reasoning=model.reasoning,
-        trainable=model.trainable and not model.embedded,
+        trainable=model.may_train,
         assessment=assessment(verdicts, context, closed, policy=policy),
         rollouts=rollouts,
         verdicts=verdicts,

@@ -8,10 +8,10 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException
 
-from pipeline.embedded import digest
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo import digest
+from pipeline.demo.demo_model import DemoModel
 from pipeline.llm.base import LLM
-from pipeline.llm.wire import wire_seed
+from pipeline.llm.chat_body import wire_seed
 from pipeline.prompts import unfence
 from pipeline.serve.chat_api import ChatRequest, chat_completion, model_request
 from pipeline.serve.http_server import JsonRoute
@@ -27,7 +27,7 @@ def samples(run_seed: int) -> dict[int, int]:
 
 def router(run_seed: int = 0, model: LLM | None = None) -> APIRouter:
     """`model` answers under the name `embedded`."""
-    answering, by_seed = model or EmbeddedModel(), samples(run_seed)
+    answering, by_seed = model or DemoModel(), samples(run_seed)
     routes = APIRouter(prefix="/v1", route_class=JsonRoute)
 
     @routes.post("/chat/completions")

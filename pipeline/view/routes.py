@@ -11,13 +11,8 @@ from fastapi.responses import RedirectResponse, Response
 
 from pipeline.analysis import comparison
 from pipeline.analysis.pairing import GROUPS
-from pipeline.text.redact import escaped
-from pipeline.view.browse import pages, pairs
-from pipeline.view.item import sheet
-from pipeline.view.kept import Kept
-from pipeline.view.overview import overview
-from pipeline.view.query import (
 from pipeline.analysis.run_source import Library, Source, Table, compared
+from pipeline.text.redact import escaped
 from pipeline.view import pages, pairs
 from pipeline.view.item import sheet
 from pipeline.view.kept import Kept

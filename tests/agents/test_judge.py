@@ -9,7 +9,7 @@ from pipeline.agents.judge_accuracy import near_misses, score
 from pipeline.config import build
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.demo.demo_model import DemoModel
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import Request
 from pipeline.types import NOT_FOUND, AnswerType
@@ -92,7 +92,7 @@ async def test_a_yes_needs_two_and_a_no_one(said: list[str], right: bool, method
 
 
 async def test_the_embedded_judges_yes_is_a_rule_and_needs_no_second() -> None:
-    where = RunContext(build(), EmbeddedModel(), SHELF, LINEAGE)
+    where = RunContext(build(), DemoModel(), SHELF, LINEAGE)
     graded = await grade(DRAFT, "in the year 1641", where)
     assert (graded.right, graded.usage.calls) == (True, 1)
 

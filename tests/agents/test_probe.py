@@ -9,10 +9,11 @@ from pipeline.agents.probe import ProbeFinding, probe
 from pipeline.agents.probe_run import long_prompt, nested_call
 from pipeline.agents.tools import PROPOSE
 from pipeline.config.models import ModelConfig
-from pipeline.embedded.model import EmbeddedModel
+from pipeline.config.sampling import Sampling
+from pipeline.demo.demo_model import DemoModel
 from pipeline.errors import ProviderError
-from pipeline.llm.base import Completion, Finish, Request, Sampling
-from pipeline.llm.tokens import size
+from pipeline.llm.base import Completion, Finish, Request
+from pipeline.llm.token_estimate import size
 from pipeline.types import Message, ToolCall, Usage
 from tests.scripted import Output, ScriptedLLM
 
@@ -174,7 +175,7 @@ async def test_a_long_prompt_fits_a_small_context_and_one_that_does_not_is_said(
 
 async def test_all_is_well_with_the_embedded_model() -> None:
     """As `digsite serve-model` serves it: it reads the inputs of its prompts and no prose."""
-    found = await probe(ModelConfig(), EmbeddedModel())
+    found = await probe(ModelConfig(), DemoModel())
     assert [(finding.name, finding.ok) for finding in found] == [
         ("tool calls", True),
         ("structured output", True),

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from pipeline.agents.tools import SOLVER_TOOLS
-from pipeline.embedded import digest
+from pipeline.demo import digest
 from pipeline.llm.base import Completion, Finish, Request
-from pipeline.llm.wire import body, wire_seed
+from pipeline.llm.chat_body import body, wire_seed
 from pipeline.serve.demo_model import router
 from pipeline.types import Message, Usage
 from tests.scripted import ScriptedLLM

@@ -15,7 +15,7 @@ from pipeline.agents.judge import grade
 from pipeline.agents.solver import rollout, solver
 from pipeline.context import RunContext
 from pipeline.llm import ledger
-from pipeline.llm.deadline import in_time
+from pipeline.llm.deadline import with_timeouts
 from pipeline.loop.assess import answers, shortcut
 from pipeline.loop.audit.results import CheckResult
 from pipeline.types import Cause, Draft, Finding, GradedRollout, Probe, Rollout, Searched, Stop
@@ -54,7 +54,7 @@ async def _graded(
     draft: Draft, target: int, searches: int, way: str, sample: int, context: RunContext
 ) -> GradedRollout:
     start = partial(_played, draft, target, searches, way, sample, context)
-    made = await in_time(start, context.config.how.rollout_seconds)
+    made = await with_timeouts(start, context.config.how.rollout_seconds)
     ask = grading.supported(draft, made)
     return GradedRollout(made, grading.verdict(draft, made, await grade(draft, made.answer, context, ask=ask)))
 

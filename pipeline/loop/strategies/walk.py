@@ -19,7 +19,7 @@ from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.links.offers import Offer, Related, offers, related
 from pipeline.llm.base import Tool
-from pipeline.llm.tokens import tokens
+from pipeline.llm.token_estimate import tokens
 from pipeline.loop.band import aim
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import Proposal, to_draft

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline import prompts
 from pipeline.llm.base import Request
-from pipeline.llm.tokens import size
+from pipeline.llm.token_estimate import size
 from pipeline.loop.assess import feedback_from_audit
 from pipeline.loop.audit.readings import readings
 from pipeline.types import AnswerType, Cause, Draft, Label, naturalness, undated
