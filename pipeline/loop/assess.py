@@ -16,6 +16,9 @@ from pipeline.names import normalise
 from pipeline.text import untagged
 from pipeline.types import Assessment, Cause, Draft, Feedback, Finding, Label, Probe, Rollout, Share, Verdict
 
+UNSOUND = (Cause.GENERATOR_ERROR, Cause.AMBIGUOUS, Cause.UNNATURAL, Cause.UNDATED)
+"""Causes that make a draft unusable, and not merely too easy."""
+
 
 def assessment(
     verdicts: Sequence[Verdict], context: RunContext, closed_book: Probe | None = None, *, policy: str = ""
@@ -63,9 +66,8 @@ def decided(verdicts: Sequence[Verdict], target: int, *, rollouts: int, screen: 
 def feedback_from_audit(draft: Draft, findings: Sequence[Finding]) -> Feedback:
     """The first fatal finding, soundness before shortcuts, as the checks are listed."""
     finding = next(f for f in findings if f.fatal)
-    unsound = finding.cause in (Cause.GENERATOR_ERROR, Cause.AMBIGUOUS, Cause.UNNATURAL, Cause.UNDATED)
     return Feedback(
-        label=Label.UNSOUND if unsound else Label.TOO_EASY,
+        label=Label.UNSOUND if finding.cause in UNSOUND else Label.TOO_EASY,
         cause=finding.cause,
         message=f"{finding.check}: {finding.detail}. {what_to_change(draft, finding)}",
         hops=finding.hops,
@@ -137,7 +139,8 @@ _CHANGES: dict[str, str] = {
     "incomplete_list": f"Add them, or a clue that leaves them out, or ask for a list that is closed. {_ALL_STAY}",
     "unproven_item": "Leave these items out, or quote a passage that states them.",
     "another_answer": "Add the one clue that rules the other out, or ask for another fact at the end.",
-    "contested": "Name the source or the date in the question, once, or ask for another fact.",
+    "contested": "Name the kind of source or the year in the question, once, in no word of the last quote, or ask for "
+    "another fact.",
     "exposed_intermediate": f"Describe what the question names. {_ALL_STAY}",
     "end": "Ask at the end for what many things of that kind have, in words that fit all of them.",
     "leave_one_out": "What is left singles the answer out: the last passage should hold two of that kind.",

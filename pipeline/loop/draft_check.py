@@ -69,4 +69,4 @@ def without_hidden(text: str, hidden: Iterable[Passage | None], known: Iterable[
     return text
 
 
-_UNKNOWN, _SHORT = "a passage that you have not been shown", 4
+_UNKNOWN, _SHORT = "[hidden title]", 4

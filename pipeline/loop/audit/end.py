@@ -12,10 +12,11 @@ from pipeline.agents.grading import shows
 from pipeline.agents.readers import Committed
 from pipeline.agents.tools import render
 from pipeline.context import RunContext
+from pipeline.corpus.language import fillers, language_of
 from pipeline.loop.audit.probes import ask_reader
 from pipeline.loop.audit.results import CheckResult
 from pipeline.names import contains
-from pipeline.text import normalise, untagged, words
+from pipeline.text import normalise, terms, untagged, words
 from pipeline.types import Cause, Draft, Finding, Passage, Probe, Searched, Usage
 
 TOP, MOST_QUERIES, MOST_PASSAGES = 3, 5, 6
@@ -72,7 +73,8 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
         cause=Cause.SUPERFICIAL,
         fatal=False,
         hops=skipped,
-        detail=_detail(draft, ends[-1], brought, others if homes != {*said[0].passages} else None),
+        detail=_detail(draft, ends[-1], brought, others if homes != {*said[0].passages} else None)
+        + _leading(draft, [passage for passage in passages if passage.id in homes]),
         searches=tuple(brought),
     )
     return CheckResult(probes=(probe,), findings=(finding,))
@@ -167,3 +169,11 @@ def _detail(draft: Draft, last: int, brought: Sequence[Searched], others: int | 
     said = f"searched '{search.query}': hops[{last}] at rank {rank}; a reader would have answered from it"
     rivals = "one other passage" if others else "no other passage"
     return said if others is None else f"{said}, since {rivals} that was found so could be the end"
+
+
+def _leading(draft: Draft, last: Sequence[Passage]) -> str:
+    """Which words of the question stand in the last passages: others there would not find them so easily."""
+    held = {word for passage in last for word in terms(f"{passage.title} {passage.text}")}
+    silent = fillers(language_of(draft.question))
+    shared = dict.fromkeys(word for word in terms(draft.question) if word in held and not silent(word))
+    return f"; of the question's words that passage holds {', '.join(shared)}" if shared else ""

@@ -16,6 +16,7 @@ from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
+from pipeline.loop.assess import UNSOUND
 from pipeline.loop.audit.completeness import complete_list
 from pipeline.loop.audit.end import end, opened
 from pipeline.loop.audit.probes import ask_reader, hold_evidence, over
@@ -36,14 +37,16 @@ async def readings(
     """All checks of the configuration on a draft that the static audit let pass, whose findings are `found`.
 
     As there, a finding that only saves some hops is fatal when fewer hops than the target remain. After a fatal one
-    nothing more is asked, but the cheap checks for an `author`.
+    nothing more is asked, but for an `author` what `AT_ONCE` holds, unless the draft is unsound.
     """
     probes: tuple[Probe, ...] = ()
     findings: list[Finding] = []
     unread: tuple[str, ...] = ()
-    for name, check in CHECKS.items():
+    further = AT_ONCE if author and not any(one.fatal and one.cause in UNSOUND for one in found) else {}
+    for name in CHECKS:
         failed = any(finding.fatal for finding in (*found, *findings))
-        if name not in context.config.checks_run() or (failed and not (author and name in CHEAP)):
+        check = (further if failed else CHECKS).get(name)
+        if check is None or name not in context.config.checks_run():
             continue
         try:
             read = await check(draft, target, context)
@@ -203,8 +206,14 @@ CHECKS: dict[str, Check] = {
     "naturalness": naturalness,
     "seeker": seeker,
 }
-CHEAP = ("end", "complete_list")
-"""A call or two each, and what most drafts failed that a model wrote and the free checks let pass."""
+AT_ONCE: dict[str, Check] = {
+    "end": end,
+    "complete_list": complete_list,
+    "leave_one_out": leave_one_out,
+    "naturalness": partial(naturalness, grades=1),
+}
+"""What an author is told beside other faults, so that it can mend all of them at once: a few calls, and what most
+drafts fail that a model wrote and the free checks let pass."""
 
 
 def _findings(check: str, cause: Cause, probes: Sequence[Probe], detail: str) -> tuple[Finding, ...]:

@@ -3,13 +3,17 @@
 The causes are those of SAGE's failure analysis; the closed corpus makes them computable before any rollout.
 """
 
+import re
 from collections.abc import Iterable
 
 from pipeline.agents.evidence import Evidence, searched, start
 from pipeline.agents.mentions import mentions
 from pipeline.retrieval.base import Retriever
+from pipeline.text import numbers
 from pipeline.types import Cause, Draft, Finding, Searched
 
+SMALL = 100
+"""A number below it stands in many passages."""
 TOP = 3
 """How far down a list of results a shortcut counts: on MuSiQue, 5 call 21 % of the questions too easy, 3 call 16 %."""
 
@@ -53,10 +57,22 @@ async def co_located(draft: Draft, evidence: Evidence, retriever: Retriever, k: 
         if before is None or start(draft, i) == i or draft.hops[i].answer == draft.hops[i - 1].answer:
             continue  # each clue of a conjunction gives the same
         told = f"{before.title} {before.text}"
-        if all(any(mentions(told, name) for name in names) for names in draft.wanted(i)):
+        quote = draft.hops[i].quote
+        if all(
+            any(mentions(told, form) for name in names for form in _counted(name, quote)) for names in draft.wanted(i)
+        ):
             hops.append(i)
             said.append(f"'{before.title}', the passage before, already names '{draft.hops[i].answer}'")
     return _finding("co_located", Cause.CO_LOCATED, "; ".join(said), hops)
+
+
+def _counted(name: str, quote: str) -> list[str]:
+    """The name; of a small bare number, which may stand anywhere for something else, with what it counts in the quote:
+    "six companies"."""
+    value = numbers(name)[:1]
+    if not value or value[0].span != (0, len(name)) or value[0].value >= SMALL:
+        return [name]
+    return re.findall(rf"(?<![\w.,]){re.escape(name)}[ \xa0-][^\W\d_]+", quote, re.IGNORECASE)
 
 
 async def query_collapse(draft: Draft, evidence: Evidence, retriever: Retriever, k: int) -> list[Finding]:

@@ -14,20 +14,20 @@ from pipeline.types import Cause, Draft, Finding, Probe, Usage
 GRADES = 3
 
 
-async def naturalness(draft: Draft, target: int, context: RunContext) -> CheckResult:
-    """Worded so that nobody would ask it, by the median of three grades; or with an answer that changes with time, and
-    no date, by the first of these readings."""
+async def naturalness(draft: Draft, target: int, context: RunContext, *, grades: int = GRADES) -> CheckResult:
+    """Worded so that nobody would ask it, by the median of the grades; or with an answer that changes with time, and no
+    date, by the first of these readings."""
     least, read, usage = context.config.checks.naturalness, list[GradeOutput](), Usage()
-    while not _settled(read, least):
+    while not _settled(read, least, grades):
         output, model, took = await readers.naturalness(draft.question, context, len(read))
         read, usage = [*read, output], usage + took
-    grades = [output.grade for output in read]
-    good = median_low(grades) >= least
-    told = {"model": model, "answers": tuple(map(str, grades)), "right": sum(grade >= least for grade in grades)}
+    given = [output.grade for output in read]
+    good = median_low(given) >= least
+    told = {"model": model, "answers": tuple(map(str, given)), "right": sum(grade >= least for grade in given)}
     probe = Probe(check="naturalness", usage=usage, **told)
     why = next((" ".join(output.reason.split()) for output in read if output.grade < least), "")
-    given = ", ".join(map(str, grades))
-    detail = f"a reader graded the wording {given} of 5, and {least} in most readings is enough: {why}"
+    said = ", ".join(map(str, given))
+    detail = f"a reader graded the wording {said} of 5, and {least} in most readings is enough: {why}"
     found = [] if good else [Finding(check="naturalness", cause=Cause.UNNATURAL, fatal=True, detail=detail)]
     first = read[0]
     if first.changes_with_time is None:
@@ -42,10 +42,10 @@ async def naturalness(draft: Draft, target: int, context: RunContext) -> CheckRe
     return CheckResult(probes=(probe, dated), findings=tuple(found))
 
 
-def _settled(read: Sequence[GradeOutput], least: int) -> bool:
+def _settled(read: Sequence[GradeOutput], least: int, grades: int) -> bool:
     """Can no further grade put the median on the other side?"""
     good = sum(output.grade >= least for output in read)
-    return max(good, len(read) - good) * 2 > GRADES
+    return max(good, len(read) - good) * 2 > grades
 
 
 async def contested(draft: Draft, recalled: Probe, context: RunContext) -> CheckResult:

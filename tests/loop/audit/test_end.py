@@ -98,7 +98,7 @@ async def test_a_draft_whose_end_one_search_brings_goes_back_with_that_search() 
     assert (finding.cause, finding.hops, finding.fatal) == (Cause.SUPERFICIAL, (0, 1), False)
     assert all(SURGERY.id in search.passage_ids for search in finding.searches)
     assert told.startswith("It would be sent back: yes, as too_easy, cause superficial.")
-    assert f"searched '{ATTACK}': hops[2] at rank 1; a reader would have answered from it. Ask at" in told
+    assert f"searched '{ATTACK}': hops[2] at rank 1; a reader would have answered from it; of the" in told
     assert feedback_from_audit(DRAFT, [finding.model_copy(update={"fatal": True})]).message.endswith(
         "The hops that give 'TARN2' and 'Holm disease' may stay."
     )
@@ -121,7 +121,8 @@ async def test_only_who_would_answer_rightly_and_not_by_chance_has_skipped(said:
     assert [finding.hops for finding in found.findings] == ([(0, 1)] if skips else [])
     weak = skips and "commits" not in said
     assert [
-        f.detail.endswith("since one other passage that was found so could be the end") for f in found.findings
+        "since one other passage that was found so could be the end; of the question's words that" in f.detail
+        for f in found.findings
     ] == ([weak] * skips)
 
 

@@ -75,7 +75,7 @@ async def test_what_memory_agrees_on_instead_is_sent_back_where_a_source_may_bea
     if defended:
         back = feedback_from_audit(DRAFT, answer.findings)
         assert (back.label, back.hops) == (Label.UNSOUND, (2,))
-        assert "Name the source or the date in the question, once, or ask for another fact." in back.message
+        assert "Name the kind of source or the year in the question, once, in no word of the last quote" in back.message
 
 
 @pytest.mark.parametrize(
