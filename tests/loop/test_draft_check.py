@@ -104,6 +104,18 @@ def test_checks_are_counted_and_are_no_searches(times: int, answered: int) -> No
     assert done.trajectory.format_errors == 0
 
 
+def test_of_the_drafts_that_were_checked_only_the_last_is_sent_again_whole() -> None:
+    cast = Checking(lambda question, sample: 3)
+    cast.times, cast.checked = 3, tuple(f"{LEADING[:-1]}, or {n}?" for n in range(3))
+    there = context(cast)
+    asyncio.run(sage.propose(seeded(), there))
+    sent = there.llm.requests[-1].messages  # type: ignore[attr-defined]
+    *before, last = [orjson.loads(made.arguments) for one in sent for made in one.tool_calls if made.name == "check"]
+    assert before == [{"superseded": True, "question": question} for question in cast.checked[:2]]
+    assert last == {**cast.first, "question": cast.checked[2]}
+    assert sum("would be sent back" in one.content for one in sent if one.name == "check") == 3
+
+
 def test_a_draft_that_nothing_is_held_against_is_taken_without_a_further_turn() -> None:
     there = context(Checking(lambda question, sample: 3))
     done = asyncio.run(sage.propose(seeded(), there))
