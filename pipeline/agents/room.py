@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 import orjson
 
 from pipeline.agents.calls import AgentState
-from pipeline.agents.tools import CHECK
+from pipeline.agents.tools import CHECK, drafted
 from pipeline.llm.base import Tool
 from pipeline.llm.tokens import size, tokens
 from pipeline.types import Message, Passage, ToolCall
@@ -53,7 +53,7 @@ def supersede(state: AgentState) -> None:
 
 def _without_draft(call: ToolCall) -> ToolCall:
     try:
-        draft = orjson.loads(call.arguments)
+        draft = orjson.loads(drafted(call.arguments))
     except orjson.JSONDecodeError:
         draft = None
     question = draft.get("question", "") if isinstance(draft, dict) else ""

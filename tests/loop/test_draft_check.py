@@ -86,7 +86,7 @@ class Checking(Cast):
         done = sum(message.role == "assistant" for message in request.messages) - 2  # type: ignore[attr-defined]
         if made.tool_calls and made.tool_calls[0].name == "propose" and done < self.times:
             question = self.checked[done] if done < len(self.checked) else self.first["question"]
-            return call("check", **{**self.first, "question": question})
+            return call("check", draft={**self.first, "question": question})
         return made
 
 
@@ -112,7 +112,7 @@ def test_of_the_drafts_that_were_checked_only_the_last_is_sent_again_whole() -> 
     sent = there.llm.requests[-1].messages  # type: ignore[attr-defined]
     *before, last = [orjson.loads(made.arguments) for one in sent for made in one.tool_calls if made.name == "check"]
     assert before == [{"superseded": True, "question": question} for question in cast.checked[:2]]
-    assert last == {**cast.first, "question": cast.checked[2]}
+    assert last == {"draft": {**cast.first, "question": cast.checked[2]}}
     assert sum("would be sent back" in one.content for one in sent if one.name == "check") == 3
 
 
