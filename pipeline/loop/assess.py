@@ -10,8 +10,8 @@ from statistics import median
 from pipeline.agents.environment import environment
 from pipeline.agents.grading import by_heart, observations, shows, skipped
 from pipeline.context import RunContext
-from pipeline.loop.audit import soundness
-from pipeline.loop.audit.alternatives import agreed, settled
+from pipeline.loop.checks import broken_chain as soundness
+from pipeline.loop.checks.alternatives import agreed, settled
 from pipeline.names import normalise
 from pipeline.text import untagged
 from pipeline.types import Assessment, Cause, Draft, Feedback, Finding, Label, Probe, Rollout, Share, Verdict

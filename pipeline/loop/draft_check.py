@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.context import RunContext
 from pipeline.loop.assess import feedback_from_audit, what_to_change
-from pipeline.loop.audit.examine import examine
-from pipeline.loop.audit.uniqueness import saying
+from pipeline.loop.checks.another_answer import saying
+from pipeline.loop.examine import examine
 from pipeline.text import sentences
 from pipeline.types import Draft, Finding, Label, Passage, Probe, Searched
 

@@ -19,10 +19,10 @@ from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.loop import assess, band
-from pipeline.loop.audit.alternatives import agreed, alternatives
-from pipeline.loop.audit.examine import examine, linked_by_reader
-from pipeline.loop.audit.retrievers import with_one_search
+from pipeline.loop.checks.alternatives import agreed, alternatives
+from pipeline.loop.examine import examine, linked_by_reader
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured
+from pipeline.loop.retrievers import with_one_search
 from pipeline.loop.strategies.base import Proposal, Strategy
 from pipeline.loop.unanswerable import missing_twin, unanswerable_twin
 from pipeline.registry import load

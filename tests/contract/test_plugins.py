@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import registry
-from pipeline.loop.audit import shortcuts, soundness
+from pipeline.loop.checks import broken_chain as soundness
+from pipeline.loop.checks import query_collapse as shortcuts
 from tests.rules.source import ROOT
 
 DROPPED = {
@@ -80,5 +81,5 @@ def test_every_audit_check_runs_and_is_tested(module) -> None:
     functions = [node.name for node in body if isinstance(node, ast.AsyncFunctionDef | ast.FunctionDef)]
     public = {name for name in functions if not name.startswith("_")}
     assert {check.__name__ for check in module.CHECKS} == public
-    tests = "".join(path.read_text() for path in (ROOT / "tests/loop/audit").glob("test_*.py"))
+    tests = "".join(path.read_text() for path in (ROOT / "tests/loop/checks").glob("test_*.py"))
     assert [name for name in sorted(public) if not re.search(rf"\b{name}\b", tests, re.IGNORECASE)] == []

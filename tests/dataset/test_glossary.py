@@ -6,7 +6,9 @@ import pytest
 
 from pipeline.dataset import glossary
 from pipeline.dataset.gates import described
-from pipeline.loop.audit import readings, shortcuts, soundness
+from pipeline.loop.checks import broken_chain as soundness
+from pipeline.loop.checks import closed_book as readings
+from pipeline.loop.checks import query_collapse as shortcuts
 from pipeline.types import Cause, Label, Status, Stop
 
 ROOT = Path(__file__).parents[2]

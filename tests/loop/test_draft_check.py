@@ -9,7 +9,7 @@ import pytest
 from pipeline import config
 from pipeline.agents.calls import AgentState
 from pipeline.context import RunContext
-from pipeline.loop.audit import audit
+from pipeline.loop.checks import audit
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
 from pipeline.loop.strategies import sage

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from pipeline.loop.audit import audit
-from pipeline.loop.audit.uniqueness import other_answer
+from pipeline.loop.checks import audit
+from pipeline.loop.checks.another_answer import other_answer
 from pipeline.types import AnswerType, Draft
-from tests.loop.audit.test_audit import FILM, HOLM, TOWN, changed, hop
+from tests.loop.checks.test_audit import FILM, HOLM, TOWN, changed, hop
 from tests.shelf import Shelf, passage
 
 GENE = passage("sialuria", "Sialuria", "Sialuria is rare. It is caused by mutations in the GNE gene.")

@@ -13,8 +13,8 @@ from pipeline.agents.readers import Committed
 from pipeline.agents.tools import render
 from pipeline.context import RunContext
 from pipeline.corpus.language import fillers, language_of
-from pipeline.loop.audit.probes import ask_reader
-from pipeline.loop.audit.results import CheckResult
+from pipeline.loop.asking import ask_reader
+from pipeline.loop.checks.base import CheckResult
 from pipeline.names import contains
 from pipeline.text import normalise, terms, untagged, words
 from pipeline.types import Cause, Draft, Finding, Passage, Probe, Searched, Usage

@@ -13,8 +13,8 @@ import orjson
 from pipeline.agents.evidence import gather
 from pipeline.config import build
 from pipeline.context import RunContext
-from pipeline.loop.audit.readings import readings
-from pipeline.loop.audit.soundness import one_document
+from pipeline.loop.checks.broken_chain import one_document
+from pipeline.loop.checks.closed_book import readings
 from pipeline.types import AnswerType, Draft, Hit, Hop, Passage
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM

@@ -6,7 +6,7 @@ from pipeline.agents.readers import check_alternative
 from pipeline.context import RunContext
 from pipeline.dataset.shipped.answers import compared
 from pipeline.dataset.shipped.equality import equal
-from pipeline.loop.audit.results import CheckResult
+from pipeline.loop.checks.base import CheckResult
 from pipeline.names import normalise
 from pipeline.types import Cause, Draft, Feedback, Finding, Label, Passage, Probe, Rollout, Usage, Verdict
 

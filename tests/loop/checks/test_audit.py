@@ -4,8 +4,10 @@ import asyncio
 
 import pytest
 
-from pipeline.loop.audit import audit, shortcuts, soundness
-from pipeline.loop.audit.uniqueness import other_answer
+from pipeline.loop.checks import audit
+from pipeline.loop.checks import broken_chain as soundness
+from pipeline.loop.checks import query_collapse as shortcuts
+from pipeline.loop.checks.another_answer import other_answer
 from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Passage, Searched
 from tests.shelf import Shelf, passage
 

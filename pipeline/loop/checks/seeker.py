@@ -17,7 +17,7 @@ from pipeline.context import RunContext
 from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.loop.assess import answers, shortcut
-from pipeline.loop.audit.results import CheckResult
+from pipeline.loop.checks.base import CheckResult
 from pipeline.types import Cause, Draft, Finding, GradedRollout, Probe, Rollout, Searched, Stop
 
 FIRST = 2000

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pipeline.agents import evidence, readers
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.loop.audit import audit, soundness
-from pipeline.loop.audit.readings import readings
-from pipeline.loop.audit.results import CheckResult
+from pipeline.loop.checks import audit
+from pipeline.loop.checks import broken_chain as soundness
+from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.checks.closed_book import readings
 from pipeline.types import Draft, Finding, Probe
 
 

@@ -12,11 +12,11 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.dataset.checklist import checklist
 from pipeline.errors import FormatError
-from pipeline.loop.audit import audit
-from pipeline.loop.audit.readings import readings
+from pipeline.loop.checks import audit
+from pipeline.loop.checks.closed_book import readings
 from pipeline.loop.strategies.base import to_draft
 from pipeline.types import Draft
-from tests.loop.audit.test_lists import NO_JUDGE, RIVER, context, graded, rollout
+from tests.loop.checks.test_lists import NO_JUDGE, RIVER, context, graded, rollout
 from tests.loop.test_episode import FILM, LINEAGE
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage

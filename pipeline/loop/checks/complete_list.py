@@ -9,7 +9,7 @@ from pipeline.agents import evidence, readers
 from pipeline.agents.readers import ItemOutput
 from pipeline.context import RunContext
 from pipeline.dataset.shipped.equality import equal
-from pipeline.loop.audit.results import CheckResult
+from pipeline.loop.checks.base import CheckResult
 from pipeline.names import contains, normalise
 from pipeline.text import untagged
 from pipeline.types import AnswerItem, Cause, Draft, Finding, Hit, Passage, Probe

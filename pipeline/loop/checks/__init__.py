@@ -7,9 +7,10 @@ shortcut takes away the hops that it makes needless, and is fatal when fewer hop
 from collections.abc import Collection, Mapping
 
 from pipeline.agents.evidence import gather
-from pipeline.loop.audit import shortcuts, soundness
-from pipeline.loop.audit.retrievers import by, too_easy
-from pipeline.loop.audit.uniqueness import another_answer
+from pipeline.loop.checks import broken_chain as soundness
+from pipeline.loop.checks import query_collapse as shortcuts
+from pipeline.loop.checks.another_answer import another_answer
+from pipeline.loop.retrievers import by, too_easy
 from pipeline.retrieval.base import Retriever
 from pipeline.types import Cause, Draft, Finding
 

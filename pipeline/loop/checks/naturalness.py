@@ -7,8 +7,8 @@ from statistics import median_low
 from pipeline.agents import readers
 from pipeline.agents.readers import GradeOutput
 from pipeline.context import RunContext
-from pipeline.loop.audit.alternatives import VOTES, same
-from pipeline.loop.audit.results import CheckResult
+from pipeline.loop.checks.alternatives import VOTES, same
+from pipeline.loop.checks.base import CheckResult
 from pipeline.types import Cause, Draft, Finding, Probe, Usage
 
 GRADES = 3

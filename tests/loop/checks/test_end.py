@@ -14,8 +14,8 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop.assess import feedback_from_audit
-from pipeline.loop.audit.end import MOST_PASSAGES, end, fair, opened
-from pipeline.loop.audit.results import CheckResult
+from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.checks.end import MOST_PASSAGES, end, fair, opened
 from pipeline.loop.draft_check import check_draft
 from pipeline.types import AnswerType, Cause, Draft, Hop, Passage
 from tests.loop.test_episode import LINEAGE

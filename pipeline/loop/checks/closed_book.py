@@ -16,14 +16,14 @@ from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
+from pipeline.loop.asking import ask_reader, hold_evidence, over
 from pipeline.loop.assess import UNSOUND
-from pipeline.loop.audit.completeness import complete_list
-from pipeline.loop.audit.end import end, opened
-from pipeline.loop.audit.probes import ask_reader, hold_evidence, over
-from pipeline.loop.audit.results import Check, CheckResult
-from pipeline.loop.audit.retrievers import too_easy
-from pipeline.loop.audit.seeker import seeker
-from pipeline.loop.audit.wording import contested, naturalness
+from pipeline.loop.checks.base import Check, CheckResult
+from pipeline.loop.checks.complete_list import complete_list
+from pipeline.loop.checks.end import end, opened
+from pipeline.loop.checks.naturalness import contested, naturalness
+from pipeline.loop.checks.seeker import seeker
+from pipeline.loop.retrievers import too_easy
 from pipeline.names import contains
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Passage, Probe, Usage, beyond_chance
 

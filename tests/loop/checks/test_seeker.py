@@ -14,14 +14,14 @@ from pipeline.llm.base import Request
 from pipeline.llm.cached import Cached
 from pipeline.llm.ledger import Counted, counting
 from pipeline.loop.assess import feedback_from_audit
-from pipeline.loop.audit.readings import readings
-from pipeline.loop.audit.results import CheckResult
+from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.checks.closed_book import readings
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
 from pipeline.store.cache import Cache
 from pipeline.types import Cause, Known, Message, Record, Status, known_to, seeker
 from tests.loop import test_draft_check as checking
-from tests.loop.audit.test_readings import DRAFT, context
+from tests.loop.checks.test_readings import DRAFT, context
 from tests.loop.test_episode import call, seeded
 from tests.scripted import ScriptedLLM
 

@@ -5,9 +5,9 @@ import pytest
 
 from pipeline.errors import FormatError
 from pipeline.llm.base import Request
-from pipeline.loop.audit.readings import readings
+from pipeline.loop.checks.closed_book import readings
 from pipeline.types import Cause, known_to
-from tests.loop.audit.test_readings import DRAFT, context, read, told
+from tests.loop.checks.test_readings import DRAFT, context, read, told
 from tests.scripted import ScriptedLLM
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from pipeline import prompts
-from pipeline.loop.audit.alternatives import agreed, alternatives
-from pipeline.loop.audit.results import CheckResult
+from pipeline.loop.checks.alternatives import agreed, alternatives
+from pipeline.loop.checks.base import CheckResult
 from pipeline.types import (
     Call,
     Cause,
@@ -15,7 +15,7 @@ from pipeline.types import (
     Trajectory,
     Verdict,
 )  # fmt: skip
-from tests.loop.audit.test_readings import DRAFT, context
+from tests.loop.checks.test_readings import DRAFT, context
 from tests.loop.test_episode import HOLM, TOWN
 from tests.scripted import ScriptedLLM
 
