@@ -8,6 +8,7 @@ from pipeline.errors import unknown
 
 FOLDERS = {
     "branching": "pipeline.dataset.branching",
+    "checks": "pipeline.loop.checks",
     "distractors": "pipeline.distractors.kinds",
     "gates": "pipeline.dataset.gates",
     "readers": "pipeline.corpus.readers",

@@ -20,7 +20,8 @@ from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.loop import assess, band
 from pipeline.loop.checks.alternatives import agreed, alternatives
-from pipeline.loop.examine import examine, linked_by_reader
+from pipeline.loop.checks.same_name import linked_by_reader
+from pipeline.loop.examine import examine
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured
 from pipeline.loop.retrievers import with_one_search
 from pipeline.loop.strategies.base import Proposal, Strategy

@@ -9,9 +9,9 @@ import pytest
 from pipeline import config
 from pipeline.agents.calls import AgentState
 from pipeline.context import RunContext
-from pipeline.loop.checks import audit
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
+from pipeline.loop.examine import audit
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import to_draft
 from pipeline.types import Draft, Message, Passage, Stop

@@ -1,4 +1,4 @@
-"""Is there another right answer? A wrong answer on which several rollouts agree is checked against what they read."""
+"""Several rollouts agree on a wrong answer, and their passages support it."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,7 +6,7 @@ from pipeline.agents.readers import check_alternative
 from pipeline.context import RunContext
 from pipeline.dataset.shipped.answers import compared
 from pipeline.dataset.shipped.equality import equal
-from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.checks.base import Check, CheckResult, Stage
 from pipeline.names import normalise
 from pipeline.types import Cause, Draft, Feedback, Finding, Label, Passage, Probe, Rollout, Usage, Verdict
 
@@ -82,7 +82,7 @@ def _result(draft: Draft, answer: str, fits: bool, usage: Usage, detail: str, co
     model = context.config.models.of("reader").model
     probe = Probe(check="alternatives", model=model, answers=(answer,), right=int(fits), usage=usage)
     last = (len(draft.hops) - 1,)
-    found = Finding(check="alternatives", cause=Cause.AMBIGUOUS, fatal=True, hops=last, detail=detail)
+    found = Finding(check="alternatives", cause=CHECK.cause, fatal=True, hops=last, detail=detail)
     return CheckResult(probes=(probe,), findings=(found,) if fits else ())
 
 
@@ -91,3 +91,6 @@ async def seen(rollout: Rollout, context: RunContext) -> list[Passage]:
     ids = dict.fromkeys(key for call in rollout.trajectory.calls for key in call.passage_ids)
     passages = [await context.retriever.get(key) for key in list(ids)[-MOST_PASSAGES:]]
     return [passage for passage in passages if passage is not None]
+
+
+CHECK = Check(stage=Stage.TRIED, cause=Cause.AMBIGUOUS)

@@ -1,8 +1,9 @@
-"""Does another passage give the last hop another answer? A reader could not tell which of the two is asked for.
+"""A passage of the corpus gives a second answer to the last hop.
 
-A sentence does where it is about the same subject, says nearly all that the last quote says beside the answer,
-and names something of the answer's kind instead of it. The gate `rival_answer` reads what agents were shown; but a
-subject may have many pages, so here one is looked for by what is asked of it.
+A reader could not tell which of the two is asked for. A sentence does so where it is about the same subject, says
+nearly all that the last quote says beside the answer, and names something of the answer's kind instead of it. The gate
+`rival_answer` reads what agents were shown; but a subject may have many pages, so here one is looked for by what is
+asked of it.
 """
 
 from collections.abc import Callable, Container, Iterable
@@ -13,10 +14,10 @@ from pipeline.agents.grading import holds
 from pipeline.agents.mentions import mentions
 from pipeline.agents.tools import ShownPassage
 from pipeline.corpus.language import fillers, language_of
+from pipeline.loop.checks.base import Case, Check, Found, Stage
 from pipeline.names import contains, normalise
-from pipeline.retrieval.base import Retriever
 from pipeline.text import dates, numbers, sentences, terms, untagged
-from pipeline.types import AnswerType, Cause, Draft, Finding, Passage
+from pipeline.types import AnswerType, Cause, Draft, Passage
 from pipeline.writing import ascii_digits, spaceless
 
 LEAST = 2
@@ -30,29 +31,23 @@ FILLERS = frozenset("a an the of in on at by to for from with as that which who 
 Shown = TypeVar("Shown", Passage, ShownPassage)
 
 
-async def another_answer(draft: Draft, retriever: Retriever, k: int) -> list[Finding]:
+async def another_answer(case: Case) -> Found | None:
     """Among what is found for the last step's question, and for what its quote says without the answer."""
+    draft = case.draft
     last, said = draft.hops[-1], _claim_words(draft)
     if not said:
-        return []
+        return None
     untold = " ".join(word for word in terms(last.quote) if word in said)
     queries = [last.sub_question, f"{_subject(draft)} {untold}"]
-    found = await retriever.search_many(queries, k)
+    found = await case.retriever.search_many(queries, case.k)
     cited = {hop.passage_id for hop in draft.hops}
     rival = other_answer(draft, cited, (hit.passage for hits in found for hit in hits))
     if rival is None:
-        return []
+        return None
     other, sentence = rival
-    return [
-        Finding(
-            check="another_answer",
-            cause=Cause.AMBIGUOUS,
-            fatal=True,
-            hops=(len(draft.hops) - 1,),
-            detail=f"'{other.title}' gives another answer to its last step{saying(sentence)}",
-            searches=tuple(search for search in map(searched, queries, found) if other.id in search.passage_ids),
-        )
-    ]
+    detail = f"'{other.title}' gives another answer to its last step{saying(sentence)}"
+    searches = (search for search in map(searched, queries, found) if other.id in search.passage_ids)
+    return Found(detail, (len(draft.hops) - 1,), (*searches,))
 
 
 def saying(sentence: str) -> str:
@@ -154,3 +149,11 @@ def _of_kind(sentence: str, silent: Callable[[str], bool], draft: Draft) -> bool
 
 def _spellings(draft: Draft) -> tuple[str, ...]:
     return tuple(answer for answer in (draft.answer, *draft.answer_aliases) if normalise(answer))
+
+
+CHECK = Check(
+    stage=Stage.ALONE,
+    cause=Cause.AMBIGUOUS,
+    advice="Add the one clue that rules the other out, or ask for another fact at the end.",
+    look=another_answer,
+)

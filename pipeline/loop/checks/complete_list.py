@@ -1,5 +1,6 @@
-"""Is a list complete, and is each of its items borne out? A reader is shown what the corpus holds on the last step, not
-the list, and names all that belongs to it.
+"""A reader names all items of a list that the corpus gives.
+
+It is shown what the corpus holds on the last step, not the list; each item is to be borne out.
 """
 
 import re
@@ -9,7 +10,7 @@ from pipeline.agents import evidence, readers
 from pipeline.agents.readers import ItemOutput
 from pipeline.context import RunContext
 from pipeline.dataset.shipped.equality import equal
-from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.checks.base import ALL_STAY, Check, CheckResult, Meaning, Stage
 from pipeline.names import contains, normalise
 from pipeline.text import untagged
 from pipeline.types import AnswerItem, Cause, Draft, Finding, Hit, Passage, Probe
@@ -122,3 +123,22 @@ def _compared(
 
 def _same(name: str, item: AnswerItem) -> bool:
     return any(equal(form, list(item.spellings)) for form in {name, untagged(name)})
+
+
+CHECK = Check(
+    stage=Stage.READ,
+    place=2,
+    cause=Cause.AMBIGUOUS,
+    ask=complete_list,
+    at_once=complete_list,
+    further={
+        "incomplete_list": Meaning(
+            "A passage of the corpus gives one more item of a list.",
+            f"Add them, or a clue that leaves them out, or ask for a list that is closed. {ALL_STAY}",
+        ),
+        "unproven_item": Meaning(
+            "A reader finds an item of a list in no passage.",
+            "Leave these items out, or quote a passage that states them.",
+        ),
+    },
+)

@@ -1,4 +1,4 @@
-"""Attacks from the end: who searches for what the question ends with, is the last passage found and known for the one?
+"""A reader of what searches for the question's end find would answer from it, without the hops before.
 
 Then the hops before it are needless, since they only lead there (MuSiQue's connectedness, Trivedi et al. 2022).
 """
@@ -14,7 +14,7 @@ from pipeline.agents.tools import render
 from pipeline.context import RunContext
 from pipeline.corpus.language import fillers, language_of
 from pipeline.loop.asking import ask_reader
-from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.checks.base import Check, CheckResult, Stage
 from pipeline.names import contains
 from pipeline.text import normalise, terms, untagged, words
 from pipeline.types import Cause, Draft, Finding, Passage, Probe, Searched, Usage
@@ -70,7 +70,7 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
         return CheckResult(probes=(probe,))
     finding = Finding(
         check="end",
-        cause=Cause.SUPERFICIAL,
+        cause=CHECK.cause,
         fatal=False,
         hops=skipped,
         detail=_detail(draft, ends[-1], brought, others if homes != {*said[0].passages} else None)
@@ -177,3 +177,22 @@ def _leading(draft: Draft, last: Sequence[Passage]) -> str:
     silent = fillers(language_of(draft.question))
     shared = dict.fromkeys(word for word in terms(draft.question) if word in held and not silent(word))
     return f"; of the question's words that passage holds {', '.join(shared)}" if shared else ""
+
+
+def told(probe: Probe) -> str:
+    if not probe.tries:
+        return "no search for the end brought its passage"
+    guessed = ", ".join(f"'{answer}'" for answer in probe.answers)
+    unsure = f"a reader of what searches for the end found could not tell which is meant, and guessed {guessed}"
+    return "" if probe.hops else unsure
+
+
+CHECK = Check(
+    stage=Stage.READ,
+    place=1,
+    cause=Cause.SUPERFICIAL,
+    advice="Ask at the end for what many things of that kind have, in words that fit all of them.",
+    told=told,
+    ask=end,
+    at_once=end,
+)

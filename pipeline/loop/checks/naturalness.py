@@ -1,14 +1,16 @@
-"""What a reader says of the question's wording alone: whether somebody would ask it so, whether its answer changes with
-time, and whether it must name its source, since general knowledge answers otherwise."""
+"""A reader grades the wording from 1 to 5, three times at most; a median below `checks.naturalness` sends it back.
+
+The first of these readings also says whether the answer changes with time.
+"""
 
 from collections.abc import Sequence
+from functools import partial
 from statistics import median_low
 
 from pipeline.agents import readers
 from pipeline.agents.readers import GradeOutput
 from pipeline.context import RunContext
-from pipeline.loop.checks.alternatives import VOTES, same
-from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.checks.base import Check, CheckResult, Meaning, Stage
 from pipeline.types import Cause, Draft, Finding, Probe, Usage
 
 GRADES = 3
@@ -28,7 +30,7 @@ async def naturalness(draft: Draft, target: int, context: RunContext, *, grades:
     why = next((" ".join(output.reason.split()) for output in read if output.grade < least), "")
     said = ", ".join(map(str, given))
     detail = f"a reader graded the wording {said} of 5, and {least} in most readings is enough: {why}"
-    found = [] if good else [Finding(check="naturalness", cause=Cause.UNNATURAL, fatal=True, detail=detail)]
+    found = [] if good else [Finding(check="naturalness", cause=CHECK.cause, fatal=True, detail=detail)]
     first = read[0]
     if first.changes_with_time is None:
         return CheckResult(probes=(probe,), findings=tuple(found))
@@ -48,24 +50,22 @@ def _settled(read: Sequence[GradeOutput], least: int, grades: int) -> bool:
     return max(good, len(read) - good) * 2 > grades
 
 
-async def contested(draft: Draft, recalled: Probe, context: RunContext) -> CheckResult:
-    """Another answer, which most tries from memory agree on and which a general source may bear out, where the question
-    does not say whose answer is asked for. Nobody is asked where memory gives nothing else."""
-    other = _remembered(draft, recalled)
-    if not other:
-        return CheckResult()
-    defended, model, usage = await readers.contested(draft.question, draft.answer, other, draft.hops[-1].quote, context)
-    probe = Probe(check="contested", model=model, answers=(other,), right=int(defended), usage=usage)
-    detail = f"from memory '{other}' is answered, which a general source may bear out; the question names no source"
-    last = (len(draft.hops) - 1,)
-    found = Finding(check="contested", cause=Cause.AMBIGUOUS, fatal=True, hops=last, detail=detail)
-    return CheckResult(probes=(probe,), findings=(found,) if defended else ())
+def told(probe: Probe) -> str:
+    given = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers))
+    return f"graded {given} of 5, which is enough"
 
 
-def _remembered(draft: Draft, recalled: Probe) -> str:
-    """The wrong answer of most tries; empty where there is none. Of a list or of yes and no there is none to defend."""
-    if draft.answer_type.decided or draft.answer_items or recalled.right * 2 > recalled.tries:
-        return ""
-    said, enough = recalled.answers, max(VOTES, recalled.tries // 2 + 1)
-    agreed = next((one for one in said if one and sum(same(one, other) for other in said) >= enough), "")
-    return "" if any(same(agreed, right) for right in (draft.answer, *draft.answer_aliases)) else agreed
+CHECK = Check(
+    stage=Stage.READ,
+    place=6,
+    cause=Cause.UNNATURAL,
+    told=told,
+    ask=naturalness,
+    at_once=partial(naturalness, grades=1),
+    further={
+        "undated": Meaning(
+            "The reader who grades the wording says that the answer changes with time; no date is named.",
+            told=lambda probe: "the answer does not change with time",
+        )
+    },
+)

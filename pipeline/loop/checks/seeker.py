@@ -1,6 +1,7 @@
-"""The shortcut seeker: a reader that knows how many searches a question is to need, and wins with fewer, in any way.
+"""A reader that knows the target answers in fewer searches, and has recalled nothing of what leads there.
 
-A solver finds one thing after the other, so that its steps say nothing of a shortcut that it did not look for.
+This is the shortcut seeker, which may win in any way. A solver finds one thing after the other, so that its steps say
+nothing of a shortcut that it did not look for.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from pipeline.context import RunContext
 from pipeline.llm import ledger
 from pipeline.llm.deadline import in_time
 from pipeline.loop.assess import answers, shortcut
-from pipeline.loop.checks.base import CheckResult
+from pipeline.loop.checks.base import Check, CheckResult, Stage
 from pipeline.types import Cause, Draft, Finding, GradedRollout, Probe, Rollout, Searched, Stop
 
 FIRST = 2000
@@ -103,3 +104,18 @@ def _finding(draft: Draft, target: int, tried: GradedRollout, probe: Probe) -> F
     queries = " and ".join(f"'{search.query}'" for search in probe.searches)
     detail = f"the shortcut seeker answered it in {found.steps} of {target} steps: it searched {queries}; {why}"
     return Finding(check="seeker", cause=cause, fatal=True, hops=hops, detail=detail, searches=probe.searches)
+
+
+def told(probe: Probe) -> str:
+    recalled = ", ".join(f"hops[{n}]" for n in probe.hops)
+    return f"it searched with what it recalled of {recalled}" if recalled else "found no shorter way"
+
+
+CHECK = Check(
+    stage=Stage.READ,
+    place=7,
+    cause=Cause.SUPERFICIAL,
+    advice="Ask at the end for a fact that many things of its kind have, so that only the hops say which is meant.",
+    told=told,
+    ask=seeker,
+)

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.errors import FormatError
 from pipeline.llm.base import Request
-from pipeline.loop.checks.closed_book import readings
+from pipeline.loop.examine import readings
 from pipeline.types import Cause, known_to
 from tests.loop.checks.test_readings import DRAFT, context, read, told
 from tests.scripted import ScriptedLLM

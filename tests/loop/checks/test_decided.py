@@ -12,8 +12,7 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.dataset.checklist import checklist
 from pipeline.errors import FormatError
-from pipeline.loop.checks import audit
-from pipeline.loop.checks.closed_book import readings
+from pipeline.loop.examine import audit, readings
 from pipeline.loop.strategies.base import to_draft
 from pipeline.types import Draft
 from tests.loop.checks.test_lists import NO_JUDGE, RIVER, context, graded, rollout

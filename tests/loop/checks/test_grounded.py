@@ -8,7 +8,7 @@ import pytest
 from pipeline import prompts
 from pipeline.llm.base import Request
 from pipeline.loop.checks.base import CheckResult
-from pipeline.loop.checks.closed_book import readings
+from pipeline.loop.examine import readings
 from pipeline.types import Cause, Round, Stop, Trajectory
 from tests.loop.checks.test_readings import DRAFT, context, told
 from tests.loop.test_episode import FILM, HOLM, TOWN

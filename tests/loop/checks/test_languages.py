@@ -9,7 +9,7 @@ from pipeline.agents.grading import found, supported
 from pipeline.agents.judge import NearMiss, exact
 from pipeline.agents.tools import render
 from pipeline.corpus import Corpus
-from pipeline.loop.checks import audit
+from pipeline.loop.examine import audit
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.types import AnswerType, Call, Draft, Hop, Message, Passage, Rollout, Stop, ToolCall, Trajectory
 from tests.shelf import InMemory, passage

@@ -15,11 +15,10 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.base import Request
-from pipeline.loop.checks import audit
 from pipeline.loop.checks.alternatives import alternatives
 from pipeline.loop.checks.base import CheckResult
-from pipeline.loop.checks.closed_book import readings
 from pipeline.loop.draft_check import check_draft
+from pipeline.loop.examine import audit, readings
 from pipeline.loop.strategies.base import to_draft
 from pipeline.types import (
     AnswerType,

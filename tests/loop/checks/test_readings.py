@@ -12,14 +12,14 @@ from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM, Request
 from pipeline.loop.assess import feedback_from_audit
-from pipeline.loop.checks.base import CheckResult
-from pipeline.loop.checks.closed_book import CHECKS, readings
+from pipeline.loop.checks.base import CheckResult, Stage, known
+from pipeline.loop.examine import readings
 from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Known, Message, known_to
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
 
-ALL = tuple(CHECKS)
+ALL = tuple(name for name, check in known().items() if check.stage is Stage.READ)
 HOPS = tuple(
     Hop(
         sub_question=asked,

@@ -13,8 +13,9 @@ import orjson
 from pipeline.agents.evidence import gather
 from pipeline.config import build
 from pipeline.context import RunContext
-from pipeline.loop.checks.broken_chain import one_document
-from pipeline.loop.checks.closed_book import readings
+from pipeline.loop.checks.base import Case
+from pipeline.loop.checks.one_document import one_document
+from pipeline.loop.examine import readings
 from pipeline.types import AnswerType, Draft, Hit, Hop, Passage
 from tests.loop.test_episode import LINEAGE
 from tests.scripted import ScriptedLLM
@@ -52,8 +53,8 @@ def drafted(row: dict[str, Any]) -> Draft:
 async def fatal(row: dict[str, Any], **models: object) -> list[str]:
     """With a reader that is right by heart as often as it was."""
     draft, shelf = drafted(row), Recorded(row)
-    if found := one_document(draft, await gather(draft, shelf)):
-        return [finding.check for finding in found]
+    if await one_document(Case(draft, await gather(draft, shelf), shelf, 1, row["target"])):
+        return ["one_document"]
     said = orjson.dumps({"answer": draft.answer if row["right"].get("closed_book") else ""}).decode()
     config = build(values={"checks": {"run": ["closed_book"], "tries": 1}, "models": {"default": READER, **models}})
     read = await readings(draft, row["target"], (), RunContext(config, ScriptedLLM(lambda _: said), shelf, LINEAGE))

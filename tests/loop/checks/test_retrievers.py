@@ -15,9 +15,9 @@ from pipeline.dataset.figures import figures
 from pipeline.dataset.seeds import SCHEMA, row
 from pipeline.dataset.views import qa, records
 from pipeline.errors import UsageError
-from pipeline.loop.checks import audit
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
+from pipeline.loop.examine import audit
 from pipeline.loop.retrievers import by, too_easy
 from pipeline.run import prepare
 from pipeline.types import Cause, Draft, Finding, Record, Searched, Status

@@ -10,10 +10,9 @@ from pipeline.agents.calls import AgentState
 from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
-from pipeline.loop.checks import audit
 from pipeline.loop.checks.end import opened
 from pipeline.loop.episode import run_seed
-from pipeline.loop.examine import examine
+from pipeline.loop.examine import audit, examine
 from pipeline.loop.strategies.base import to_draft
 from pipeline.types import AnswerType, Draft, Hop, Passage
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, TOWN, Cast, proposal, seeded

@@ -15,9 +15,9 @@ from pipeline.llm.cached import Cached
 from pipeline.llm.ledger import Counted, counting
 from pipeline.loop.assess import feedback_from_audit
 from pipeline.loop.checks.base import CheckResult
-from pipeline.loop.checks.closed_book import readings
 from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
+from pipeline.loop.examine import readings
 from pipeline.store.cache import Cache
 from pipeline.types import Cause, Known, Message, Record, Status, known_to, seeker
 from tests.loop import test_draft_check as checking

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from pipeline.loop.checks import audit
 from pipeline.loop.checks.another_answer import other_answer
+from pipeline.loop.examine import audit
 from pipeline.types import AnswerType, Draft
 from tests.loop.checks.test_audit import FILM, HOLM, TOWN, changed, hop
 from tests.shelf import Shelf, passage

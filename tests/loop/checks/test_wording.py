@@ -7,7 +7,7 @@ from pipeline import prompts
 from pipeline.llm.base import Request
 from pipeline.llm.tokens import size
 from pipeline.loop.assess import feedback_from_audit
-from pipeline.loop.checks.closed_book import readings
+from pipeline.loop.examine import readings
 from pipeline.types import AnswerType, Cause, Draft, Label, naturalness, undated
 from tests.loop.checks.test_readings import DRAFT, context, told
 from tests.scripted import ScriptedLLM
