@@ -52,7 +52,7 @@ REASONS = {
     "relaxed": "Accepted although too easy, as the preset allows after the last round.",
     "surplus": "Finished beyond the plan; it is used when more pairs are wanted.",
 }
-CHECKS = {name: meaning.gloss for name, meaning in meanings().items()} | {
+OLD_CHECKS = {
     "skip_ahead": "Of older runs: a search for a later hop finds its passage without the hops before it.",
     "naive_rag": "Of older runs: the answer is given from the passages of one search with the question.",
 }
@@ -77,7 +77,10 @@ STOPS: Mapping[str, str] = {
     Stop.NO_WALK: "It was never asked: there was no walk to begin with.",
 }
 
-_ALL = (REASONS, STATUSES, LABELS, CAUSES, CHECKS, STOPS)
+
+def checks() -> dict[str, str]:
+    """What each check looks for: the first line of its file, and what it says of all else that it finds."""
+    return {name: meaning.gloss for name, meaning in meanings().items()} | OLD_CHECKS
 
 
 def gloss(reason: str) -> str:
@@ -89,7 +92,8 @@ def gloss(reason: str) -> str:
     if code.startswith("gate:"):
         return described().get(code.removeprefix("gate:"), "")
     # A few checks have the name of the cause that they find; a reason is a cause.
-    return next((meanings[code] for meanings in _ALL if code in meanings), "")
+    every = (REASONS, STATUSES, LABELS, CAUSES, checks(), STOPS)
+    return next((sentences[code] for sentences in every if code in sentences), "")
 
 
 def page() -> str:
@@ -99,7 +103,7 @@ def page() -> str:
         "What the feedback says of a draft": LABELS,
         "Why a draft is sent back": CAUSES,
         "Other reasons of rejected and failed seeds": REASONS,
-        "What the checks look for": CHECKS,
+        "What the checks look for": checks(),
         "Why a try at a question without an answer is refused": TWINS,
         "What the gates drop": described(),
         "How an agent stops": STOPS,

@@ -4,11 +4,11 @@ The first line of its docstring says for glossary, card and report what it looks
 that is put here is listed in the settings, asked in its turn, and told of in feedback and by `check`.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pipeline import registry
 from pipeline.agents.evidence import Evidence
@@ -81,8 +81,8 @@ class CheckResult(Data):
         )
 
 
-Look = Callable[[Case], Awaitable[Found | None]]
-Ask = Callable[[Draft, int, RunContext], Awaitable[CheckResult]]
+Look = Callable[[Case], Coroutine[Any, Any, Found | None]]
+Ask = Callable[[Draft, int, RunContext], Coroutine[Any, Any, CheckResult]]
 
 
 class Meaning(NamedTuple):
@@ -113,21 +113,24 @@ class Check:
     """What else it asks or finds, by the name under which findings and probes have it."""
 
 
-@cache
 def known() -> dict[str, Check]:
     """All checks by name, in the order in which they are made."""
-    found: dict[str, Check] = {name: registry.load("checks", name).CHECK for name in registry.names("checks")}
-    return dict(sorted(found.items(), key=lambda one: (one[1].stage, one[1].place)))
+    return _loaded(tuple(registry.names("checks")))[0]
+
+
+def meanings() -> dict[str, Meaning]:
+    """What is told of each check and of all else that they find, by name."""
+    return _loaded(tuple(registry.names("checks")))[1]
 
 
 @cache
-def meanings() -> dict[str, Meaning]:
-    """What is told of each check and of all else that they find, by name."""
+def _loaded(names: tuple[str, ...]) -> tuple[dict[str, Check], dict[str, Meaning]]:
+    files = {name: registry.load("checks", name) for name in names}
+    files = dict(sorted(files.items(), key=lambda one: (one[1].CHECK.stage, one[1].CHECK.place)))
     told: dict[str, Meaning] = {}
-    for name, check in known().items():
-        gloss = str(registry.load("checks", name).__doc__).split("\n")[0]
-        told |= {name: Meaning(gloss, check.advice, check.told), **check.further}
-    return told
+    for name, file in files.items():
+        told |= {name: Meaning(file.__doc__.split("\n")[0], file.CHECK.advice, file.CHECK.told), **file.CHECK.further}
+    return {name: file.CHECK for name, file in files.items()}, told
 
 
 def quoted(texts: Iterable[str]) -> str:
