@@ -1,0 +1,24 @@
+"""A quote does not stand in the passage that it cites."""
+
+from pipeline.loop.checks.base import ALL_STAY, Case, Check, Found, Stage, short
+from pipeline.types import Cause
+
+
+async def false_quote(case: Case) -> Found | None:
+    """Every quote is a verbatim slice of the passage that it cites, as that passage was when it was read."""
+    false = [
+        number
+        for number, (hop, passage) in enumerate(zip(case.draft.hops, case.evidence, strict=True))
+        if passage is None or passage.sha256 != hop.passage_sha256 or not hop.quote or hop.quote not in passage.text
+    ]
+    told = [f"'{short(case.draft.hops[number].quote)}' is not in '{case.draft.hops[number].title}'" for number in false]
+    return Found("; ".join(told), (*false,)) if false else None
+
+
+CHECK = Check(
+    stage=Stage.SOUND,
+    place=4,
+    cause=Cause.GENERATOR_ERROR,
+    advice=f"Copy these quotes again, letter by letter. {ALL_STAY}",
+    look=false_quote,
+)

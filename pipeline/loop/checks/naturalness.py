@@ -1,0 +1,71 @@
+"""A reader grades the wording from 1 to 5, three times at most; a median below `checks.naturalness` sends it back.
+
+The first of these readings also says whether the answer changes with time.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from statistics import median_low
+
+from pipeline.agents import readers
+from pipeline.agents.readers import GradeOutput
+from pipeline.context import RunContext
+from pipeline.loop.checks.base import Check, CheckResult, Meaning, Stage
+from pipeline.types import Cause, Draft, Finding, Probe, Usage
+
+GRADES = 3
+
+
+async def naturalness(draft: Draft, target: int, context: RunContext, *, grades: int = GRADES) -> CheckResult:
+    """Worded so that nobody would ask it, by the median of the grades; or with an answer that changes with time, and no
+    date, by the first of these readings."""
+    least, read, usage = context.config.checks.naturalness, list[GradeOutput](), Usage()
+    while not _settled(read, least, grades):
+        output, model, took = await readers.naturalness(draft.question, context, len(read))
+        read, usage = [*read, output], usage + took
+    given = [output.grade for output in read]
+    good = median_low(given) >= least
+    told = {"model": model, "answers": tuple(map(str, given)), "right": sum(grade >= least for grade in given)}
+    probe = Probe(check="naturalness", usage=usage, **told)
+    why = next((" ".join(output.reason.split()) for output in read if output.grade < least), "")
+    said = ", ".join(map(str, given))
+    detail = f"a reader graded the wording {said} of 5, and {least} in most readings is enough: {why}"
+    found = [] if good else [Finding(check="naturalness", cause=CHECK.cause, fatal=True, detail=detail)]
+    first = read[0]
+    if first.changes_with_time is None:
+        return CheckResult(probes=(probe,), findings=tuple(found))
+    said = "yes" if first.changes_with_time else "no"
+    dated = Probe(check="undated", model=model, answers=(said,), right=int(not first.changes_with_time))
+    if first.changes_with_time:
+        as_of = f"; the texts are as of {context.lineage.as_of}" if context.lineage.as_of else ""
+        what = f"; the reader says what changes: {' '.join(first.what_changes.split())}" if first.what_changes else ""
+        detail = f"a reader says that the answer changes with time, and the question names no date{what}{as_of}"
+        found.append(Finding(check="undated", cause=Cause.UNDATED, fatal=True, detail=detail))
+    return CheckResult(probes=(probe, dated), findings=tuple(found))
+
+
+def _settled(read: Sequence[GradeOutput], least: int, grades: int) -> bool:
+    """Can no further grade put the median on the other side?"""
+    good = sum(output.grade >= least for output in read)
+    return max(good, len(read) - good) * 2 > grades
+
+
+def told(probe: Probe) -> str:
+    given = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers))
+    return f"graded {given} of 5, which is enough"
+
+
+CHECK = Check(
+    stage=Stage.READ,
+    place=6,
+    cause=Cause.UNNATURAL,
+    told=told,
+    ask=naturalness,
+    at_once=partial(naturalness, grades=1),
+    further={
+        "undated": Meaning(
+            "The reader who grades the wording says that the answer changes with time; no date is named.",
+            told=lambda probe: "the answer does not change with time",
+        )
+    },
+)

@@ -1,0 +1,20 @@
+"""The text does not end with a question mark, has too few words, or has no answer."""
+
+from pipeline.loop.checks.base import ALL_STAY, Case, Check, Found, Stage
+from pipeline.text.names import normalise
+from pipeline.text.scripts import asks, length
+from pipeline.types import Cause
+
+
+async def no_question(case: Case) -> Found | None:
+    question = asks(case.draft.question) and length(case.draft.question) >= 4
+    return None if question and normalise(case.draft.answer) else Found("it asks nothing or answers nothing")
+
+
+CHECK = Check(
+    stage=Stage.SOUND,
+    place=1,
+    cause=Cause.GENERATOR_ERROR,
+    advice=f"Word it as one question. {ALL_STAY}",
+    look=no_question,
+)
