@@ -8,7 +8,8 @@ from pipeline.agents.solver import graded_rollout
 from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.llm import ledger
-from pipeline.loop import assess, band
+from pipeline.loop import assess
+from pipeline.loop import target_range as band
 from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.checks.same_name import linked_by_reader
 from pipeline.types import Draft, Feedback, GradedRollout, Seed, sha256

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pipeline.agents.evidence import searched
 from pipeline.agents.grading import holds
-from pipeline.agents.mentions import mentions
+from pipeline.agents.naming import mentions
 from pipeline.agents.tools import ShownPassage
 from pipeline.corpus.language import fillers, language_of
 from pipeline.loop.checks.base import Case, Check, Found, Stage

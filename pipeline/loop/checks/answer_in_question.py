@@ -1,6 +1,6 @@
 """The question contains its answer."""
 
-from pipeline.agents.mentions import mentions
+from pipeline.agents.naming import mentions
 from pipeline.loop.checks.base import ALL_STAY, Case, Check, Found, Stage, quoted
 from pipeline.types import Cause
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from pipeline.agents.evidence import Evidence, linked
-from pipeline.agents.mentions import mentions
+from pipeline.agents.naming import mentions
 from pipeline.corpus.language import before_things, common_words, language_of
 from pipeline.loop.checks.base import Case, Check, Found, Stage
 from pipeline.text import folded, untagged

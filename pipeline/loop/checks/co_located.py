@@ -3,7 +3,7 @@
 import re
 
 from pipeline.agents.evidence import start
-from pipeline.agents.mentions import mentions
+from pipeline.agents.naming import mentions
 from pipeline.loop.checks.base import Case, Check, Found, Stage
 from pipeline.text import numbers
 from pipeline.types import Cause

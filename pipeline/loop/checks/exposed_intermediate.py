@@ -1,7 +1,7 @@
 """The question names the answer of an intermediate hop."""
 
 from pipeline.agents.evidence import start
-from pipeline.agents.mentions import mentions
+from pipeline.agents.naming import mentions
 from pipeline.loop.checks.base import ALL_STAY, Case, Check, Found, Stage
 from pipeline.types import Cause
 

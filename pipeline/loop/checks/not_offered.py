@@ -1,7 +1,7 @@
 """A comparison does not name its answer, or gives no hops for the other thing that it compares."""
 
 from pipeline.agents.evidence import ends
-from pipeline.agents.mentions import mentions
+from pipeline.agents.naming import mentions
 from pipeline.loop.checks.base import Case, Check, Found, Stage
 from pipeline.types import AnswerType, Cause
 

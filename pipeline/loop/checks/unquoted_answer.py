@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pipeline.agents.mentions import mentions
+from pipeline.agents.naming import mentions
 from pipeline.loop.checks.base import Case, Check, Found, Stage, quoted
 from pipeline.text import untagged
 from pipeline.text.names import normalise

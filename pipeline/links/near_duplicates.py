@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.links.runs import Columns
+from pipeline.links.sorted_tables import Columns
 from pipeline.links.survey import SKETCH
 from pipeline.links.tokens import U64, mixed
 
