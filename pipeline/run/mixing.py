@@ -20,7 +20,7 @@ from pipeline.config.sft import SftConfig
 from pipeline.errors import UsageError
 from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export
 from pipeline.exports.mix import versions
-from pipeline.exports.mix.shares import Met, Quota, parsed, taken
+from pipeline.exports.mix.shares import Quota, QuotaResult, parsed, sampled
 from pipeline.exports.views import base
 from pipeline.gates import Drop, Gates, dropped
 from pipeline.gates.quota import TRAITS
@@ -154,11 +154,11 @@ class MixedRecords:
 
     def _limit(
         self, values: dict[str, dict[str, str]], quotas: tuple[Quota, ...], pairs: int | None
-    ) -> tuple[Met, ...]:
+    ) -> tuple[QuotaResult, ...]:
         """Drop the pairs that the quotas, or the number of pairs, leave out."""
         if not quotas and pairs is None:
             return ()
-        found = taken(values, quotas, pairs)
+        found = sampled(values, quotas, pairs)
         drop = Drop("quota", "enough pairs of its kind are in the mix")
         self._drops |= {key: drop for key in values if key not in found.keys}
         return found.quotas
