@@ -66,7 +66,7 @@ def mix(mixing: Mixing, into: Path) -> DatasetManifest:
     found = MixedRecords(runs, configs, quotas, mixing.pairs)
     redistribute = min(kept, key=_NARROWEST.index)
     named = (name for name in mixing.views or base.names() if name not in left_out)
-    views = tuple(name for name in named if mixing.views or not base.withheld(base.load(name), redistribute))
+    views = tuple(name for name in named if mixing.views or not base.exceeds_licence(base.load(name), redistribute))
     chosen = Selection(
         config=configs[0],
         views=views,
@@ -178,7 +178,7 @@ def _left_out(configs: Sequence[RunConfig], asked: tuple[str, ...]) -> tuple[str
     published = [environment(config).model_dump(mode="json") for config in configs]
     if all(one == published[0] for one in published):
         return ()
-    bound = tuple(name for name in base.names() if base.bound(base.load(name)))
+    bound = tuple(name for name in base.names() if base.load(name).OPTIONS.env_specific)
     if wrong := [name for name in asked if name in bound]:
         differing = sorted({key for one in published for key in one if one[key] != published[0][key]})
         raise UsageError(
