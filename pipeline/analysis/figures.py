@@ -12,7 +12,7 @@ from pipeline.analysis.one_search import OneSearchFigures, one_search
 from pipeline.analysis.policy_figures import PolicyFigures, for_policy, policies
 from pipeline.analysis.seed_rows import COUNTS, ROLES, STAGES
 from pipeline.llm.ledger import Spending, Spent
-from pipeline.store.marks import Mark
+from pipeline.store.review_marks import Mark
 from pipeline.types import Data, Lineage, Share, Stop, Usage
 
 ACCEPTED = pl.col("status") == "accepted"

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 
 from pipeline.errors import UsageError
-from pipeline.redact import clean
-from pipeline.store.marks import ASKED, Mark
+from pipeline.store.review_marks import ASKED, Mark
+from pipeline.text.redact import clean
 from pipeline.types import Data, Record, Share, sha256
 
 COLUMNS = ("number", "key", *ASKED, "note", "question", "answer", "evidence", "instructions")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-from pipeline.names import normalise
+from pipeline.text.names import normalise
 from pipeline.types import AnswerType, Data, Draft, Record, Rollout, Stop, Verdict
 
 

@@ -154,7 +154,7 @@ def summary(result: "RunResult") -> dict[str, Any]:
 
 def close(result: "RunResult", config: RunConfig) -> None:
     """Show a run that has ended to a person."""
-    from pipeline.corpus.seeds import explained
+    from pipeline.corpus.seed_passages import explained
     from pipeline.run import publish
 
     folder, run = result.folder, spelled(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError
-from pipeline.folders import folder
 from pipeline.gates.base import GateResult
 from pipeline.gates.benchmarks import question_list, question_rows
 from pipeline.gates.benchmarks.fingerprints import Fingerprint, Index, fingerprint, parsed
+from pipeline.store.shipped_folders import folder
 from pipeline.types import Draft, Record
 
 SHIPPED = folder("corpora") / "benchmarks"

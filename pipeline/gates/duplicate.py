@@ -16,8 +16,8 @@ from rensa import RMinHash
 from pipeline.config.gates import GateConfig
 from pipeline.gates.base import GateResult
 from pipeline.text import normalise, terms, words
+from pipeline.text.scripts import cased
 from pipeline.types import Draft, Record, sha256
-from pipeline.writing import cased
 
 BANDS, ROWS = 16, 8
 FRAME = frozenset(

@@ -8,8 +8,8 @@ import re
 
 from pipeline.config.gates import GateConfig
 from pipeline.gates.base import YES_NO, GateResult
-from pipeline.names import contains, normalise
 from pipeline.text import dates, numbers
+from pipeline.text.names import contains, normalise
 from pipeline.types import AnswerType, Draft, Record
 
 _SMALL = 20

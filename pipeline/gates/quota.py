@@ -12,9 +12,9 @@ from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError, unknown
 from pipeline.gates.base import GateResult
 from pipeline.text import normalise, words
+from pipeline.text.scripts import runs, spaceless
 from pipeline.types import AnswerType, Draft, Record
 from pipeline.types.curriculum import BANDS, band
-from pipeline.writing import runs, spaceless
 
 TRAITS: dict[str, Callable[[Draft, Record, str], object]] = {
     "target": lambda draft, record, policy: record.seed.target_steps,

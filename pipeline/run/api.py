@@ -194,7 +194,7 @@ def compare_retrievers(
     config: RunConfig, questions: "Path | Sequence[GoldQuestion]", retrievers: Sequence[str]
 ) -> "list[RetrieverRecall]":
     """How often one search of each retriever finds all documents that a question rests on; no model is asked."""
-    from pipeline.retrieval.opening import check, open_retriever
+    from pipeline.retrieval.open_retriever import check, open_retriever
     from pipeline.run import measuring, retriever_recall
 
     known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)

@@ -20,7 +20,7 @@ from pipeline.exports.branching.base import State
 from pipeline.llm.ledger import enter
 from pipeline.run.additions import each, graded
 from pipeline.run.attempts import Notes
-from pipeline.store.additions import Forks
+from pipeline.store.amendments import Forks
 from pipeline.types import Branch, Data, Draft, Fork, Message, Record, Status, Trajectory
 
 USUAL = 25

@@ -22,9 +22,9 @@ from pipeline.run import publish, read
 from pipeline.run.attempts import tried
 from pipeline.run.locate import run_folder, runs
 from pipeline.run.tabling import Tabling
-from pipeline.store import marks
-from pipeline.store.marks import Mark
+from pipeline.store import review_marks
 from pipeline.store.offsets import Offsets
+from pipeline.store.review_marks import Mark
 from pipeline.store.scratch import Scratch
 from pipeline.store.tables import scan_parquet
 from pipeline.types import Record
@@ -90,14 +90,14 @@ class RunSource:
         return tried(self.folder)
 
     def marks(self) -> Sequence[Mark]:
-        path = self.folder / marks.NAME
+        path = self.folder / review_marks.NAME
         state = (path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (0, 0)
         if state != self._marks_state:
-            self._marks, self._marks_state = tuple(marks.read(self.folder).values()), state
+            self._marks, self._marks_state = tuple(review_marks.read(self.folder).values()), state
         return self._marks
 
     def mark(self, mark: Mark) -> None:
-        marks.add(self.folder, [mark])
+        review_marks.add(self.folder, [mark])
 
     def publish(self) -> None:
         publish.whole(self.folder)

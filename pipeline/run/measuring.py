@@ -20,10 +20,10 @@ from pipeline.corpus.prepared import Corpus
 from pipeline.errors import UsageError
 from pipeline.gates.benchmarks import question_list
 from pipeline.llm.base import LLM
-from pipeline.names import normalise
 from pipeline.retrieval.base import Retriever
 from pipeline.run.additions import each
 from pipeline.run.prepare import solver_digest
+from pipeline.text.names import normalise
 from pipeline.types import Data, Rollout
 
 ALL = "all"

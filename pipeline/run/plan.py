@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 
 from pipeline.config import RunConfig
 from pipeline.config.how import MOST_SEEDS, How, Shard
-from pipeline.corpus.seeds import explained, quality
+from pipeline.corpus.seed_passages import explained, quality
 from pipeline.corpus.split import side
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, dropped

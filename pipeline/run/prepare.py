@@ -30,8 +30,8 @@ from pipeline.llm.ledger import Counted, Spent
 from pipeline.llm.routed import Routed
 from pipeline.retrieval.analysers import ENGLISH
 from pipeline.retrieval.base import SCORING
-from pipeline.retrieval.opening import check as check_retriever
-from pipeline.retrieval.opening import open_others, open_retriever
+from pipeline.retrieval.open_retriever import check as check_retriever
+from pipeline.retrieval.open_retriever import open_others, open_retriever
 from pipeline.run.attempts import spent
 from pipeline.store.cache import Cache
 from pipeline.types import DEMO_MODELS, Lineage, sha256

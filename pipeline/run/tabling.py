@@ -18,7 +18,7 @@ from pipeline.analysis.seed_rows import row as row_of
 from pipeline.config import RunConfig
 from pipeline.errors import DigsiteError, StoreError
 from pipeline.run import publish
-from pipeline.store.additions import joined
+from pipeline.store.amendments import joined
 from pipeline.store.offsets import Offsets
 from pipeline.store.scratch import Scratch
 from pipeline.store.tables import parquet_writer, scan_parquet, table

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.analysis.run_source import Library
 from pipeline.errors import DigsiteError, UsageError
-from pipeline.serve.server import Guard
+from pipeline.serve.http_server import Guard
 from pipeline.view import pages, reviewing, routes
 from pipeline.view.kept import Kept
 

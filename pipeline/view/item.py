@@ -10,7 +10,7 @@ from pipeline.analysis.rollout_metrics import FailureKind
 from pipeline.analysis.traces import Grown, Item, RolloutTrace, attempts, by_title, grown, item
 from pipeline.distractors.encounters import encounters
 from pipeline.exports.report.rendering import BOLD, marked
-from pipeline.redact import clean
+from pipeline.text.redact import clean
 from pipeline.types import (
     Branch,
     ChangedPremise,

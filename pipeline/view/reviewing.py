@@ -13,8 +13,8 @@ from pipeline.analysis.figures import ACCEPTED
 from pipeline.analysis.human_marks import reviewed, sample
 from pipeline.analysis.run_source import Source
 from pipeline.errors import UsageError
-from pipeline.redact import clean
-from pipeline.store.marks import ASKED, Mark, myself, now, reviewer
+from pipeline.store.review_marks import ASKED, Mark, myself, now, reviewer
+from pipeline.text.redact import clean
 from pipeline.view import pages
 from pipeline.view.item import sheet
 from pipeline.view.routes import Opened, kept

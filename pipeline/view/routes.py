@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from pipeline.analysis import comparison
 from pipeline.analysis.pairing import GROUPS
 from pipeline.analysis.run_source import Library, Source, Table, compared
-from pipeline.redact import escaped
+from pipeline.text.redact import escaped
 from pipeline.view import pages, pairs
 from pipeline.view.item import sheet
 from pipeline.view.kept import Kept

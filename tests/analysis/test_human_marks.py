@@ -11,7 +11,7 @@ from pipeline.analysis.human_marks import Review
 from pipeline.config import RunConfig
 from pipeline.errors import UsageError
 from pipeline.exports.card.card import Contents, card
-from pipeline.store.marks import ASKED
+from pipeline.store.review_marks import ASKED
 from pipeline.types import Share
 from tests.hostile import HOSTILE
 from tests.records import accepted, batch, hostile

@@ -12,7 +12,7 @@ import uvicorn
 
 from pipeline.run.browsing import Runs
 from pipeline.serve.browser import create
-from pipeline.serve.server import ServerConfig, url
+from pipeline.serve.http_server import ServerConfig, url
 from pipeline.types import Record
 from tests.analysis.test_seed_rows import begun, exported
 from tests.hostile import HOSTILE, MARKUP

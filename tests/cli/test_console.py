@@ -12,8 +12,8 @@ from pipeline.analysis import money
 from pipeline.cli import console
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
-from pipeline.redact import clean
 from pipeline.run import prepare
+from pipeline.text.redact import clean
 from tests.cli.conftest import Digsite
 
 

@@ -12,7 +12,7 @@ from pipeline.corpus import load, resolve
 from pipeline.errors import UsageError
 from pipeline.exports import views
 from pipeline.retrieval import engines
-from pipeline.retrieval.opening import open_retriever
+from pipeline.retrieval.open_retriever import open_retriever
 from tests.docs import blocks
 
 

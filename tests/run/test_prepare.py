@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import jvm
 from pipeline.config import build
-from pipeline.corpus import Corpus
+from pipeline.corpus import Corpus, jvm
 from pipeline.errors import BudgetExceeded, RetrievalError
 from pipeline.llm.base import Request
 from pipeline.llm.ledger import Spending, Spent

@@ -20,7 +20,7 @@ from pipeline.loop.policies import FIRST, identity
 from pipeline.run import attempts
 from pipeline.run.plan import judged
 from pipeline.run.remeasure import Budgets, Remeasuring, file_name, pool, recast, remeasure
-from pipeline.store.additions import Remeasurements, joined
+from pipeline.store.amendments import Remeasurements, joined
 from pipeline.store.journal import Journal
 from pipeline.types import PolicyMeasurement, Record, Status
 from pipeline.types.twin_record import as_record

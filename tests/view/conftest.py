@@ -13,8 +13,6 @@ from pipeline.types import Record
 from tests.analysis.test_seed_rows import begun, exported
 from tests.records import batch
 
-Browse = Callable[..., TestClient]
-
 
 @contextmanager
 def browsing(*names: str, out: Path) -> Iterator[TestClient]:

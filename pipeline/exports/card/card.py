@@ -28,8 +28,8 @@ from pipeline.exports.views import base
 from pipeline.gates.benchmarks import checked as benchmarks
 from pipeline.gates.licence import share_alike
 from pipeline.loop import band
-from pipeline.redact import clean
 from pipeline.store.tables import plain
+from pipeline.text.redact import clean
 from pipeline.types import Data, Draft
 
 # What the Hub knows by that name; any other licence is declared as `other` and named beside it.

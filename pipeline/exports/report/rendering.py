@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from pipeline.analysis.estimates import compact, percent, short
 from pipeline.exports.card.glossary import gloss
 from pipeline.exports.report import charts
-from pipeline.redact import clean
+from pipeline.text.redact import clean
 
 FOLDER = Path(__file__).parent
 """Holds the templates that report and browser share."""

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from pipeline.gates.base import YES_NO
 from pipeline.gates.duplicate import FRAME
 from pipeline.text import contains, normalise, terms, untagged, words
+from pipeline.text.scripts import runs
 from pipeline.types import Draft
-from pipeline.writing import runs
 
 GRAM = 13
 NUMBERS = 1 << 12

@@ -8,7 +8,7 @@ from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.retrieval.engines.lucene import LuceneRetriever
-from pipeline.retrieval.opening import open_retriever
+from pipeline.retrieval.open_retriever import open_retriever
 
 
 def test_each_kind_opens_its_own(tiny: Corpus, indexes: Path) -> None:

@@ -47,6 +47,6 @@ def open_others(settings: RetrievalConfig, corpus: Corpus, out: Path) -> dict[st
     does not start: another in its place would be another audit."""
     opened = {name: open_retriever(asked, corpus, out) for name, asked in settings.others.items()}
     for name, retriever in opened.items():
-        if getattr(retriever, "name", name) != name:
+        if (retriever.name or name) != name:
             raise UsageError(f"no {name} starts here: leave it out of retrieval.audit, or see digsite doctor")
     return opened

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 from pipeline.agents.environment import Environment, environment
 from pipeline.config import RunConfig
 from pipeline.errors import UsageError
-from pipeline.retrieval.opening import open_retriever
+from pipeline.retrieval.open_retriever import open_retriever
 from pipeline.run import prepare, read
-from pipeline.serve.retrieval import Overlays, Served
+from pipeline.serve.retrieval_app import Overlays, Served
 from pipeline.store.journal import Journal
 from pipeline.types import Passage
 
@@ -26,7 +26,7 @@ def of_corpus(config: RunConfig, file: Path | None = None) -> Served:
         corpus=corpus,
         retriever=retriever,
         environment=governing,
-        engine=getattr(retriever, "name", config.retrieval.identity),
+        engine=retriever.name or config.retrieval.identity,
         fixed=file is not None,
     )
 

@@ -14,7 +14,7 @@ import asyncio, sys
 from pathlib import Path
 from pipeline import corpus
 from pipeline.errors import RetrievalError
-from pipeline import jvm
+from pipeline.corpus import jvm
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 jvm.HEAP = "64m"
 retriever = LuceneRetriever(corpus.load(corpus.resolve("tiny")), Path(sys.argv[1]))
@@ -39,7 +39,7 @@ print(asyncio.run(retriever.search("Kessel Bridge", 2))[0].passage.title)
 RUN = """
 import sys
 from pipeline.cli import main
-from pipeline import jvm
+from pipeline.corpus import jvm
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.run import work
 work.PAUSES = (0.01,) * len(work.PAUSES)

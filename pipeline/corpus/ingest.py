@@ -18,8 +18,8 @@ from pipeline.corpus.cutting import Cutter
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.passages import PLAIN
 from pipeline.corpus.prepared import MANIFEST, Prepared, described, finished, keep, stored_sha256, titles
-from pipeline.corpus.progress import LoggedProgress
-from pipeline.corpus.reading import Block, blocks
+from pipeline.corpus.progress_log import LoggedProgress
+from pipeline.corpus.row_blocks import Block, blocks
 from pipeline.corpus.seen import SeenHashes
 from pipeline.corpus.tally import Tally, TallyState
 from pipeline.store.files import emptied, write_json

@@ -2,8 +2,8 @@
 
 from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
+from pipeline.text.scripts import laid_out
 from pipeline.types import Hit, Passage
-from pipeline.writing import laid_out
 
 
 class Passages(Retriever):

@@ -11,8 +11,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pipeline.errors import UsageError
-from pipeline.redact import clean
 from pipeline.store.files import Appender, clear_errors
+from pipeline.text.redact import clean
 from pipeline.types import Data
 
 NAME = "marks.jsonl"

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import orjson
 
-from pipeline import text, writing
+from pipeline import text
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.readers import hf
 from pipeline.corpus.readers.folder import ENDINGS
 from pipeline.corpus.unread import BESIDE
 from pipeline.corpus.walking import walked
 from pipeline.errors import CorpusError
+from pipeline.text import scripts
 from pipeline.types import sha256
 
 
@@ -48,5 +49,5 @@ def _stated(file: Path, root: Path) -> tuple[object, ...]:
 @cache
 def _code() -> str:
     here = Path(__file__).parent
-    files = [*sorted(here.rglob("*.py")), Path(text.__file__), Path(writing.__file__)]
+    files = [*sorted(here.rglob("*.py")), Path(text.__file__), Path(scripts.__file__)]
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()

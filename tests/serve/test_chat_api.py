@@ -13,12 +13,12 @@ from pipeline.llm import reply
 from pipeline.llm.base import Completion, Finish, Request, Sampling, Schema
 from pipeline.llm.wire import body as written
 from pipeline.llm.wire import strictly, wire_seed
-from pipeline.serve import wire
-from pipeline.serve.model import router
+from pipeline.serve import chat_api
+from pipeline.serve.demo_model import router
 from pipeline.types import Message, ToolCall, Usage
 from tests.serve.conftest import Ask
 
-CHAT = TypeAdapter(wire.ChatRequest)
+CHAT = TypeAdapter(chat_api.ChatRequest)
 TEXT = st.text(max_size=20)
 NAME = st.text(alphabet=string.ascii_letters, min_size=1, max_size=8)
 CALL = st.builds(
@@ -45,7 +45,7 @@ REQUESTS = st.builds(
 @given(REQUESTS)
 def test_a_request_comes_back_as_it_was(request: Request) -> None:
     raw = orjson.dumps(written(request, 0))
-    heard = wire.model_request(CHAT.validate_json(raw), request.sample)
+    heard = chat_api.model_request(CHAT.validate_json(raw), request.sample)
     tools = tuple(tool.model_copy(update={"parameters": strictly(tool.parameters)}) for tool in request.tools)
     output = SCHEMA.model_copy(update={"body": strictly(SCHEMA.body)}) if request.output else None
     choice = request.tool_choice if request.tools else "auto"
@@ -58,7 +58,7 @@ def test_an_answer_comes_back_as_it_was(text: str, calls: list[ToolCall], prompt
     usage = Usage(calls=1, prompt_tokens=prompt, completion_tokens=completion)
     finish = Finish.TOOL_CALLS if calls else Finish.STOP
     said = Completion(message=message, finish=finish, usage=usage)
-    heard = reply.completion(orjson.dumps(wire.chat_completion(said, "embedded")))
+    heard = reply.completion(orjson.dumps(chat_api.chat_completion(said, "embedded")))
     assert (heard.message.content, heard.message.tool_calls, heard.usage) == (text, message.tool_calls, usage)
 
 
@@ -73,7 +73,7 @@ def test_what_clients_send_besides_is_left_alone() -> None:
         "logprobs": True,
         "user": "me",
     }
-    heard = wire.model_request(CHAT.validate_python(tree), 3)
+    heard = chat_api.model_request(CHAT.validate_python(tree), 3)
     assert heard.messages == (Message(role="system", content="Be brief."), Message(role="assistant"))
     assert (heard.sample, heard.tool_choice, heard.sampling) == (3, "auto", Sampling())
 

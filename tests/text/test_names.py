@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline import text
-from pipeline.names import contains, normalise
+from pipeline.text.names import contains, normalise
 
 
 @pytest.mark.parametrize(

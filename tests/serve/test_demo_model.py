@@ -8,7 +8,7 @@ from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.embedded import digest
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.wire import body, wire_seed
-from pipeline.serve.model import router
+from pipeline.serve.demo_model import router
 from pipeline.types import Message, Usage
 from tests.scripted import ScriptedLLM
 from tests.serve.conftest import Ask

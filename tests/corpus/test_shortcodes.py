@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus import marks
+from pipeline.corpus import shortcodes
 from pipeline.corpus.readers import markdown
 from pipeline.corpus.readers.base import ReadLimits
 
@@ -82,7 +82,7 @@ def test_of_mdx_modules_comments_values_and_components_are_left_out(source: str,
     ],
 )
 def test_what_is_no_mark_stays_as_it_is(source: str) -> None:
-    assert marks.removed(source) == source
+    assert shortcodes.removed(source) == source
 
 
 def test_pages_of_a_site_are_read_whatever_their_ending(tmp_path: Path) -> None:
@@ -108,5 +108,5 @@ def test_pages_of_a_site_are_read_whatever_their_ending(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_marks_that_nothing_closes_cost_no_more_than_seconds(text: str) -> None:
     start = time.process_time()
-    marks.removed(text, mdx=True)
+    shortcodes.removed(text, mdx=True)
     assert time.process_time() - start < 5

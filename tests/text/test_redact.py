@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.redact import clean, disguised, without
+from pipeline.text.redact import clean, disguised, without
 from tests.hostile import HOSTILE
 
 ACTING = ("Cc", "Cs")

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from pipeline.corpus import Corpus
-from pipeline.corpus.seeds import REFUSALS, explained, quality
+from pipeline.corpus.seed_passages import REFUSALS, explained, quality
 from pipeline.corpus.split import side
 from pipeline.types import Passage
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, HTTPException, Request
 
 from pipeline.errors import RetrievalError, UsageError
 from pipeline.serve import bodies
-from pipeline.serve.server import Guard, ServerConfig, create_app
+from pipeline.serve.http_server import Guard, ServerConfig, create_app
 from tests.serve.conftest import Ask
 
 PATHS = APIRouter()

@@ -26,8 +26,8 @@ from pipeline.agents.tools import AnswerArguments
 from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.overlay import Overlay
-from pipeline.retrieval.passages import search_r1, unquoted
-from pipeline.serve.server import JsonRoute
+from pipeline.retrieval.passage_texts import search_r1, unquoted
+from pipeline.serve.http_server import JsonRoute
 from pipeline.types import Call, Data, Hit, Passage, ToolCall
 
 logger = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ class _Service:
     def __init__(self, served: Served) -> None:
         self._served = served
         self._warned = False
-        self._scores = getattr(served.retriever, "scores", True)
+        self._scores = served.retriever.scores
 
     async def retrieve(self, request: RetrieveRequest) -> RetrieveResponse:
         k, count = self._k(request.topk), len(request.queries)

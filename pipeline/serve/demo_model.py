@@ -13,8 +13,8 @@ from pipeline.embedded.model import EmbeddedModel
 from pipeline.llm.base import LLM
 from pipeline.llm.wire import wire_seed
 from pipeline.prompts import unfence
-from pipeline.serve.server import JsonRoute
-from pipeline.serve.wire import ChatRequest, chat_completion, model_request
+from pipeline.serve.chat_api import ChatRequest, chat_completion, model_request
+from pipeline.serve.http_server import JsonRoute
 
 NAME = "embedded"
 _SAMPLES = 4096
