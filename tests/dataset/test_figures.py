@@ -1,7 +1,7 @@
 import pytest
 
 from pipeline.dataset.figures import ASKED, Outside
-from pipeline.demo.demo_model import _ROLES as EMBEDDED
+from pipeline.demo.demo_model import ROLES as EMBEDDED
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Share, Usage
 from tests import tables
