@@ -31,7 +31,7 @@ _HERE = Path(__file__).parent
 @cache
 def digest() -> str:
     """The hash of all code and words that the answers of the strong demo model depend on; part of a run's digest."""
-    words = [_HERE.parent / "text.py", _HERE.parent / "dataset" / "shipped" / "equality.py", *_HERE.glob("*.toml")]
+    words = [_HERE.parent / "text" / "__init__.py", _HERE.parent / "reward" / "equality.py", *_HERE.glob("*.toml")]
     return _hash([*words, *(path for path in _HERE.glob("[a-z]*.py") if path.name != "weak.py")])
 
 
@@ -56,7 +56,7 @@ def capabilities(name: str) -> Capabilities:
 
 def model(name: str) -> "LLM":
     """The model in the strength of that name."""
-    from pipeline.demo.demo_model import DemoModel
+    from pipeline.demo.role_dispatch import DemoModel
     from pipeline.demo.weak import WeakModel
 
     return WeakModel() if name == _WEAK else DemoModel()

@@ -21,8 +21,8 @@ from prefect.tasks import Task
 
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig, build
-from pipeline.dataset import push
 from pipeline.errors import BudgetExceeded, DigsiteError, HubError, ProviderError, RetrievalError, UsageError
+from pipeline.exports import push
 from pipeline.flow.generate import end_killed, ended, noted, report, stage, stages
 from pipeline.run import RunResult, prepare
 from pipeline.run import publish as publishing

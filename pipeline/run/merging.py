@@ -12,7 +12,7 @@ from pipeline.run import RunFile, RunResult, Watch, attempts, facts, prepare, re
 from pipeline.run.job import Job
 from pipeline.run.plan import Order
 from pipeline.run.resume import unchanged
-from pipeline.store.shards import join_journals, take_answers, take_lines
+from pipeline.store.shard_merge import join_journals, take_answers, take_lines
 from pipeline.types import Data
 
 _MOST_ABSENT = 50

@@ -23,7 +23,7 @@ from pipeline.config import RunConfig
 from pipeline.demo.passage_facts import seen
 from pipeline.llm.base import Tool
 from pipeline.llm.chat_body import strictly
-from pipeline.retrieval.passages import contents, quoted, search_r1
+from pipeline.retrieval.passage_texts import contents, quoted, search_r1
 from pipeline.types import AnswerType, Draft, Hop
 from tests.shelf import passage
 

@@ -13,7 +13,7 @@ from pipeline.run.batches import Batches, Submit, divided
 from pipeline.run.job import Job
 from pipeline.run.worker import Batch, run_seeds
 from pipeline.store.journal import Journal, encode
-from pipeline.store.shards import ANSWERS, take_left
+from pipeline.store.shard_merge import ANSWERS, take_left
 from tests.chaos.command import twice
 from tests.chaos.faulty_server import FaultyServer, digest
 

@@ -5,8 +5,9 @@ from typing import ClassVar
 
 import pytest
 
-from pipeline import build, config, jvm
+from pipeline import build, config
 from pipeline.cli.progress import Progress
+from pipeline.corpus import jvm
 from pipeline.errors import RetrievalError
 from pipeline.run import LogWatch, Run, api
 from pipeline.run.job import Job
