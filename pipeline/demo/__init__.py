@@ -56,7 +56,7 @@ def capabilities(name: str) -> Capabilities:
 
 def model(name: str) -> "LLM":
     """The model in the strength of that name."""
-    from pipeline.demo.demo_model import DemoModel
+    from pipeline.demo.role_dispatch import DemoModel
     from pipeline.demo.weak import WeakModel
 
     return WeakModel() if name == _WEAK else DemoModel()

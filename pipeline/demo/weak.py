@@ -4,7 +4,7 @@ It stands in for a model that is to be trained: what it overlooks is another pas
 rates lie anywhere between 0 and 1. No file beside it imports it: the digest of the strong one is of those.
 """
 
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.llm.base import Completion, Request
 from pipeline.text import words
 from pipeline.types import Message, sha256

@@ -9,8 +9,6 @@ import re
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import httpx2
-
 from pipeline.config.models import ModelConfig
 from pipeline.llm import connection, repetition, reply
 from pipeline.llm.base import Completion, Finish, Request
@@ -130,13 +128,13 @@ class Endpoint:
                     continue
                 self.warn(action.line)
                 return reply.empty(action.finish)
-            if len(answer.content) > connection.MOST_BYTES:
+            if len(answer.body) > connection.MOST_BYTES:
                 return reply.empty(Finish.LENGTH)
-            completion = self._read(answer.content, request)
+            completion = self._read(answer.body, request)
             self._accepted |= {*tree, *(("strict",) if "tools" in tree else ())}
             return completion
 
-    async def _post(self, tree: dict[str, Any]) -> httpx2.Response:
+    async def _post(self, tree: dict[str, Any]) -> connection.Answer:
         seconds = self.config.limits.timeout_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -177,13 +175,13 @@ class Endpoint:
             )
             self.warn(f"{line}; give it a context of {context:,} ({longer_context(context)})", "cut prompt")
 
-    def _refusal(self, answer: httpx2.Response) -> Refusal:
-        message, code = reply.error_message(answer.content)
+    def _refusal(self, answer: connection.Answer) -> Refusal:
+        message, code = reply.error_message(answer.body)
         return Refusal(
-            status=answer.status_code,
+            status=answer.status,
             message=self._clean(message),
             code=self._clean(code),
-            after=retry_after(answer.headers.get("retry-after")),
+            after=retry_after(answer.retry_after),
             config=self.config,
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, HTTPException
 
 from pipeline.demo import digest
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.llm.base import LLM
 from pipeline.llm.chat_body import wire_seed
 from pipeline.prompts import unfence

@@ -9,7 +9,7 @@ from pipeline.agents.judge_accuracy import near_misses, score
 from pipeline.config import build
 from pipeline.config.roles import Models
 from pipeline.context import RunContext
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import Request
 from pipeline.types import NOT_FOUND, AnswerType

@@ -10,7 +10,7 @@ from pipeline.agents.probe_run import long_prompt, nested_call
 from pipeline.agents.tools import PROPOSE
 from pipeline.config.models import ModelConfig
 from pipeline.config.sampling import Sampling
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import ProviderError
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.llm.token_estimate import size

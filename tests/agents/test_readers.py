@@ -12,7 +12,7 @@ from pipeline.config import build
 from pipeline.config.models import ModelConfig
 from pipeline.config.sampling import Sampling
 from pipeline.context import RunContext
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
 from pipeline.llm.cached import request_digest

@@ -14,7 +14,7 @@ from pipeline.agents.tools import SOLVER_TOOLS, AnswerArguments
 from pipeline.config import RunConfig
 from pipeline.config.limits import AgentLimits
 from pipeline.config.models import ModelConfig
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import RetrievalError
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.types import Message, Stop, ToolCall, Usage

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import orjson
 from pydantic import TypeAdapter
 
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import ProviderError
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.serve import chat_api

@@ -7,7 +7,7 @@ import re
 
 import orjson
 
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.llm.base import Completion, Finish, Request
 from pipeline.types import Message, ToolCall, Usage, sha256
 

@@ -19,7 +19,7 @@ from pipeline.analysis import money
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import BudgetExceeded, ProviderError
 from pipeline.gates import known
 from pipeline.llm import retry

@@ -141,7 +141,7 @@ def audit(file: str) -> None:
 
 
 def block(seconds: str) -> None:
-    from pipeline.demo.demo_model import DemoModel
+    from pipeline.demo.role_dispatch import DemoModel
 
     async def complete(*_: object) -> NoReturn:
         time.sleep(float(seconds))

@@ -6,7 +6,7 @@ import orjson
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.llm import reach
 from pipeline.llm.base import Completion, Request
 from pipeline.run import prepare

@@ -8,7 +8,7 @@ import pytest
 from pipeline import config, registry
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.distractors.checks import DistractorChecks
 from pipeline.distractors.kinds import base
 from pipeline.distractors.writing_task import writing_task

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline.config.models import Limits, ModelConfig
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import ProviderError
 from pipeline.llm.base import LLM, Completion, Finish, Request
 from pipeline.llm.budget import Budget, Budgeted

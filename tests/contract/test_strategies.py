@@ -17,7 +17,7 @@ from pipeline.config.links_settings import LinksConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.loop.strategies.base import Proposal
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import prepare

@@ -9,7 +9,7 @@ from pipeline import config, demo
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.demo.chain_solver import solve
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.llm.base import Request
 from pipeline.types import Message, Rollout, Stop, ToolCall
 from tests.shelf import Shelf, passage

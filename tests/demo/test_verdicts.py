@@ -7,7 +7,7 @@ import pytest
 
 from pipeline import prompts
 from pipeline.agents.judge import VERDICT
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.llm.base import Request
 
 

@@ -7,7 +7,7 @@ from pipeline import config, demo
 from pipeline.agents.judge import VERDICT
 from pipeline.agents.solver import attempt, solver
 from pipeline.agents.tools import SOLVER_TOOLS
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.demo.weak import WeakModel, noticed
 from pipeline.llm.base import Request
 from pipeline.run.prepare import client

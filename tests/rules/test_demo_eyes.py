@@ -24,7 +24,7 @@ from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.seed_passages import quality
 from pipeline.corpus.split import side
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.distractors.blind import readings as blind_readings
 from pipeline.distractors.evaluate import written
 from pipeline.llm.base import Completion, Request
@@ -58,7 +58,7 @@ LOREM = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod
 FENCED = re.compile(r"^<<<inputs ([0-9a-f]{16})>>>\n.*\n<<<end \1>>>$", re.MULTILINE)
 REPLY = (
     "import asyncio, sys\n"
-    "from pipeline.demo.demo_model import DemoModel\n"
+    "from pipeline.demo.role_dispatch import DemoModel\n"
     "from pipeline.llm.base import Request\n"
     "for line in sys.stdin:\n"
     "    completion = asyncio.run(DemoModel().complete(Request.model_validate_json(line)))\n"

@@ -11,7 +11,7 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.corpus.seed_passages import quality
 from pipeline.corpus.split import side
-from pipeline.demo.demo_model import DemoModel
+from pipeline.demo.role_dispatch import DemoModel
 from pipeline.exports.branching import base, cso
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.ledger import Counted
