@@ -1,7 +1,6 @@
 import pytest
 
 from pipeline.analysis.figures import ASKED, Outside
-from pipeline.demo.role_dispatch import _ROLES as EMBEDDED
 from pipeline.demo.role_dispatch import ROLES as EMBEDDED
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Share, Usage

@@ -6,7 +6,6 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pipeline.serve.demo_model import router
 from pydantic import TypeAdapter
 
 from pipeline.agents.tools import SOLVER_TOOLS

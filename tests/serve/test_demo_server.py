@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from pipeline.serve.demo_model import router
 
 from pipeline.agents.tools import SOLVER_TOOLS
 from pipeline.demo import digest
