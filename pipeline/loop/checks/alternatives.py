@@ -6,7 +6,7 @@ from pipeline.agents.readers import check_alternative
 from pipeline.context import RunContext
 from pipeline.dataset.shipped.answers import compared
 from pipeline.dataset.shipped.equality import equal
-from pipeline.loop.checks.base import Check, CheckResult, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Stage
 from pipeline.names import normalise
 from pipeline.types import Cause, Draft, Feedback, Finding, Label, Passage, Probe, Rollout, Usage, Verdict
 
@@ -93,4 +93,4 @@ async def seen(rollout: Rollout, context: RunContext) -> list[Passage]:
     return [passage for passage in passages if passage is not None]
 
 
-CHECK = Check(stage=Stage.TRIED, cause=Cause.AMBIGUOUS)
+CHECK = DraftCheck(Stage.TRIED, 1, Cause.AMBIGUOUS)

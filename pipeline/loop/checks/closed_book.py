@@ -8,7 +8,7 @@ from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.asking import ask_reader
 from pipeline.loop.checks.alternatives import VOTES, same
-from pipeline.loop.checks.base import Check, CheckResult, Meaning, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning, Stage
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Usage, beyond_chance
 
 
@@ -85,17 +85,12 @@ def told(probe: Probe) -> str:
     return f"from memory '{probe.answers[0]}' is answered, which nothing bears out"
 
 
-CHECK = Check(
-    stage=Stage.READ,
-    place=3,
-    cause=Cause.PRIOR_KNOWLEDGE,
-    ask=closed_book,
-    further={
-        "contested": Meaning(
-            "From memory another answer is given, which a general source may support; no source or date is named.",
-            "Name the kind of source or the year in the question, once, in no word of the last quote, or ask for "
-            "another fact.",
-            told,
-        )
-    },
-)
+FURTHER = {
+    "contested": Meaning(
+        "From memory another answer is given, which a general source may support; no source or date is named.",
+        "Name the kind of source or the year in the question, once, in no word of the last quote, or ask for "
+        "another fact.",
+        told,
+    )
+}
+CHECK = DraftCheck(Stage.READ, 3, Cause.PRIOR_KNOWLEDGE, ask=closed_book, further=FURTHER)

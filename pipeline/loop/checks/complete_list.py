@@ -10,7 +10,7 @@ from pipeline.agents import evidence, readers
 from pipeline.agents.readers import ItemOutput
 from pipeline.context import RunContext
 from pipeline.dataset.shipped.equality import equal
-from pipeline.loop.checks.base import ALL_STAY, Check, CheckResult, Meaning, Stage
+from pipeline.loop.checks.base import ALL_STAY, CheckResult, DraftCheck, Meaning, Stage
 from pipeline.names import contains, normalise
 from pipeline.text import untagged
 from pipeline.types import AnswerItem, Cause, Draft, Finding, Hit, Passage, Probe
@@ -125,20 +125,14 @@ def _same(name: str, item: AnswerItem) -> bool:
     return any(equal(form, list(item.spellings)) for form in {name, untagged(name)})
 
 
-CHECK = Check(
-    stage=Stage.READ,
-    place=2,
-    cause=Cause.AMBIGUOUS,
-    ask=complete_list,
-    at_once=complete_list,
-    further={
-        "incomplete_list": Meaning(
-            "A passage of the corpus gives one more item of a list.",
-            f"Add them, or a clue that leaves them out, or ask for a list that is closed. {ALL_STAY}",
-        ),
-        "unproven_item": Meaning(
-            "A reader finds an item of a list in no passage.",
-            "Leave these items out, or quote a passage that states them.",
-        ),
-    },
-)
+FURTHER = {
+    "incomplete_list": Meaning(
+        "A passage of the corpus gives one more item of a list.",
+        f"Add them, or a clue that leaves them out, or ask for a list that is closed. {ALL_STAY}",
+    ),
+    "unproven_item": Meaning(
+        "A reader finds an item of a list in no passage.",
+        "Leave these items out, or quote a passage that states them.",
+    ),
+}
+CHECK = DraftCheck(Stage.READ, 2, Cause.AMBIGUOUS, ask=complete_list, at_once=complete_list, further=FURTHER)

@@ -14,10 +14,12 @@ from pipeline.agents.tools import render
 from pipeline.context import RunContext
 from pipeline.corpus.language import fillers, language_of
 from pipeline.loop.asking import ask_reader
-from pipeline.loop.checks.base import Check, CheckResult, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Stage
 from pipeline.names import contains
 from pipeline.text import normalise, terms, untagged, words
 from pipeline.types import Cause, Draft, Finding, Passage, Probe, Searched, Usage
+
+ADVICE = "Ask at the end for what many things of that kind have, in words that fit all of them."
 
 TOP, MOST_QUERIES, MOST_PASSAGES = 3, 5, 6
 """How far down a list of results an attack looks, how many queries of a reader count, and what one is shown at most."""
@@ -187,12 +189,4 @@ def told(probe: Probe) -> str:
     return "" if probe.hops else unsure
 
 
-CHECK = Check(
-    stage=Stage.READ,
-    place=1,
-    cause=Cause.SUPERFICIAL,
-    advice="Ask at the end for what many things of that kind have, in words that fit all of them.",
-    told=told,
-    ask=end,
-    at_once=end,
-)
+CHECK = DraftCheck(Stage.READ, 1, Cause.SUPERFICIAL, advice=ADVICE, told=told, ask=end, at_once=end)

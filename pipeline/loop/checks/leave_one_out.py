@@ -8,9 +8,11 @@ from pipeline.agents.readers import Reading, rest
 from pipeline.agents.tools import render
 from pipeline.context import RunContext
 from pipeline.loop.asking import ask_reader, hold_evidence, over
-from pipeline.loop.checks.base import Check, CheckResult, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Stage
 from pipeline.loop.checks.end import opened
 from pipeline.types import Cause, Draft, Finding, Passage
+
+ADVICE = "What is left singles the answer out: the last passage should hold two of that kind."
 
 DECOYS = 4
 """Passages beside those that are left when one is held back."""
@@ -59,11 +61,4 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
     return CheckResult(probes=tuple(probes), findings=(finding,) if hops else ())
 
 
-CHECK = Check(
-    stage=Stage.READ,
-    place=5,
-    cause=Cause.SUPERFICIAL,
-    advice="What is left singles the answer out: the last passage should hold two of that kind.",
-    ask=leave_one_out,
-    at_once=leave_one_out,
-)
+CHECK = DraftCheck(Stage.READ, 5, Cause.SUPERFICIAL, advice=ADVICE, ask=leave_one_out, at_once=leave_one_out)

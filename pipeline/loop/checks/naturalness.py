@@ -10,7 +10,7 @@ from statistics import median_low
 from pipeline.agents import readers
 from pipeline.agents.readers import GradeOutput
 from pipeline.context import RunContext
-from pipeline.loop.checks.base import Check, CheckResult, Meaning, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning, Stage
 from pipeline.types import Cause, Draft, Finding, Probe, Usage
 
 GRADES = 3
@@ -55,17 +55,12 @@ def told(probe: Probe) -> str:
     return f"graded {given} of 5, which is enough"
 
 
-CHECK = Check(
-    stage=Stage.READ,
-    place=6,
-    cause=Cause.UNNATURAL,
-    told=told,
-    ask=naturalness,
-    at_once=partial(naturalness, grades=1),
-    further={
-        "undated": Meaning(
-            "The reader who grades the wording says that the answer changes with time; no date is named.",
-            told=lambda probe: "the answer does not change with time",
-        )
-    },
+FURTHER = {
+    "undated": Meaning(
+        "The reader who grades the wording says that the answer changes with time; no date is named.",
+        told=lambda probe: "the answer does not change with time",
+    )
+}
+CHECK = DraftCheck(
+    Stage.READ, 6, Cause.UNNATURAL, told=told, ask=naturalness, at_once=partial(naturalness, grades=1), further=FURTHER
 )

@@ -6,7 +6,7 @@ from pipeline.agents import evidence, readers
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.asking import ask_reader, over
-from pipeline.loop.checks.base import Check, CheckResult, Meaning, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning, Stage
 from pipeline.names import contains
 from pipeline.types import Cause, Draft, Finding, Probe
 
@@ -63,10 +63,5 @@ def told(probe: Probe) -> str:
     return f"each hop read alone: {answers}; not understood: {misread or 'none'}"
 
 
-CHECK = Check(
-    stage=Stage.READ,
-    place=4,
-    cause=Cause.GENERATOR_ERROR,
-    ask=oracle,
-    further={"trace": Meaning("Each hop is read alone, to find the one that is misread.", told=told)},
-)
+FURTHER = {"trace": Meaning("Each hop is read alone, to find the one that is misread.", told=told)}
+CHECK = DraftCheck(Stage.READ, 4, Cause.GENERATOR_ERROR, ask=oracle, further=FURTHER)

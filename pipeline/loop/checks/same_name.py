@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pipeline.agents import evidence, readers
 from pipeline.context import RunContext
-from pipeline.loop.checks.base import Check, CheckResult, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Stage
 from pipeline.loop.checks.broken_chain import broken
 from pipeline.types import Cause, Draft, Probe
 
@@ -36,4 +36,4 @@ def told(probe: Probe) -> str:
     return f"is it about the answer before it, by another name? {', '.join(probe.answers)}"
 
 
-CHECK = Check(stage=Stage.NAMED, cause=Cause.GENERATOR_ERROR, told=told, ask=same_name)
+CHECK = DraftCheck(Stage.NAMED, 1, Cause.GENERATOR_ERROR, told=told, ask=same_name)
