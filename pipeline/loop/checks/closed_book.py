@@ -64,7 +64,11 @@ async def contested(draft: Draft, recalled: Probe, context: RunContext) -> Check
     other = _remembered(draft, recalled)
     if not other:
         return CheckResult()
-    defended, model, usage = await readers.contested(draft.question, draft.answer, other, draft.hops[-1].quote, context)
+    quote = draft.hops[-1].quote
+    asked = context.prompt(
+        "contested/weigh", question=draft.question, answer=draft.answer, quote=quote, other_answer=other
+    )
+    defended, model, usage = await readers.weigh(asked, context)
     probe = Probe(check="contested", model=model, answers=(other,), right=int(defended), usage=usage)
     detail = f"from memory '{other}' is answered, which a general source may bear out; the question names no source"
     last = (len(draft.hops) - 1,)

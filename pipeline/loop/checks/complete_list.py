@@ -6,20 +6,31 @@ It is shown what the corpus holds on the last step, not the list; each item is t
 import re
 from collections.abc import Sequence
 
+from pydantic import Field
+
 from pipeline.agents import evidence, readers
-from pipeline.agents.readers import ItemOutput
+from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.dataset.shipped.equality import equal
 from pipeline.loop.checks.base import ALL_STAY, CheckResult, DraftCheck, Meaning, Stage
 from pipeline.names import contains, normalise
 from pipeline.text import untagged
-from pipeline.types import AnswerItem, Cause, Draft, Finding, Hit, Passage, Probe
+from pipeline.types import AnswerItem, Cause, Data, Draft, Finding, Hit, Passage, Probe
 
 DEPTH, ITEM_DEPTH = 20, 5
 """Hits of a search for the whole list, and of one for an item."""
 MOST_PASSAGES = 40
 MOST_NAMED = 5
 """Further items that a finding names."""
+
+
+class ItemOutput(Data):
+    item: str
+    passage: str = ""
+
+
+class CompleteOutput(Data):
+    items: tuple[ItemOutput, ...] = Field(max_length=256)
 
 
 async def complete_list(draft: Draft, target: int, context: RunContext) -> CheckResult:
@@ -33,8 +44,9 @@ async def complete_list(draft: Draft, target: int, context: RunContext) -> Check
     passages = _in_turn(await evidence.passages(draft, context.retriever), found)
     hop, about = draft.hops[last], evidence.subject(draft, last)
     question = hop.sub_question if contains(hop.sub_question, about) else f"{hop.sub_question} ({about})"
-    named, model, usage = await readers.all_items(question, passages, context)
-    stated = [(output.item.strip(), passage) for output in named if (passage := _stating(output, passages))]
+    asked = context.prompt("list/complete", question=question, passages=list(map(shown, passages)))
+    output, model, usage = await readers.read(asked, "complete", CompleteOutput, context)
+    stated = [(named.item.strip(), passage) for named in output.items if (passage := _stating(named, passages))]
     missed, more = _compared(draft.answer_items, stated)
     searches = tuple(map(evidence.searched, queries, found))
     probe = Probe(

@@ -6,18 +6,21 @@ Then the hops before it are needless, since they only lead there (MuSiQue's conn
 import re
 from collections.abc import Hashable, Iterable, Sequence
 
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
 from pipeline.agents import evidence, readers
 from pipeline.agents.evidence import start
 from pipeline.agents.grading import shows
-from pipeline.agents.readers import Committed
-from pipeline.agents.tools import render
+from pipeline.agents.readers import Reading
+from pipeline.agents.tools import render, shown
 from pipeline.context import RunContext
 from pipeline.corpus.language import fillers, language_of
 from pipeline.loop.asking import ask_reader
 from pipeline.loop.checks.base import CheckResult, DraftCheck, Stage
 from pipeline.names import contains
 from pipeline.text import normalise, terms, untagged, words
-from pipeline.types import Cause, Draft, Finding, Passage, Probe, Searched, Usage
+from pipeline.types import Cause, Data, Draft, Finding, Passage, Probe, Searched, Usage
 
 ADVICE = "Ask at the end for what many things of that kind have, in words that fit all of them."
 
@@ -29,6 +32,30 @@ RIVALS = 2
 GAP = "…"
 _GAPS = re.compile(rf"{GAP}(?:\s*{GAP})+")
 _WORD = re.compile(r"[^\W_]+(?:['’.,\-][^\W_]+)*")
+
+
+class SkipOutput(Data):
+    queries: tuple[str, ...] = Field(max_length=64)
+    reason: SkipJsonSchema[str] = ""
+    """Not asked for and not used."""
+
+
+class CommitOutput(Data):
+    """`answer` stands last, so that a model compares before it decides."""
+
+    fits: tuple[str, ...] = Field((), max_length=64)
+    reason: str = ""
+    passage: readers.Given = ""
+    answer: readers.Given = ""
+
+
+class Committed(Reading):
+    """What a reader would answer that does not know what a question leads over; with corpus ids."""
+
+    passages: tuple[str, ...] = ()
+    """Those that it would answer from; none where it could not tell which is meant."""
+    fits: tuple[str, ...] = ()
+    """All that could be the end of the question."""
 
 
 async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
@@ -60,7 +87,7 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
     said: list[Committed] = []
 
     async def answer(sample: int) -> Committed:
-        said.append(await readers.commit(draft.question, passages, context))
+        said.append(await commit(draft.question, passages, context))
         return said[-1]
 
     read = await ask_reader("end", draft, context, answer, 1)
@@ -80,6 +107,21 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
         searches=tuple(brought),
     )
     return CheckResult(probes=(probe,), findings=(finding,))
+
+
+async def commit(question: str, passages: Sequence[Passage], context: RunContext) -> Committed:
+    """What would be answered from what searches for the end of a question have found."""
+    asked = readers.noted(context.prompt("end/commit", question=question, passages=list(map(shown, passages))), context)
+    output, model, usage = await readers.read(asked, "commit", CommitOutput, context)
+    found, fits = readers.named(output.passage, passages), readers.named(" ".join(output.fits), passages)
+    return Committed(answer=output.answer.strip(), model=model, passages=found, fits=fits, usage=usage)
+
+
+async def search_end(question: str, parts: Sequence[str], context: RunContext) -> tuple[tuple[str, ...], str, Usage]:
+    """Queries for the end of a question that do without what leads there; and who wrote them."""
+    asked = context.prompt("end/search", question=question, parts=list(parts))
+    output, model, usage = await readers.read(asked, "skip", SkipOutput, context)
+    return output.queries, model, usage
 
 
 def opened(draft: Draft, number: int) -> str:
@@ -121,7 +163,7 @@ async def _wordings(draft: Draft, parts: Sequence[str], context: RunContext) -> 
     memory, same = context.memory.queries, _identity(draft)
     model, usage = context.config.models.of("reader").model, Usage()
     if same not in memory:
-        written, model, usage = await readers.search_end(draft.question, parts, context)
+        written, model, usage = await search_end(draft.question, parts, context)
         memory[same] = draft.question, written
     question, queries = memory[same]
     gone = {*words(question)} - {*words(draft.question)}
