@@ -62,6 +62,9 @@ class Found(NamedTuple):
     hops: tuple[int, ...] = ()
     searches: tuple[Searched, ...] = ()
 
+    def finding(self, check: str, cause: Cause, *, fatal: bool = True) -> Finding:
+        return Finding(check=check, cause=cause, fatal=fatal, **self._asdict())
+
 
 class CheckResult(Data):
     """What readers were asked, and what is wrong with the draft by it."""

@@ -12,10 +12,10 @@ from pipeline.agents import evidence, readers
 from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.dataset.shipped.equality import equal
-from pipeline.loop.checks.base import ALL_STAY, CheckResult, DraftCheck, Meaning, Stage
+from pipeline.loop.checks.base import ALL_STAY, CheckResult, DraftCheck, Found, Meaning, Stage
 from pipeline.names import contains, normalise
 from pipeline.text import untagged
-from pipeline.types import AnswerItem, Cause, Data, Draft, Finding, Hit, Passage, Probe
+from pipeline.types import AnswerItem, Cause, Data, Draft, Hit, Passage, Probe
 
 DEPTH, ITEM_DEPTH = 20, 5
 """Hits of a search for the whole list, and of one for an item."""
@@ -49,36 +49,19 @@ async def complete_list(draft: Draft, target: int, context: RunContext) -> Check
     stated = [(named.item.strip(), passage) for named in output.items if (passage := _stating(named, passages))]
     missed, more = _compared(draft.answer_items, stated)
     searches = tuple(map(evidence.searched, queries, found))
-    probe = Probe(
-        check="complete_list",
-        model=model,
-        answers=tuple(name for name, _ in stated),
-        right=len(draft.answer_items) - len(missed),
-        searches=searches,
-        usage=usage,
-    )
+    names, right = tuple(name for name, _ in stated), len(draft.answer_items) - len(missed)
+    probe = Probe(check="complete_list", model=model, answers=names, right=right, searches=searches, usage=usage)
     findings = []
     if more:
         told = "; ".join(f"'{name}' by the passage '{passage.title}'" for name, passage in more[:MOST_NAMED])
         ids = {passage.id for _, passage in more}
         telling = tuple(search for search in searches if ids & set(search.passage_ids))[:1]
-        detail = f"the last step has more answers than the list: {told}"
-        findings.append(
-            Finding(
-                check="incomplete_list",
-                cause=Cause.AMBIGUOUS,
-                fatal=True,
-                hops=(last,),
-                detail=detail,
-                searches=telling,
-            )
-        )
+        found_more = Found(f"the last step has more answers than the list: {told}", (last,), telling)
+        findings.append(found_more.finding("incomplete_list", CHECK.cause))
     if missed:
         told = " and ".join(f"'{item.answer}'" for item in missed)
         detail = f"a reader of {len(passages)} passages did not find that the last step's answers include {told}"
-        findings.append(
-            Finding(check="unproven_item", cause=Cause.GENERATOR_ERROR, fatal=True, hops=(last,), detail=detail)
-        )
+        findings.append(Found(detail, (last,)).finding("unproven_item", Cause.GENERATOR_ERROR))
     return CheckResult(probes=(probe,), findings=tuple(findings))
 
 

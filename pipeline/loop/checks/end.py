@@ -17,10 +17,10 @@ from pipeline.agents.tools import render, shown
 from pipeline.context import RunContext
 from pipeline.corpus.language import fillers, language_of
 from pipeline.loop.asking import ask_reader
-from pipeline.loop.checks.base import CheckResult, DraftCheck, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Stage
 from pipeline.names import contains
 from pipeline.text import normalise, terms, untagged, words
-from pipeline.types import Cause, Data, Draft, Finding, Passage, Probe, Searched, Usage
+from pipeline.types import Cause, Data, Draft, Passage, Probe, Searched, Usage
 
 ADVICE = "Ask at the end for what many things of that kind have, in words that fit all of them."
 
@@ -97,15 +97,9 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
     probe = read.model_copy(update={"searches": probe.searches, "uncited": (), **spent})
     if not skips:
         return CheckResult(probes=(probe,))
-    finding = Finding(
-        check="end",
-        cause=CHECK.cause,
-        fatal=False,
-        hops=skipped,
-        detail=_detail(draft, ends[-1], brought, others if homes != {*said[0].passages} else None)
-        + _leading(draft, [passage for passage in passages if passage.id in homes]),
-        searches=tuple(brought),
-    )
+    detail = _detail(draft, ends[-1], brought, others if homes != {*said[0].passages} else None)
+    detail += _leading(draft, [passage for passage in passages if passage.id in homes])
+    finding = Found(detail, skipped, (*brought,)).finding("end", CHECK.cause, fatal=False)
     return CheckResult(probes=(probe,), findings=(finding,))
 
 
