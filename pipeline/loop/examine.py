@@ -69,8 +69,7 @@ async def _looked(stage: Stage, case: Case) -> list[Finding]:
     findings = []
     for name, check in known().items():
         if check.stage is stage and check.look and (found := await check.look(case)):
-            fatal = stage < Stage.SHORT
-            findings.append(Finding(check=name, cause=check.cause, fatal=fatal, **found._asdict()))
+            findings.append(found.finding(name, check.cause, fatal=stage < Stage.SHORT))
     return findings
 
 

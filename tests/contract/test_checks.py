@@ -9,7 +9,7 @@ import pytest
 from pipeline import registry
 from pipeline.agents.evidence import gather
 from pipeline.errors import FormatError
-from pipeline.loop.checks.base import Case, Check, Stage, known, meanings
+from pipeline.loop.checks.base import Case, DraftCheck, Stage, known, meanings
 from tests.loop.checks.test_audit import DRAFT, SHELF
 from tests.loop.checks.test_readings import context
 from tests.rules.source import ROOT
@@ -22,11 +22,11 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def check(name: str) -> Check:
+def check(name: str) -> DraftCheck:
     return known()[name]
 
 
-def test_it_is_one_function_with_words_for_user_and_author(name: str, check: Check) -> None:
+def test_it_is_one_function_with_words_for_user_and_author(name: str, check: DraftCheck) -> None:
     assert (check.look is None) is (check.stage in (Stage.NAMED, Stage.READ, Stage.TRIED))
     assert (check.ask is not None) is (check.stage in (Stage.NAMED, Stage.READ))
     for told in (meanings()[name], *check.further.values()):
@@ -39,13 +39,13 @@ def test_its_turn_is_its_own() -> None:
     assert [turn for turn, checks in turns.items() if checks > 1] == []
 
 
-def test_it_holds_nothing_against_a_good_draft(name: str, check: Check) -> None:
+def test_it_holds_nothing_against_a_good_draft(name: str, check: DraftCheck) -> None:
     if check.look:
         case = Case(DRAFT, asyncio.run(gather(DRAFT, SHELF)), SHELF, 1, 3)
         assert asyncio.run(check.look(case)) is None
 
 
-def test_a_reader_that_cannot_be_read_is_no_finding(name: str, check: Check) -> None:
+def test_a_reader_that_cannot_be_read_is_no_finding(name: str, check: DraftCheck) -> None:
     silent = ScriptedLLM(lambda request: "hm")
     for ask in filter(None, (check.ask, check.at_once)):
         try:

@@ -17,7 +17,7 @@ from tests.rules.source import tree
 
 PLANTED = '''"""The question is one that nobody may ask."""
 
-from pipeline.loop.checks.base import Check, CheckResult, Stage
+from pipeline.loop.checks.base import DraftCheck, CheckResult, Stage
 from pipeline.types import Cause, Finding
 
 
@@ -26,7 +26,7 @@ async def forbidden(draft, target, context):
     return CheckResult(findings=(found,))
 
 
-CHECK = Check(stage=Stage.READ, place=99, cause=Cause.UNNATURAL, advice="Ask for something else.", ask=forbidden)
+CHECK = DraftCheck(Stage.READ, 99, Cause.UNNATURAL, advice="Ask for something else.", ask=forbidden)
 '''
 SHARED = {"naturalness", "undated", "seeker", "oracle", "closed_book", "end", "alternatives"}
 """Of these the data set has a column, a gate or a figure, which reads what the journal holds of them."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from pipeline.agents.readers import check_alternative
 from pipeline.context import RunContext
-from pipeline.loop.checks.base import Check, CheckResult, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Stage
 from pipeline.reward.answers import compared
 from pipeline.reward.equality import equal
 from pipeline.text.names import normalise
@@ -93,4 +93,4 @@ async def seen(rollout: Rollout, context: RunContext) -> list[Passage]:
     return [passage for passage in passages if passage is not None]
 
 
-CHECK = Check(stage=Stage.TRIED, cause=Cause.AMBIGUOUS)
+CHECK = DraftCheck(Stage.TRIED, 1, Cause.AMBIGUOUS)

@@ -14,11 +14,13 @@ from pipeline.agents.grading import holds
 from pipeline.agents.naming import mentions
 from pipeline.agents.tools import ShownPassage
 from pipeline.corpus.language import fillers, language_of
-from pipeline.loop.checks.base import Case, Check, Found, Stage
+from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.text import dates, numbers, sentences, terms, untagged
 from pipeline.text.names import contains, normalise
 from pipeline.text.scripts import ascii_digits, spaceless
 from pipeline.types import AnswerType, Cause, Draft, Passage
+
+ADVICE = "Add the one clue that rules the other out, or ask for another fact at the end."
 
 LEAST = 2
 """Words that the quote must say beside its answer; with one, any sentence about the subject would say as much."""
@@ -151,9 +153,4 @@ def _spellings(draft: Draft) -> tuple[str, ...]:
     return tuple(answer for answer in (draft.answer, *draft.answer_aliases) if normalise(answer))
 
 
-CHECK = Check(
-    stage=Stage.ALONE,
-    cause=Cause.AMBIGUOUS,
-    advice="Add the one clue that rules the other out, or ask for another fact at the end.",
-    look=another_answer,
-)
+CHECK = DraftCheck(Stage.ALONE, 1, Cause.AMBIGUOUS, advice=ADVICE, look=another_answer)

@@ -1,8 +1,10 @@
 """The question contains its answer."""
 
 from pipeline.agents.naming import mentions
-from pipeline.loop.checks.base import ALL_STAY, Case, Check, Found, Stage, quoted
+from pipeline.loop.checks.base import ALL_STAY, Case, DraftCheck, Found, Stage, quoted
 from pipeline.types import Cause
+
+ADVICE = f"Take the answer out of the question. {ALL_STAY}"
 
 
 async def answer_in_question(case: Case) -> Found | None:
@@ -15,10 +17,4 @@ async def answer_in_question(case: Case) -> Found | None:
     return Found(f"the question holds its answer, {quoted(leaked)}", (last,)) if leaked else None
 
 
-CHECK = Check(
-    stage=Stage.SOUND,
-    place=2,
-    cause=Cause.GENERATOR_ERROR,
-    advice=f"Take the answer out of the question. {ALL_STAY}",
-    look=answer_in_question,
-)
+CHECK = DraftCheck(Stage.SOUND, 2, Cause.GENERATOR_ERROR, advice=ADVICE, look=answer_in_question)

@@ -5,7 +5,7 @@ that is put here is listed in the settings, asked in its turn, and told of in fe
 """
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import IntEnum
 from functools import cache
 from typing import Any, NamedTuple
@@ -62,6 +62,9 @@ class Found(NamedTuple):
     hops: tuple[int, ...] = ()
     searches: tuple[Searched, ...] = ()
 
+    def finding(self, check: str, cause: Cause, *, fatal: bool = True) -> Finding:
+        return Finding(check=check, cause=cause, fatal=fatal, **self._asdict())
+
 
 class CheckResult(Data):
     """What readers were asked, and what is wrong with the draft by it."""
@@ -95,25 +98,26 @@ class Meaning(NamedTuple):
     """What its reader answered, where nothing was found; empty: its answers, and whether they were right."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Check:
+@dataclass(frozen=True)
+class DraftCheck:
     """What a file says of its check. One has `look` or, where a model is asked, `ask`."""
 
     stage: Stage
-    place: int = 0
+    place: int
     """Its turn within the stage."""
     cause: Cause
-    advice: str = ""
-    told: Callable[[Probe], str] = lambda probe: ""
+    _: KW_ONLY
     look: Look | None = None
     ask: Ask | None = None
     at_once: Ask | None = None
     """What an author is told of a draft that other checks send back already, so that it can mend all at once."""
+    advice: str = ""
+    told: Callable[[Probe], str] = lambda probe: ""
     further: Mapping[str, Meaning] = field(default_factory=dict)
     """What else it asks or finds, by the name under which findings and probes have it."""
 
 
-def known() -> dict[str, Check]:
+def known() -> dict[str, DraftCheck]:
     """All checks by name, in the order in which they are made."""
     return _loaded(tuple(registry.names("checks")))[0]
 
@@ -124,7 +128,7 @@ def meanings() -> dict[str, Meaning]:
 
 
 @cache
-def _loaded(names: tuple[str, ...]) -> tuple[dict[str, Check], dict[str, Meaning]]:
+def _loaded(names: tuple[str, ...]) -> tuple[dict[str, DraftCheck], dict[str, Meaning]]:
     files = {name: registry.load("checks", name) for name in names}
     files = dict(sorted(files.items(), key=lambda one: (one[1].CHECK.stage, one[1].CHECK.place)))
     told: dict[str, Meaning] = {}

@@ -6,11 +6,13 @@ from collections.abc import Collection, Sequence
 from pipeline.agents.evidence import Evidence, linked
 from pipeline.agents.naming import mentions
 from pipeline.corpus.language import before_things, common_words, language_of
-from pipeline.loop.checks.base import Case, Check, Found, Stage
+from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.text import folded, untagged
 from pipeline.text.names import contains
 from pipeline.text.scripts import cased
 from pipeline.types import Cause, Draft, Hop
+
+ADVICE = "Quote a sentence that names the answer of the hop before."
 
 _LAST_NAME = re.compile(r"(?![a-z])[^\W\d_](?:[’'-]?[^\W\d_])+")
 _OPENING = frozenset(
@@ -95,10 +97,4 @@ def _meets(draft: Draft, index: int, evidence: Evidence) -> bool:
     return not evidence or (evidence[-1] is not None and mentions(evidence[-1].text, draft.hops[index - 1].answer))
 
 
-CHECK = Check(
-    stage=Stage.SOUND,
-    place=6,
-    cause=Cause.GENERATOR_ERROR,
-    advice="Quote a sentence that names the answer of the hop before.",
-    look=broken_chain,
-)
+CHECK = DraftCheck(Stage.SOUND, 6, Cause.GENERATOR_ERROR, advice=ADVICE, look=broken_chain)

@@ -8,7 +8,7 @@ from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.asking import ask_reader
 from pipeline.loop.checks.alternatives import VOTES, same
-from pipeline.loop.checks.base import Check, CheckResult, Meaning, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning, Stage
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Probe, Usage, beyond_chance
 
 
@@ -64,7 +64,11 @@ async def contested(draft: Draft, recalled: Probe, context: RunContext) -> Check
     other = _remembered(draft, recalled)
     if not other:
         return CheckResult()
-    defended, model, usage = await readers.contested(draft.question, draft.answer, other, draft.hops[-1].quote, context)
+    quote = draft.hops[-1].quote
+    asked = context.prompt(
+        "contested/weigh", question=draft.question, answer=draft.answer, quote=quote, other_answer=other
+    )
+    defended, model, usage = await readers.weigh(asked, context)
     probe = Probe(check="contested", model=model, answers=(other,), right=int(defended), usage=usage)
     detail = f"from memory '{other}' is answered, which a general source may bear out; the question names no source"
     last = (len(draft.hops) - 1,)
@@ -85,17 +89,12 @@ def told(probe: Probe) -> str:
     return f"from memory '{probe.answers[0]}' is answered, which nothing bears out"
 
 
-CHECK = Check(
-    stage=Stage.READ,
-    place=3,
-    cause=Cause.PRIOR_KNOWLEDGE,
-    ask=closed_book,
-    further={
-        "contested": Meaning(
-            "From memory another answer is given, which a general source may support; no source or date is named.",
-            "Name the kind of source or the year in the question, once, in no word of the last quote, or ask for "
-            "another fact.",
-            told,
-        )
-    },
-)
+FURTHER = {
+    "contested": Meaning(
+        "From memory another answer is given, which a general source may support; no source or date is named.",
+        "Name the kind of source or the year in the question, once, in no word of the last quote, or ask for "
+        "another fact.",
+        told,
+    )
+}
+CHECK = DraftCheck(Stage.READ, 3, Cause.PRIOR_KNOWLEDGE, ask=closed_book, further=FURTHER)

@@ -4,7 +4,7 @@ import re
 
 from pipeline.agents.evidence import start
 from pipeline.agents.naming import mentions
-from pipeline.loop.checks.base import Case, Check, Found, Stage
+from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.text import numbers
 from pipeline.types import Cause
 
@@ -36,4 +36,4 @@ def _counted(name: str, quote: str) -> list[str]:
     return re.findall(rf"(?<![\w.,]){re.escape(name)}[ \xa0-][^\W\d_]+", quote, re.IGNORECASE)
 
 
-CHECK = Check(stage=Stage.SHORT, place=3, cause=Cause.CO_LOCATED, look=co_located)
+CHECK = DraftCheck(Stage.SHORT, 3, Cause.CO_LOCATED, look=co_located)

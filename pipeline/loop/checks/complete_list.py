@@ -6,20 +6,31 @@ It is shown what the corpus holds on the last step, not the list; each item is t
 import re
 from collections.abc import Sequence
 
+from pydantic import Field
+
 from pipeline.agents import evidence, readers
-from pipeline.agents.readers import ItemOutput
+from pipeline.agents.tools import shown
 from pipeline.context import RunContext
-from pipeline.loop.checks.base import ALL_STAY, Check, CheckResult, Meaning, Stage
+from pipeline.loop.checks.base import ALL_STAY, CheckResult, DraftCheck, Found, Meaning, Stage
 from pipeline.reward.equality import equal
 from pipeline.text import untagged
 from pipeline.text.names import contains, normalise
-from pipeline.types import AnswerItem, Cause, Draft, Finding, Hit, Passage, Probe
+from pipeline.types import AnswerItem, Cause, Data, Draft, Hit, Passage, Probe
 
 DEPTH, ITEM_DEPTH = 20, 5
 """Hits of a search for the whole list, and of one for an item."""
 MOST_PASSAGES = 40
 MOST_NAMED = 5
 """Further items that a finding names."""
+
+
+class ItemOutput(Data):
+    item: str
+    passage: str = ""
+
+
+class CompleteOutput(Data):
+    items: tuple[ItemOutput, ...] = Field(max_length=256)
 
 
 async def complete_list(draft: Draft, target: int, context: RunContext) -> CheckResult:
@@ -33,40 +44,24 @@ async def complete_list(draft: Draft, target: int, context: RunContext) -> Check
     passages = _in_turn(await evidence.passages(draft, context.retriever), found)
     hop, about = draft.hops[last], evidence.subject(draft, last)
     question = hop.sub_question if contains(hop.sub_question, about) else f"{hop.sub_question} ({about})"
-    named, model, usage = await readers.all_items(question, passages, context)
-    stated = [(output.item.strip(), passage) for output in named if (passage := _stating(output, passages))]
+    asked = context.prompt("list/complete", question=question, passages=list(map(shown, passages)))
+    output, model, usage = await readers.read(asked, "complete", CompleteOutput, context)
+    stated = [(named.item.strip(), passage) for named in output.items if (passage := _stating(named, passages))]
     missed, more = _compared(draft.answer_items, stated)
     searches = tuple(map(evidence.searched, queries, found))
-    probe = Probe(
-        check="complete_list",
-        model=model,
-        answers=tuple(name for name, _ in stated),
-        right=len(draft.answer_items) - len(missed),
-        searches=searches,
-        usage=usage,
-    )
+    names, right = tuple(name for name, _ in stated), len(draft.answer_items) - len(missed)
+    probe = Probe(check="complete_list", model=model, answers=names, right=right, searches=searches, usage=usage)
     findings = []
     if more:
         told = "; ".join(f"'{name}' by the passage '{passage.title}'" for name, passage in more[:MOST_NAMED])
         ids = {passage.id for _, passage in more}
         telling = tuple(search for search in searches if ids & set(search.passage_ids))[:1]
-        detail = f"the last step has more answers than the list: {told}"
-        findings.append(
-            Finding(
-                check="incomplete_list",
-                cause=Cause.AMBIGUOUS,
-                fatal=True,
-                hops=(last,),
-                detail=detail,
-                searches=telling,
-            )
-        )
+        found_more = Found(f"the last step has more answers than the list: {told}", (last,), telling)
+        findings.append(found_more.finding("incomplete_list", CHECK.cause))
     if missed:
         told = " and ".join(f"'{item.answer}'" for item in missed)
         detail = f"a reader of {len(passages)} passages did not find that the last step's answers include {told}"
-        findings.append(
-            Finding(check="unproven_item", cause=Cause.GENERATOR_ERROR, fatal=True, hops=(last,), detail=detail)
-        )
+        findings.append(Found(detail, (last,)).finding("unproven_item", Cause.GENERATOR_ERROR))
     return CheckResult(probes=(probe,), findings=tuple(findings))
 
 
@@ -125,20 +120,14 @@ def _same(name: str, item: AnswerItem) -> bool:
     return any(equal(form, list(item.spellings)) for form in {name, untagged(name)})
 
 
-CHECK = Check(
-    stage=Stage.READ,
-    place=2,
-    cause=Cause.AMBIGUOUS,
-    ask=complete_list,
-    at_once=complete_list,
-    further={
-        "incomplete_list": Meaning(
-            "A passage of the corpus gives one more item of a list.",
-            f"Add them, or a clue that leaves them out, or ask for a list that is closed. {ALL_STAY}",
-        ),
-        "unproven_item": Meaning(
-            "A reader finds an item of a list in no passage.",
-            "Leave these items out, or quote a passage that states them.",
-        ),
-    },
-)
+FURTHER = {
+    "incomplete_list": Meaning(
+        "A passage of the corpus gives one more item of a list.",
+        f"Add them, or a clue that leaves them out, or ask for a list that is closed. {ALL_STAY}",
+    ),
+    "unproven_item": Meaning(
+        "A reader finds an item of a list in no passage.",
+        "Leave these items out, or quote a passage that states them.",
+    ),
+}
+CHECK = DraftCheck(Stage.READ, 2, Cause.AMBIGUOUS, ask=complete_list, at_once=complete_list, further=FURTHER)

@@ -6,18 +6,22 @@ Then the hops before it are needless, since they only lead there (MuSiQue's conn
 import re
 from collections.abc import Hashable, Iterable, Sequence
 
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
 from pipeline.agents import evidence, readers
 from pipeline.agents.evidence import start
 from pipeline.agents.grading import shows
-from pipeline.agents.readers import Committed
-from pipeline.agents.tools import render
+from pipeline.agents.readers import Reading
+from pipeline.agents.tools import render, shown
 from pipeline.context import RunContext
-from pipeline.corpus.language import fillers, language_of
 from pipeline.loop.asking import ask_reader
-from pipeline.loop.checks.base import Check, CheckResult, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Stage
 from pipeline.text import normalise, terms, untagged, words
 from pipeline.text.names import contains
-from pipeline.types import Cause, Draft, Finding, Passage, Probe, Searched, Usage
+from pipeline.types import Cause, Data, Draft, Passage, Probe, Searched, Usage
+
+ADVICE = "Ask at the end for what many things of that kind have, in words that fit all of them."
 
 TOP, MOST_QUERIES, MOST_PASSAGES = 3, 5, 6
 """How far down a list of results an attack looks, how many queries of a reader count, and what one is shown at most."""
@@ -27,6 +31,30 @@ RIVALS = 2
 GAP = "…"
 _GAPS = re.compile(rf"{GAP}(?:\s*{GAP})+")
 _WORD = re.compile(r"[^\W_]+(?:['’.,\-][^\W_]+)*")
+
+
+class SkipOutput(Data):
+    queries: tuple[str, ...] = Field(max_length=64)
+    reason: SkipJsonSchema[str] = ""
+    """Not asked for and not used."""
+
+
+class CommitOutput(Data):
+    """`answer` stands last, so that a model compares before it decides."""
+
+    fits: tuple[str, ...] = Field((), max_length=64)
+    reason: str = ""
+    passage: readers.Given = ""
+    answer: readers.Given = ""
+
+
+class Committed(Reading):
+    """What a reader would answer that does not know what a question leads over; with corpus ids."""
+
+    passages: tuple[str, ...] = ()
+    """Those that it would answer from; none where it could not tell which is meant."""
+    fits: tuple[str, ...] = ()
+    """All that could be the end of the question."""
 
 
 async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
@@ -58,7 +86,7 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
     said: list[Committed] = []
 
     async def answer(sample: int) -> Committed:
-        said.append(await readers.commit(draft.question, passages, context))
+        said.append(await commit(draft.question, passages, context))
         return said[-1]
 
     read = await ask_reader("end", draft, context, answer, 1)
@@ -68,16 +96,25 @@ async def end(draft: Draft, target: int, context: RunContext) -> CheckResult:
     probe = read.model_copy(update={"searches": probe.searches, "uncited": (), **spent})
     if not skips:
         return CheckResult(probes=(probe,))
-    finding = Finding(
-        check="end",
-        cause=CHECK.cause,
-        fatal=False,
-        hops=skipped,
-        detail=_detail(draft, ends[-1], brought, others if homes != {*said[0].passages} else None)
-        + _leading(draft, [passage for passage in passages if passage.id in homes]),
-        searches=tuple(brought),
-    )
+    detail = _detail(draft, ends[-1], brought, others if homes != {*said[0].passages} else None)
+    detail += _leading(draft, homes, passages)
+    finding = Found(detail, skipped, (*brought,)).finding("end", CHECK.cause, fatal=False)
     return CheckResult(probes=(probe,), findings=(finding,))
+
+
+async def commit(question: str, passages: Sequence[Passage], context: RunContext) -> Committed:
+    """What would be answered from what searches for the end of a question have found."""
+    asked = readers.noted(context.prompt("end/commit", question=question, passages=list(map(shown, passages))), context)
+    output, model, usage = await readers.read(asked, "commit", CommitOutput, context)
+    found, fits = readers.named(output.passage, passages), readers.named(" ".join(output.fits), passages)
+    return Committed(answer=output.answer.strip(), model=model, passages=found, fits=fits, usage=usage)
+
+
+async def search_end(question: str, parts: Sequence[str], context: RunContext) -> tuple[tuple[str, ...], str, Usage]:
+    """Queries for the end of a question that do without what leads there; and who wrote them."""
+    asked = context.prompt("end/search", question=question, parts=list(parts))
+    output, model, usage = await readers.read(asked, "skip", SkipOutput, context)
+    return output.queries, model, usage
 
 
 def opened(draft: Draft, number: int) -> str:
@@ -119,7 +156,7 @@ async def _wordings(draft: Draft, parts: Sequence[str], context: RunContext) -> 
     memory, same = context.memory.queries, _identity(draft)
     model, usage = context.config.models.of("reader").model, Usage()
     if same not in memory:
-        written, model, usage = await readers.search_end(draft.question, parts, context)
+        written, model, usage = await search_end(draft.question, parts, context)
         memory[same] = draft.question, written
     question, queries = memory[same]
     gone = {*words(question)} - {*words(draft.question)}
@@ -171,12 +208,14 @@ def _detail(draft: Draft, last: int, brought: Sequence[Searched], others: int | 
     return said if others is None else f"{said}, since {rivals} that was found so could be the end"
 
 
-def _leading(draft: Draft, last: Sequence[Passage]) -> str:
-    """Which words of the question stand in the last passages: others there would not find them so easily."""
-    held = {word for passage in last for word in terms(f"{passage.title} {passage.text}")}
-    silent = fillers(language_of(draft.question))
-    shared = dict.fromkeys(word for word in terms(draft.question) if word in held and not silent(word))
-    return f"; of the question's words that passage holds {', '.join(shared)}" if shared else ""
+def _leading(draft: Draft, homes: set[str], found: Sequence[Passage]) -> str:
+    """Which words of the question stand in the last passages, and in few of the others that were found with them: other
+    words there would not find them so easily."""
+    held = [{*terms(f"{passage.title} {passage.text}")} for passage in found if passage.id in homes]
+    others = [{*terms(f"{passage.title} {passage.text}")} for passage in found if passage.id not in homes]
+    shared = (word for word in dict.fromkeys(terms(draft.question)) if any(word in one for one in held))
+    telling = [word for word in shared if 2 * sum(word in one for one in others) <= len(others)]
+    return f"; of the question's words that passage holds {', '.join(telling)}" if telling else ""
 
 
 def told(probe: Probe) -> str:
@@ -187,12 +226,4 @@ def told(probe: Probe) -> str:
     return "" if probe.hops else unsure
 
 
-CHECK = Check(
-    stage=Stage.READ,
-    place=1,
-    cause=Cause.SUPERFICIAL,
-    advice="Ask at the end for what many things of that kind have, in words that fit all of them.",
-    told=told,
-    ask=end,
-    at_once=end,
-)
+CHECK = DraftCheck(Stage.READ, 1, Cause.SUPERFICIAL, advice=ADVICE, told=told, ask=end, at_once=end)

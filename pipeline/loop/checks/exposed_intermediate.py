@@ -2,8 +2,10 @@
 
 from pipeline.agents.evidence import start
 from pipeline.agents.naming import mentions
-from pipeline.loop.checks.base import ALL_STAY, Case, Check, Found, Stage
+from pipeline.loop.checks.base import ALL_STAY, Case, DraftCheck, Found, Stage
 from pipeline.types import Cause
+
+ADVICE = f"Describe what the question names. {ALL_STAY}"
 
 
 async def exposed_intermediate(case: Case) -> Found | None:
@@ -19,10 +21,4 @@ async def exposed_intermediate(case: Case) -> Found | None:
     return Found(f"the question names {names}", (*hops,)) if hops else None
 
 
-CHECK = Check(
-    stage=Stage.SHORT,
-    place=1,
-    cause=Cause.OVER_SPECIFIED,
-    advice=f"Describe what the question names. {ALL_STAY}",
-    look=exposed_intermediate,
-)
+CHECK = DraftCheck(Stage.SHORT, 1, Cause.OVER_SPECIFIED, advice=ADVICE, look=exposed_intermediate)

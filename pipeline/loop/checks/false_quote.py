@@ -1,7 +1,9 @@
 """A quote does not stand in the passage that it cites."""
 
-from pipeline.loop.checks.base import ALL_STAY, Case, Check, Found, Stage, short
+from pipeline.loop.checks.base import ALL_STAY, Case, DraftCheck, Found, Stage, short
 from pipeline.types import Cause
+
+ADVICE = f"Copy these quotes again, letter by letter. {ALL_STAY}"
 
 
 async def false_quote(case: Case) -> Found | None:
@@ -15,10 +17,4 @@ async def false_quote(case: Case) -> Found | None:
     return Found("; ".join(told), (*false,)) if false else None
 
 
-CHECK = Check(
-    stage=Stage.SOUND,
-    place=4,
-    cause=Cause.GENERATOR_ERROR,
-    advice=f"Copy these quotes again, letter by letter. {ALL_STAY}",
-    look=false_quote,
-)
+CHECK = DraftCheck(Stage.SOUND, 4, Cause.GENERATOR_ERROR, advice=ADVICE, look=false_quote)

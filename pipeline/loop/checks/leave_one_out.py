@@ -8,9 +8,11 @@ from pipeline.agents.readers import Reading, rest
 from pipeline.agents.tools import render
 from pipeline.context import RunContext
 from pipeline.loop.asking import ask_reader, hold_evidence, over
-from pipeline.loop.checks.base import Check, CheckResult, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Found, Stage
 from pipeline.loop.checks.end import opened
-from pipeline.types import Cause, Draft, Finding, Passage
+from pipeline.types import Cause, Draft, Passage
+
+ADVICE = "What is left singles the answer out: the last passage should hold two of that kind."
 
 DECOYS = 4
 """Passages beside those that are left when one is held back."""
@@ -53,17 +55,8 @@ async def leave_one_out(draft: Draft, target: int, context: RunContext) -> Check
     without = " and ".join(f"'{draft.hops[hop].title}'" for hop in hops)
     detail = f"a reader answered '{draft.answer}' without the passages of these hops, {without}"
     searches = tuple(dict.fromkeys(search for probe in needless for search in probe.searches))
-    finding = Finding(
-        check="leave_one_out", cause=CHECK.cause, fatal=False, hops=hops, detail=detail, searches=searches
-    )
+    finding = Found(detail, hops, searches).finding("leave_one_out", CHECK.cause, fatal=False)
     return CheckResult(probes=tuple(probes), findings=(finding,) if hops else ())
 
 
-CHECK = Check(
-    stage=Stage.READ,
-    place=5,
-    cause=Cause.SUPERFICIAL,
-    advice="What is left singles the answer out: the last passage should hold two of that kind.",
-    ask=leave_one_out,
-    at_once=leave_one_out,
-)
+CHECK = DraftCheck(Stage.READ, 5, Cause.SUPERFICIAL, advice=ADVICE, ask=leave_one_out, at_once=leave_one_out)

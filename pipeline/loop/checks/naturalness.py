@@ -6,22 +6,35 @@ The first of these readings also says whether the answer changes with time.
 from collections.abc import Sequence
 from functools import partial
 from statistics import median_low
+from typing import Annotated
+
+from pydantic import Field, WithJsonSchema
 
 from pipeline.agents import readers
-from pipeline.agents.readers import GradeOutput
 from pipeline.context import RunContext
-from pipeline.loop.checks.base import Check, CheckResult, Meaning, Stage
-from pipeline.types import Cause, Draft, Finding, Probe, Usage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning, Stage
+from pipeline.types import Cause, Data, Draft, Finding, Probe, Usage
 
 GRADES = 3
+
+
+class GradeOutput(Data):
+    """`reason` stands first, so that a model thinks before it grades."""
+
+    reason: str = ""
+    grade: int = Field(ge=1, le=5)
+    what_changes: str = ""
+    changes_with_time: Annotated[bool | None, WithJsonSchema({"type": "boolean"})] = Field(default_factory=lambda: None)
+    """None where the reader did not say, as the demo model."""
 
 
 async def naturalness(draft: Draft, target: int, context: RunContext, *, grades: int = GRADES) -> CheckResult:
     """Worded so that nobody would ask it, by the median of the grades; or with an answer that changes with time, and no
     date, by the first of these readings."""
     least, read, usage = context.config.checks.naturalness, list[GradeOutput](), Usage()
+    asked = context.prompt("naturalness/grade", question=draft.question)
     while not _settled(read, least, grades):
-        output, model, took = await readers.naturalness(draft.question, context, len(read))
+        output, model, took = await readers.read(asked, "grade", GradeOutput, context, len(read))
         read, usage = [*read, output], usage + took
     given = [output.grade for output in read]
     good = median_low(given) >= least
@@ -55,17 +68,12 @@ def told(probe: Probe) -> str:
     return f"graded {given} of 5, which is enough"
 
 
-CHECK = Check(
-    stage=Stage.READ,
-    place=6,
-    cause=Cause.UNNATURAL,
-    told=told,
-    ask=naturalness,
-    at_once=partial(naturalness, grades=1),
-    further={
-        "undated": Meaning(
-            "The reader who grades the wording says that the answer changes with time; no date is named.",
-            told=lambda probe: "the answer does not change with time",
-        )
-    },
+FURTHER = {
+    "undated": Meaning(
+        "The reader who grades the wording says that the answer changes with time; no date is named.",
+        told=lambda probe: "the answer does not change with time",
+    )
+}
+CHECK = DraftCheck(
+    Stage.READ, 6, Cause.UNNATURAL, told=told, ask=naturalness, at_once=partial(naturalness, grades=1), further=FURTHER
 )

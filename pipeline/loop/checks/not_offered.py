@@ -2,8 +2,10 @@
 
 from pipeline.agents.evidence import ends
 from pipeline.agents.naming import mentions
-from pipeline.loop.checks.base import Case, Check, Found, Stage
+from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.types import AnswerType, Cause
+
+ADVICE = "Name in the question the things that are compared, and give each of them a chain of hops."
 
 
 async def not_offered(case: Case) -> Found | None:
@@ -17,10 +19,4 @@ async def not_offered(case: Case) -> Found | None:
     return None
 
 
-CHECK = Check(
-    stage=Stage.SOUND,
-    place=3,
-    cause=Cause.GENERATOR_ERROR,
-    advice="Name in the question the things that are compared, and give each of them a chain of hops.",
-    look=not_offered,
-)
+CHECK = DraftCheck(Stage.SOUND, 3, Cause.GENERATOR_ERROR, advice=ADVICE, look=not_offered)

@@ -1,6 +1,6 @@
 """Two hops lie in one document."""
 
-from pipeline.loop.checks.base import Case, Check, Found, Stage, quoted
+from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage, quoted
 from pipeline.types import Cause
 
 
@@ -12,4 +12,4 @@ async def one_document(case: Case) -> Found | None:
     return Found(f"these hops lie in the document of an earlier hop: {titles}", (*again,)) if again else None
 
 
-CHECK = Check(stage=Stage.SOUND, place=7, cause=Cause.GENERATOR_ERROR, look=one_document)
+CHECK = DraftCheck(Stage.SOUND, 7, Cause.GENERATOR_ERROR, look=one_document)

@@ -1,14 +1,23 @@
 """The answer is not given with the passages of all hops, or needs a fact that none of them states."""
 
+from collections.abc import Sequence
 from functools import partial
 
+from pydantic import Field
+
 from pipeline.agents import evidence, readers
+from pipeline.agents.tools import shown
 from pipeline.context import RunContext
 from pipeline.errors import FormatError
 from pipeline.loop.asking import ask_reader, over
-from pipeline.loop.checks.base import Check, CheckResult, Meaning, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Meaning, Stage
 from pipeline.text.names import contains
-from pipeline.types import Cause, Draft, Finding, Probe
+from pipeline.types import Cause, Data, Draft, Finding, Passage, Probe, Usage
+
+
+class TraceOutput(Data):
+    reason: str = ""
+    answers: tuple[str, ...] = Field(max_length=64)
 
 
 async def oracle(draft: Draft, target: int, context: RunContext) -> CheckResult:
@@ -44,7 +53,7 @@ async def _hop_by_hop(draft: Draft, context: RunContext) -> list[Probe]:
         return []
     questions = [hop.sub_question for hop in draft.hops]
     try:
-        answers, model, usage = await readers.trace(list(zip(questions, passages, strict=True)), context)
+        answers, model, usage = await trace(list(zip(questions, passages, strict=True)), context)
     except FormatError:
         return []  # The draft goes back in any case; only the hint which hop it was is lost.
     misread = tuple(
@@ -57,16 +66,20 @@ async def _hop_by_hop(draft: Draft, context: RunContext) -> list[Probe]:
     return [Probe.model_validate({**found, "hops": misread, "usage": usage})]
 
 
+async def trace(parts: Sequence[tuple[str, Passage]], context: RunContext) -> tuple[list[str], str, Usage]:
+    """Each question answered from its own passage alone, all in one call; and who read. An answer that is missing
+    counts as none."""
+    asked = [{"question": question, "passage": shown(passage)} for question, passage in parts]
+    messages = readers.noted(context.prompt("oracle/trace", parts=asked), context)
+    output, model, usage = await readers.read(messages, "trace", TraceOutput, context)
+    return [answer.strip() for answer in (*output.answers, *[""] * len(parts))][: len(parts)], model, usage
+
+
 def told(probe: Probe) -> str:
     answers = ", ".join(f"'{answer}'" for answer in dict.fromkeys(probe.answers)) or "nothing"
     misread = ", ".join(f"hops[{n}]" for n in probe.hops)
     return f"each hop read alone: {answers}; not understood: {misread or 'none'}"
 
 
-CHECK = Check(
-    stage=Stage.READ,
-    place=4,
-    cause=Cause.GENERATOR_ERROR,
-    ask=oracle,
-    further={"trace": Meaning("Each hop is read alone, to find the one that is misread.", told=told)},
-)
+FURTHER = {"trace": Meaning("Each hop is read alone, to find the one that is misread.", told=told)}
+CHECK = DraftCheck(Stage.READ, 4, Cause.GENERATOR_ERROR, ask=oracle, further=FURTHER)

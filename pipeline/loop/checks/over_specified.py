@@ -1,7 +1,7 @@
 """One search with the question finds the passages of all hops."""
 
 from pipeline.agents.evidence import searched
-from pipeline.loop.checks.base import Case, Check, Found, Stage
+from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.loop.checks.query_collapse import TOP
 from pipeline.types import Cause
 
@@ -16,4 +16,4 @@ async def over_specified(case: Case) -> Found | None:
     return Found("one search finds these and the answer", (*range(max(1, len(draft.hops) - 1)),), (search,))
 
 
-CHECK = Check(stage=Stage.SHORT, place=2, cause=Cause.OVER_SPECIFIED, look=over_specified)
+CHECK = DraftCheck(Stage.SHORT, 2, Cause.OVER_SPECIFIED, look=over_specified)

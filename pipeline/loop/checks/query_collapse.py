@@ -1,7 +1,7 @@
 """The search for one hop also finds the passage of a later hop."""
 
 from pipeline.agents.evidence import searched
-from pipeline.loop.checks.base import Case, Check, Found, Stage
+from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage
 from pipeline.types import Cause
 
 TOP = 3
@@ -22,4 +22,4 @@ async def query_collapse(case: Case) -> Found | None:
     return Found(detail, (*sorted(collapsed),), (*searches,)) if collapsed else None
 
 
-CHECK = Check(stage=Stage.SHORT, place=4, cause=Cause.QUERY_COLLAPSE, look=query_collapse)
+CHECK = DraftCheck(Stage.SHORT, 4, Cause.QUERY_COLLAPSE, look=query_collapse)

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from pipeline.agents import evidence, readers
+from pipeline.agents.tools import shown
 from pipeline.context import RunContext
-from pipeline.loop.checks.base import Check, CheckResult, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Stage
 from pipeline.loop.checks.broken_chain import broken
 from pipeline.types import Cause, Draft, Probe
 
@@ -19,8 +20,15 @@ async def same_name(draft: Draft, target: int, context: RunContext) -> CheckResu
         before, passage, hop = cited[number - 1], cited[number], draft.hops[number - 1]
         if before is None or passage is None:
             continue
-        quote = draft.hops[number].quote
-        fits, model, usage = await readers.same_name(hop.answer, hop.answer_aliases, before, passage, quote, context)
+        asked = context.prompt(
+            "names/same",
+            called=hop.answer,
+            other_names=list(hop.answer_aliases),
+            passage_before=shown(before),
+            passage=shown(passage),
+            quote=draft.hops[number].quote,
+        )
+        fits, model, usage = await readers.weigh(asked, context)
         said = "yes" if fits else "no"
         probe = Probe(check="same_name", model=model, answers=(said,), right=int(fits), hops=(number,), usage=usage)
         probes.append(probe)
@@ -36,4 +44,4 @@ def told(probe: Probe) -> str:
     return f"is it about the answer before it, by another name? {', '.join(probe.answers)}"
 
 
-CHECK = Check(stage=Stage.NAMED, cause=Cause.GENERATOR_ERROR, told=told, ask=same_name)
+CHECK = DraftCheck(Stage.NAMED, 1, Cause.GENERATOR_ERROR, told=told, ask=same_name)

@@ -18,8 +18,10 @@ from pipeline.context import RunContext
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
 from pipeline.loop.assess import answers, shortcut
-from pipeline.loop.checks.base import Check, CheckResult, Stage
+from pipeline.loop.checks.base import CheckResult, DraftCheck, Stage
 from pipeline.types import Cause, Draft, Finding, GradedRollout, Probe, Rollout, Searched, Stop
+
+ADVICE = "Ask at the end for a fact that many things of its kind have, so that only the hops say which is meant."
 
 FIRST = 2000
 """Samples that no solver and no policy has."""
@@ -111,11 +113,4 @@ def told(probe: Probe) -> str:
     return f"it searched with what it recalled of {recalled}" if recalled else "found no shorter way"
 
 
-CHECK = Check(
-    stage=Stage.READ,
-    place=7,
-    cause=Cause.SUPERFICIAL,
-    advice="Ask at the end for a fact that many things of its kind have, so that only the hops say which is meant.",
-    told=told,
-    ask=seeker,
-)
+CHECK = DraftCheck(Stage.READ, 7, Cause.SUPERFICIAL, advice=ADVICE, told=told, ask=seeker)

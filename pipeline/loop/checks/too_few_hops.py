@@ -1,7 +1,9 @@
 """There are fewer hops than steps wanted."""
 
-from pipeline.loop.checks.base import ALL_STAY, Case, Check, Found, Stage
+from pipeline.loop.checks.base import ALL_STAY, Case, DraftCheck, Found, Stage
 from pipeline.types import Cause
+
+ADVICE = f"Add a hop at the beginning or at the end. {ALL_STAY}"
 
 
 async def too_few_hops(case: Case) -> Found | None:
@@ -10,9 +12,4 @@ async def too_few_hops(case: Case) -> Found | None:
     return Found(f"it has {hops} hops and is to take {case.target} steps") if hops < case.target else None
 
 
-CHECK = Check(
-    stage=Stage.LONG,
-    cause=Cause.SUPERFICIAL,
-    advice=f"Add a hop at the beginning or at the end. {ALL_STAY}",
-    look=too_few_hops,
-)
+CHECK = DraftCheck(Stage.LONG, 1, Cause.SUPERFICIAL, advice=ADVICE, look=too_few_hops)

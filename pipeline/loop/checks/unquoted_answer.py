@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from pipeline.agents.naming import mentions
-from pipeline.loop.checks.base import Case, Check, Found, Stage, quoted
+from pipeline.loop.checks.base import Case, DraftCheck, Found, Stage, quoted
 from pipeline.text import untagged
 from pipeline.text.names import normalise
 from pipeline.types import Cause
+
+ADVICE = "Quote a sentence that holds the answer."
 
 
 async def unquoted_answer(case: Case) -> Found | None:
@@ -33,10 +35,4 @@ def _stated(names: Sequence[str], quote: str, title: str) -> bool:
     return any(mentions(quote, name) or normalise(name) in titles for name in names)
 
 
-CHECK = Check(
-    stage=Stage.SOUND,
-    place=5,
-    cause=Cause.GENERATOR_ERROR,
-    advice="Quote a sentence that holds the answer.",
-    look=unquoted_answer,
-)
+CHECK = DraftCheck(Stage.SOUND, 5, Cause.GENERATOR_ERROR, advice=ADVICE, look=unquoted_answer)

@@ -6,8 +6,8 @@ import orjson
 import pytest
 
 from pipeline.agents.parse import schema_of
-from pipeline.agents.readers import GradeOutput
 from pipeline.loop.assess import feedback_from_audit
+from pipeline.loop.checks.naturalness import GradeOutput
 from pipeline.loop.examine import readings
 from pipeline.types import Cause, Label, undated
 from tests.loop.checks.test_readings import DRAFT, context, told
