@@ -20,8 +20,7 @@ from pipeline.config.how import How
 from pipeline.config.models import ModelConfig
 from pipeline.config.sft import SftConfig
 from pipeline.errors import BudgetExceeded, UsageError
-from pipeline.run import LogWatch, RunResult, Watch, prepare, read
-from pipeline.run.job import Job, straight
+from pipeline.run import LogCallbacks, RunCallbacks, RunResult, prepare, read, stages
 from pipeline.run.locate import each, reopened, run_folder, shard_folders
 from pipeline.run.resume import regate
 from pipeline.types import Record
@@ -38,16 +37,16 @@ if TYPE_CHECKING:
     from pipeline.run.retriever_recall import RetrieverRecall
 
 T = TypeVar("T")
-Runner = Callable[[Job], RunResult]
-"""Carries a job out: in this process, or as a Prefect flow."""
+Runner = Callable[[RunConfig, Path | None, RunCallbacks], RunResult]
+"""Runs `stages.generate`, by itself or with a Prefect flow that shows it."""
 
 
-def in_process(job: Job) -> RunResult:
-    """All stages one after another. Raises BudgetExceeded once what there is was exported."""
-    return _wait(straight(job))
+def in_process(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> RunResult:
+    """`stages.generate` in this process."""
+    return _wait(stages.generate(config, folder, watch))
 
 
-def generate(config: RunConfig, *, watch: Watch | None = None, runner: Runner = in_process) -> RunResult:
+def generate(config: RunConfig, *, watch: RunCallbacks | None = None, runner: Runner = in_process) -> RunResult:
     """Generate pairs until `config.how` is satisfied, export them and write the report.
 
     The same configuration again goes on with the same run. Raises BudgetExceeded, ProviderError, RetrievalError and
@@ -61,7 +60,7 @@ def resume(
     *,
     out: Path | None = None,
     wait_seconds: float | None = None,
-    watch: Watch | None = None,
+    watch: RunCallbacks | None = None,
     runner: Runner = in_process,
 ) -> RunResult:
     """Continue an interrupted run. Raises UsageError, naming what changed, if configuration, prompts or corpus did.
@@ -75,7 +74,7 @@ def resume(
 
 
 def merge(
-    shards: str | Path | Sequence[str | Path], *, out: Path | None = None, watch: Watch | None = None
+    shards: str | Path | Sequence[str | Path], *, out: Path | None = None, watch: RunCallbacks | None = None
 ) -> "Merged":
     """Join the shards of a run into the run's own folder in `out` (left out, where they are), judge the gates once over
     all, export and write the report. One name stands for all shards that carry it.
@@ -86,22 +85,23 @@ def merge(
 
     names = [shards] if isinstance(shards, str | Path) else shards
     folders = dict.fromkeys(folder for name in names for folder in shard_folders(name, out))
-    return merging.merge(list(folders), out, watch or LogWatch())
+    return merging.merge(list(folders), out, watch or LogCallbacks())
 
 
-def _generate(config: RunConfig, folder: Path | None, watch: Watch | None, runner: Runner) -> RunResult:
+def _generate(config: RunConfig, folder: Path | None, watch: RunCallbacks | None, runner: Runner) -> RunResult:
     prepare.reach(config)
-    return runner(Job(config, watch or LogWatch(), folder))
+    # `resume` may be called from another folder than this command was.
+    return runner(prepare.rooted(config), folder, watch or LogCallbacks())
 
 
-def preview(config: RunConfig, *, pairs: int = 3, watch: Watch | None = None) -> list[Record]:
+def preview(config: RunConfig, *, pairs: int = 3, watch: RunCallbacks | None = None) -> list[Record]:
     """Run the first seeds of the plan, ten a pair at most, without starting a run: the records of all that were tried,
     accepted or not."""
     from pipeline.run import preview as previewing
 
     config = config.with_how(pairs=pairs, seeds=None)
     prepare.reach(config)
-    return _wait(previewing.preview(config, watch or LogWatch()))
+    return _wait(previewing.preview(config, watch or LogCallbacks()))
 
 
 def records(run: str | Path, *, include: Sequence[str] = (), out: Path | None = None) -> Iterator[Record]:

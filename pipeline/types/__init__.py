@@ -5,7 +5,7 @@ journal holds is what ran. Nothing here holds seconds, money, URLs or timestamps
 outside the promise that the same configuration, corpus, cache and seed give the same bytes.
 """
 
-from pipeline.types.assessment import DEMO_MODELS, KNOWN_TRIES, Assessment, PolicyMeasurement
+from pipeline.types.assessment import DEMO_MODELS, DEMO_NOTE, KNOWN_TRIES, Assessment, PolicyMeasurement
 from pipeline.types.band import Band
 from pipeline.types.completed import CompletedStages
 from pipeline.types.corpus import AsOf, Document, Hit, Passage, shown_id

@@ -10,8 +10,8 @@ from pipeline.config import build
 from pipeline.config.how import How
 from pipeline.errors import UsageError
 from pipeline.flow import engines
-from pipeline.run import LogWatch
-from pipeline.run.job import Job
+from pipeline.run import LogCallbacks
+from pipeline.run.stages import Job
 from tests.cli.conftest import SMALL
 from tests.flow.test_generate import MAIN, digsite, files, processes_of
 
@@ -39,7 +39,7 @@ def test_an_engine_that_is_not_here_is_one_line_before_anything_is_read(
     monkeypatch.setattr("pipeline.run.prepare.find_spec", lambda name: None)
     config = build(values={"corpus": {"name": "tiny"}, "how": {"out": tmp_path, "engine": "ray"}})
     with pytest.raises(UsageError, match=r"pip install 'digsite\[ray\]'"):
-        Job(config, LogWatch()).read()
+        Job(config, LogCallbacks()).read()
     assert not (tmp_path / "corpora").exists()
 
 

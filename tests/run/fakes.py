@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.config import RunConfig, build
 from pipeline.dataset.gates import Drop
-from pipeline.run import Attempt, LogWatch, Run
+from pipeline.run import Attempt, LogCallbacks, Run
 from pipeline.store.journal import Head
 from pipeline.types import Lineage, Passage, Record, Seed, Status, sha256
 
@@ -71,7 +71,7 @@ def digger(*, seconds: float = 0.0, share: float = 0.4, chance: int = 0) -> Call
     return run_seed
 
 
-class Watch(LogWatch):
+class RunCallbacks(LogCallbacks):
     """Keeps what it is shown."""
 
     def __init__(self) -> None:

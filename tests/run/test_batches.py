@@ -8,9 +8,9 @@ import pytest
 
 from pipeline.config import RunConfig, build
 from pipeline.errors import BudgetExceeded, UsageError, WorkerError
-from pipeline.run import LogWatch, RunResult, attempts, prepare, worker
+from pipeline.run import LogCallbacks, RunResult, attempts, prepare, worker
 from pipeline.run.batches import Batches, Submit, divided
-from pipeline.run.job import Job
+from pipeline.run.stages import Job
 from pipeline.run.worker import Batch, run_seeds
 from pipeline.store.journal import Journal, encode
 from pipeline.store.shards import ANSWERS, take_left
@@ -51,7 +51,7 @@ def failing(times: int, error: Exception, submit: Submit = here) -> Submit:
 
 async def made(asked: RunConfig, submit: Submit | None = here) -> RunResult:
     """The run by batches; without `submit` in this process."""
-    job = Job(asked, LogWatch())
+    job = Job(asked, LogCallbacks())
     job.read()
     job.index()
     with job.open() as run:
@@ -61,7 +61,7 @@ async def made(asked: RunConfig, submit: Submit | None = here) -> RunResult:
             return run.result()
         async with Batches(run, job.corpus.fingerprint, submit) as batches:
             batches._size = 3
-            await run.execute(batches.run_seed, LogWatch(), at_work=batches.at_work)
+            await run.execute(batches.run_seed, LogCallbacks(), at_work=batches.at_work)
         take_left(run.folder, prepare.answers(asked))
         return run.result()
 
@@ -73,7 +73,7 @@ def lines(result: RunResult) -> dict[str, bytes]:
 
 def batch(asked: RunConfig, answers: Path, **changed: object) -> Batch:
     """The first seeds of a run."""
-    job = Job(asked, LogWatch())
+    job = Job(asked, LogCallbacks())
     job.read()
     job._lock.close()
     with_places: dict[str, Any] = {

@@ -8,8 +8,8 @@ import pytest
 from pipeline import build, config, jvm
 from pipeline.cli.progress import Progress
 from pipeline.errors import RetrievalError
-from pipeline.run import LogWatch, Run, api
-from pipeline.run.job import Job
+from pipeline.run import LogCallbacks, Run, api
+from pipeline.run.stages import Job
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_language_that_was_detected_is_said_at_the_start(tmp_path: Path, caplo
 
 
 def test_a_command_with_nothing_to_run_shows_what_earlier_ones_did(tmp_path: Path) -> None:
-    class Counting(LogWatch):
+    class Counting(LogCallbacks):
         seen: ClassVar[list[int]] = []
 
         def started(self, run: Run) -> None:

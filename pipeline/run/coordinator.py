@@ -8,7 +8,7 @@ import asyncio
 import shlex
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -17,12 +17,12 @@ from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError, WorkerError
 from pipeline.run import resume
 from pipeline.run.attempts import Attempt, Notes, attempted
+from pipeline.run.callbacks import RunCallbacks
 from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
 from pipeline.run.plan import Frontier, Order, PassageSource, Planned, askable, bounds, judged, prefix
 from pipeline.run.result import RunResult
 from pipeline.run.uniform import SameError, forget
-from pipeline.run.watch import Watch
 from pipeline.store.additions import Completions, joined
 from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Entry, Journal
@@ -47,9 +47,14 @@ class Run:
     """An open run: locked, checked, its journal read. A context manager; one per folder at a time."""
 
     def __init__(
-        self, config: RunConfig, corpus: PassageSource, *, folder: Path | None = None, lock: ExitStack | None = None
+        self,
+        config: RunConfig,
+        corpus: PassageSource,
+        *,
+        folder: Path | None = None,
+        lock: AbstractContextManager[object] | None = None,
     ) -> None:
-        """`lock` holds that of the folder already, and is let go when the run closes."""
+        """`lock` is entered in place of the folder's own."""
         self.config = config
         self.folder = folder or config.folder()
         self.pauses: tuple[float, ...] = PAUSES
@@ -111,7 +116,7 @@ class Run:
             damaged=self.journal.damaged + self.journal.torn,
         )
 
-    async def execute(self, run_seed: RunSeed, watch: Watch, *, at_work: int | None = None) -> RunResult:
+    async def execute(self, run_seed: RunSeed, watch: RunCallbacks, *, at_work: int | None = None) -> RunResult:
         """Run seeds until the plan is complete, `at_work` at once; left out, as many as this process can.
 
         Raises Interrupted after a signal, and ProviderError, RetrievalError, BudgetExceeded or StoreError where one of
@@ -122,19 +127,17 @@ class Run:
         await self._guarded(self._all(run_seed, watch))
         return self.result()
 
-    def batches(self, size: int = 32) -> Iterator[tuple[str, ...]]:
-        """The keys that are owed next, again and again until the plan is complete: run each batch before the next."""
-        while keys := tuple(planned.seed.key for _, planned in islice(self._owed(), size)):
-            yield keys
+    @property
+    def complete(self) -> bool:
+        """Nothing is owed."""
+        return self._frontier.complete
 
-    async def run_batch(self, keys: Iterable[str], run_seed: RunSeed, watch: Watch) -> None:
-        """Run those of the keys that are still owed and that the plan still needs; raises what `execute` raises."""
-        wanted = set(keys)
-        mine = (owed for owed in self._owed() if owed[1].seed.key in wanted)
-        self.begin(watch)
-        await self._guarded(self._work(islice(mine, len(wanted)), run_seed, watch))
+    def progress(self) -> float:
+        """The part of the plan that is done, from 0 to 1. May be called from any thread."""
+        wanted, most = bounds(self.config.how)
+        return min(1.0, self._frontier.length / most if wanted is None else self._frontier.passed / wanted)
 
-    def begin(self, watch: Watch) -> None:
+    def begin(self, watch: RunCallbacks) -> None:
         """Show what earlier commands did; once."""
         if not self._begun:
             self._begun = True
@@ -198,12 +201,12 @@ class Run:
         entry = self.journal.entries.get(key)
         return None if entry is None or entry.head.unfinished(self.config.how.rollout_seconds) else entry
 
-    async def _all(self, run_seed: RunSeed, watch: Watch) -> None:
+    async def _all(self, run_seed: RunSeed, watch: RunCallbacks) -> None:
         """Again where the gates dropped what the plan had counted on."""
         while not self._frontier.complete:
             await self._work(self._owed(), run_seed, watch)
 
-    async def _work(self, owed: Iterator[tuple[int, Planned]], run_seed: RunSeed, watch: Watch) -> None:
+    async def _work(self, owed: Iterator[tuple[int, Planned]], run_seed: RunSeed, watch: RunCallbacks) -> None:
         running: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]] = {}
         spent: BaseException | None = None
         try:
@@ -241,7 +244,7 @@ class Run:
         self,
         done: set[asyncio.Task[tuple[Record, Attempt]]],
         running: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]],
-        watch: Watch,
+        watch: RunCallbacks,
     ) -> BaseException | None:
         """Journal all that ended well, in order; the first error of those that did not."""
         error: BaseException | None = None
@@ -260,7 +263,7 @@ class Run:
                 error = error or self._same.stop()
         return error
 
-    def _journal(self, seeds: Iterable["_Ended"], watch: Watch) -> None:
+    def _journal(self, seeds: Iterable["_Ended"], watch: RunCallbacks) -> None:
         for number, planned, record, attempt in seeds:
             self.journal.append(record, planned.order, self.config.how.rollout_seconds)
             if record.status is Status.ACCEPTED:
@@ -271,7 +274,7 @@ class Run:
             for head, drop in drops:
                 watch.gated(head, drop)
 
-    async def _attempted(self, seed: Seed, run_seed: RunSeed, watch: Watch) -> tuple[Record, Attempt]:
+    async def _attempted(self, seed: Seed, run_seed: RunSeed, watch: RunCallbacks) -> tuple[Record, Attempt]:
         """One seed to its record, with pauses where the outside fails."""
         pauses = iter(self.pauses)
         while True:
@@ -286,7 +289,7 @@ class Run:
             watch.trouble(seed, end, pause)
             await asyncio.sleep(pause)
 
-    def _note(self, attempt: Attempt, watch: Watch) -> None:
+    def _note(self, attempt: Attempt, watch: RunCallbacks) -> None:
         self._notes.add(attempt)
         watch.attempt(attempt)
 
