@@ -49,6 +49,8 @@ _given: ContextVar[Shown] = ContextVar("given")
 
 def show(name: str, shown: Shown, *, own: bool) -> None:
     """Show a run as the flow run `name`, until it ends. A server of our `own` knows the runs of one folder."""
+    # Of the root, where no setting of Prefect's reaches it: at the end it tells how much it still has to send.
+    logging.getLogger("EventsWorker").setLevel(logging.ERROR)
     _given.set(shown)
     if own:
         noted(partial(end_killed, {"name": {"any_": [name]}}))

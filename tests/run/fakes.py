@@ -95,3 +95,15 @@ class RunCallbacks(LogCallbacks):
 
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
         self.troubles.append(str(error))
+
+
+def first(run: Run, count: int) -> list[str]:
+    """The keys of the first seeds in the order of the plan."""
+    return [run._order[index].seed.key for index in range(count)]
+
+
+async def run_part(
+    run: Run, indexes: range, run_seed: Callable[[Seed], Awaitable[Record]], callbacks: LogCallbacks
+) -> None:
+    """Run these seeds of the plan alone."""
+    await run._work(((index, run._order[index]) for index in indexes), run_seed, callbacks)

@@ -9,7 +9,8 @@ import pytest
 from pipeline.errors import ProviderError, RetrievalError, StoreError, UsageError
 from pipeline.run import Run, RunResult
 from pipeline.types import Record, Seed, Status
-from tests.run.fakes import FakeCorpus, RunCallbacks, config, corpus, digger, record
+from tests.run import fakes
+from tests.run.fakes import FakeCorpus, RunCallbacks, config, corpus, digger, record, run_part
 
 
 async def whole(out: Path, *, seconds: float = 0.0, chance: int = 0, **how: int) -> tuple[RunResult, list[Record]]:
@@ -38,22 +39,6 @@ async def test_concurrency_and_the_order_of_completion_change_nothing(tmp_path: 
     assert sum(result.reasons.values()) == result.rejected + result.failed
     assert result.surplus == 0
     assert 0 < result.dropped["too_short"] <= 20
-
-
-async def test_batches_make_the_same_records(tmp_path: Path) -> None:
-    _, straight = await whole(tmp_path / "straight", pairs=25)
-    watch = RunCallbacks()
-    with Run(config(tmp_path / "batches", pairs=25), corpus(short=20)) as run:
-        sizes = []
-        for keys in run.batches(16):
-            sizes.append(len(keys))
-            await run.run_batch(keys, digger(seconds=0.003), watch)
-            await run.run_batch(keys, digger(), watch)
-        assert list(run.kept()) == straight
-        assert run.result().complete
-        assert set(sizes[:-1]) == {16}
-        assert len(sizes) >= 3
-    assert watch.begun == 1
 
 
 async def test_seeds_that_a_clock_ended_are_owed_again_under_a_longer_one_alone(tmp_path: Path) -> None:
@@ -100,8 +85,8 @@ async def test_what_ends_beyond_the_plan_is_surplus_and_used_when_it_grows(tmp_p
 
     done: list[str] = []
     with Run(config(tmp_path, pairs=11, concurrency=20), corpus()) as run:
-        first = next(run.batches(1))[0]
-        await run.run_batch([first, *next(run.batches(20))], first_waits, RunCallbacks())
+        (first,) = fakes.first(run, 1)
+        await run_part(run, range(20), first_waits, RunCallbacks())
         larger = run.result()
     with Run(config(tmp_path, pairs=2), corpus()) as run:
         smaller = await run.execute(first_waits, RunCallbacks())
@@ -119,7 +104,7 @@ async def test_a_seed_that_the_plan_no_longer_needs_is_not_waited_for(tmp_path: 
         return record(seed, share=1.0)
 
     with Run(config(tmp_path, pairs=4, concurrency=8), corpus()) as run:
-        first_four = next(run.batches(4))
+        first_four = fakes.first(run, 4)
         result = await asyncio.wait_for(run.execute(slow_behind, RunCallbacks()), 5)
     assert (result.accepted, result.planned, result.surplus) == (4, 4, 0)
 
@@ -192,7 +177,7 @@ async def test_what_finished_beside_a_failure_is_kept(tmp_path: Path) -> None:
         return record(seed)
 
     with Run(config(tmp_path, pairs=100), corpus()) as run:
-        keys = next(run.batches(8))
+        keys = fakes.first(run, 8)
         with pytest.raises(StoreError):
             await run.execute(together, RunCallbacks())
         assert set(run.journal.entries) == set(keys[1:])
@@ -253,7 +238,7 @@ async def test_what_finishes_while_the_run_is_being_stopped_is_kept(tmp_path: Pa
         raise AssertionError("unreachable")
 
     with Run(config(tmp_path, pairs=100, concurrency=4), corpus()) as run:
-        keys = next(run.batches(4))
+        keys = fakes.first(run, 4)
         with pytest.raises(StoreError):
             await run.execute(run_seed, RunCallbacks())
         assert set(run.journal.entries) == set(keys[1:])

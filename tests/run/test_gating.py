@@ -15,7 +15,7 @@ from pipeline.run.plan import judged
 from pipeline.store.journal import Journal
 from pipeline.types import Record, Seed, Status, sha256
 from tests.records import accepted, below_target
-from tests.run.fakes import RunCallbacks, corpus, record
+from tests.run.fakes import RunCallbacks, corpus, record, run_part
 from tests.run.fakes import config as plain
 
 GATES = GateConfig(off=tuple(name for name in described() if name != "duplicate"))
@@ -74,21 +74,12 @@ async def test_neither_concurrency_nor_the_order_of_completion_matters(tmp_path:
         assert watch.drops == [(key, reason) for key, reason in records if reason.startswith("gate:")]
 
 
-async def test_batches_go_on_until_enough_have_passed(tmp_path: Path) -> None:
-    _, straight, _ = await whole(tmp_path / "straight", pairs=15)
-    with Run(config(tmp_path / "batches", pairs=15), corpus()) as run:
-        for keys in run.batches(4):
-            await run.run_batch(keys, digger(0.003), RunCallbacks())
-        assert kept(run) == straight
-
-
 async def test_a_run_that_is_stopped_and_grown_only_adds(tmp_path: Path) -> None:
     _, large, _ = await whole(tmp_path / "large", pairs=18)
     result, small, _ = await whole(tmp_path / "grown", pairs=9)
     assert small == large[: len(small)]
     with Run(config(tmp_path / "grown", pairs=18), corpus()) as run:
-        first = next(run.batches(50))
-        await run.run_batch(first[25:], digger(), RunCallbacks())
+        await run_part(run, range(25, 50), digger(), RunCallbacks())
         # Seeds ahead of a gap are judged as if the gap were not there, in the result as in the records.
         result, so_far = run.result(), kept(run)
         assert result.planned == len(so_far)
