@@ -29,7 +29,7 @@ from pipeline.config import build
 from pipeline.run import Run, publish
 from pipeline.run.plan import Order
 from pipeline.store.journal import Journal
-from pipeline.store.shards import join_journals
+from pipeline.store.shard_merge import join_journals
 from pipeline.types import Record, Seed
 
 SHARDS = 4

@@ -68,7 +68,7 @@ def opened(corpus: str, out: Path) -> Any:
 
 def heap() -> float:
     """GiB that Java keeps for its heap."""
-    from pipeline import jvm
+    from pipeline.corpus import jvm
 
     return float(jvm.call(lambda: jvm.java("java.lang.Runtime").getRuntime().totalMemory())) / 2**30
 

@@ -7,7 +7,7 @@ guarded against.
 import sys
 from pathlib import Path
 
-from pipeline.dataset.gates.contaminated import SHIPPED, read
+from pipeline.gates.contaminated import SHIPPED, read
 
 
 def main(path: Path, name: str, note: str) -> None:

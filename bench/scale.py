@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.common import dug, table
-from pipeline.dataset.export import Selection, export
+from pipeline.exports.data_set import Selection, export
 from pipeline.types import Usage
 
 GIB = 2**30

@@ -21,8 +21,9 @@ import httpx2
 import orjson
 
 from bench.common import median, table
+from pipeline.analysis import seed_rows as seeds
+from pipeline.analysis import seed_table
 from pipeline.config import RunConfig, build
-from pipeline.dataset import seed_table, seeds
 from pipeline.run import publish, resume
 from pipeline.store.journal import Head
 from pipeline.types import Record, sha256

@@ -14,8 +14,8 @@ import polars as pl
 import pyarrow as pa
 
 from docs.tables import code, made, table
-from pipeline.dataset import seeds
-from pipeline.dataset.views import base
+from pipeline.analysis import seed_rows as seeds
+from pipeline.exports.views import base
 from tests.golden import recording, runs, strong
 
 WORDS = Path(__file__).parent / "reference" / "columns.toml"
@@ -25,7 +25,7 @@ INTRODUCTION = (
     "Every column of every view, and of the table of all seeds, `seeds.parquet`. Types are Arrow's; `json` is JSON text "
     "that `datasets` 4.7 and later gives as objects, and text after `digsite export --plain`. Examples are cut after {SHOWN} characters; most are of a run in which a "
     "strong model played every role. What a view is for, and the rules that it follows, stand in its module, "
-    "`pipeline/dataset/views/<view>.py`."
+    "`pipeline/exports/views/<view>.py`."
 ).replace("{SHOWN}", str(SHOWN))
 SEEDS = "One row for every seed of the plan, accepted or not, in the order of the plan. It lies beside the views and is in none of them."
 Examples = dict[str, dict[str, str]]

@@ -17,7 +17,7 @@ import orjson
 from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from pipeline.folders import folder
+from pipeline.store.shipped_folders import folder
 from pipeline.types import Message, sha256
 
 ROOT = folder("prompts")

@@ -7,13 +7,13 @@ from typing import Any
 from pipeline.errors import unknown
 
 FOLDERS = {
-    "branching": "pipeline.dataset.branching",
+    "branching": "pipeline.exports.branching",
     "distractors": "pipeline.distractors.kinds",
-    "gates": "pipeline.dataset.gates",
+    "gates": "pipeline.gates",
     "readers": "pipeline.corpus.readers",
     "retrievers": "pipeline.retrieval.engines",
     "strategies": "pipeline.loop.strategies",
-    "views": "pipeline.dataset.views",
+    "views": "pipeline.exports.views",
 }
 """Every kind of plug-in, with the package that holds its files."""
 
@@ -24,7 +24,7 @@ _ONE = {"branching": "branching method", "distractors": "kind of distractor", "s
 def names(kind: str) -> list[str]:
     """The plug-ins of that kind, sorted; `base` is their contract and none of them."""
     home = import_module(FOLDERS[kind])
-    modules = (module.name for module in pkgutil.iter_modules(home.__path__))
+    modules = (module.name for module in pkgutil.iter_modules(home.__path__) if not module.ispkg)
     return sorted(name for name in modules if name != "base")
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.agents import grading
 from pipeline.agents.judge import Grade
-from pipeline.dataset.shipped import reward
-from pipeline.dataset.spellings import spellings
+from pipeline.exports.trajectories.spellings import spellings
+from pipeline.reward import reward
 from pipeline.types import AnswerItem, AnswerType, Draft, Passage, Record
 from tests.records import accepted, passage, world
 from tests.teacher_rollouts import played

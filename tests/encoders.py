@@ -14,7 +14,7 @@ from pipeline.config.dense import DenseConfig
 from pipeline.config.retrieval import RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.retrieval.engines.bm25 import _STOP
-from pipeline.retrieval.passages import contents
+from pipeline.retrieval.passage_texts import contents
 
 Asked = Callable[[str], RetrievalConfig]
 

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from pipeline.corpus import Manifest
 from pipeline.corpus.language import detected
+from pipeline.retrieval.base import Retriever
 from pipeline.text import words
 from pipeline.types import Hit, Passage
 from pipeline.types.distractor import SYNTHETIC
@@ -23,7 +24,7 @@ def synthetic(passage_id: str) -> bool:
     return passage_id.startswith(SYNTHETIC)
 
 
-class Shelf:
+class Shelf(Retriever):
     def __init__(self, *passages: Passage) -> None:
         self.passages = {p.id: p for p in passages}
 

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from pipeline.analysis import figures as made
+from pipeline.analysis import seed_rows as seeds
+from pipeline.analysis import seed_table
+from pipeline.analysis.figures import Figures, Outside
 from pipeline.config import RunConfig
-from pipeline.dataset import figures as made
-from pipeline.dataset import seed_table, seeds
-from pipeline.dataset.figures import Figures, Outside
 from pipeline.types import Record
 from pipeline.view import html
 

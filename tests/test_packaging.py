@@ -110,7 +110,10 @@ def test_a_wheel_leaves_the_top_level_to_others(tmp_path):
 def test_an_installed_wheel_makes_questions(tmp_path):
     """Away from the clone, with the packages of this environment and the wheel's own files before them."""
     zipfile.ZipFile(wheel(tmp_path)).extractall(tmp_path / "site")
-    line = "import sys, pipeline.folders as f; print(f.folder('prompts')); from pipeline.flow.main import main; main()"
+    line = (
+        "import sys; from pipeline.store.shipped_folders import folder; print(folder('prompts')); "
+        "from pipeline.flow.main import main; main()"
+    )
     for arguments in (["--help"], ["generate", "tiny", "--pairs", "1", "--steps", "1"]):
         command = [sys.executable, "-c", line, *arguments]
         environment = {"PYTHONPATH": str(tmp_path / "site"), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from pipeline.agents.mentions import mentions
-from pipeline.names import contains
 from pipeline.retrieval.base import Retriever
 from pipeline.text import untagged
+from pipeline.text.names import contains
 from pipeline.types import Draft, Hit, Passage, Searched
 
 Evidence = tuple[Passage | None, ...]

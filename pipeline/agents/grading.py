@@ -11,8 +11,8 @@ from functools import lru_cache
 from pipeline.agents.evidence import start, subject
 from pipeline.agents.judge import Grade
 from pipeline.agents.tools import undated
-from pipeline.names import contains
 from pipeline.text import MONTHS, folded, normalise, untagged
+from pipeline.text.names import contains
 from pipeline.types import NOT_FOUND, AnswerType, Call, Draft, Rollout, Verdict
 
 _MONTH = "|".join(MONTHS)

@@ -10,12 +10,12 @@ from typing import Literal
 from pipeline.agents.structured import schema, structured
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
-from pipeline.dataset.shipped.answers import compared, side
-from pipeline.dataset.shipped.equality import quantity
 from pipeline.llm.base import LLM
-from pipeline.names import normalise
 from pipeline.prompts import load
+from pipeline.reward.answers import compared, side
+from pipeline.reward.equality import quantity
 from pipeline.text import words
+from pipeline.text.names import normalise
 from pipeline.types import NOT_FOUND, AnswerItem, AnswerType, Data, Draft, Message, Usage, refuses
 
 MOST_JUDGED = 3

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from pipeline.agents.judge import NearMiss, ask_judges
 from pipeline.config.models import ModelConfig
 from pipeline.errors import FormatError
-from pipeline.folders import folder
 from pipeline.llm.base import LLM
+from pipeline.store.shipped_folders import folder
 from pipeline.types import AnswerType, Data
 
 FILE = folder("corpora") / "near_misses.jsonl"

@@ -4,7 +4,7 @@ Where endings change with the case, as in Russian, Polish or Finnish, a name mus
 """
 
 from pipeline.corpus.language import language_of
-from pipeline.names import contains
+from pipeline.text.names import contains
 
 _GENITIVE = ("de", "da", "no", "sv", "nl")
 """An s is written on to a name: die Gründung Großwesels."""

@@ -16,8 +16,8 @@ from pydantic.json_schema import SkipJsonSchema
 from pipeline.agents.parse import schema_of
 from pipeline.llm.base import Tool
 from pipeline.text import sentences
+from pipeline.text.scripts import laid_out
 from pipeline.types import AnswerType, Data, NegativeAspect, Passage, Trajectory
-from pipeline.writing import laid_out
 
 if TYPE_CHECKING:
     from pipeline.links.offers import Related

@@ -10,9 +10,9 @@ from pipeline.cli import console, options
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pipeline.dataset.comparison import Comparison, RunFacts
-    from pipeline.dataset.contrasts import Contrast
-    from pipeline.dataset.pairing import Paired
+    from pipeline.analysis.comparison import Comparison, RunFacts
+    from pipeline.analysis.contrasts import Contrast
+    from pipeline.analysis.pairing import Paired
 
 First = Annotated[str, typer.Argument(metavar="A", help="As for 'inspect', a data set's folder, or a journal.")]
 Second = Annotated[str, typer.Argument(metavar="B", help="The same, of another run.")]
@@ -32,7 +32,7 @@ def compare(first: First, second: Second, out: options.Out = None, json: options
 
 
 def _facts(letter: str, run: "RunFacts") -> "RenderableType":
-    from pipeline.dataset.estimates import compact
+    from pipeline.analysis.estimates import compact
 
     amounts = f"{run.accepted:,} of {run.planned:,} seeds gave a pair, {compact(run.tokens)} tokens"
     return console.text(f"{letter}  {run.name}: {amounts}, {', '.join(run.models) or 'no model'}", style="bold")
@@ -58,8 +58,8 @@ def _tables(found: "Comparison") -> "Iterator[RenderableType]":
 
 
 def _table(title: str, contrasts: "Iterable[Contrast]") -> "Iterator[RenderableType]":
-    from pipeline.dataset.contrasts import in_words
-    from pipeline.dataset.glossary import gloss
+    from pipeline.analysis.contrasts import in_words
+    from pipeline.exports.card.glossary import gloss
 
     rows = []
     for one in contrasts:

@@ -18,8 +18,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.corpus import progress
-from pipeline.redact import clean, escaped
+from pipeline.corpus import progress_log
+from pipeline.text.redact import clean, escaped
 from pipeline.types import DEMO_MODELS, DEMO_NOTE
 
 _NUMBER = re.compile(r"[\d.,]+[%M]?|–|unknown")
@@ -90,7 +90,7 @@ class _MessageHandler(logging.Handler):
 def warnings() -> Iterator[None]:
     """Print the warnings of the product, and how far its long work is, as messages, whatever Prefect's import does to
     Python's logging."""
-    logging.getLogger(progress.NAME).setLevel(logging.INFO)
+    logging.getLogger(progress_log.NAME).setLevel(logging.INFO)
     # It tells every try; what came of them is one line of ours.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     ours, handler = logging.getLogger("pipeline"), _MessageHandler()

@@ -43,7 +43,7 @@ class CorpusStats(options.ProvenanceOptions):
     def __call__(self) -> None:
         from pipeline.corpus.unread import in_words
         from pipeline.links.coverage import coverage
-        from pipeline.retrieval.opening import open_retriever
+        from pipeline.retrieval.open_retriever import open_retriever
         from pipeline.run import prepare
 
         config = self.settings()
@@ -74,7 +74,7 @@ class CorpusPassages(options.CorpusOptions):
     out: options.Out = None
 
     def __call__(self) -> None:
-        from pipeline.retrieval.passages import search_r1
+        from pipeline.retrieval.passage_texts import search_r1
         from pipeline.run import prepare
 
         console.json_lines(map(search_r1, prepare.corpus(self.settings()).passages))
@@ -104,7 +104,7 @@ class Search(options.CorpusOptions):
             console.message("no passage holds any of these words")
 
     async def _found(self, config: RunConfig) -> "list[Hit]":
-        from pipeline.retrieval.opening import open_retriever
+        from pipeline.retrieval.open_retriever import open_retriever
         from pipeline.run import prepare
 
         retriever = open_retriever(config.retrieval, prepare.corpus(config), config.how.out)
@@ -137,7 +137,7 @@ class Measure(options.ModelOptions, options.CorpusOptions):
     json: options.Json = False
 
     def __call__(self) -> None:
-        from pipeline.dataset.estimates import percent, short
+        from pipeline.analysis.estimates import percent, short
         from pipeline.run import api, measuring
 
         asked = list(dict.fromkeys(self.retriever or ()))
@@ -175,7 +175,7 @@ class Measure(options.ModelOptions, options.CorpusOptions):
             )
 
     def _compare(self, config: RunConfig, questions: "Sequence[GoldQuestion]", asked: list[str]) -> None:
-        from pipeline.dataset.estimates import percent
+        from pipeline.analysis.estimates import percent
         from pipeline.run import api, retriever_recall
 
         found = api.compare_retrievers(config, questions, asked)

@@ -88,9 +88,9 @@ class Preview(options.PairOptions):
     json: options.Json = False
 
     def __call__(self) -> int:
+        from pipeline.analysis.forecast import forecast
         from pipeline.llm import throughput
         from pipeline.run import api, costs
-        from pipeline.view.forecast import forecast
 
         config = self.settings()
         with PreviewProgress(pairs=PREVIEWED) as progress:
@@ -154,7 +154,7 @@ def summary(result: "RunResult") -> dict[str, Any]:
 
 def close(result: "RunResult", config: RunConfig) -> None:
     """Show a run that has ended to a person."""
-    from pipeline.corpus.seeds import explained
+    from pipeline.corpus.seed_passages import explained
     from pipeline.run import publish
 
     folder, run = result.folder, spelled(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)

@@ -52,8 +52,8 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> None:
     """Show how the seeds of a run ended and what it cost, list them, or show one in full."""
+    from pipeline.analysis import money
     from pipeline.cli import pages
-    from pipeline.dataset import money
     from pipeline.run import publish, read
     from pipeline.run.attempts import spent
     from pipeline.view.browse.query import Query, selected
@@ -107,7 +107,7 @@ def _counts(seeds: pl.LazyFrame) -> dict[str, int]:
 
 
 def _outcomes(counts: dict[str, int]) -> Table:
-    from pipeline.dataset.glossary import gloss
+    from pipeline.exports.card.glossary import gloss
 
     rows = [(name, count, gloss(name.partition(" (")[2].removesuffix(")") or name)) for name, count in counts.items()]
     return console.table("outcome", "seeds", "meaning", rows=rows)

@@ -45,7 +45,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> None:
     """Join runs, of one corpus or several, into one data set: deduplicated over all, with a version and its changes."""
-    from pipeline.dataset import versions
+    from pipeline.exports.mix import versions
     from pipeline.run import api
 
     folders = [run_folder(run, out) for run in runs]

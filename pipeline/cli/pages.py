@@ -7,13 +7,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.analysis.rollout_metrics import Process, process
 from pipeline.cli.console import table, text
-from pipeline.dataset.glossary import gloss
-from pipeline.dataset.process import Process, process
+from pipeline.exports.card.glossary import gloss
 from pipeline.types import Draft, Record, Rollout, Round, Status, Trajectory, Verdict
 
 if TYPE_CHECKING:
-    from pipeline.view.forecast import Forecast
+    from pipeline.analysis.forecast import Forecast
 
 _COLOUR = {Status.ACCEPTED: "green", Status.REJECTED: "yellow", Status.FAILED: "red"}
 

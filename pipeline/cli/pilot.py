@@ -41,12 +41,12 @@ class Pilot(options.RunOptions):
         return SHORT if result.exhausted else 0
 
     def _forecast(self, folder: Path, config: RunConfig) -> None:
-        from pipeline.dataset import money
-        from pipeline.dataset.figures import figures
+        from pipeline.analysis import money
+        from pipeline.analysis.figures import figures
+        from pipeline.analysis.forecast import forecast
         from pipeline.llm import throughput
         from pipeline.run import attempts, costs, publish
         from pipeline.types import Share
-        from pipeline.view.forecast import forecast
 
         found = publish.RunRecords(folder, config)
         made = figures(found.seeds(), publish.outside(folder), config.gates.policy)

@@ -19,7 +19,7 @@ from pipeline.cli.console import PlainConsole, text
 from pipeline.types import Record, Seed, Status
 
 if TYPE_CHECKING:
-    from pipeline.dataset.gates import Drop
+    from pipeline.gates import Drop
     from pipeline.llm.ledger import Spent
     from pipeline.run import Attempt, Run
     from pipeline.store.journal import Head

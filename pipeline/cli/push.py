@@ -25,7 +25,7 @@ def push(
     json: options.Json = False,
 ) -> None:
     """Send the data set of a run, or a mix, to the Hugging Face Hub in one commit; a new repository is private."""
-    from pipeline.dataset import push as hub
+    from pipeline.exports import push as hub
 
     folder, models, title = _dataset(run, out)
     sent = hub.parcel(folder, models, repo, private=not public)
@@ -52,7 +52,7 @@ def push(
 
 def _dataset(run: str, out: Path | None) -> tuple[Path, str, str]:
     """Where the data set of a run or a mix lies, the models that made it, and what its commit is called."""
-    from pipeline.dataset import versions
+    from pipeline.exports.mix import versions
     from pipeline.run import read as run_file
 
     if (Path(run) / versions.MIX).is_file() and (mix := versions.read(Path(run))):

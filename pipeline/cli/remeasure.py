@@ -33,7 +33,7 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> None:
     """Try the questions of a run, unsolved ones included, with a model to be trained, such as its latest checkpoint."""
-    from pipeline.dataset.estimates import percent
+    from pipeline.analysis.estimates import percent
     from pipeline.run import api
     from pipeline.run.remeasure import Budgets
 

@@ -27,7 +27,7 @@ def review(
     """Write a sheet of accepted pairs for people to mark (review.csv), or read a marked one."""
     from pipeline.run import publish
     from pipeline.run import read as run_file
-    from pipeline.store.marks import myself
+    from pipeline.store.review_marks import myself
 
     folder = run_folder(run, out)
     config = run_file(folder).config
@@ -39,7 +39,7 @@ def review(
 
 
 def _write(folder: Path, config: RunConfig, items: int, *, as_json: bool) -> None:
-    from pipeline.dataset import review as reviews
+    from pipeline.analysis import human_marks as reviews
     from pipeline.run import publish
     from pipeline.store.files import atomic_write
 
@@ -55,9 +55,9 @@ def _write(folder: Path, config: RunConfig, items: int, *, as_json: bool) -> Non
 
 
 def _read(folder: Path, config: RunConfig, sheet: Path, by: str, *, as_json: bool) -> None:
-    from pipeline.dataset import review as reviews
+    from pipeline.analysis import human_marks as reviews
     from pipeline.run import publish
-    from pipeline.store.marks import now, reviewer
+    from pipeline.store.review_marks import now, reviewer
 
     try:
         marked = sheet.read_text(encoding="utf-8-sig")

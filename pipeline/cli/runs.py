@@ -56,7 +56,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> None:
     """Write the data set of a run anew: all its views, or some beside those that are there."""
-    from pipeline.dataset.views import base
+    from pipeline.exports.views import base
 
     if every:
         console.json(base.names()) if json else console.show(*map(console.text, base.names()))

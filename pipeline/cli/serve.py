@@ -13,7 +13,7 @@ from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder
 
 if TYPE_CHECKING:
-    from pipeline.serve.retrieval import Served
+    from pipeline.serve.retrieval_app import Served
 
 LOOPBACK = "127.0.0.1"
 Host = Annotated[str, typer.Option(help="Address to listen on; any other than the loopback needs a token.")]
@@ -42,8 +42,8 @@ class Serve(options.CorpusOptions):
     out: options.Out = None
 
     def __call__(self) -> None:
-        from pipeline.serve.retrieval import router
-        from pipeline.serve.server import ServerConfig, create_app, serve, url
+        from pipeline.serve.http_server import ServerConfig, create_app, serve, url
+        from pipeline.serve.retrieval_app import router
 
         server = ServerConfig(host=self.host, port=self.port, token_env=self.token_env)
         listening = server.bind()
@@ -57,7 +57,7 @@ class Serve(options.CorpusOptions):
     def _opened(self) -> "Served":
         """A corpus rather than a run where both have the name: `wiki` is the corpus, `wiki/latest` the run."""
         from pipeline.corpus import resolve
-        from pipeline.serve import opening
+        from pipeline.serve import open_served
 
         try:
             if (Path(self.corpus) / "run.json").is_file():
@@ -71,8 +71,8 @@ class Serve(options.CorpusOptions):
             if any(getattr(self, name) for name in _OF_A_CORPUS):
                 line = "a run has its own environment, retriever, settings and fields: leave out these options"
                 raise UsageError(line) from None
-            return opening.of_run(folder)
-        return opening.of_corpus(self.settings(), self.environment)
+            return open_served.of_run(folder)
+        return open_served.of_corpus(self.settings(), self.environment)
 
 
 def serve_model(
@@ -82,8 +82,8 @@ def serve_model(
     seed: Annotated[int, typer.Option(min=0, help="The --seed of the runs that will use it.")] = 0,
 ) -> None:
     """Serve the demo model over OpenAI's wire until Ctrl-C: a whole run through HTTP gives the same bytes."""
-    from pipeline.serve.model import router
-    from pipeline.serve.server import ServerConfig, create_app, serve, url
+    from pipeline.serve.demo_model import router
+    from pipeline.serve.http_server import ServerConfig, create_app, serve, url
 
     server = ServerConfig(host=host, port=port, token_env=token_env)
     listening = server.bind()

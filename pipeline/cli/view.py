@@ -20,7 +20,7 @@ def view(runs: Named = None, out: options.Out = None, port: Port = 8002, browser
     from pipeline.config.how import How
     from pipeline.run.browsing import Runs
     from pipeline.serve.browser import create
-    from pipeline.serve.server import ServerConfig, serve, url
+    from pipeline.serve.http_server import ServerConfig, serve, url
 
     library = Runs(runs or [], out or How().out)
     try:

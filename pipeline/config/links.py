@@ -22,5 +22,5 @@ class LinksConfig(Data):
 @cache
 def code() -> str:
     """A digest of the code that finds links and walks."""
-    files = [*sorted((Path(text.__file__).parent / "links").glob("*.py")), Path(text.__file__)]
+    files = [*sorted((Path(text.__file__).parents[1] / "links").glob("*.py")), Path(text.__file__)]
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()

@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 from pipeline.corpus import contents
+from pipeline.corpus.document_links import stated
 from pipeline.corpus.manifest import Fields
 from pipeline.corpus.published import published
 from pipeline.corpus.readers.base import Row
-from pipeline.corpus.stated import stated
 from pipeline.types import Document
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

@@ -4,10 +4,10 @@ import logging
 from contextlib import suppress
 from pathlib import Path
 
-from pipeline.corpus.building import build
+from pipeline.corpus.ingest import build
 from pipeline.corpus.manifest import Manifest
 from pipeline.corpus.prepared import Corpus, finished
-from pipeline.corpus.source import place, signature
+from pipeline.corpus.source_identity import place, signature
 from pipeline.corpus.walking import OURS
 from pipeline.errors import CorpusError, StoreError, reason
 from pipeline.store.files import atomic_write, checksum, discard_unfinished, emptied, folder_of, growing_folder

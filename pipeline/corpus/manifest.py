@@ -15,7 +15,7 @@ from pipeline.corpus.readers import hf, lucene
 from pipeline.corpus.readers.base import ReadLimits
 from pipeline.corpus.unread import BESIDE
 from pipeline.errors import CorpusError, UsageError, unknown
-from pipeline.folders import folder
+from pipeline.store.shipped_folders import folder
 from pipeline.types import AsOf, Data
 
 ROOT = folder("corpora")

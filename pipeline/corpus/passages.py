@@ -10,8 +10,8 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate, pairwise
 
 from pipeline.text import HAN, THAI, Span, sentences
+from pipeline.text.scripts import foreign, ordinals, spaceless
 from pipeline.types import Document, Passage
-from pipeline.writing import foreign, ordinals, spaceless
 
 PLAIN, OTHERS, LINES = 1, 2, 3
 """By which rules a text is cut: those of German dates and of scripts other than the Latin one, those of several lines.

@@ -17,9 +17,9 @@ from pipeline.distractors.blind import readings
 from pipeline.distractors.entities import is_person, may_live
 from pipeline.distractors.writing_task import is_name, living, opening, query, subject
 from pipeline.errors import FormatError
-from pipeline.names import contains
 from pipeline.retrieval.overlay import Overlay
 from pipeline.text import dates, numbers, untagged, words
+from pipeline.text.names import contains
 from pipeline.types import Check, Distractor, Draft, Passage, Usage
 
 TRUTH_DEPTH = 50

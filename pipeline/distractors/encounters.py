@@ -9,7 +9,7 @@ from typing import NamedTuple
 import orjson
 
 from pipeline.agents.grading import observations, shows
-from pipeline.names import contains
+from pipeline.text.names import contains
 from pipeline.types import Distractor, Draft, Encounter, Message, Outcome, Record, Rollout, ToolCall
 
 Met = tuple[Rollout, tuple[Encounter, ...]]

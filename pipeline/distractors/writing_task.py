@@ -6,9 +6,9 @@ from pipeline.context import RunContext
 from pipeline.distractors.entities import asked_nouns, first_sentence, head_nouns, is_dated, is_person, may_live
 from pipeline.distractors.kinds import base
 from pipeline.distractors.kinds.base import WritingTask
-from pipeline.names import contains, normalise
 from pipeline.retrieval.base import Retriever
 from pipeline.text import dates, numbers, untagged
+from pipeline.text.names import contains, normalise
 from pipeline.types import Draft, Passage
 
 RIVALS = 8

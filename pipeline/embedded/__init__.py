@@ -18,6 +18,9 @@ from pipeline.types import sha256
 def digest() -> str:
     """The hash of all code and words that the demo model's answers depend on; part of a run's digest."""
     here = Path(__file__).parent
-    reward = here.parent / "dataset" / "shipped"
-    files = [*sorted((*here.glob("*.py"), *here.glob("*.toml"))), here.parent / "text.py", reward / "equality.py"]
+    files = [
+        *sorted((*here.glob("*.py"), *here.glob("*.toml"))),
+        here.parent / "text" / "__init__.py",
+        here.parent / "reward" / "equality.py",
+    ]
     return sha256("".join(path.read_text(encoding="utf-8") for path in files))

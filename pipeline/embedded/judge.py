@@ -1,9 +1,9 @@
 """The demo model's judge: the rules of the reward that a data set ships."""
 
 from pipeline import prompts
-from pipeline.dataset.shipped.equality import equal
 from pipeline.embedded.solver import said
 from pipeline.llm.base import Request
+from pipeline.reward.equality import equal
 from pipeline.text import dates
 from pipeline.types import Message
 

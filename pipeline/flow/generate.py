@@ -29,11 +29,11 @@ from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import State
 from prefect.states import Cancelled, Completed, Crashed, Failed
 
+from pipeline.analysis.figures import ACCEPTED
 from pipeline.config import RunConfig
-from pipeline.dataset.card import code, fence
-from pipeline.dataset.figures import ACCEPTED
-from pipeline.dataset.glossary import gloss
 from pipeline.errors import BudgetExceeded, DigsiteError, Interrupted, RunLocked
+from pipeline.exports.card.card import code, fence
+from pipeline.exports.card.glossary import gloss
 from pipeline.flow.shown import Shown
 from pipeline.run import publish
 from pipeline.types import DEMO_MODELS, DEMO_NOTE

@@ -20,8 +20,8 @@ from prefect.states import Completed, Failed
 from prefect.tasks import Task
 
 from pipeline.config import RunConfig, build
-from pipeline.dataset import push
 from pipeline.errors import BudgetExceeded, DigsiteError, HubError, ProviderError, RetrievalError, UsageError
+from pipeline.exports import push
 from pipeline.flow.generate import end_killed, ended, follow, funnel, report, stage
 from pipeline.flow.shown import Shown
 from pipeline.run import LogCallbacks, RunResult, prepare, stages

@@ -11,8 +11,8 @@ from threading import Thread
 from typing import NamedTuple
 
 from pipeline.config.how import How
-from pipeline.dataset.gates import Drop
 from pipeline.errors import BudgetExceeded, Interrupted
+from pipeline.gates import Drop
 from pipeline.run import Attempt, Run, RunCallbacks
 from pipeline.run.batches import Submit
 from pipeline.store.journal import Head

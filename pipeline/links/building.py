@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.corpus import Corpus, parts
-from pipeline.corpus.progress import LoggedProgress
+from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.links import learning, runs, stated
 from pipeline.links.collecting import Collector
 from pipeline.links.mentions import Knowledge, mentions

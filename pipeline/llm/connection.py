@@ -16,7 +16,7 @@ import orjson
 from openai import AsyncOpenAI
 
 from pipeline.config.models import ModelConfig
-from pipeline.redact import without
+from pipeline.text.redact import without
 
 MOST_BYTES, MOST_ERROR_BYTES = 4 << 20, 64 << 10
 """The largest answer after decompression, and the largest with an error status."""

@@ -16,7 +16,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.errors import ProviderError
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.openai import OpenAIModel
-from pipeline.redact import clean
+from pipeline.text.redact import clean
 
 
 class LlamaModel:

@@ -16,7 +16,7 @@ from pipeline.llm.base import Completion, Finish, Schema, Tool
 from pipeline.llm.retry import CallFailure
 from pipeline.llm.schemas import scrubbed
 from pipeline.llm.written_calls import Offered
-from pipeline.redact import disguised
+from pipeline.text.redact import disguised
 from pipeline.types import Message, ToolCall, Usage
 
 _TAGS = re.compile(r"<[^<>]{0,200}>")

@@ -12,8 +12,8 @@ from pipeline.agents.grading import by_heart, observations, shows, skipped
 from pipeline.context import RunContext
 from pipeline.loop.audit import soundness
 from pipeline.loop.audit.alternatives import agreed, settled
-from pipeline.names import normalise
 from pipeline.text import untagged
+from pipeline.text.names import normalise
 from pipeline.types import Assessment, Cause, Draft, Feedback, Finding, Label, Probe, Rollout, Share, Verdict
 
 

@@ -22,8 +22,8 @@ from pipeline.errors import FormatError
 from pipeline.llm import ledger
 from pipeline.loop.assess import assessment
 from pipeline.loop.audit.alternatives import seen
-from pipeline.names import contains, normalise
 from pipeline.text import words
+from pipeline.text.names import contains, normalise
 from pipeline.types import (
     ChangedPremise,
     Data,

@@ -7,7 +7,7 @@ there.
 from functools import cache
 from typing import Any
 
-from pipeline import jvm
+from pipeline.corpus import jvm
 
 ENGLISH = "english"
 """Anserini's own; of corpora whose language nobody knows too."""

@@ -16,7 +16,7 @@ import orjson
 
 from pipeline.config.dense import DenseConfig, Pooling, folder_digest
 from pipeline.errors import RetrievalError, UsageError, first_line
-from pipeline.retrieval.passages import readable
+from pipeline.retrieval.passage_texts import readable
 
 Matrix: TypeAlias = npt.NDArray[np.float32]
 _TOKENS = 8192

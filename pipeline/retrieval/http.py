@@ -29,9 +29,9 @@ from pipeline.errors import RetrievalError, UsageError
 from pipeline.llm.connection import bounded
 from pipeline.llm.deadline import pause_clock
 from pipeline.llm.retry import pause
-from pipeline.redact import without
 from pipeline.retrieval.base import SCORING
-from pipeline.retrieval.passages import Passages, query_text, quoted, readable
+from pipeline.retrieval.passage_texts import Passages, query_text, quoted, readable
+from pipeline.text.redact import without
 from pipeline.types import Hit, Passage
 
 ATTEMPTS = 6

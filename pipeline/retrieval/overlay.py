@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.passages import contents
+from pipeline.retrieval.passage_texts import contents
 from pipeline.types import Hit, Passage
 
 
-class Overlay:
+class Overlay(Retriever):
     """`retriever` with `passages` ranked among its hits by its own statistics; the index itself never holds them.
 
     Needs a retriever that can `score`. The passages are too few to change an index's statistics, so they rank as they
@@ -18,8 +18,7 @@ class Overlay:
         self._retriever = retriever
         self._own = {passage.id: passage for passage in passages}
         # Where ranks count and not scores, each part ranks them.
-        overlaid = getattr(retriever, "overlaid", None)
-        self._whole: Retriever | None = overlaid(passages) if overlaid and passages else None
+        self._whole: Retriever | None = retriever.overlaid(passages) if retriever.overlaid and passages else None
 
     async def search(self, query: str, k: int) -> list[Hit]:
         return (await self.search_many([query], k))[0]

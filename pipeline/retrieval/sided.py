@@ -10,13 +10,13 @@ from pipeline.retrieval.base import Retriever
 from pipeline.types import Hit, Passage
 
 
-class Sided:
+class Sided(Retriever):
     """`retriever` without passages of the other side's documents; ranks and scores are those of the whole corpus."""
 
     def __init__(self, retriever: Retriever, of: Literal["train", "eval"]) -> None:
         self._retriever = retriever
         self._side = of
-        self.held = getattr(retriever, "held", None)
+        self.held = retriever.held
         self._share = EVAL_SHARE if of == "eval" else 1 - EVAL_SHARE
 
     async def search(self, query: str, k: int) -> list[Hit]:

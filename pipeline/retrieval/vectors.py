@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from pipeline.config.dense import DenseConfig
 from pipeline.corpus import Corpus
-from pipeline.corpus.progress import LoggedProgress
+from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.retrieval.encoder import Encoder, Matrix
-from pipeline.retrieval.passages import contents
+from pipeline.retrieval.passage_texts import contents
 from pipeline.store.files import checksum, growing_folder, write_json
 from pipeline.store.rows import row_file
 from pipeline.types import Data

@@ -27,8 +27,8 @@ from pipeline.types import Record
 
 # What one function alone needs is imported there: a second process on a run is to be refused at once.
 if TYPE_CHECKING:
-    from pipeline.dataset.comparison import Comparison
-    from pipeline.dataset.export import DatasetManifest
+    from pipeline.analysis.comparison import Comparison
+    from pipeline.exports.data_set import DatasetManifest
     from pipeline.run.branches import Branched
     from pipeline.run.complete import Completing
     from pipeline.run.measuring import GoldQuestion, Measurement
@@ -194,7 +194,7 @@ def compare_retrievers(
     config: RunConfig, questions: "Path | Sequence[GoldQuestion]", retrievers: Sequence[str]
 ) -> "list[RetrieverRecall]":
     """How often one search of each retriever finds all documents that a question rests on; no model is asked."""
-    from pipeline.retrieval.opening import check, open_retriever
+    from pipeline.retrieval.open_retriever import check, open_retriever
     from pipeline.run import measuring, retriever_recall
 
     known = measuring.read(questions) if isinstance(questions, Path) else tuple(questions)
@@ -211,7 +211,7 @@ def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> "
 
     Raises UsageError where both names are of the same run.
     """
-    from pipeline.dataset import comparison
+    from pipeline.analysis import comparison
     from pipeline.run.browsing import Runs
     from pipeline.view.browse.source import compared
 

@@ -10,10 +10,10 @@ import orjson
 import polars as pl
 from pydantic import Field, ValidationError
 
-from pipeline.dataset.tables import scan_json_lines
 from pipeline.llm.ledger import Ledger, Spending, counting
 from pipeline.run.uniform import format_error
 from pipeline.store.files import Appender
+from pipeline.store.tables import scan_json_lines
 from pipeline.types import Data, Record, Seed
 
 NAME = "attempts.jsonl"

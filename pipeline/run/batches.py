@@ -30,7 +30,7 @@ from pipeline.run.worker import Batch, BatchResponse, Failure, code, machine
 from pipeline.store.cache import Cache
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import decode
-from pipeline.store.shards import answers_folder, take_batch
+from pipeline.store.shard_merge import answers_folder, take_batch
 from pipeline.types import Record, Seed
 
 ROUNDS = 2

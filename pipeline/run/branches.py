@@ -15,12 +15,12 @@ from typing import NamedTuple
 from pipeline.agents.replay import branch as branch_off
 from pipeline.agents.solver import solver
 from pipeline.context import RunContext
-from pipeline.dataset.branching import base
-from pipeline.dataset.branching.base import State
+from pipeline.exports.branching import base
+from pipeline.exports.branching.base import State
 from pipeline.llm.ledger import enter
 from pipeline.run.additions import each, graded
 from pipeline.run.attempts import Notes
-from pipeline.store.additions import Forks
+from pipeline.store.amendments import Forks
 from pipeline.types import Branch, Data, Draft, Fork, Message, Record, Status, Trajectory
 
 USUAL = 25

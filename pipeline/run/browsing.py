@@ -12,20 +12,20 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.analysis import seed_table
+from pipeline.analysis.figures import Outside
+from pipeline.analysis.seed_rows import SCHEMA
 from pipeline.config import RunConfig
-from pipeline.dataset import seed_table
-from pipeline.dataset.figures import Outside
-from pipeline.dataset.seeds import SCHEMA
-from pipeline.dataset.tables import scan_parquet
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.run import publish, read
 from pipeline.run.attempts import tried
 from pipeline.run.locate import run_folder, runs
 from pipeline.run.tabling import Tabling
-from pipeline.store import marks
-from pipeline.store.marks import Mark
+from pipeline.store import review_marks
 from pipeline.store.offsets import Offsets
+from pipeline.store.review_marks import Mark
 from pipeline.store.scratch import Scratch
+from pipeline.store.tables import scan_parquet
 from pipeline.types import Record
 from pipeline.view.browse.source import Listing, Source, Table
 
@@ -90,14 +90,14 @@ class RunSource:
         return tried(self.folder)
 
     def marks(self) -> Sequence[Mark]:
-        path = self.folder / marks.NAME
+        path = self.folder / review_marks.NAME
         state = (path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (0, 0)
         if state != self._marks_state:
-            self._marks, self._marks_state = tuple(marks.read(self.folder).values()), state
+            self._marks, self._marks_state = tuple(review_marks.read(self.folder).values()), state
         return self._marks
 
     def mark(self, mark: Mark) -> None:
-        marks.add(self.folder, [mark])
+        review_marks.add(self.folder, [mark])
 
     def publish(self) -> None:
         publish.whole(self.folder)

@@ -3,7 +3,7 @@
 import logging
 from typing import TYPE_CHECKING, Protocol
 
-from pipeline.dataset.gates import Drop
+from pipeline.gates import Drop
 from pipeline.run.attempts import Attempt
 from pipeline.store.journal import Head
 from pipeline.types import Record, Seed

@@ -11,7 +11,7 @@ from pipeline.llm.base import LLM, Completion, Request
 from pipeline.loop.episode import enrich
 from pipeline.run.additions import each
 from pipeline.run.attempts import Notes
-from pipeline.store.additions import Completions
+from pipeline.store.amendments import Completions
 from pipeline.types import CompletedStages, Data, PolicyMeasurement, Record, Status
 
 APART = 1000

@@ -23,7 +23,7 @@ from pipeline.run.interrupt import cancelling
 from pipeline.run.plan import Frontier, Order, PassageSource, Planned, askable, bounds, judged, prefix
 from pipeline.run.result import RunResult
 from pipeline.run.uniform import SameError, forget
-from pipeline.store.additions import Completions, joined
+from pipeline.store.amendments import Completions, joined
 from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Entry, Journal
 from pipeline.store.lock import locked

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from pipeline.analysis.forecast import PilotCosts, SeedCost
 from pipeline.config.roles import ROLES, Models
 from pipeline.run.attempts import AFTERWARDS, Attempt
 from pipeline.types import Record, Status, Usage
-from pipeline.view.forecast import PilotCosts, SeedCost
 
 _LEAST_PAID = 0.1
 """Of the completion tokens. Where more of them came from Digsite's cache, the time that a run would take is unknown."""

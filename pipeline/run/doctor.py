@@ -10,12 +10,11 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from pipeline import jvm
 from pipeline.agents.judge_accuracy import score
 from pipeline.agents.probe import ProbeFinding, probe
 from pipeline.config import RunConfig
 from pipeline.config.models import LEAST_CONTEXT, ModelConfig
-from pipeline.corpus import manifest, readers
+from pipeline.corpus import jvm, manifest, readers
 from pipeline.corpus.language import english
 from pipeline.corpus.unread import in_words
 from pipeline.errors import DigsiteError, ProviderError, UsageError

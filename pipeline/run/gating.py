@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from pipeline.config.gates import GateConfig
-from pipeline.dataset.gates import Checked, Drop, Gates
+from pipeline.gates import Checked, Drop, Gates
 from pipeline.store.journal import Head, Journal
 from pipeline.types import Record
 

@@ -17,13 +17,13 @@ from pipeline.agents.grading import f1
 from pipeline.agents.solver import attempt, solver
 from pipeline.config import RunConfig
 from pipeline.corpus.prepared import Corpus
-from pipeline.dataset import question_list
 from pipeline.errors import UsageError
+from pipeline.gates.benchmarks import question_list
 from pipeline.llm.base import LLM
-from pipeline.names import normalise
 from pipeline.retrieval.base import Retriever
 from pipeline.run.additions import each
 from pipeline.run.prepare import solver_digest
+from pipeline.text.names import normalise
 from pipeline.types import Data, Rollout
 
 ALL = "all"

@@ -12,7 +12,7 @@ from pipeline.errors import UsageError
 from pipeline.run import Run, RunCallbacks, RunFile, RunResult, attempts, facts, prepare, read, stages
 from pipeline.run.plan import Order
 from pipeline.run.resume import unchanged
-from pipeline.store.shards import join_journals, take_answers, take_lines
+from pipeline.store.shard_merge import join_journals, take_answers, take_lines
 from pipeline.types import Data
 
 _MOST_ABSENT = 50

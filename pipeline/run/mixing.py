@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.agents.environment import Environment, environment
+from pipeline.analysis import seed_rows as seeds
+from pipeline.analysis.figures import Outside
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
 from pipeline.config.sft import SftConfig
-from pipeline.dataset import seeds, versions
-from pipeline.dataset.export import DatasetManifest, Redistribute, Selection, export
-from pipeline.dataset.figures import Outside
-from pipeline.dataset.gates import Drop, Gates, dropped
-from pipeline.dataset.gates.quota import TRAITS
-from pipeline.dataset.shares import Met, Quota, parsed, taken
-from pipeline.dataset.views import base
 from pipeline.errors import UsageError
+from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export
+from pipeline.exports.mix import versions
+from pipeline.exports.mix.shares import Met, Quota, parsed, taken
+from pipeline.exports.views import base
+from pipeline.gates import Drop, Gates, dropped
+from pipeline.gates.quota import TRAITS
 from pipeline.llm.ledger import Ledger
 from pipeline.run import publish
 from pipeline.run.publish import RunRecords

@@ -17,10 +17,10 @@ from typing import NamedTuple, Protocol
 
 from pipeline.config import RunConfig
 from pipeline.config.how import MOST_SEEDS, How, Shard
-from pipeline.corpus.seeds import explained, quality
+from pipeline.corpus.seed_passages import explained, quality
 from pipeline.corpus.split import side
-from pipeline.dataset.gates import Drop, Gates, dropped
 from pipeline.errors import UsageError
+from pipeline.gates import Drop, Gates, dropped
 from pipeline.run.permutation import permuted
 from pipeline.store.journal import Head, Journal, RunIdentity
 from pipeline.types import Passage, Record, Seed, Status, Stop, sha256

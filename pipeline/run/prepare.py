@@ -15,10 +15,10 @@ from pipeline.context import RunContext
 from pipeline.corpus import Corpus, Manifest, load, resolve
 from pipeline.corpus.manifest import names
 from pipeline.corpus.split import Side
-from pipeline.dataset import selection
-from pipeline.dataset.gates import Gates
-from pipeline.dataset.gates.licence import conflict
 from pipeline.errors import UsageError
+from pipeline.exports.trajectories import selection
+from pipeline.gates import Gates
+from pipeline.gates.licence import conflict
 from pipeline.links.opening import open_links
 from pipeline.links.stored import Links
 from pipeline.links.walks import Walks
@@ -30,8 +30,8 @@ from pipeline.llm.ledger import Counted, Spent
 from pipeline.llm.routed import Routed
 from pipeline.retrieval.analysers import ENGLISH
 from pipeline.retrieval.base import SCORING
-from pipeline.retrieval.opening import check as check_retriever
-from pipeline.retrieval.opening import open_others, open_retriever
+from pipeline.retrieval.open_retriever import check as check_retriever
+from pipeline.retrieval.open_retriever import open_others, open_retriever
 from pipeline.run.attempts import spent
 from pipeline.store.cache import Cache
 from pipeline.types import DEMO_MODELS, Lineage, sha256

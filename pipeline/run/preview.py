@@ -5,7 +5,7 @@ import logging
 from functools import partial
 
 from pipeline.config import LOCAL_SEEDS, RunConfig
-from pipeline.dataset.gates import Gates, dropped
+from pipeline.gates import Gates, dropped
 from pipeline.loop.episode import run_seed
 from pipeline.run import RunCallbacks, attempts, prepare, stages, targets
 from pipeline.run.plan import PASSED_OVER, Order, bounds

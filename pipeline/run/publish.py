@@ -11,19 +11,20 @@ from typing import NamedTuple
 import orjson
 import polars as pl
 
+from pipeline.analysis import seed_rows as seeds
+from pipeline.analysis import seed_table
+from pipeline.analysis.figures import ACCEPTED, Outside
 from pipeline.config import ADDRESSED, RunConfig
 from pipeline.corpus import manifest
-from pipeline.dataset import seed_table, seeds
-from pipeline.dataset.export import DatasetManifest, Redistribute, Selection, export
-from pipeline.dataset.export import read as manifest_of
-from pipeline.dataset.figures import ACCEPTED, Outside
-from pipeline.dataset.gates import Drop
 from pipeline.errors import UsageError
+from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export
+from pipeline.exports.data_set import read as manifest_of
+from pipeline.gates import Drop
 from pipeline.run import RunResult, facts, read
 from pipeline.run.attempts import spent
 from pipeline.run.plan import bounds, judged
-from pipeline.store import marks
-from pipeline.store.additions import Forks, Remeasurements, joined
+from pipeline.store import review_marks
+from pipeline.store.amendments import Forks, Remeasurements, joined
 from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
 from pipeline.store.offsets import Offsets
@@ -247,9 +248,9 @@ def report(folder: Path, config: RunConfig) -> Path:
     return path
 
 
-def reviewed(folder: Path, config: RunConfig, said: Iterable[marks.Mark] = ()) -> None:
+def reviewed(folder: Path, config: RunConfig, said: Iterable[review_marks.Mark] = ()) -> None:
     """Keep these marks of people, and write data set and report anew with what all marks come to."""
-    marks.add(folder, said)
+    review_marks.add(folder, said)
     again(folder, config)
     report(folder, config)
 
@@ -260,7 +261,7 @@ def outside(folder: Path) -> Outside:
     if result is None and (folder / "result.json").exists():
         logger.warning("%s/result.json cannot be read; the next 'digsite resume' writes it anew", folder)
     dropped, unread = result.dropped if result else {}, facts.kept(folder).unread
-    return Outside(spent=spent(folder), dropped=dropped, unread=unread, marks=tuple(marks.read(folder).values()))
+    return Outside(spent=spent(folder), dropped=dropped, unread=unread, marks=tuple(review_marks.read(folder).values()))
 
 
 def last_result(folder: Path) -> RunResult | None:

@@ -21,7 +21,7 @@ from pipeline.loop import policies
 from pipeline.run import attempts
 from pipeline.run.additions import each, graded
 from pipeline.run.attempts import Notes
-from pipeline.store.additions import Completions, Remeasurements
+from pipeline.store.amendments import Completions, Remeasurements
 from pipeline.types import Assessment, Data, Draft, Record, Rollout, Status, Verdict
 from pipeline.types.twin_record import as_record
 

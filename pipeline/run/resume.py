@@ -11,8 +11,8 @@ from pipeline.config import RunConfig
 from pipeline.config.differences import differences
 from pipeline.config.gates import GateConfig
 from pipeline.config.sft import SftConfig
-from pipeline.dataset.gates import Gates
 from pipeline.errors import StoreError, UsageError
+from pipeline.gates import Gates
 from pipeline.store.files import write_json
 from pipeline.store.journal import RunIdentity
 from pipeline.store.lock import locked
@@ -101,7 +101,7 @@ def regate(folder: Path, gates: GateConfig | None, sft: SftConfig | None = None)
         kept = read(folder)
         given = {"gates": gates, "sft": sft}
         config = kept.config.model_copy(update={name: value for name, value in given.items() if value is not None})
-        from pipeline.dataset import selection
+        from pipeline.exports.trajectories import selection
 
         selection.ready(config)
         write_json(folder / NAME, kept.model_copy(update={"config": config}).model_dump(mode="json"))

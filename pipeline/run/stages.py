@@ -23,7 +23,7 @@ from pipeline.run.batches import Batches, Submit
 from pipeline.run.plan import askable
 from pipeline.run.resume import unchanged
 from pipeline.store.lock import locked
-from pipeline.store.shards import take_left
+from pipeline.store.shard_merge import take_left
 
 logger = logging.getLogger(__name__)
 

@@ -11,17 +11,16 @@ from threading import Lock, Thread
 
 import pyarrow.parquet as pq
 
+from pipeline.analysis import seed_table
+from pipeline.analysis.seed_rows import SCHEMA, Row
+from pipeline.analysis.seed_rows import row as row_of
 from pipeline.config import RunConfig
-from pipeline.dataset import seed_table
-from pipeline.dataset.seeds import SCHEMA, Row
-from pipeline.dataset.seeds import row as row_of
-from pipeline.dataset.shards import parquet_writer, table
-from pipeline.dataset.tables import scan_parquet
 from pipeline.errors import DigsiteError, StoreError
 from pipeline.run import publish
-from pipeline.store.additions import joined
+from pipeline.store.amendments import joined
 from pipeline.store.offsets import Offsets
 from pipeline.store.scratch import Scratch
+from pipeline.store.tables import parquet_writer, scan_parquet, table
 from pipeline.types import Record
 from pipeline.view.browse.source import Table
 

@@ -26,7 +26,6 @@ from pipeline.config import RunConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import DigsiteError, ProviderError, UsageError, WorkerError
-from pipeline.folders import folder
 from pipeline.llm.base import LLM
 from pipeline.llm.ledger import Spent
 from pipeline.llm.routed import Routed
@@ -37,6 +36,7 @@ from pipeline.run.plan import Order, Planned
 from pipeline.store.cache import BatchCache, Cache
 from pipeline.store.journal import encode, headed
 from pipeline.store.scratch import Scratch
+from pipeline.store.shipped_folders import folder
 from pipeline.types import Data, Record, Seed
 
 _opening = threading.Lock()

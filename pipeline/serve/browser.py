@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException as RoutingError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.errors import DigsiteError, UsageError
-from pipeline.serve.server import Guard
+from pipeline.serve.http_server import Guard
 from pipeline.view.browse import pages, reviewing, routes
 from pipeline.view.browse.kept import Kept
 from pipeline.view.browse.source import Library

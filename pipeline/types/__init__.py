@@ -5,6 +5,7 @@ journal holds is what ran. Nothing here holds seconds, money, URLs or timestamps
 outside the promise that the same configuration, corpus, cache and seed give the same bytes.
 """
 
+from pipeline.reward.abstention import NOT_FOUND, refuses
 from pipeline.types.assessment import DEMO_MODELS, DEMO_NOTE, KNOWN_TRIES, Assessment, PolicyMeasurement
 from pipeline.types.band import Band
 from pipeline.types.completed import CompletedStages
@@ -33,7 +34,6 @@ from pipeline.types.probe import (
 )
 from pipeline.types.question import PLAIN, AnswerItem, AnswerType, Draft, Hop, NegativeAspect, Seed
 from pipeline.types.record import Cause, Feedback, Finding, Label, Lineage, Record, Round, Status
-from pipeline.types.refusal import NOT_FOUND, refuses
 from pipeline.types.rollout import (
     Call,
     GradedRollout,

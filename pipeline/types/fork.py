@@ -17,7 +17,7 @@ class Fork(Data):
     key: str
     """Of the record."""
     method: str
-    """Which method asked for it: the name of a module of `pipeline/dataset/branching`."""
+    """Which method asked for it: the name of a module of `pipeline/exports/branching`."""
     source: int
     """The sample of the rollout."""
     prefix: int

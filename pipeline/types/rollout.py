@@ -6,8 +6,8 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
+from pipeline.reward.abstention import NOT_FOUND
 from pipeline.types.data import Slotted, slotted
-from pipeline.types.refusal import NOT_FOUND
 
 
 @slotted

@@ -3,11 +3,11 @@ bear out, so that "not found" is the right answer."""
 
 from typing import Literal
 
+from pipeline.reward.abstention import NOT_FOUND
 from pipeline.types.assessment import Assessment, PolicyMeasurement
 from pipeline.types.data import Data, sha256
 from pipeline.types.probe import Probe, Searched
 from pipeline.types.question import AnswerType, Draft
-from pipeline.types.refusal import NOT_FOUND
 from pipeline.types.rollout import Rollout, Usage, Verdict
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from pipeline.dataset.estimates import Count, counted
-from pipeline.dataset.figures import ACCEPTED
-from pipeline.dataset.gates.quota import opening
+from pipeline.analysis.estimates import Count, counted
+from pipeline.analysis.figures import ACCEPTED
+from pipeline.gates.quota import opening
 from pipeline.text import normalise
 from pipeline.types import Share
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from pipeline.dataset.seeds import TELLING, met
+from pipeline.analysis.seed_rows import TELLING, met
 from pipeline.types import Call, Distractor, Outcome, Record
 
 

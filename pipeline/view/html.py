@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import polars as pl
 from markupsafe import Markup, escape
 
+from pipeline.analysis import money
+from pipeline.analysis.figures import ACCEPTED, Outside, figures
 from pipeline.config import RunConfig
 from pipeline.corpus.unread import in_words
-from pipeline.dataset import money
-from pipeline.dataset.benchmarks import coverage
-from pipeline.dataset.figures import ACCEPTED, Outside, figures
+from pipeline.gates.benchmarks.checked import coverage
 from pipeline.loop import band
 from pipeline.types import Record, Status
 from pipeline.view import charts

@@ -15,9 +15,9 @@ from jinja2 import Environment as Jinja
 from jinja2 import FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from pipeline.dataset.estimates import compact, percent, short
-from pipeline.dataset.glossary import gloss
-from pipeline.redact import clean
+from pipeline.analysis.estimates import compact, percent, short
+from pipeline.exports.card.glossary import gloss
+from pipeline.text.redact import clean
 from pipeline.view import charts
 
 MARK, BOLD = Markup("<mark>{}</mark>"), Markup("<b>{}</b>")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.agents.tools import ShownPassage, all_shown, shown_passages
-from pipeline.dataset.process import Process, process
+from pipeline.analysis.rollout_metrics import Process, process
 from pipeline.types import Draft, Encounter, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, shown_id
 
 SNIPPET = 220

@@ -23,7 +23,7 @@ from pipeline.config import RunConfig
 from pipeline.embedded.reading import seen
 from pipeline.llm.base import Tool
 from pipeline.llm.wire import strictly
-from pipeline.retrieval.passages import contents, quoted, search_r1
+from pipeline.retrieval.passage_texts import contents, quoted, search_r1
 from pipeline.types import AnswerType, Draft, Hop
 from tests.shelf import passage
 

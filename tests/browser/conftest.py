@@ -12,9 +12,9 @@ import uvicorn
 
 from pipeline.run.browsing import Runs
 from pipeline.serve.browser import create
-from pipeline.serve.server import ServerConfig, url
+from pipeline.serve.http_server import ServerConfig, url
 from pipeline.types import Record
-from tests.dataset.test_seeds import begun, exported
+from tests.analysis.test_seed_rows import begun, exported
 from tests.hostile import HOSTILE, MARKUP
 from tests.records import accepted, batch, hostile
 from tests.teacher_rollouts import taught

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.store import marks
+from pipeline.store import review_marks
 from tests.browser.conftest import Opened
 
 pytestmark = pytest.mark.browser
@@ -99,7 +99,7 @@ def test_pairs_are_marked_by_keyboard_and_kept_as_you_go(
     key = page.url.split("/")[-1].split("?")[0]
 
     def said() -> object:
-        found = marks.read(runs[0]).get((key, "Grace Hopper"))
+        found = review_marks.read(runs[0]).get((key, "Grace Hopper"))
         return found and found.said
 
     for pressed, wanted in (

@@ -23,8 +23,8 @@ from pydantic import TypeAdapter
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import ProviderError
 from pipeline.llm.base import LLM, Completion, Request
-from pipeline.serve import wire
-from pipeline.serve.model import samples
+from pipeline.serve import chat_api
+from pipeline.serve.demo_model import samples
 from pipeline.types import ToolCall, sha256
 from tests.chaos.obedient import Obedient
 
@@ -32,7 +32,7 @@ FAULTS = ("429", "429-after", "500", "502", "reset", "hang", "truncated", "html"
 """Those of every server; `huge` has to be asked for."""
 TEN_MEGABYTES = 10_000_000
 SAMPLES = samples(0)
-REQUEST = TypeAdapter(wire.ChatRequest)
+REQUEST = TypeAdapter(chat_api.ChatRequest)
 PAGE = b"<!DOCTYPE html><html><body><h1>Bad gateway</h1><script>alert(1)</script></body></html>"
 
 
@@ -119,8 +119,8 @@ class FaultyServer:
         if fault and fault != "truncated":
             return _fault(fault)
         try:
-            request = wire.model_request(REQUEST.validate_python(body), SAMPLES[body["seed"]])
-            answer = orjson.dumps(wire.chat_completion(await self.model.complete(request), "embedded"))
+            request = chat_api.model_request(REQUEST.validate_python(body), SAMPLES[body["seed"]])
+            answer = orjson.dumps(chat_api.chat_completion(await self.model.complete(request), "embedded"))
         except ProviderError as error:
             return Reply(500, orjson.dumps({"error": {"message": str(error)}}))
         except ValueError as error:  # a request of no role of the product

@@ -98,8 +98,8 @@ PROMISES = (
         "cli/test_locale.py::test_the_locale_changes_no_byte",
         "chaos/test_same_bytes.py",
         "run/test_work.py::test_concurrency_and_the_order_of_completion_change_nothing",
-        "dataset/test_export.py::test_same_journal_same_bytes_whatever_finished_first",
-        "dataset/test_export.py::test_another_hash_seed_gives_the_same_bytes",
+        "export/test_data_set.py::test_same_journal_same_bytes_whatever_finished_first",
+        "export/test_data_set.py::test_another_hash_seed_gives_the_same_bytes",
     ),
     _promise(
         "F14",
@@ -234,9 +234,9 @@ PROMISES = (
     _promise(
         "S11",
         "No text changes the card's front matter or structure, and no cell of a review is a formula",
-        "dataset/test_card.py::test_hostile_text_changes_no_structure",
-        "dataset/test_card.py::test_front_matter_keeps_any_text",
-        "dataset/test_review.py::test_no_text_becomes_a_formula_or_another_row",
+        "export/card/test_card.py::test_hostile_text_changes_no_structure",
+        "export/card/test_card.py::test_front_matter_keeps_any_text",
+        "analysis/test_human_marks.py::test_no_text_becomes_a_formula_or_another_row",
     ),
     _promise("S12", "No text acts on the terminal", "test_redact.py"),
     _promise(
@@ -255,9 +255,9 @@ PROMISES = (
         "S16",
         "Patterns take linear time on hostile text",
         "llm/test_no_calls.py::test_a_hostile_megabyte_takes_as_long_as_it_is",
-        "dataset/shipped/test_reward.py::test_hostile_text_of_100_kilobytes_costs_no_time",
+        "reward/test_reward.py::test_hostile_text_of_100_kilobytes_costs_no_time",
         "corpus/test_passages.py::test_no_text_makes_cutting_slow",
     ),
     _promise("S17", "What is installed is locked by hash, and a stale lock is refused", "test_packaging.py"),
-    _promise("S18", "Questions of public benchmarks are dropped", "dataset/gates/test_contaminated.py"),
+    _promise("S18", "Questions of public benchmarks are dropped", "gates/test_contaminated.py"),
 )

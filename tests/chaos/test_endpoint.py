@@ -15,13 +15,13 @@ import orjson
 import pytest
 
 from pipeline import prompts
+from pipeline.analysis import money
 from pipeline.config import RunConfig, build
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.dataset import money
-from pipeline.dataset.gates import known
 from pipeline.embedded.model import EmbeddedModel
 from pipeline.errors import BudgetExceeded, ProviderError
+from pipeline.gates import known
 from pipeline.llm import retry
 from pipeline.llm.base import Completion, Request
 from pipeline.loop.episode import run_seed

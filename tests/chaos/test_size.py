@@ -12,7 +12,7 @@ import orjson
 import pytest
 import zstandard
 
-from pipeline.dataset import gates
+from pipeline import gates
 from pipeline.store.journal import Head, RunIdentity
 from tests.chaos.command import CHEAP, KEY, ROOT, Remains, over
 from tests.chaos.endpoint import serving

@@ -96,7 +96,7 @@ def _modules_with_a_clock() -> list[Any]:
     """All of the product that name the class `datetime`."""
     import pipeline
 
-    names = [info.name for info in pkgutil.walk_packages(pipeline.__path__, "pipeline.") if ".shipped" not in info.name]
+    names = [info.name for info in pkgutil.walk_packages(pipeline.__path__, "pipeline.") if ".reward" not in info.name]
     modules = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
     found = [module for module in modules if getattr(module, "datetime", None) is dt.datetime]
     assert found, "nothing in the product reads the clock any more"

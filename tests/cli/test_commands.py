@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline.dataset.views import base
+from pipeline.exports.views import base
 from tests.cli.conftest import SMALL, Digsite
 from tests.hostile import HOSTILE
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from pipeline.dataset.comparison import Comparison
+from pipeline.analysis.comparison import Comparison
+from tests.analysis.test_seed_rows import begun, exported
 from tests.cli.conftest import Digsite
-from tests.dataset.test_seeds import begun, exported
 from tests.records import batch
 
 

@@ -8,12 +8,12 @@ import orjson
 import pytest
 from rich.console import Console
 
+from pipeline.analysis import money
 from pipeline.cli import console
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus
-from pipeline.dataset import money
-from pipeline.redact import clean
 from pipeline.run import prepare
+from pipeline.text.redact import clean
 from tests.cli.conftest import Digsite
 
 

@@ -8,7 +8,7 @@ import orjson
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.dataset import seed_table
+from pipeline.analysis import seed_table
 from tests.chaos.command import ROOT
 from tests.cli.conftest import SMALL, Digsite
 

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from pipeline.cli.progress import Progress, duration, short
-from pipeline.dataset.gates import Drop
 from pipeline.errors import ProviderError
+from pipeline.gates import Drop
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.run import Attempt, Run
 from pipeline.run.attempts import NAME

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from tests.cli.conftest import SMALL, Digsite
-from tests.dataset.published import CORPUS, beir, written
+from tests.exports.published import CORPUS, beir, written
 
 
 @pytest.fixture

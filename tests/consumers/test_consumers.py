@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from pipeline.config import RunConfig, build
-from pipeline.dataset.export import Selection, export
-from pipeline.dataset.views import base
+from pipeline.exports.data_set import Selection, export
+from pipeline.exports.views import base
 from pipeline.types import Record
 from tests.answer_types import decided, listed
 from tests.consumers import environments
 from tests.consumers.told import told
-from tests.dataset.sampled import each, thinking
+from tests.exports.sampled import each, thinking
 from tests.forks import branched
 from tests.records import hostile
 from tests.teacher_rollouts import taught
@@ -90,6 +90,6 @@ def test_readers_take_hostile_text(tmp_path: Path) -> None:
 def test_every_view_is_loaded_by_its_consumer_or_has_its_rules_as_code() -> None:
     scripts = "".join((Path(__file__).parent / script).read_text() for _, script in SCRIPTS.values())
     loaded = {view for view in base.names() if f'"{view}"' in scripts}
-    ruled = {view for view in base.names() if (environments.ROOT / f"tests/dataset/views/test_{view}.py").is_file()}
+    ruled = {view for view in base.names() if (environments.ROOT / f"tests/exports/views/test_{view}.py").is_file()}
     assert loaded | ruled == set(base.names())
     assert {"sft", "sft_sharegpt", "dpo", "kto", "rl_trl", "rl_verl_tool", "rl_openrlhf", "rl_verifiers"} <= loaded

@@ -8,11 +8,11 @@ from tests.consumers import environments
 
 FILE = environments.ROOT / "docs/CONSUMERS.md"
 RULES_ONLY = {
-    "adp": ("Agent Data Protocol", "tests/dataset/views/test_adp.py: not on a package index"),
-    "steps": ("SRL, PivotRL", "tests/dataset/views/test_steps.py: no public loader"),
-    "critic": ("critics in the manner of DeepVerifier", "tests/dataset/views/test_critic.py: no public loader"),
-    "planner": ("APEX-Searcher", "tests/dataset/views/test_planner.py: no public code"),
-    "rl_search_r1": ("Search-R1", "tests/dataset/views/test_rl_search_r1.py: its scorer; not on a package index"),
+    "adp": ("Agent Data Protocol", "tests/exports/views/test_adp.py: not on a package index"),
+    "steps": ("SRL, PivotRL", "tests/exports/views/test_steps.py: no public loader"),
+    "critic": ("critics in the manner of DeepVerifier", "tests/exports/views/test_critic.py: no public loader"),
+    "planner": ("APEX-Searcher", "tests/exports/views/test_planner.py: no public code"),
+    "rl_search_r1": ("Search-R1", "tests/exports/views/test_rl_search_r1.py: its scorer; not on a package index"),
 }
 """Views whose consumer cannot be installed: the rules as code, and where they stand."""
 HEAD = """# What was loaded by whom

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline import registry
-from pipeline.dataset.branching import base
+from pipeline.exports.branching import base
 from tests.forks import branched
 from tests.records import accepted, batch, no_draft
 

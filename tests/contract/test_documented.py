@@ -9,10 +9,10 @@ import pytest
 
 import pipeline
 from pipeline.corpus import load, resolve
-from pipeline.dataset import views
 from pipeline.errors import UsageError
+from pipeline.exports import views
 from pipeline.retrieval import engines
-from pipeline.retrieval.opening import open_retriever
+from pipeline.retrieval.open_retriever import open_retriever
 from tests.docs import blocks
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Literal
 
 import datasets
@@ -15,8 +16,8 @@ import pyarrow.dataset as pads
 import pytest
 
 from pipeline.config import RunConfig
-from pipeline.dataset.export import DatasetManifest, Selection, export
-from pipeline.dataset.views import base
+from pipeline.exports.data_set import DatasetManifest, Selection, export
+from pipeline.exports.views import base
 from tests import duck
 from tests.forks import branched
 from tests.records import accepted
@@ -92,24 +93,24 @@ def test_llama_factory_finds_the_rows_from_where_its_file_lies(made: tuple[Path,
         assert len(rows) == manifest.rows()["sft_sharegpt"][entry["split"]]
 
 
-def test_the_readmes_training_leaves_out_what_is_not_to_be_trained_on(tmp_path: Path) -> None:
+def test_the_readmes_training_leaves_out_what_is_not_to_be_trained_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "dataset"
     export(
         [accepted(n, model="qwen" if n % 2 else "embedded") for n in range(6)], folder, Selection(config=RunConfig())
     )
-    (tmp_path / "trl.py").write_text(
-        "SFTConfig = dict\n"
-        "class SFTTrainer:\n"
-        "    def __init__(self, train_dataset, **rest): self.rows = train_dataset\n"
-        "    def train(self): print(*self.rows['trainable'])\n"
-    )
+    trained: list[bool] = []
+
+    def trainer(*, train_dataset: datasets.Dataset, **_: object) -> SimpleNamespace:
+        return SimpleNamespace(train=lambda: trained.extend(train_dataset["trainable"]))
+
+    monkeypatch.setitem(sys.modules, "trl", SimpleNamespace(SFTConfig=dict, SFTTrainer=trainer))
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "hub")
+    monkeypatch.chdir(tmp_path)
     snippet = (ROOT / "README.md").read_text().split("```python\n")[1].split("```")[0]
-    code = snippet.replace("outputs/wiki/latest/dataset", str(folder))
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["True"] * 3
+    exec(snippet.replace("outputs/wiki/latest/dataset", str(folder)), {})
+    assert trained == [True] * 3
 
 
 @pytest.mark.parametrize("sides", [("train", "train"), ("train", "eval")])

@@ -2,9 +2,9 @@
 
 import pytest
 
+from pipeline import gates
 from pipeline.config.gates import GateConfig
-from pipeline.dataset import gates
-from pipeline.dataset.gates.base import GateResult
+from pipeline.gates.base import GateResult
 from tests.hostile import HOSTILE
 from tests.records import batch, hostile
 

@@ -12,9 +12,9 @@ import pytest
 
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
-from pipeline.dataset.export import Selection, export
-from pipeline.dataset.shards import ShardWriter
-from pipeline.dataset.views import base
+from pipeline.exports.data_set import Selection, export
+from pipeline.exports.shards import ShardWriter
+from pipeline.exports.views import base
 from tests.forks import branched
 from tests.records import accepted, below_target, hostile, one_hop
 from tests.teacher_rollouts import taught
@@ -34,8 +34,8 @@ RECORDS = [
 def shards(tmp_path_factory):
     """One row a shard: whatever a reader infers from the first, the next one breaks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.dataset.shards.GROUP_ROWS", 1)
-        patch.setattr("pipeline.dataset.shards.FIRST_ROWS", 1)
+        patch.setattr("pipeline.exports.shards.GROUP_ROWS", 1)
+        patch.setattr("pipeline.exports.shards.FIRST_ROWS", 1)
         bare = RECORDS[0].rounds[-1]
         draft = bare.draft.model_copy(update={"answer_aliases": ()})
         first = RECORDS[0].model_copy(update={"rounds": (bare.model_copy(update={"draft": draft}),)})

@@ -11,9 +11,9 @@ from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.corpus.split import side
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.opening import kinds, open_retriever
+from pipeline.retrieval.open_retriever import kinds, open_retriever
 from pipeline.retrieval.overlay import Overlay
-from pipeline.retrieval.passages import contents
+from pipeline.retrieval.passage_texts import contents
 from pipeline.retrieval.sided import Sided
 from pipeline.types import Passage
 from tests.encoders import Asked

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus import cutting, parts, reading
+from pipeline.corpus import cutting, parts, row_blocks
 from pipeline.corpus.cutting import Cutter, cut
 from pipeline.corpus.passages import OTHERS, PLAIN
 from pipeline.types import Document
@@ -85,7 +85,7 @@ def test_the_process_ends_with_the_one_that_was_killed() -> None:
 
 def test_a_corpus_is_the_same_wherever_it_was_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     manifest = corpus.resolve("tests/golden/recorded/wiki.jsonl.zst")
-    monkeypatch.setattr(reading, "_TOGETHER", 50_000)
+    monkeypatch.setattr(row_blocks, "_TOGETHER", 50_000)
     away = corpus.load(manifest, tmp_path / "away")
     monkeypatch.setattr(cutting, "_ALONE", 1 << 40)
     here = corpus.load(manifest, tmp_path / "here")

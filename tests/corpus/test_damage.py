@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus import Manifest, loading, prepared, reading
+from pipeline.corpus import Manifest, loading, prepared, row_blocks
 from pipeline.errors import CorpusError, StoreError
 from pipeline.store.files import checksum
 from tests.corpus.test_prepared import SIZE, mills, seen, whole
@@ -28,7 +28,7 @@ def test_no_flipped_bit_is_read(
     name: str, read: str, mills: Manifest, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Size and time stay: a disk flips it. What is read of the corpus is right, or the file is named; once."""
-    monkeypatch.setattr(reading, "PART_ROWS", 64)
+    monkeypatch.setattr(row_blocks, "PART_ROWS", 64)
     corpus.load(mills, tmp_path)
     (path,) = (tmp_path / "corpora").glob(f"*/{name}")
     data, draw, named, problem = path.read_bytes(), random.Random(name), 0, ""
@@ -68,7 +68,7 @@ def test_a_damaged_table_of_shown_ids_is_made_anew(mills: Manifest, tmp_path: Pa
 def test_of_large_texts_only_the_parts_that_are_read_are_compared(
     mills: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "PART_ROWS", 16)
+    monkeypatch.setattr(row_blocks, "PART_ROWS", 16)
     corpus.load(mills, tmp_path)
     compared = list[str]()
 

@@ -13,7 +13,7 @@ from pipeline.corpus import Corpus, contents
 from pipeline.corpus.documents import document_of
 from pipeline.corpus.manifest import Fields
 from pipeline.corpus.readers.base import Row
-from pipeline.retrieval.passages import search_r1
+from pipeline.retrieval.passage_texts import search_r1
 from pipeline.types import Document
 
 TEXT = "The Petrel sank off Skerrow in 1894."

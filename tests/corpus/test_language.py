@@ -13,7 +13,6 @@ from tests.loop.audit.test_languages import CHINESE, GERMAN
 from tests.shelf import passage
 
 HANDBOOK = Path(__file__).parent / "handbook"
-PARAGRAPHS = json.loads((HANDBOOK / "languages.json").read_text())
 DUTCH = "De stad ligt aan de rivier en is bekend om haar bruggen of molens. Het werd in 1641 door monniken gesticht."
 DANISH = "Byen ligger ved floden og er kendt for sine broer, der blev bygget af munke, for at komme over på den side."
 

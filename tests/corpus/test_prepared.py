@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus import Corpus, Manifest, cutting, readers, reading
+from pipeline.corpus import Corpus, Manifest, cutting, readers, row_blocks
 from pipeline.corpus.passages import passages, spans
 from pipeline.corpus.readers.base import Row
 from pipeline.corpus.seen import SeenHashes, hashed
@@ -60,7 +60,7 @@ def of(out: Path) -> list[str]:
 def test_in_how_many_parts_it_is_read_does_not_matter(
     rows: int, mills: Manifest, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "PART_ROWS", rows)
+    monkeypatch.setattr(row_blocks, "PART_ROWS", rows)
     loaded = corpus.load(mills, tmp_path)
     assert seen(loaded) == whole
     assert (loaded.counts.duplicate, loaded.counts.bad, loaded.counts.kept) == (24, 2, SIZE)
@@ -122,7 +122,7 @@ def broken_off(monkeypatch: pytest.MonkeyPatch, after: int) -> Callable[[], int]
 def test_what_was_read_before_an_interruption_is_not_read_again(
     after: int, mills: Manifest, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "PART_ROWS", 8)
+    monkeypatch.setattr(row_blocks, "PART_ROWS", 8)
     with monkeypatch.context() as patched:
         broken_off(patched, after)
         with pytest.raises(KeyboardInterrupt):
@@ -210,8 +210,8 @@ PREPARE = """
 import sys
 from pathlib import Path
 from pipeline import corpus
-from pipeline.corpus import reading, tally
-reading.PART_ROWS, tally._BAD_SHARE = 16, 0.1
+from pipeline.corpus import row_blocks, tally
+row_blocks.PART_ROWS, tally._BAD_SHARE = 16, 0.1
 print(corpus.load(corpus.resolve(sys.argv[1]), Path(sys.argv[2])).fingerprint)
 """
 

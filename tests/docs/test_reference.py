@@ -10,9 +10,9 @@ import typer
 from pydantic import Field
 
 from docs import columns, commands, settings, write
+from pipeline.analysis import seed_rows as seeds
 from pipeline.config.how import How
-from pipeline.dataset import seeds
-from pipeline.dataset.views import base
+from pipeline.exports.views import base
 from pipeline.types import Data
 
 WORDS = tomllib.loads(columns.WORDS.read_text(encoding="utf-8"))

@@ -31,8 +31,8 @@ def test_a_link_out_of_the_documents_becomes_a_path_that_is_there() -> None:
     def shown(text: str) -> str:
         return links.on_page_markdown(text, page=page, files=Files([excluded]))
 
-    assert shown("see [the gates](../pipeline/dataset/gates/base.py), [Makefile](../Makefile)") == (
-        "see the gates (`pipeline/dataset/gates/base.py`), `Makefile`"
+    assert shown("see [the gates](../pipeline/gates/base.py), [Makefile](../Makefile)") == (
+        "see the gates (`pipeline/gates/base.py`), `Makefile`"
     )
     assert shown("[a](../docs/bench.md#figures)") == "[a](../docs/bench.md#figures)"
     assert shown("[the settings](nightly.toml)") == "the settings (`docs/nightly.toml`)"

@@ -8,8 +8,8 @@ from pathlib import Path
 import orjson
 import pyarrow.parquet as pq
 
+from pipeline.analysis.figures import figures
 from pipeline.config import RunConfig
-from pipeline.dataset.figures import figures
 from pipeline.run import publish
 from pipeline.types import Record
 from tests.golden.places import seed_name

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import corpus
-from pipeline.corpus import Corpus, reading
+from pipeline.corpus import Corpus, row_blocks
 from pipeline.links import building, opening, runs, survey
 from pipeline.links.stored import FILES
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def articles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
     """In several parts."""
-    monkeypatch.setattr(reading, "PART_ROWS", 12)
+    monkeypatch.setattr(row_blocks, "PART_ROWS", 12)
     return corpus.load(corpus.resolve(str(ROOT / "corpora" / "tiny.jsonl")), tmp_path)
 
 
@@ -44,7 +44,7 @@ def test_parts_ranges_and_threads_do_not_matter(
     assert opening.open_links(articles, 20).linked == len(set(found["passages.arrow place"]))
 
     monkeypatch.setattr(building, "_PROCESSES", 1)
-    monkeypatch.setattr(reading, "PART_ROWS", 1 << 16)
+    monkeypatch.setattr(row_blocks, "PART_ROWS", 1 << 16)
     whole = corpus.load(articles.manifest, tmp_path / "whole")
     assert len(list(whole.folder.glob("part-*"))) == 1
     assert digests(whole) == first

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pipeline.links.coverage import coverage, deepest
 from pipeline.links.stored import Links
-from pipeline.retrieval.opening import open_retriever
+from pipeline.retrieval.open_retriever import open_retriever
 from tests.links.conftest import Opened
 
 

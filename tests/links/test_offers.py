@@ -8,7 +8,7 @@ import pytest
 from pipeline.links.offers import offers, related
 from pipeline.links.stored import Links
 from pipeline.links.walks import Walks
-from pipeline.retrieval.opening import open_retriever
+from pipeline.retrieval.open_retriever import open_retriever
 from pipeline.text import contains
 from tests.links.conftest import FILLER, Opened
 

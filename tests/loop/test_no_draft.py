@@ -6,7 +6,7 @@ import pytest
 
 from pipeline import config
 from pipeline.context import RunContext
-from pipeline.dataset.glossary import gloss
+from pipeline.exports.card.glossary import gloss
 from pipeline.loop.episode import run_seed
 from pipeline.types import Message, Status
 from tests.loop.test_episode import LINEAGE, SHELF, call, proposal, seeded

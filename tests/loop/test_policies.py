@@ -15,7 +15,7 @@ from pipeline.llm.cached import Cached
 from pipeline.loop.episode import run_seed
 from pipeline.loop.policies import FIRST
 from pipeline.run.complete import complete
-from pipeline.store.additions import Completions
+from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Record, Share, Status
 from tests.loop.test_episode import LINEAGE, SHELF, Cast, call, seeded

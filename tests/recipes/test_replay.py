@@ -17,7 +17,7 @@ import pytest
 
 from pipeline.config import RunConfig
 from pipeline.corpus import Corpus, load, resolve
-from pipeline.dataset.views.records import record
+from pipeline.exports.views.records import record
 from pipeline.types import Passage, Record, Trajectory
 from tests.consumers import environments
 from tests.consumers.told import told

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import corpus, jvm
-from pipeline.corpus import Corpus
-from pipeline.corpus.seeds import quality
+from pipeline import corpus
+from pipeline.corpus import Corpus, jvm
+from pipeline.corpus.seed_passages import quality
 from pipeline.retrieval.analysers import ENGLISH, analyser, java_analyser
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.engines import bm25, lucene
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.retrieval.engines.lucene import LuceneRetriever
-from pipeline.retrieval.passages import contents
+from pipeline.retrieval.passage_texts import contents
+from pipeline.text.scripts import length
 from pipeline.types import Passage
-from pipeline.writing import length
 
 HANDBOOK = Path(__file__).parent.parent / "corpus" / "handbook"
 

@@ -4,8 +4,7 @@ import logging
 
 import pytest
 
-from pipeline import jvm
-from pipeline.corpus import Corpus
+from pipeline.corpus import Corpus, jvm
 from pipeline.retrieval.engines import bm25, lucene
 from pipeline.retrieval.engines.bm25 import Bm25Retriever, analyse
 from pipeline.retrieval.engines.lucene import LuceneRetriever

@@ -7,7 +7,7 @@ import pytest
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
 from pipeline.retrieval.engines.hybrid import DEPTH, K0, HybridRetriever, fused
-from pipeline.retrieval.opening import open_retriever
+from pipeline.retrieval.open_retriever import open_retriever
 from pipeline.retrieval.overlay import Overlay
 from pipeline.types import Hit
 from tests.encoders import Asked

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import corpus, jvm
-from pipeline.corpus import Corpus
+from pipeline import corpus
+from pipeline.corpus import Corpus, jvm
 from pipeline.errors import RetrievalError
 from pipeline.retrieval.engines import lucene
 from pipeline.retrieval.engines.lucene import LuceneRetriever, _stored_length
-from pipeline.retrieval.passages import contents
+from pipeline.retrieval.passage_texts import contents
 from pipeline.types import Hit
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline import corpus
 from pipeline.corpus import Corpus
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.opening import kinds, open_retriever
+from pipeline.retrieval.open_retriever import kinds, open_retriever
 from pipeline.retrieval.overlay import Overlay
 from pipeline.types import Distractor, Kind, Passage
 from tests.encoders import Asked

@@ -22,7 +22,7 @@ from pipeline.config import RunConfig
 from pipeline.config.links import LinksConfig
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
-from pipeline.corpus.seeds import quality
+from pipeline.corpus.seed_passages import quality
 from pipeline.corpus.split import side
 from pipeline.distractors.blind import readings as blind_readings
 from pipeline.distractors.evaluate import written

@@ -8,7 +8,7 @@ from tests.rules.source import Source, called, tree
 
 SCANS = frozenset(f"{verb}_{kind}" for verb in ("scan", "read") for kind in "parquet csv ndjson ipc delta".split())
 WHOLE_FOLDERS = frozenset("load_dataset from_parquet from_json from_csv parquet_scan read_csv_auto".split())
-HOME = "pipeline/dataset/tables.py"
+HOME = "pipeline/store/tables.py"
 
 
 def patterns(source: Source) -> list[str]:

@@ -31,7 +31,7 @@ READ_FLAGS = frozenset("os.O_RDONLY os.O_DIRECTORY os.O_CLOEXEC".split())
 
 
 def writes(source: Source) -> list[str]:
-    if source.path.startswith(("pipeline/store/", "pipeline/dataset/shards.py")):
+    if source.path.startswith(("pipeline/store/", "pipeline/exports/shards.py")):
         return []
     handles = _handles(source.tree)
     found = [
@@ -142,7 +142,7 @@ def test_only_the_store_changes_the_disk() -> None:
     ],
 )
 def test_a_planted_write_is_caught(text: str) -> None:
-    assert writes(Source("pipeline/dataset/views/planted.py", text))
+    assert writes(Source("pipeline/exports/views/planted.py", text))
     assert not writes(Source("pipeline/store/planted.py", text))
 
 
@@ -164,4 +164,4 @@ def test_a_planted_write_is_caught(text: str) -> None:
     ],
 )
 def test_reading_is_not_caught(text: str) -> None:
-    assert writes(Source("pipeline/dataset/views/planted.py", text)) == []
+    assert writes(Source("pipeline/exports/views/planted.py", text)) == []

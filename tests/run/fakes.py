@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import RunConfig, build
-from pipeline.dataset.gates import Drop
+from pipeline.gates import Drop
 from pipeline.run import Attempt, LogCallbacks, Run
 from pipeline.store.journal import Head
 from pipeline.types import Lineage, Passage, Record, Seed, Status, sha256

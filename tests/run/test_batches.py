@@ -12,7 +12,7 @@ from pipeline.run import LogCallbacks, RunResult, attempts, prepare, stages, wor
 from pipeline.run.batches import Batches, Submit, divided
 from pipeline.run.worker import Batch, run_seeds
 from pipeline.store.journal import Journal, encode
-from pipeline.store.shards import ANSWERS, take_left
+from pipeline.store.shard_merge import ANSWERS, take_left
 from tests.chaos.command import twice
 from tests.chaos.faulty_server import FaultyServer, digest
 

@@ -9,17 +9,17 @@ import pytest
 from pipeline import registry
 from pipeline.config import build
 from pipeline.context import RunContext
-from pipeline.corpus.seeds import quality
+from pipeline.corpus.seed_passages import quality
 from pipeline.corpus.split import side
-from pipeline.dataset.branching import base, cso
 from pipeline.embedded.model import EmbeddedModel
+from pipeline.exports.branching import base, cso
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.ledger import Counted
 from pipeline.loop import episode
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run.attempts import NAME, Attempt
 from pipeline.run.branches import branch
-from pipeline.store.additions import Forks
+from pipeline.store.amendments import Forks
 from pipeline.types import AnswerType, Record, Seed, Status, ToolCall, sha256
 from tests.run.fakes import LINEAGE
 

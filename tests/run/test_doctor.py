@@ -10,9 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline import jvm
 from pipeline.config import build
-from pipeline.corpus import Corpus, manifest
+from pipeline.corpus import Corpus, jvm, manifest
 from pipeline.errors import RetrievalError
 from pipeline.retrieval.engines.lucene import LuceneRetriever
 from pipeline.run import doctor

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
-from pipeline.dataset.gates import described
+from pipeline.gates import described
 from pipeline.run import Run, RunResult
 from pipeline.run.plan import judged
 from pipeline.store.journal import Journal

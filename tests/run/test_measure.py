@@ -10,8 +10,8 @@ import pytest
 from pipeline import config
 from pipeline.agents.environment import environment
 from pipeline.agents.grading import f1
-from pipeline.dataset.views import qa
 from pipeline.errors import UsageError
+from pipeline.exports.views import qa
 from pipeline.llm.base import Request
 from pipeline.run.measuring import GoldQuestion, measure, read
 from pipeline.types import Message, ToolCall

@@ -10,7 +10,7 @@ from pipeline.corpus.prepared import Corpus
 from pipeline.errors import UsageError
 from pipeline.run import api, prepare
 from pipeline.run.measuring import GoldQuestion, located, read
-from tests.dataset.published import ALIAS, ANSWER, ASKED, BARE, CORPUS, FORMS, TITLED, WITH_IDS, beir, written
+from tests.exports.published import ALIAS, ANSWER, ASKED, BARE, CORPUS, FORMS, TITLED, WITH_IDS, beir, written
 
 
 @pytest.fixture(scope="module")

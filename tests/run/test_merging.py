@@ -13,7 +13,7 @@ from pipeline.run.plan import Order, bounds
 from pipeline.store.cache import Cache
 from pipeline.store.journal import Journal, encode
 from pipeline.store.lock import locked
-from pipeline.store.shards import JoinedLines, join_journals, take_answers, take_lines
+from pipeline.store.shard_merge import JoinedLines, join_journals, take_answers, take_lines
 from tests.run.fakes import RunCallbacks, config, corpus, digger
 
 

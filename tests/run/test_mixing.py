@@ -10,10 +10,10 @@ import pytest
 from datasets import load_dataset
 
 from pipeline.config import RunConfig, build
-from pipeline.dataset import push
-from pipeline.dataset.export import DatasetManifest
-from pipeline.dataset.versions import Mix, read
 from pipeline.errors import UsageError
+from pipeline.exports import push
+from pipeline.exports.data_set import DatasetManifest
+from pipeline.exports.mix.versions import Mix, read
 from pipeline.run import api, resume
 from pipeline.store.journal import Journal, RunIdentity
 from pipeline.types import Record, sha256

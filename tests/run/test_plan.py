@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pipeline.config import RunConfig, build
 from pipeline.config.how import How
-from pipeline.dataset.gates import Drop
 from pipeline.errors import UsageError
+from pipeline.gates import Drop
 from pipeline.run.permutation import permuted
 from pipeline.run.plan import Frontier, Order, askable, prefix
 from pipeline.store.journal import Head

@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import jvm
 from pipeline.config import build
-from pipeline.corpus import Corpus
+from pipeline.corpus import Corpus, jvm
 from pipeline.errors import BudgetExceeded, RetrievalError
 from pipeline.llm.base import Request
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.run import prepare
 from pipeline.run.attempts import NAME, Attempt
 from pipeline.types import Usage
-from tests.dataset.test_card import made
+from tests.exports.card.test_card import made
 from tests.records import accepted
 
 

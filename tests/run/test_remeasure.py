@@ -9,10 +9,10 @@ from pipeline.config import RunConfig, build
 from pipeline.config.gates import GateConfig
 from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
-from pipeline.dataset.cleaning import correct
-from pipeline.dataset.views.base import taken
-from pipeline.dataset.views.qa import assessments
 from pipeline.errors import BudgetExceeded, ProviderError, UsageError
+from pipeline.exports.trajectories.cleaning import correct
+from pipeline.exports.views.base import taken
+from pipeline.exports.views.qa import assessments
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.budget import Budget, Budgeted
 from pipeline.llm.ledger import Counted, Spent
@@ -20,7 +20,7 @@ from pipeline.loop.policies import FIRST, identity
 from pipeline.run import attempts
 from pipeline.run.plan import judged
 from pipeline.run.remeasure import Budgets, Remeasuring, file_name, pool, recast, remeasure
-from pipeline.store.additions import Remeasurements, joined
+from pipeline.store.amendments import Remeasurements, joined
 from pipeline.store.journal import Journal
 from pipeline.types import PolicyMeasurement, Record, Status
 from pipeline.types.twin_record import as_record

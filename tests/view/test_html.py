@@ -4,8 +4,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from pipeline.analysis.figures import Outside
 from pipeline.config import RunConfig
-from pipeline.dataset.figures import Outside
 from pipeline.view.html import SHOWN
 from pipeline.view.rendering import changed, marked
 from tests.hostile import HOSTILE, MARKUP

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.dataset import money
+from pipeline.analysis import money
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.types import Usage
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from pipeline import jvm
+from pipeline.corpus import jvm
 from pipeline.corpus.readers.base import LONGEST, ReadBytes, ReadLimits, Row
 from pipeline.errors import CorpusError, RetrievalError
 

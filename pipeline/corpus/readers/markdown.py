@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.corpus import front_matter, marks
+from pipeline.corpus import front_matter, shortcodes
 from pipeline.corpus.readers.base import ReadLimits, Row, document_row
 from pipeline.text import HAN
 
@@ -34,7 +34,7 @@ def read(path: Path, limits: ReadLimits) -> Iterator[Row]:
 
 def _document(source: str, *, mdx: bool) -> tuple[str, str, list[str]]:
     title, page = front_matter.taken(source)
-    heading, text, links = parsed(marks.removed(page, mdx=mdx))
+    heading, text, links = parsed(shortcodes.removed(page, mdx=mdx))
     if title and heading and title != heading:
         text = f"{heading}\n\n{text}"
     return title or heading, text, links

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from pipeline.agents.readers import check_alternative
 from pipeline.context import RunContext
-from pipeline.dataset.shipped.answers import compared
-from pipeline.dataset.shipped.equality import equal
 from pipeline.loop.audit.results import CheckResult
-from pipeline.names import normalise
+from pipeline.reward.answers import compared
+from pipeline.reward.equality import equal
+from pipeline.text.names import normalise
 from pipeline.types import Cause, Draft, Feedback, Finding, Label, Passage, Probe, Rollout, Usage, Verdict
 
 VOTES = 2

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pipeline.agents import evidence, readers
 from pipeline.agents.readers import ItemOutput
 from pipeline.context import RunContext
-from pipeline.dataset.shipped.equality import equal
 from pipeline.loop.audit.results import CheckResult
-from pipeline.names import contains, normalise
+from pipeline.reward.equality import equal
 from pipeline.text import untagged
+from pipeline.text.names import contains, normalise
 from pipeline.types import AnswerItem, Cause, Draft, Finding, Hit, Passage, Probe
 
 DEPTH, ITEM_DEPTH = 20, 5

@@ -14,8 +14,8 @@ from pipeline.agents.tools import render
 from pipeline.context import RunContext
 from pipeline.loop.audit.probes import ask_reader
 from pipeline.loop.audit.results import CheckResult
-from pipeline.names import contains
 from pipeline.text import normalise, untagged, words
+from pipeline.text.names import contains
 from pipeline.types import Cause, Draft, Finding, Passage, Probe, Searched, Usage
 
 TOP, MOST_QUERIES, MOST_PASSAGES = 3, 5, 6

@@ -23,7 +23,7 @@ from pipeline.loop.audit.results import Check, CheckResult
 from pipeline.loop.audit.retrievers import too_easy
 from pipeline.loop.audit.seeker import seeker
 from pipeline.loop.audit.wording import contested, naturalness
-from pipeline.names import contains
+from pipeline.text.names import contains
 from pipeline.types import KNOWN_TRIES, Cause, Draft, Finding, Passage, Probe, Usage, beyond_chance
 
 DECOYS = 4

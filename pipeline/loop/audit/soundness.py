@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 from pipeline.agents.evidence import Evidence, ends, linked
 from pipeline.agents.mentions import mentions
 from pipeline.corpus.language import before_things, common_words, language_of
-from pipeline.names import contains, normalise
 from pipeline.text import folded, untagged
+from pipeline.text.names import contains, normalise
+from pipeline.text.scripts import asks, cased, length
 from pipeline.types import AnswerType, Cause, Draft, Finding, Hop
-from pipeline.writing import asks, cased, length
 
 _LAST_NAME = re.compile(r"(?![a-z])[^\W\d_](?:[’'-]?[^\W\d_])+")
 _OPENING = frozenset(

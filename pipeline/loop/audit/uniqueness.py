@@ -13,11 +13,11 @@ from pipeline.agents.grading import holds
 from pipeline.agents.mentions import mentions
 from pipeline.agents.tools import ShownPassage
 from pipeline.corpus.language import fillers, language_of
-from pipeline.names import contains, normalise
 from pipeline.retrieval.base import Retriever
 from pipeline.text import dates, numbers, sentences, terms, untagged
+from pipeline.text.names import contains, normalise
+from pipeline.text.scripts import ascii_digits, spaceless
 from pipeline.types import AnswerType, Cause, Draft, Finding, Passage
-from pipeline.writing import ascii_digits, spaceless
 
 LEAST = 2
 """Words that the quote must say beside its answer; with one, any sentence about the subject would say as much."""

@@ -11,9 +11,9 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.parse import parse
 from pipeline.agents.tools import ProposeArguments, ProposedItem
 from pipeline.context import RunContext
-from pipeline.dataset.shipped.answers import side
 from pipeline.errors import FormatError
-from pipeline.names import normalise
+from pipeline.reward.answers import side
+from pipeline.text.names import normalise
 from pipeline.types import AnswerItem, AnswerType, Data, Draft, Hop, Passage, Probe, Round, Seed, Trajectory, Tree
 
 FEWEST, MOST = 2, 10

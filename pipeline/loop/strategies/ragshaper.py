@@ -16,8 +16,8 @@ from pipeline.errors import FormatError
 from pipeline.llm.deadline import deadline
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import Proposal, to_draft
-from pipeline.names import contains
 from pipeline.text import sentences
+from pipeline.text.names import contains
 from pipeline.types import AnswerType, Draft, Probe, Round, Seed, Tree, Usage
 
 MOST_SENTENCES, MOST_WORDS, MOST_ANSWER_WORDS = 2, 85, 12

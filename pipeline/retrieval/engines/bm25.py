@@ -25,10 +25,10 @@ from pipeline.corpus.language import common_words
 from pipeline.retrieval import analysers
 from pipeline.retrieval.analysers import ENGLISH
 from pipeline.retrieval.base import TEXTS_REMEMBERED, Retriever
-from pipeline.retrieval.passages import Passages, contents, query_text
+from pipeline.retrieval.passage_texts import Passages, contents, query_text
 from pipeline.text import folded, terms
+from pipeline.text.scripts import spaced
 from pipeline.types import Hit
-from pipeline.writing import spaced
 
 logger = logging.getLogger(__name__)
 MANY = 50_000

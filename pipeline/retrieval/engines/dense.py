@@ -18,11 +18,11 @@ import numpy.typing as npt
 from pipeline.config.dense import DenseConfig
 from pipeline.config.retrieval import RetrievalConfig
 from pipeline.corpus import Corpus
-from pipeline.corpus.progress import LoggedProgress
+from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.retrieval import vectors
 from pipeline.retrieval.base import Retriever
 from pipeline.retrieval.encoder import Matrix, open_encoder
-from pipeline.retrieval.passages import Passages, query_text
+from pipeline.retrieval.passage_texts import Passages, query_text
 from pipeline.store.files import atomic_write
 from pipeline.types import Hit
 

@@ -11,9 +11,9 @@ from pipeline.config.retrieval import RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
 from pipeline.retrieval.base import Retriever
-from pipeline.retrieval.opening import open_retriever
+from pipeline.retrieval.open_retriever import open_retriever
 from pipeline.retrieval.overlay import Overlay, ranked
-from pipeline.retrieval.passages import Passages
+from pipeline.retrieval.passage_texts import Passages
 from pipeline.types import Hit, Passage
 
 K0 = 60
@@ -25,7 +25,7 @@ def opened(corpus: Corpus, out: Path, settings: RetrievalConfig) -> Retriever:
     parts = []
     for kind in settings.parts:
         part, asked = open_retriever(settings.of(kind), corpus, out), settings.of(kind).identity
-        if (found := getattr(part, "name", asked)) != asked:
+        if (found := part.name or asked) != asked:
             raise UsageError(f'no {asked} starts here: say --set \'retrieval.parts=["{found}", "dense"]\'')
         parts.append(part)
     return HybridRetriever(corpus, settings.identity, parts)
@@ -35,9 +35,9 @@ class HybridRetriever(Passages):
     def __init__(self, corpus: Corpus, name: str, parts: Sequence[Retriever]) -> None:
         super().__init__(corpus)
         self.name, self._parts = name, tuple(parts)
-        self.analyser = next((name for part in parts if (name := getattr(part, "analyser", ""))), "")
-        self.held = next((held for part in parts if (held := getattr(part, "held", None))), None)
-        self.scores = all(getattr(part, "scores", True) for part in parts)
+        self.analyser = next((part.analyser for part in parts if part.analyser), "")
+        self.held = next((part.held for part in parts if part.held), None)
+        self.scores = all(part.scores for part in parts)
 
     def overlaid(self, passages: Sequence[Passage]) -> Retriever:
         """What would be found if the passages were in the index of each part: they move the others' ranks too."""

@@ -16,15 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from pipeline import jvm
 from pipeline.config.retrieval import RetrievalConfig
-from pipeline.corpus import Corpus
-from pipeline.corpus.progress import LoggedProgress
+from pipeline.corpus import Corpus, jvm
+from pipeline.corpus.progress_log import LoggedProgress
 from pipeline.errors import RetrievalError
 from pipeline.retrieval import analysers, index
 from pipeline.retrieval.base import TEXTS_REMEMBERED, Retriever
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
-from pipeline.retrieval.passages import Passages, contents, query_text, readable
+from pipeline.retrieval.passage_texts import Passages, contents, query_text, readable
 from pipeline.types import Hit, Passage
 
 logger = logging.getLogger(__name__)

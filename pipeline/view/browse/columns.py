@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from pipeline.dataset.seeds import ROLES
+from pipeline.analysis.seed_rows import ROLES
 
 
 class Choice(NamedTuple):

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from pipeline.agents.tools import ShownPassage, all_shown
-from pipeline.dataset.process import FailureKind
+from pipeline.analysis.rollout_metrics import FailureKind
 from pipeline.distractors.encounters import encounters
-from pipeline.redact import clean
+from pipeline.text.redact import clean
 from pipeline.types import (
     Branch,
     ChangedPremise,

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from pipeline.dataset import money
-from pipeline.dataset.figures import Figures, figures
-from pipeline.dataset.seeds import STAGES, TELLING
+from pipeline.analysis import money
+from pipeline.analysis.figures import Figures, figures
+from pipeline.analysis.seed_rows import STAGES, TELLING
 from pipeline.view import charts
 from pipeline.view.browse import plots
 from pipeline.view.browse.columns import CALLS, TOKENS

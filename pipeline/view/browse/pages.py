@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
-from pipeline.dataset import money
-from pipeline.dataset.contrasts import in_words
+from pipeline.analysis import money
+from pipeline.analysis.contrasts import in_words
 from pipeline.types import DEMO_MODELS, Share, shown_id
 from pipeline.view.browse.columns import CHOICES, SPANS
 from pipeline.view.browse.item import why

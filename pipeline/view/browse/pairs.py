@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.dataset.pairing import GROUPS, joined
+from pipeline.analysis.pairing import GROUPS, joined
 
 PAGE = 25
 _SHOWN = ("key", "status", "reason", "question", "target_steps", "difficulty", "solve_rate")

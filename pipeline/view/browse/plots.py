@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from pipeline.dataset.comparison import RATES, rate
-from pipeline.dataset.estimates import counted
-from pipeline.dataset.figures import ACCEPTED
+from pipeline.analysis.comparison import RATES, rate
+from pipeline.analysis.estimates import counted
+from pipeline.analysis.figures import ACCEPTED
 from pipeline.types import Share
 from pipeline.view.browse.columns import PLACE, TOKENS
 from pipeline.view.browse.query import Query

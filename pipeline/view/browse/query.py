@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import polars as pl
 
-from pipeline.dataset.estimates import Count, largest_first
+from pipeline.analysis.estimates import Count, largest_first
 from pipeline.view.browse.columns import CHOICES, SEARCHED, SORTS, SPANS, Choice
 
 PAGE = 50

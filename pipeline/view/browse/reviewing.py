@@ -9,11 +9,11 @@ import polars as pl
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from pipeline.dataset.figures import ACCEPTED
-from pipeline.dataset.review import reviewed, sample
+from pipeline.analysis.figures import ACCEPTED
+from pipeline.analysis.human_marks import reviewed, sample
 from pipeline.errors import UsageError
-from pipeline.redact import clean
-from pipeline.store.marks import ASKED, Mark, myself, now, reviewer
+from pipeline.store.review_marks import ASKED, Mark, myself, now, reviewer
+from pipeline.text.redact import clean
 from pipeline.view.browse import pages
 from pipeline.view.browse.item import sheet
 from pipeline.view.browse.routes import Opened, kept

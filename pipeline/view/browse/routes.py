@@ -9,9 +9,9 @@ import polars as pl
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from pipeline.dataset import comparison
-from pipeline.dataset.pairing import GROUPS
-from pipeline.redact import escaped
+from pipeline.analysis import comparison
+from pipeline.analysis.pairing import GROUPS
+from pipeline.text.redact import escaped
 from pipeline.view.browse import pages, pairs
 from pipeline.view.browse.item import sheet
 from pipeline.view.browse.kept import Kept

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Protocol
 
 import polars as pl
 
+from pipeline.analysis.comparison import Compared
+from pipeline.analysis.figures import Outside
 from pipeline.config import RunConfig
-from pipeline.dataset.comparison import Compared
-from pipeline.dataset.figures import Outside
-from pipeline.store.marks import Mark
+from pipeline.store.review_marks import Mark
 from pipeline.types import Record
 
 

@@ -24,7 +24,7 @@ ROWS = [
 # All that `python -m pyserini.index.lucene` does; that itself needs a whole JDK.
 INDEX = """
 import sys
-from pipeline import jvm
+from pipeline.corpus import jvm
 jvm.call(jvm.start)
 jvm.call(lambda: jvm.java("io.anserini.index.IndexCollection").main(sys.argv[1:]))
 """

@@ -8,7 +8,7 @@ import pytest
 from pipeline import corpus
 from pipeline.corpus.readers import markdown
 from pipeline.corpus.readers.base import ReadLimits
-from pipeline.corpus.seeds import quality
+from pipeline.corpus.seed_passages import quality
 from pipeline.errors import CorpusError
 
 PAGE = """---

@@ -10,8 +10,8 @@ from pipeline.agents.calls import AgentState
 from pipeline.agents.judge import grade
 from pipeline.config import build
 from pipeline.context import RunContext
-from pipeline.dataset.checklist import checklist
 from pipeline.errors import FormatError
+from pipeline.exports.trajectories.checklist import checklist
 from pipeline.loop.audit import audit
 from pipeline.loop.audit.readings import readings
 from pipeline.loop.strategies.base import to_draft

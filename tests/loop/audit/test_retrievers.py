@@ -10,11 +10,11 @@ import orjson
 import pytest
 
 from pipeline import config
+from pipeline.analysis.figures import figures
+from pipeline.analysis.seed_rows import SCHEMA, row
 from pipeline.context import RunContext
-from pipeline.dataset.figures import figures
-from pipeline.dataset.seeds import SCHEMA, row
-from pipeline.dataset.views import qa, records
 from pipeline.errors import UsageError
+from pipeline.exports.views import qa, records
 from pipeline.loop.audit import audit
 from pipeline.loop.audit.retrievers import by, too_easy
 from pipeline.loop.draft_check import check_draft

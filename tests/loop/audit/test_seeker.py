@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import prompts
-from pipeline.dataset import seeds
-from pipeline.dataset.figures import by_role
+from pipeline.analysis import seed_rows as seeds
+from pipeline.analysis.figures import by_role
 from pipeline.llm.base import Request
 from pipeline.llm.cached import Cached
 from pipeline.llm.ledger import Counted, counting

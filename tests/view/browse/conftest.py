@@ -10,10 +10,8 @@ from starlette.testclient import TestClient
 from pipeline.run.browsing import Runs
 from pipeline.serve.browser import create
 from pipeline.types import Record
-from tests.dataset.test_seeds import begun, exported
+from tests.analysis.test_seed_rows import begun, exported
 from tests.records import batch
-
-Browse = Callable[..., TestClient]
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from pipeline.types import Record
-from tests.dataset.test_seeds import begun
+from tests.analysis.test_seed_rows import begun
 from tests.hostile import HOSTILE
 from tests.records import RUN, accepted, batch, hostile, rejected
 from tests.view.browse.conftest import browsing

@@ -10,7 +10,7 @@ from pipeline.run.browsing import Runs
 from pipeline.types import Record
 from pipeline.view.browse.overview import Overview, overview
 from pipeline.view.browse.plots import Matrix
-from tests.dataset.test_seeds import begun
+from tests.analysis.test_seed_rows import begun
 from tests.hostile import HOSTILE
 from tests.records import hostile, no_draft
 from tests.teacher_rollouts import taught

@@ -7,8 +7,8 @@ import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
 
-from pipeline.store import marks
-from tests.dataset.test_seeds import begun, exported
+from pipeline.store import review_marks
+from tests.analysis.test_seed_rows import begun, exported
 from tests.hostile import HOSTILE
 from tests.records import accepted, batch, hostile
 from tests.view.browse.conftest import browsing
@@ -52,7 +52,7 @@ def test_a_mark_is_kept_before_it_is_answered_and_leads_on(client: TestClient, f
         check_inert(Parsed(client.get(url).text))
         answer = post(client, url, right="yes", unique="no" if len(seen) == 1 else "yes", go="next")
         assert answer.status_code == 303
-        assert marks.read(folder)[key, "Ada"].right
+        assert review_marks.read(folder)[key, "Ada"].right
         url = answer.headers["location"]
     pairs = client.get(f"{slug(client)}/items?status=accepted").text
     assert f"<b>{len(seen)}</b> items" in pairs
@@ -68,7 +68,7 @@ def test_a_change_of_mind_and_another_person(client: TestClient, folder: Path) -
     assert first(client, "Ben") == url.replace("by=Ada", "by=Ben")
     post(client, first(client, "Ben"), right="yes", unique="yes")
     key = url.split("/")[3].partition("?")[0]
-    found = marks.read(folder)
+    found = review_marks.read(folder)
     assert found[key, "Ada"].said == (False, None, None, "not at all")
     page = client.get(f"{slug(client)}/items/{key}").text
     check_inert(Parsed(page))
@@ -81,7 +81,7 @@ def test_a_change_of_mind_and_another_person(client: TestClient, folder: Path) -
 )
 def test_another_site_cannot_mark(client: TestClient, folder: Path, headers: dict[str, str]) -> None:
     assert post(client, first(client), headers, right="yes").status_code == 403
-    assert marks.read(folder) == {}
+    assert review_marks.read(folder) == {}
 
 
 @pytest.mark.parametrize("token", ["", "x", "\u00e9"])
@@ -90,7 +90,7 @@ def test_a_form_without_the_server_s_token_is_refused(client: TestClient, folder
     assert client.post(url, data={"token": token, "right": "yes"}, headers=HOME).status_code == 400
     assert client.post(url, content=b"\xff" * 50, headers=HOME).status_code == 400
     assert client.post(f"{slug(client)}/card", headers=HOME).status_code == 400
-    assert marks.read(folder) == {}
+    assert review_marks.read(folder) == {}
 
 
 def test_another_host_is_refused_whatever_it_sends(client: TestClient) -> None:
@@ -124,4 +124,4 @@ def test_a_journal_alone_cannot_be_reviewed(folder: Path, tmp_path: Path) -> Non
         page = client.get(f"{slug(client)}/review?by=Ada").text
         check_inert(Parsed(page))
         assert "open the run itself" in page
-    assert not (alone / marks.NAME).exists()
+    assert not (alone / review_marks.NAME).exists()

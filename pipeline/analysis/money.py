@@ -1,0 +1,87 @@
+"""What a run was charged, as command line, card and page show it: by role, by round and for one accepted pair.
+
+These are the attempts' own figures, of rejected seeds and of interrupted attempts too: seconds and money are outside
+the promise of equal bytes. What is billed and what Digsite's own cache answered stay apart; the prefix cache is the
+server's, and the thinking is part of the completion.
+"""
+
+from typing import Any
+
+from pipeline.analysis.figures import by_role
+from pipeline.llm.ledger import Spending, Spent
+
+HEADS = (
+    "", "calls", "failed tries", "uncached prompt", "prompt in prefix cache", "completion", "of it thinking", "money",
+    "calls from Digsite cache",
+)  # fmt: skip
+Row = tuple[str, ...]
+_MILLION = 1_000_000
+
+
+def rows(spending: Spending, pairs: int) -> list[Row]:
+    """One row for each role, for each stage and for all, then what one of so many accepted pairs took."""
+    total = spending.total
+    return [
+        *(_row(role, spent) for role, spent in by_role(spending).items()),
+        *(_row(stage, spent) for stage, spent in spending.stages.items()),
+        _row("all", total),
+        *([_row("per accepted pair", total, pairs)] if pairs else []),
+    ]
+
+
+def tree(spending: Spending, pairs: int) -> dict[str, Any]:
+    """The same as JSON, and by model; `per_pair` is null without an accepted pair, money where a price is not known."""
+    total = spending.total
+    return {
+        "roles": {role: _amounts(spent) for role, spent in by_role(spending).items()},
+        "stages": {stage: _amounts(spent) for stage, spent in spending.stages.items()},
+        "models": {model: _amounts(spent) for model, spent in spending.by_model.items()},
+        "total": _amounts(total),
+        "per_pair": _amounts(total, pairs) if pairs else None,
+    }
+
+
+def money(amount: float | None) -> str:
+    """Two places, or four digits where it is less than one; `unknown` where a price is."""
+    if amount is None:
+        return "unknown"
+    return f"{amount:,.2f}" if amount >= 1 or not amount else f"{amount:.4g}"
+
+
+def _amounts(spent: Spent, pairs: int = 1) -> dict[str, float | None]:
+    """Of all of it, or of one pair where so many share it. What Digsite's cache answered is in the last one alone."""
+    paid = spent.paid
+    amounts: dict[str, float | None] = {
+        "calls": paid.calls,
+        "failed_tries": spent.errors,
+        "uncached_prompt_tokens": paid.prompt_tokens - paid.cached_tokens,
+        "prefix_cached_prompt_tokens": paid.cached_tokens,
+        "completion_tokens": paid.completion_tokens,
+        "thinking_tokens": paid.reasoning_tokens,
+        "seconds": spent.seconds,
+        "money": spent.money,
+        "calls_from_digsite_cache": spent.cached.calls,
+    }
+    if pairs == 1:
+        return amounts
+    return {name: None if amount is None else amount / pairs for name, amount in amounts.items()}
+
+
+def _row(name: str, spent: Spent, pairs: int = 0) -> Row:
+    amounts = _amounts(spent, pairs or 1)
+    tokens = (_short(amount or 0) for name, amount in amounts.items() if name.endswith("tokens"))
+    calls, failed, kept = (_whole(amounts[name] or 0) for name in ("calls", "failed_tries", "calls_from_digsite_cache"))
+    return (name, calls, failed, *tokens, money(amounts["money"]), kept)
+
+
+def _whole(count: float) -> str:
+    """A mean below ten keeps a digit."""
+    return f"{count:,.0f}" if count >= 10 or count == int(count) else f"{count:.1f}"
+
+
+def _short(tokens: float) -> str:
+    """Three digits from a million on, so that a row fits on a terminal."""
+    if tokens < _MILLION:
+        return f"{tokens:,.0f}"
+    millions = tokens / _MILLION
+    return f"{millions:,.{max(0, 3 - len(str(int(millions))))}f}M"

@@ -1,0 +1,241 @@
+"""`seeds.parquet`: one flat row for every seed of a run, accepted or not, in the order of the plan.
+
+Report, data card, `digsite inspect` and Prefect's artifacts read it with polars. A rollout in full is read from the
+journal by `key`. The bytes do not depend on which seed ended first, so the place of a line in its file is no column.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.analysis.rollout_metrics import hit_rate
+from pipeline.distractors.encounters import encounters
+from pipeline.gates import Drop
+from pipeline.gates.personal import masked
+from pipeline.loop import assess
+from pipeline.store.journal import Entry
+from pipeline.store.tables import columns
+from pipeline.types import Draft, Encounter, Label, Lineage, OneSearch, Outcome, Record, Round, Status, correct, seeker
+from pipeline.types.rollout import Usage, least_steps
+
+STAGES = ("drafted", "audited", "solved", "candidate", "confirmed", "accepted")
+"""How far a seed can come; one that gave no draft is only `planned`."""
+ROLES = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer", "policy")
+COUNTS = Usage.__slots__
+"""What is counted of each role, in columns such as `solver_calls`."""
+TELLING = (Outcome.MISLED, Outcome.RECOVERED, Outcome.RESISTED, Outcome.MET)
+"""A rollout that met several distractors of one kind has the first of these as its outcome."""
+_DISTRACTOR = {"kind": str, "rejected_by": str, "blind_readings": int, "blind_named": int}
+_ROLLOUT = {
+    "kind": str, "sample": int, "outcome": str, "correct_without": bool, "correct_with": bool, "steps_without": int,
+    "steps_with": int,
+}  # fmt: skip
+_POLICY = {
+    "policy": str, "model": str, "date": str, "rollouts": int, "correct": int, "least_steps": int, "solve_rate": float,
+    "median_steps": float, "known": float, "known_tries": int,
+}  # fmt: skip
+SCHEMA = columns(
+    key=str, status=str, reason=str, gate=str, gate_detail=str, cause=str, stage=str,
+    **{name: bool if name == "trainable" else str for name in Lineage.__slots__},
+    split=str, passage_id=str, draw=int, target_steps=int,
+    answer_type=str, question=str, answer=str, family=str,
+    hops=int, hop_titles=[str], hop_passages=[str], hop_relations=[str],
+    difficulty=int, solve_rate=float, measured_rollouts=int, correct_rollouts=int, confirmation_rollouts=int,
+    correct_steps=[int], hit_steps=[int], hops_seen=[float],
+    prior_knowledge=bool, skippable_hops=[int], one_search=[OneSearch], naturalness=int,
+    seeker_tries=int, seeker_solved=int, seeker_steps=int, policies=[_POLICY],
+    rounds=int, labels=[str], causes=[str], least_steps=[int],
+    audit_controls=int, audit_false_alarms=int,
+    early_stop_controls=int, early_stop_other_causes=int, early_stop_rollouts_saved=int,
+    missing=[str], distractors=[_DISTRACTOR], distractor_rollouts=[_ROLLOUT],
+    twin=str, twin_refusals=[str], twin_solve_rate=float,
+    **{f"{role}_{count}": pa.int64() for role in ROLES for count in COUNTS},
+    plan_order=str, journal_file=str,
+)  # fmt: skip
+"""`docs/reference/columns.md` explains each of them."""
+Row = dict[str, Any]
+
+
+def row(record: Record, entry: Entry | None = None, drop: Drop | None = None) -> Row:
+    """The row of a record, as the data set sees it: `drop` says which gate made it rejected, and why.
+
+    Keys and addresses are masked, since no gate has looked at what was not accepted.
+    """
+    back = [past.feedback.cause if past.feedback else None for past in record.rounds]
+    return {
+        "key": record.key,
+        "status": record.status,
+        "reason": record.reason,
+        "gate": drop and drop.gate,
+        "gate_detail": drop and drop.why,
+        "cause": next(filter(None, reversed(back)), None),
+        "stage": _stage(record),
+        **{name: getattr(record.lineage, name) for name in Lineage.__slots__},
+        "split": record.seed.side,
+        "passage_id": record.seed.passage.id,
+        "draw": record.seed.draw,
+        "target_steps": record.seed.target_steps,
+        **_question(record.draft if record.reason != "gate:personal" else None),
+        **_measured(record),
+        "rounds": len(record.rounds),
+        "labels": [_label(past, record) for past in record.rounds],
+        "causes": back,
+        "least_steps": [least_steps(correct(past.verdicts)) if past.draft else None for past in record.rounds],
+        **_controls(record),
+        "missing": list(record.missing),
+        "distractors": list(_distractors(record)),
+        "distractor_rollouts": list(_distractor_rollouts(record)),
+        **_twin(record),
+        **_usage(record),
+        "plan_order": entry and entry.head.order,
+        "journal_file": entry and entry.path.name,
+    }
+
+
+def _stage(record: Record) -> str:
+    """The furthest that any of its drafts came."""
+    drafts = [past for past in record.rounds if past.draft]
+    sound = [past for past in drafts if not past.unsound]
+    # What `remeasure` opened was no candidate of the run.
+    fresh = bool(record.confirmation_verdicts) and record.reason != "beyond_solver"
+    fresh |= record.reason == "outside_band"
+    reached = (
+        bool(drafts),
+        bool(sound),
+        any(correct((*past.verdicts, *past.policy_verdicts)) for past in sound),
+        record.confirmed or fresh,
+        record.confirmed,
+        record.status is Status.ACCEPTED,
+    )
+    return next((name for name, so in zip(reversed(STAGES), reversed(reached), strict=True) if so), "planned")
+
+
+def _question(draft: Draft | None) -> Row:
+    if draft is None:
+        return {}
+    return {
+        "question": masked(draft.question),
+        "answer": masked(draft.answer),
+        "answer_type": draft.answer_type,
+        "family": draft.family,
+        "hops": len(draft.hops),
+        "hop_titles": [masked(hop.title) for hop in draft.hops],
+        "hop_passages": [hop.passage_id for hop in draft.hops],
+        "hop_relations": [masked(hop.relation) for hop in draft.hops],
+    }
+
+
+def _measured(record: Record) -> Row:
+    (difficulty, solve_rate), right = record.hardness, correct(record.measured)
+    closed = [probe.right > 0 for probe in record.last.probes if probe.check == "closed_book"] if record.last else []
+    return {
+        "difficulty": difficulty,
+        "solve_rate": solve_rate,
+        "measured_rollouts": len(record.measured),
+        "correct_rollouts": len(right),
+        "confirmation_rollouts": len(record.confirmation_verdicts),
+        "correct_steps": [verdict.steps for verdict in right],
+        "hit_steps": [verdict.hit_step for verdict in right],
+        "hops_seen": [hit_rate(verdict.found_at) for verdict in right],
+        "prior_knowledge": any(closed) if closed else None,
+        "skippable_hops": list(record.skippable_hops),
+        "one_search": [one.model_dump() for one in record.one_search],
+        "naturalness": record.naturalness,
+        **seeker(record.last.probes if record.last else ()),
+        "policies": list(_policies(record)),
+    }
+
+
+def _policies(record: Record) -> Iterator[Row]:
+    """The latest measurement of each policy, by its name."""
+    latest = {measured.policy: measured for measured in record.measurements if measured.policy}
+    for _, measured in sorted(latest.items()):
+        found = measured.assessment
+        kept = {name: getattr(found, name) for name in _POLICY if name != "correct"}
+        yield {**kept, "correct": len(correct(measured.verdicts))}
+
+
+def _label(past: Round, record: Record) -> str:
+    """What became of a draft: `accepted` (those that a gate dropped afterwards too), a label, or `none` where nothing
+    usable was proposed. A `candidate` is hard enough, but fresh rollouts did not confirm it."""
+    if past.draft is None:
+        return "none"
+    # Preset sage relaxes its last round: there a draft may be accepted although it was found too easy.
+    if past is record.rounds[-1] and record.confirmed:
+        return "accepted"
+    return past.feedback.label if past.feedback else Label.CANDIDATE
+
+
+def _controls(record: Record) -> Row:
+    alarms = false_alarms = stopped = other = saved = 0
+    target = record.seed.target_steps
+    for past in record.rounds:
+        if not past.control or past.draft is None:
+            continue
+        tried = list(zip(past.rollouts, past.verdicts, strict=True))
+        skips = not record.lineage.solver_digest
+        late = assess.feedback(past.draft, tried, target=target, skips=skips)
+        if past.unsound:
+            alarms += 1
+            false_alarms += late is None
+        else:
+            early = assess.feedback(past.draft, tried[: past.decided], target=target, skips=skips)
+            stopped += 1
+            other += (early and early.cause) != (late and late.cause)
+            saved += len(tried) - past.decided
+    return {
+        "audit_controls": alarms,
+        "audit_false_alarms": false_alarms,
+        "early_stop_controls": stopped,
+        "early_stop_other_causes": other,
+        "early_stop_rollouts_saved": saved,
+    }
+
+
+def _distractors(record: Record) -> Iterator[Row]:
+    """Of an accepted pair: what was written, used or rejected, then the tries at which nothing was written."""
+    if record.distractor_eval and record.status is Status.ACCEPTED:
+        for distractor in record.distractor_eval.distractors:
+            blind = {"blind_readings": len(distractor.blind), "blind_named": sum(distractor.blind)}
+            yield {"kind": distractor.kind, "rejected_by": distractor.reason, **blind}
+        for kind in record.distractor_eval.unwritten:
+            yield {"kind": kind, "rejected_by": "unwritten", "blind_readings": 0, "blind_named": 0}
+
+
+def _distractor_rollouts(record: Record) -> Iterator[Row]:
+    """For each kind that was used, the paired rollouts without and with all distractors of the pair."""
+    tried = record.distractor_eval if record.status is Status.ACCEPTED else None
+    for kind in dict.fromkeys(distractor.kind for distractor in tried.used) if tried else ():
+        arms = (tried.without_distractors_verdicts, tried.with_distractors_verdicts) if tried else ((), ())
+        for found, without, among in zip(met(record, kind), *arms, strict=True):
+            outcome = min((one.outcome for one in found), key=TELLING.index, default=None)
+            correct_in = {"correct_without": without.correct, "correct_with": among.correct}
+            steps_in = {"steps_without": without.steps, "steps_with": among.steps}
+            yield {"kind": kind, "sample": without.sample, "outcome": outcome, **correct_in, **steps_in}
+
+
+def met(record: Record, kind: str) -> Iterator[Sequence[Encounter]]:
+    """For each rollout of an accepted pair among its distractors, those of a kind that it met."""
+    draft, tried = record.draft, record.distractor_eval
+    if draft and tried:
+        mine = [distractor for distractor in tried.used if distractor.kind == kind]
+        for rollout, verdict in zip(tried.with_distractors, tried.with_distractors_verdicts, strict=True):
+            yield encounters(draft, mine, rollout, correct=verdict.correct)
+
+
+def _twin(record: Record) -> Row:
+    """Of an accepted pair that was drawn for a twin without an answer."""
+    twin = record.twin if record.status is Status.ACCEPTED else None
+    if twin is None:
+        return {}
+    used, refusals = twin.used, [tried.outcome for tried in twin.refused]
+    return {
+        "twin": used.state if used else "pending" if twin.pending else "refused",
+        "twin_refusals": [*refusals, *["unwritten"] * twin.unwritten],
+        "twin_solve_rate": len(correct(used.verdicts)) / len(used.verdicts) if used else None,
+    }
+
+
+def _usage(record: Record) -> Row:
+    return {f"{role}_{name}": getattr(usage, name) for role, usage in record.usage.items() for name in COUNTS}

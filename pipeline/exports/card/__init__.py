@@ -1,0 +1,1 @@
+"""The data card, with the words that it explains."""

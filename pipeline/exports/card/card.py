@@ -1,0 +1,191 @@
+"""The data card: what a data set holds, how it was made, and what its figures mean; a Hugging Face `README.md`.
+
+Its front matter makes `load_dataset(folder, view)` work. Text of corpus, model or operator is hostile: in the front
+matter it stands in ASCII-only quoted scalars, in the body in fences longer than any run of backticks in it.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from jinja2 import Environment as Jinja
+from jinja2 import FileSystemLoader, StrictUndefined
+from pydantic import Field
+
+from pipeline import gates
+from pipeline.analysis import money
+from pipeline.analysis.estimates import percent, short
+from pipeline.analysis.figures import Figures
+from pipeline.config import RunConfig
+from pipeline.exports.card.features import features
+from pipeline.exports.card.glossary import TWINS, gloss
+from pipeline.exports.mix.versions import Mix
+from pipeline.exports.trajectories.selection import SelectionCounts
+from pipeline.exports.views import base
+from pipeline.gates.benchmarks import checked as benchmarks
+from pipeline.gates.licence import share_alike
+from pipeline.loop import band
+from pipeline.store.tables import plain
+from pipeline.text.redact import clean
+from pipeline.types import Data, Draft
+
+# What the Hub knows by that name; any other licence is declared as `other` and named beside it.
+HUB_LICENCES = frozenset(
+    "apache-2.0 mit cc0-1.0 cc-by-3.0 cc-by-4.0 cc-by-sa-3.0 cc-by-sa-4.0 cc-by-nc-4.0 cc-by-nc-sa-4.0 gfdl odc-by "
+    "odbl pddl unlicense".split()
+)
+_WIDE = ("records",)
+"""Views of so many nested columns that their types would bury the card."""
+_BAR = 20
+_JINJA = Jinja(
+    loader=FileSystemLoader(Path(__file__).parent),
+    undefined=StrictUndefined,
+    autoescape=False,  # noqa: S701 - Markdown; `fence` and `code` below are its escapes
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+class Contents(Data):
+    """What a card describes: rows by view and split (none that is empty), and some pairs to show."""
+
+    rows: dict[str, dict[str, int]]
+    included: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """What was asked for beside the accepted questions, and the views that hold it."""
+    plain: tuple[str, ...] = ()
+    """Views with text in place of Arrow's JSON type."""
+    missing: int = 0
+    """Seeds whose lines in the journal were damaged."""
+    older: tuple[str, ...] = ()
+    """Views that were written from an earlier state of the run than the figures."""
+    redistribute: str = "unknown"
+    """How much of the corpus may be passed on, as its manifest says."""
+    language_detected: bool = False
+    examples: tuple[Draft, ...] = ()
+    selected: dict[str, SelectionCounts] = Field(default_factory=dict)
+    """By agent, what became of its rollouts on their way into `sft`."""
+    mix: Mix | None = None
+    """What was mixed, where it is of several runs."""
+
+    @property
+    def unvalidated(self) -> list[str]:
+        """Views with rows to train on and none to validate with."""
+        return [view for view, splits in self.rows.items() if "train" in splits and "eval" not in splits]
+
+
+def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
+    """The whole text of the card."""
+    return front_matter(metadata(figures, contents, config)) + _JINJA.get_template("card.md.j2").render(
+        f=figures,
+        # The demo model's seconds are no price, and would make two equal data sets differ.
+        money=[] if figures.paid.total.money == 0 else money.rows(figures.paid, figures.accepted),
+        money_heads=money.HEADS,
+        contents=contents,
+        config=config,
+        target=band.explained(config),
+        what=json.dumps(config.shown(), indent=2),
+        gates=gates.described(config.gates),
+        benchmarks=benchmarks.coverage(config.gates),
+        sft_settings=json.dumps(config.sft.model_dump(mode="json"), indent=2),
+        gate_settings=json.dumps(config.gates.shown(), indent=2),
+        prompts=config.what()["prompts"],
+        lineage=figures.lineage,
+        lineages=list({lineage.attribution: lineage for lineage in figures.lineages}.values()) or [None],
+        corpora=_corpora(figures, config),
+        shared=config.models.shared(),
+        share_alike=[lineage.licence for lineage in figures.lineages if share_alike(lineage.licence)],
+    )
+
+
+def metadata(figures: Figures, contents: Contents, config: RunConfig) -> dict[str, Any]:
+    """The front matter as a tree."""
+    lineages = figures.lineages
+    licence = " AND ".join(dict.fromkeys(lineage.licence for lineage in lineages))
+    languages = [one for one in dict.fromkeys(lineage.language for lineage in lineages) if one != "unknown"]
+    known = licence.lower() in HUB_LICENCES
+    tree: dict[str, Any] = {"license": licence.lower() if known else "other"}
+    if not known:
+        tree["license_name"] = licence or "unknown"
+    if languages:
+        tree["language"] = languages
+    tree |= {
+        "pretty_name": f"Digsite {', '.join(_corpora(figures, config))}, "
+        + ("mixed" if contents.mix else f"{config.preset} preset"),
+        "task_categories": ["question-answering"],
+        "tags": ["synthetic", "deep-search", "multi-hop", "agent-trajectories", "digsite"],
+        "size_categories": [_size(max((sum(splits.values()) for splits in contents.rows.values()), default=0))],
+        "configs": [_config(view, splits) for view, splits in contents.rows.items()],
+    }
+    declared = [
+        {"config_name": view, "features": columns}
+        for view in contents.rows
+        if view not in (*_WIDE, *contents.older) and (columns := features(_schema(view, contents)))
+    ]
+    return tree | ({"dataset_info": declared} if declared else {})
+
+
+def _schema(view: str, contents: Contents) -> pa.Schema:
+    schema = base.load(view).SCHEMA
+    return plain(schema) if view in contents.plain else schema
+
+
+def _corpora(figures: Figures, config: RunConfig) -> list[str]:
+    return list(dict.fromkeys(lineage.corpus for lineage in figures.lineages)) or [config.corpus_slug()]
+
+
+def front_matter(tree: Mapping[str, Any]) -> str:
+    """YAML in its JSON form, one key a line. ASCII only, since YAML refuses some of Unicode or ends lines at it."""
+    lines = (f"{key}: {_ascii(json.dumps(value, ensure_ascii=False))}" for key, value in tree.items())
+    return "\n".join(("---", *lines, "---", ""))
+
+
+def fence(text: str) -> str:
+    """A code block that the text cannot close."""
+    text = clean(text)
+    marks = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{marks}text\n{text}\n{marks}"
+
+
+def code(text: str) -> str:
+    """A code span, for a cell of a table too, that the text cannot leave."""
+    text = " ".join(clean(text).split()).replace("|", "¦")
+    marks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{marks} {text} {marks}" if "`" in text else f"`{text}`"
+
+
+def bar(part: int, whole: int) -> str:
+    """A bar of blocks, which every page shows that shows a table."""
+    full = round(_BAR * part / whole) if whole else 0
+    return "█" * full + "░" * (_BAR - full)
+
+
+def _config(view: str, splits: Mapping[str, int]) -> dict[str, Any]:
+    files = [{"split": split, "path": f"{view}/{split}-*.parquet"} for split in splits]
+    return {"config_name": view, "data_files": files} | ({"default": True} if view == "qa" else {})
+
+
+def _size(rows: int) -> str:
+    sizes = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+    return next((name for limit, name in sizes if rows < limit), "n>1M")
+
+
+def _ascii(text: str) -> str:
+    """JSON's escapes for characters beyond its 16 bits are halves of pairs, which YAML would keep apart."""
+    return re.sub(
+        r"[^\x20-\x7e]", lambda m: f"\\u{ord(m[0]):04x}" if ord(m[0]) < 0x10000 else f"\\U{ord(m[0]):08x}", text
+    )
+
+
+_JINJA.filters |= {
+    "fence": fence,
+    "bar": bar,
+    "code": code,
+    "gloss": gloss,
+    "twin_gloss": TWINS.__getitem__,
+    "short": short,
+    "percent": percent,
+    "number": "{:,}".format,
+}

@@ -1,0 +1,295 @@
+"""Records → shards, code, environment, card and manifest: one folder that trainers load as it is.
+
+A pure function of the records and settings: the same journal gives the same shards, byte for byte. Every shard has the
+view's own schema and at least one row, since an empty one makes the whole set unreadable. A view's folder holds Parquet
+alone, so that every reader takes it as it is; the code that trainers need lies in `code/`. The folder is built aside
+and takes its place when all of it is there, with the manifest written last.
+"""
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from pipeline.agents.environment import Environment, environment
+from pipeline.analysis import seed_rows as seeds
+from pipeline.analysis import seed_table
+from pipeline.analysis.figures import Figures, Outside, figures
+from pipeline.config import RunConfig
+from pipeline.errors import UsageError, unknown
+from pipeline.exports.card.card import Contents, card
+from pipeline.exports.mix import versions
+from pipeline.exports.shards import SHARD_BYTES, File, ShardFile, ShardWriter, described
+from pipeline.exports.trajectories.selection import SelectionCounts, counts
+from pipeline.exports.trajectories.strict_calls import strict
+from pipeline.exports.twins import twin_record
+from pipeline.exports.views import base
+from pipeline.gates.personal import public
+from pipeline.store.files import atomic_folder, atomic_write, standing, take_over, write_json
+from pipeline.types import Data, Draft, Record, sha256
+
+Redistribute = Literal["full", "spans", "ids", "unknown"]
+CODE = "code"
+MANIFEST = "manifest.json"
+_EXAMPLES = 3
+"""Pairs on the card."""
+ENVIRONMENT = "environment.json"
+
+
+class Exported(Data):
+    """How one view was last written."""
+
+    include: tuple[str, ...] = ()
+    missing: int = 0
+    """Seeds whose lines in the journal were damaged, so that their pairs are in no row."""
+    plain: bool = Field(False, exclude_if=lambda plain: not plain)
+    """With text in place of Arrow's JSON type."""
+    source: str = ""
+    """Digest of what decides the rows: views with another one were written from another state of the run."""
+
+
+class DatasetManifest(Data):
+    """What a finished data set holds: with this file, all that is of it."""
+
+    run: str
+    records: int
+    """All that the last export has read, taken or not."""
+    views: dict[str, Exported]
+    """One without rows has no shard."""
+    shards: tuple[ShardFile, ...]
+    files: tuple[File, ...] = ()
+    """Card, environment, code and the table of all seeds."""
+
+    @property
+    def missing(self) -> int:
+        """Seeds of the run whose pairs could not be exported."""
+        return max((how.missing for how in self.views.values()), default=0)
+
+    def rows(self) -> dict[str, dict[str, int]]:
+        """By view, then split, the one to train on first."""
+        counts: dict[str, dict[str, int]] = {}
+        for shard in sorted(self.shards, key=lambda shard: (shard.view, shard.split != "train")):
+            splits = counts.setdefault(shard.view, {})
+            splits[shard.split] = splits.get(shard.split, 0) + shard.rows
+        return counts
+
+
+class Selection(Data):
+    """What to export."""
+
+    config: RunConfig
+    views: tuple[str, ...] = ()
+    """None named: all. Those that are not named stay as they are."""
+    include: tuple[str, ...] = ()
+    plain: bool = False
+    """Text in place of Arrow's JSON type, for readers that do not know it."""
+    missing: int = 0
+    """Seeds whose lines in the journal were damaged."""
+    source: str = ""
+    """Digest of the state of the run, by which the table of seeds is known to be the latest."""
+    outside: Outside = Outside()
+    redistribute: Redistribute = "unknown"
+    """How much of the corpus may be passed on: views that hold more are left out."""
+    language_detected: bool = False
+    shard_bytes: int = SHARD_BYTES
+    mix: versions.Mix | None = None
+    """What is mixed, where the records are of several runs. Then no view of before stays."""
+
+
+def read(folder: Path) -> DatasetManifest:
+    """The manifest of the data set in `folder`. Raises UsageError where there is none that can be read."""
+    try:
+        return DatasetManifest.model_validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise UsageError(
+            f"{folder} holds no finished data set of this version; write it with digsite export RUN"
+        ) from error
+
+
+def unchanged(folder: Path, file: File) -> Path:
+    """Where that file of the data set lies. Raises UsageError where it is not as it was exported, or is reached through
+    a link or from outside the folder."""
+    path, home = folder / file.path, folder.resolve()
+    if path.resolve() != home / file.path or home not in path.resolve().parents:
+        problem = "is no file of the data set's own"
+    elif not path.is_file() or described(path, file.path).sha256 != file.sha256:
+        problem = "is not as it was exported"
+    else:
+        return path
+    raise UsageError(f"{path} {problem}; write the data set anew with digsite export RUN")
+
+
+def export(
+    records: Iterable[Record],
+    folder: Path,
+    chosen: Selection,
+    row: Callable[[Record], seeds.Row] = seeds.row,
+    environment_of: Callable[[Record], Environment] | None = None,
+) -> DatasetManifest:
+    """Write the data set of `records`, which come in the order of the plan, to `folder`, replacing what was there but
+    for the views that were not asked for.
+
+    One record is held at a time, and one row group per view and split. `row` gives a record's row of `seeds.parquet`,
+    `environment_of` what its agents were given where that is not the same for all.
+    """
+    if strange := set(chosen.include) - set(base.INCLUDES):
+        raise unknown("reason to --include", min(strange), base.INCLUDES)
+    views = _views(chosen)
+    shared, examples = environment(chosen.config), list[tuple[int, Draft]]()
+    seen, selected = 0, dict[str, SelectionCounts]()
+    with (
+        _uncollected(),
+        atomic_folder(folder) as building,
+        ShardWriter(building, chosen.shard_bytes, as_text=chosen.plain) as shards,
+        seed_table.SeedTable(building / seed_table.NAME, chosen.source) as table,
+    ):
+        before = standing(folder)
+        kept = _kept(before, views, chosen)
+        for record in records:
+            table.add(row(record))
+            # A sum of hashes, since what is included comes last and a list of all would grow with the run.
+            measured = len(record.assessments) + len(record.measurements)
+            seen += int(sha256(f"{record.key} {record.status} {len(record.forks)} {measured}"), 16)
+            if not base.taken(record, chosen.include):
+                continue
+            if "personal" not in chosen.config.gates.off:
+                record = public(record)  # noqa: PLW2901 - nothing below may see the other
+            if record.draft:
+                _exemplify(examples, record.seed.target_steps, record.draft)
+            context = (environment_of(record) if environment_of else shared).of(record)
+            for one in filter(None, (record, twin_record(record, chosen.config))):
+                for agent, count in counts(one, context).items():
+                    selected[agent] = selected.get(agent, SelectionCounts()) + count
+                _add_rows(shards, views, one, context, chosen)
+        for shard in kept.shards:
+            take_over(before / shard.path, building / shard.path)
+        how = Exported(
+            include=chosen.include,
+            plain=chosen.plain,
+            missing=chosen.missing,
+            source=_state(seen, chosen.config),
+        )
+        made = figures(table.close(), chosen.outside, chosen.config.gates.policy)
+        manifest = DatasetManifest(
+            run=made.lineage.run if made.lineage else "",
+            records=made.planned,
+            views=dict(sorted({**kept.views, **dict.fromkeys(views, how)}.items())),
+            shards=tuple(sorted((*kept.shards, *shards.close()), key=lambda shard: shard.path)),
+        )
+        if chosen.mix:
+            mix = versions.write(building, before, chosen.mix, manifest.shards)
+            chosen = chosen.model_copy(update={"mix": mix})
+        return _describe(building, manifest, how.source, made, [draft for _, draft in examples], selected, chosen)
+
+
+def _add_rows(
+    shards: ShardWriter, views: Mapping[str, base.View], record: Record, context: Environment, chosen: Selection
+) -> None:
+    rewarded = strict(record) if chosen.config.gates.strict_calls else record
+    for name, view in views.items():
+        given = rewarded if name.startswith("rl_") else record
+        if base.shows(name, view, given, chosen.include, context.policy):
+            shards.add(name, record.seed.side, view.SCHEMA, view.rows(given, context))
+
+
+def _exemplify(examples: list[tuple[int, Draft]], target: int, draft: Draft) -> None:
+    """Keep the first pairs as examples; one of a target that they lack takes the place of one that they have twice."""
+    targets = [one for one, _ in examples]
+    if len(examples) < _EXAMPLES:
+        examples.append((target, draft))
+    elif target not in targets and (twice := [at for at, one in enumerate(targets) if one in targets[:at]]):
+        examples[twice[-1]] = (target, draft)
+
+
+def _state(seen: int, config: RunConfig) -> str:
+    """Digest of what decides the rows of the views: the records and, where they say anything, `[sft]`, for whom, and
+    whether calls are taken strictly."""
+    said = config.sft.model_dump_json(exclude_defaults=True)
+    gates = [config.gates.policy, "strict_calls" if config.gates.strict_calls else ""]
+    return sha256(" ".join([str(seen), *([said] if said != "{}" else []), *filter(None, gates)]))
+
+
+def _kept(folder: Path, views: Iterable[str], chosen: Selection) -> DatasetManifest:
+    """Of the data set that is there, the views that stay. Raises UsageError where they cannot be trusted."""
+    none = DatasetManifest(run="", records=0, views={}, shards=())
+    if not chosen.views or chosen.mix or not folder.exists():
+        return none
+    before = read(folder)
+    stay = set(before.views).difference(views)
+    # What may be passed on can have become less.
+    stay = {name for name in stay if not base.withheld(base.load(name), chosen.redistribute)}
+    shards = tuple(shard for shard in before.shards if shard.view in stay)
+    for shard in shards:
+        unchanged(folder, shard)
+    return none.model_copy(
+        update={"views": {name: how for name, how in before.views.items() if name in stay}, "shards": shards}
+    )
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's search for cycles, which walks all rows that wait and would take a twelfth of the time: neither
+    a record nor a row of any view leaves one.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _views(chosen: Selection) -> dict[str, base.View]:
+    """Those asked for, or all that may be passed on."""
+    views = {name: base.load(name) for name in chosen.views or base.names()}
+    withheld = [name for name, view in views.items() if base.withheld(view, chosen.redistribute)]
+    if chosen.views and withheld:
+        raise UsageError(
+            f"view '{withheld[0]}' holds more of the corpus than its manifest allows to redistribute "
+            f"(redistribute = {chosen.redistribute})"
+        )
+    return {name: view for name, view in views.items() if name not in withheld}
+
+
+def _describe(  # noqa: PLR0913, PLR0917 - all that a card tells
+    building: Path,
+    manifest: DatasetManifest,
+    source: str,
+    made: Figures,
+    examples: list[Draft],
+    selected: dict[str, SelectionCounts],
+    chosen: Selection,
+) -> DatasetManifest:
+    """Code, environment and card, then the manifest with all of them."""
+    rows = manifest.rows()
+    beside = {file: text for name in rows for file, text in base.beside(base.load(name)).items()}
+    for file, text in beside.items():
+        atomic_write(building / CODE / file, text.encode())
+    contents = Contents(
+        rows=rows,
+        included={
+            reason: [name for name in rows if reason in manifest.views[name].include] for reason in base.INCLUDES
+        },
+        plain=[name for name in rows if manifest.views[name].plain],
+        missing=manifest.missing,
+        older=[name for name in rows if manifest.views[name].source != source],
+        examples=tuple(examples),
+        selected=selected,
+        redistribute=chosen.redistribute,
+        language_detected=chosen.language_detected,
+        mix=chosen.mix,
+    )
+    text = card(made, contents, chosen.config)
+    atomic_write(building / "README.md", text.encode())
+    names = ["README.md", *(f"{CODE}/{file}" for file in sorted(beside)), seed_table.NAME]
+    if not (chosen.mix and chosen.mix.left_out):
+        write_json(building / ENVIRONMENT, environment(chosen.config).model_dump(mode="json"))
+        names.append(ENVIRONMENT)
+    names += versions.FILES if chosen.mix else ()
+    manifest = manifest.model_copy(update={"files": tuple(described(building / name, name) for name in sorted(names))})
+    write_json(building / MANIFEST, manifest.model_dump(mode="json"))
+    return manifest

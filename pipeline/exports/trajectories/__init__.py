@@ -1,0 +1,1 @@
+"""What of a rollout is worth imitating, and how trainers read it."""

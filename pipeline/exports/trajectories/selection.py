@@ -1,0 +1,175 @@
+"""Rejection sampling: which of the rollouts of a pair that were paid for are worth imitating, and in what order."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+from pipeline.agents.environment import Environment
+from pipeline.agents.grading import by_heart, holds, observations
+from pipeline.config import RunConfig
+from pipeline.config.sft import SftConfig
+from pipeline.errors import UsageError
+from pipeline.exports.trajectories import chat
+from pipeline.exports.trajectories.cleaning import fit, imitable
+from pipeline.types import Data, Draft, PolicyMeasurement, Record, Rollout, Verdict, sha256
+
+AGENTS = ("solver", "teacher", "policy")
+T = TypeVar("T")
+
+
+class TrainingExample(NamedTuple):
+    """A rollout to imitate."""
+
+    agent: str
+    rollout: Rollout
+    verdict: Verdict
+    resisted: bool | None = None
+    """Did a teacher resist every distractor that it met? None where it met none, and for the others."""
+    measured: PolicyMeasurement | None = None
+    """What a policy's rollout is part of."""
+
+
+class SelectionCounts(Data):
+    """Of one agent's rollouts of the pairs: how many were made, and how many each condition left."""
+
+    made: int = 0
+    correct: int = 0
+    fit: int = 0
+    """Correct, and of a form worth imitating; of the teacher those that the run keeps."""
+    passed: int = 0
+    """Those that passed the filters of `[sft]` too."""
+    kept: int = 0
+
+    def __add__(self, other: "SelectionCounts") -> "SelectionCounts":
+        return SelectionCounts(**{name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields})
+
+
+def ready(config: RunConfig) -> None:
+    """Raises UsageError where a policy's rollouts are asked for, and nobody says which policy."""
+    if "policy" in config.sft.source and not config.gates.policy:
+        raise UsageError("sft.source = policy needs the name of the policy: --for NAME")
+
+
+def examples(
+    record: Record, environment: Environment, render: Callable[[TrainingExample], T | None]
+) -> Iterator[tuple[TrainingExample, T]]:
+    """The rollouts that `[sft]` selects, the solver's first, with what `render` makes of each.
+
+    Left out are those that cannot be rendered, and those rendered before: a teacher at temperature 0 repeats itself.
+    """
+    settings, seen = environment.sft, list[T]()
+    for agent in AGENTS:
+        if agent not in settings.source:
+            continue
+        passing = _passing(record, agent, environment)
+        left = settings.per_pair or (len(passing) if settings.select == "all" or agent == "teacher" else 1)
+        for example in _ordered(record, passing, settings):
+            if not left:
+                break
+            text = render(example)
+            if text and text not in seen:
+                seen.append(text)
+                left -= 1
+                yield example, text
+
+
+def counts(record: Record, environment: Environment) -> dict[str, SelectionCounts]:
+    """By agent, of those that made rollouts of the question and are asked for."""
+    kept = [example.agent for example, _ in examples(record, environment, said)]
+    measured = _measured(record, environment)
+    made = {
+        "solver": [verdict for _, verdict in record.graded],
+        "teacher": [made.verdict for made in record.teacher_rollouts],
+        "policy": list(measured.verdicts) if measured else [],
+    }
+    return {
+        agent: SelectionCounts(
+            made=len(made[agent]),
+            correct=sum(verdict.correct for verdict in made[agent]),
+            fit=len(_fit(record, agent, environment)),
+            passed=len(_passing(record, agent, environment)),
+            kept=kept.count(agent),
+        )
+        for agent in environment.sft.source
+        if made[agent]
+    }
+
+
+def said(example: TrainingExample) -> list[str] | None:
+    """Its messages after the system prompt, by which two trajectories are the same; none where it cannot be read."""
+    return chat.dumped(example.rollout.trajectory.messages[1:])
+
+
+def _measured(record: Record, environment: Environment) -> PolicyMeasurement | None:
+    return record.measurement(environment.policy) if environment.policy else None
+
+
+def _fit(record: Record, agent: str, environment: Environment) -> list[TrainingExample]:
+    if agent == "solver":
+        return [TrainingExample("solver", rollout, verdict) for rollout, verdict in imitable(record)]
+    if agent == "policy":
+        measured = _measured(record, environment)
+        return [
+            TrainingExample("policy", rollout, verdict, measured=measured)
+            for rollout, verdict in (zip(measured.rollouts, measured.verdicts, strict=True) if measured else ())
+            if verdict.correct and fit(rollout.trajectory)
+        ]
+    return [
+        TrainingExample("teacher", made.rollout, made.verdict, made.resisted if made.encounters else None)
+        for made in record.teacher_rollouts
+        if made.kept and fit(made.rollout.trajectory)
+    ]
+
+
+def _passing(record: Record, agent: str, environment: Environment) -> list[TrainingExample]:
+    draft = record.draft
+    return [one for one in _fit(record, agent, environment) if draft and _passes(one, draft, environment)]
+
+
+def _passes(example: TrainingExample, draft: Draft, environment: Environment) -> bool:
+    settings = environment.sft
+    if settings.every_hop and None in example.verdict.found_at:
+        return False
+    if settings.unguessed and guessed(draft, example.rollout):
+        return False
+    if settings.max_tokens is None:
+        return True
+    texts = chat.dumped(example.rollout.trajectory.messages) or []
+    return chat.tokens([*texts, environment.offered]) <= settings.max_tokens
+
+
+def guessed(draft: Draft, rollout: Rollout) -> bool:
+    """Did it search with the answer of a hop before it had been shown it?"""
+    if by_heart(draft, rollout):
+        return True
+    if draft.answer_type.decided:
+        return False
+    names = [name for spellings in draft.wanted(len(draft.hops) - 1) for name in spellings]
+    for call, text in observations(rollout):
+        shown = [name for name in names if holds(text, name)]
+        if any(holds(call.argument, name) for name in names):
+            return True
+        names = [name for name in names if name not in shown]
+    return False
+
+
+def _ordered(record: Record, found: list[TrainingExample], settings: SftConfig) -> list[TrainingExample]:
+    if settings.select == "random":
+        return sorted(found, key=lambda one: sha256(f"{record.key}:{one.agent}:{one.rollout.sample}"))
+    ordered = sorted(found, key=lambda one: (one.verdict.steps, one.verdict.calls, one.rollout.sample))
+    return _spread(ordered) if settings.select == "diverse" else ordered
+
+
+def _spread(ordered: list[TrainingExample]) -> list[TrainingExample]:
+    """The first, then each time whichever shares the fewest calls with the one before it that is most like it."""
+    acts = [{(call.tool, call.argument) for call in one.rollout.trajectory.calls} for one in ordered]
+    taken, left = list[int](), list(range(len(ordered)))
+    while left:
+        # Of equals the earlier, which is the shorter.
+        nearest = [max((_likeness(acts[n], acts[other]) for other in taken), default=0.0) for n in left]
+        taken.append(left.pop(nearest.index(min(nearest))))
+    return [ordered[n] for n in taken]
+
+
+def _likeness(one: set[Any], other: set[Any]) -> float:
+    """Jaccard's."""
+    return len(one & other) / len(one | other) if one or other else 1.0

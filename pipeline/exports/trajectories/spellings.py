@@ -1,0 +1,70 @@
+"""The common ways to write an answer that is a date or a number, for rewards that compare text.
+
+A reward by exact match scores "March 12, 1875" as wrong where the gold answer reads "12 March 1875". What is listed
+here is the same day or the same value and nothing near it.
+"""
+
+import orjson
+
+from pipeline.reward.answers import side
+from pipeline.text import MONTHS, Date, Number, dates, numbers
+from pipeline.types import AnswerType, Draft
+
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty".split()
+)
+_SCALES = ((10**9, "billion"), (10**6, "million"))
+_PARTS = {"": 3, "day": 3, "month": 2, "year": 1}
+
+
+def spellings(draft: Draft) -> list[str]:
+    """The answer, its aliases, and their other spellings; each once, the answer first. Of a list one JSON text, which
+    `reward.py` reads: its items, each with its aliases. Of yes or no also that word, by which it knows such a question
+    in any language."""
+    if draft.answer_items:
+        return [orjson.dumps([item.spellings for item in draft.answer_items]).decode()]
+    known = [draft.answer, *draft.answer_aliases]
+    more: list[str] = []
+    for text in known:
+        if draft.answer_type is AnswerType.DATE:
+            found = dates(text)
+            more += _dates(found[0], _PARTS[draft.answer_precision]) if len(found) == 1 else []
+        elif draft.answer_type is AnswerType.BOOLEAN:
+            more += filter(None, [side(text)])
+        elif draft.answer_type is AnswerType.NUMBER:
+            amounts = numbers(text)
+            more += _numbers(text, amounts[0]) if len(amounts) == 1 else []
+    return list(dict.fromkeys([*known, *more]))
+
+
+def _dates(date: Date, asked: int) -> list[str]:
+    """All forms with at least the `asked` parts (year, month, day), as far as they are known."""
+    year, month, day = str(date.year), MONTHS[date.month - 1] if date.month else "", date.day
+    forms = []
+    if day:
+        nth = f"{day}{'th' if 10 < day < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
+        for name in (month, month[:3]):
+            forms += [f"{day} {name} {year}", f"{name} {day}, {year}"]
+        forms += [f"{nth} {month} {year}", f"{month} {nth}, {year}", f"{nth} of {month} {year}"]
+        forms += [f"{year}-{date.month:02}-{day:02}"]
+    if month and asked < 3:
+        forms += [f"{month} {year}", f"{month[:3]} {year}", f"{month} of {year}", f"{year}-{date.month:02}"]
+    return forms if asked > 1 else [*forms, year]
+
+
+def _numbers(text: str, number: Number) -> list[str]:
+    """The value in digits, with and without groups, in words if small, in millions if round; with its unit and bare."""
+    value = int(number.value) if number.value == int(number.value) else number.value
+    forms = [f"{value}", f"{value:,}"]
+    if isinstance(value, int):
+        forms += [f"{value:,}".replace(",", " ")]
+        forms += [_SMALL[value]] if 0 <= value < len(_SMALL) else []
+    for scale, name in _SCALES:
+        if value >= scale and value * 100 % scale == 0:
+            forms.append(f"{value / scale:g} {name}")
+            break
+    before, after = text[: number.span.start], text[number.span.end :]
+    if before.strip():
+        return []
+    return [f"{form}{after}" for form in forms] + (forms if after.strip() else [])

@@ -1,0 +1,211 @@
+"""What a view is, and what views share: columns, the records they take, and the rollouts worth learning from."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, cast
+
+import pyarrow as pa
+
+from pipeline import registry
+from pipeline.agents.environment import Environment
+from pipeline.exports.trajectories import chat
+from pipeline.reward import standalone
+from pipeline.store.tables import columns
+from pipeline.types import Message, PolicyMeasurement, Record, Status, curriculum
+from pipeline.types.twin_record import twin_of
+
+INCLUDES = ("below_target", "beyond_solver", "always_solved")
+"""What `include` may add: confirmed pairs below their target, those that only a solver of `digsite remeasure` solved,
+and to `rl_*` questions that every rollout solved."""
+Rows = Iterator[dict[str, Any]]
+
+PROVENANCE: dict[str, Any] = {
+    "id": str,
+    "difficulty": int,
+    "solve_rate": float,
+    "tokens": int,
+    "corpus": str,
+    "licence": str,
+    "as_of": str,
+    "model": str,
+    "trainable": bool,
+    "run": str,
+}
+"""Columns of every row to train on, which no prompt holds."""
+RL: dict[str, Any] = PROVENANCE | curriculum.COLUMNS
+"""Columns of every row to learn from by reward."""
+COMPLETION: dict[str, Any] = {"prompt": chat.MESSAGES, "completion": chat.MESSAGES, "tools": chat.JSON}
+PREFERENCE: dict[str, Any] = {
+    "prompt": chat.MESSAGES, "chosen": chat.MESSAGES, "rejected": chat.MESSAGES, "tools": chat.JSON
+}  # fmt: skip
+"""TRL's shapes: the last turn is what is learnt, or the last two, of which one is."""
+PROMPT = [{"role": str, "content": str}]
+"""A prompt of plain messages, without tool calls."""
+
+
+class View(Protocol):
+    """A module of this package. Its docstring names its consumer and where its rules come from.
+
+    It may have `BESIDE`: texts to write into `code/` of the data set, by file name; and `HOLDS`, what its rows hold of
+    the corpus: whole passages ("full", the default), quotes ("spans") or neither ("ids"); and `BOUND = False` where no
+    row holds prompt, tools or observations of the environment, so that rows of several may stand together.
+    A view whose name begins with `rl_` is given only records that `teaches` lets pass, one with `TWINS = False` no
+    questions without an answer.
+    """
+
+    SCHEMA: pa.Schema
+
+    def rows(self, record: Record, environment: Environment) -> Rows:
+        """The rows of one record: any number, none where the consumer could not use it."""
+        ...
+
+
+def projection(**table: tuple[Any, Callable[..., Any]]) -> tuple[pa.Schema, Callable[..., dict[str, Any]]]:
+    """A schema and a function that makes a row, from each column's type and how it is read."""
+
+    def row(*values: Any) -> dict[str, Any]:
+        return {name: read(*values) for name, (_, read) in table.items()}
+
+    return columns(**{name: kind for name, (kind, _) in table.items()}), row
+
+
+def names() -> list[str]:
+    return registry.names("views")
+
+
+def load(name: str) -> View:
+    """The view of that name; UsageError names the known ones."""
+    return cast(View, registry.load("views", name))
+
+
+def beside(view: View) -> Mapping[str, str]:
+    """Texts that are written into `code/` of the data set that holds the view, by file name."""
+    return getattr(view, "BESIDE", {})
+
+
+def withheld(view: View, redistribute: str) -> bool:
+    """Does the view hold more of the corpus than may be passed on? `redistribute` is the manifest's."""
+    order = ("ids", "spans", "full")
+    return redistribute in order and order.index(getattr(view, "HOLDS", "full")) > order.index(redistribute)
+
+
+def bound(view: View) -> bool:
+    """Do its rows belong to one environment?"""
+    return getattr(view, "BOUND", True)
+
+
+NO_ANSWER = "If you have searched in several ways and nothing states the answer, the answer is: not found. "
+
+
+def task(text: str, environment: Environment) -> str:
+    """A prompt that ends in "Question: ", with what to answer where there is no answer, if there are such questions: in
+    all rows, since a prompt must not tell which ones they are."""
+    return f"{text.removesuffix('Question: ')}{NO_ANSWER}Question: " if environment.unanswerable else text
+
+
+REWARD = {"reward.py": standalone("reward.py")}
+"""What stands beside every view for reinforcement learning."""
+
+
+def taken(record: Record, include: tuple[str, ...] = ()) -> bool:
+    """Is it accepted, or of a kind that `include` names, measured on fresh rollouts?"""
+    if record.status is Status.ACCEPTED:
+        return True
+    return record.reason in include and bool(record.confirmation_verdicts)
+
+
+def teaches(record: Record, include: tuple[str, ...] = (), policy: str = "") -> bool:
+    """Is a question of use to reinforcement learning: solved at times by the policy, or else by the run's own solver?
+    Equal rewards in a group give no gradient."""
+    rate = record.hardness_for(policy)[1] or 0.0
+    return rate > 0 and (rate < 1 or "always_solved" in include)
+
+
+def shows(name: str, view: View, record: Record, include: tuple[str, ...] = (), policy: str = "") -> bool:
+    """Is the record given to the view, of all that are taken?"""
+    if twin_of(record) and not getattr(view, "TWINS", True):
+        return False
+    return not name.startswith("rl_") or teaches(record, include, policy)
+
+
+def provenance(
+    record: Record, texts: Iterable[str], policy: str = "", *, measured: PolicyMeasurement | None = None
+) -> dict[str, Any]:
+    """The columns of PROVENANCE; `texts` are what a trainer tokenises. Difficulty and solve rate are those for the
+    policy of that name; a row with a rollout that was `measured` is a work of that model too."""
+    (difficulty, solve_rate), lineage = record.hardness_for(policy), record.lineage
+    models = [lineage.model, *([measured.assessment.model] if measured else [])]
+    return {
+        "id": record.key,
+        "difficulty": difficulty,
+        "solve_rate": solve_rate,
+        "tokens": chat.tokens(texts),
+        "corpus": lineage.corpus,
+        "licence": lineage.licence,
+        "as_of": lineage.as_of,
+        "model": " + ".join(dict.fromkeys(name for names in models for name in names.split(" + "))),
+        "trainable": lineage.trainable and (measured is None or measured.trainable),
+        "run": lineage.run,
+    }
+
+
+def rewarded(record: Record, environment: Environment, texts: Iterable[str]) -> dict[str, Any]:
+    """The columns of RL."""
+    policy = environment.policy
+    return {**provenance(record, texts, policy), **curriculum.curriculum(record, policy)}
+
+
+def completion(
+    record: Record, texts: list[str], tools: str, measured: PolicyMeasurement | None = None
+) -> dict[str, Any]:
+    """The columns of COMPLETION and PROVENANCE."""
+    turns = {"prompt": texts[:-1], "completion": texts[-1:], "tools": tools}
+    return {**turns, **provenance(record, [*texts, tools], measured=measured)}
+
+
+def preference(record: Record, texts: list[str], tools: str) -> dict[str, Any]:
+    """The columns of PREFERENCE and PROVENANCE; `texts` end with the chosen turn and the rejected one."""
+    turns = {"prompt": texts[:-2], "chosen": texts[-2:-1], "rejected": texts[-1:]}
+    return {**turns, "tools": tools, **provenance(record, [*texts, tools])}
+
+
+class Conversation(NamedTuple):
+    """What one row holds of a trajectory, and which of its messages are learnt."""
+
+    messages: tuple[Message, ...]
+    learnt: tuple[bool, ...]
+
+
+def conversations(messages: Sequence[Message], environment: Environment, agent: str) -> list[Conversation]:
+    """The rows that a trajectory is for a trainer that learns assistant turns within one conversation.
+
+    It is one row, but for thoughts that are all to be learnt and were not sent back: none of them was in the context of
+    a later turn, so that every turn is a row of its own.
+    """
+    turns = [place for place, message in enumerate(messages) if message.role == "assistant"]
+    apart = environment.sft.thinking == "all" and not environment.keeps_thoughts(agent)
+    if apart and any(messages[place].reasoning for place in turns[:-1]):
+        return [
+            Conversation(shown(messages[: place + 1], 1, environment, agent), (*[False] * place, True))
+            for place in turns
+        ]
+    return [Conversation(shown(messages, 1, environment, agent), tuple(m.role == "assistant" for m in messages))]
+
+
+def shown(messages: Sequence[Message], targets: int, environment: Environment, agent: str) -> tuple[Message, ...]:
+    """The messages, of which the last `targets` are learnt, as the model was shown what stands before them: without
+    thoughts that were not sent back, or that `sft.thinking` leaves out."""
+    thinking, last = environment.sft.thinking, len(messages) - targets
+    kept = thinking == "all" and environment.keeps_thoughts(agent)
+    context = messages[:last] if kept else [_unthought(message) for message in messages[:last]]
+    return (*context, *(map(_unthought, messages[last:]) if thinking == "none" else messages[last:]))
+
+
+def _unthought(message: Message) -> Message:
+    return message.model_copy(update={"reasoning": ""}) if message.reasoning else message
+
+
+def under(environment: Environment, messages: Sequence[Message]) -> list[str] | None:
+    """The conversation as `chat.dumped` gives it, with the environment's system prompt: a trained model will be given
+    that one, and not a teacher's own."""
+    texts = chat.dumped(messages[1:])
+    return texts and [environment.opening, *texts]

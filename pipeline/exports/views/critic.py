@@ -1,0 +1,52 @@
+"""`critic`: rollouts with their calls, their result and the kind of failure; to train verifiers and judges.
+
+Rules: DeepVerifier (arXiv 2601.15808): a trajectory as steps with their sources, the predicted answer and whether it is
+right, with a kind of failure, which is computed.
+CM2 (arXiv 2602.12268): a checklist of yes-or-no items anchored in a reference rollout, with dependences and weights.
+Its items are those of the evidence chain, one for each hop and one for the answer; `passed` says which of them this
+rollout meets, by passage and by name, without a model. Rollouts that are the same word for word are one row.
+"""
+
+import orjson
+
+from pipeline.agents.environment import Environment
+from pipeline.analysis.rollout_metrics import process, summary
+from pipeline.exports.trajectories import chat
+from pipeline.exports.trajectories.checklist import checklist
+from pipeline.exports.trajectories.cleaning import correct
+from pipeline.exports.views.base import PROVENANCE, Rows, provenance
+from pipeline.store.tables import columns
+from pipeline.types import Record
+
+STEP = {"step": int, "tool": str, "argument": str, "passage_ids": [str], "hops": [int]}
+SCHEMA = columns(
+    task=str, messages=chat.MESSAGES, trajectory_summary=[STEP], answer_pred=str, gold_correct=bool, right=bool,
+    supported=bool, failure=str, checklist=chat.JSON, passed=[bool], sample=int, **PROVENANCE,
+)  # fmt: skip
+
+
+def rows(record: Record, environment: Environment) -> Rows:
+    draft = record.draft
+    if draft is None:
+        return
+    reference = next((verdict.found_at for _, verdict in correct(record)), (None,) * len(draft.hops))
+    items = orjson.dumps(checklist(draft, reference)).decode()
+    seen = set()
+    for rollout, verdict in record.graded:
+        went, texts = process(draft, rollout, verdict), chat.dumped(rollout.trajectory.messages)
+        if texts and tuple(texts) not in seen:
+            seen.add(tuple(texts))
+            yield {
+                "task": draft.question,
+                "messages": texts,
+                "trajectory_summary": summary(rollout, went.found_at),
+                "answer_pred": rollout.answer,
+                "gold_correct": verdict.correct,
+                "right": verdict.right,
+                "supported": verdict.supported,
+                "failure": went.failure,
+                "checklist": items,
+                "passed": [*(step is not None for step in went.found_at), verdict.right],
+                "sample": rollout.sample,
+                **provenance(record, texts),
+            }

@@ -1,0 +1,47 @@
+"""`dpo`: the next turns of a right and a wrong rollout of one question after the same beginning; for TRL's DPOTrainer.
+
+Rules: TRL 1.16 "Dataset formats" (`prompt`, `chosen`, `rejected` as messages, and `tools`). Each completion is
+exactly one assistant turn: in a longer one the loss would fall on observations too. A wrong rollout is paired with
+the right one that it follows longest, where their calls first differ; other words around the same call make no pair,
+nor does a right answer without its evidence.
+"""
+
+from pipeline.agents.environment import Environment
+from pipeline.exports.trajectories import chat
+from pipeline.exports.trajectories.cleaning import imitable
+from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, preference, shown
+from pipeline.store.tables import columns
+from pipeline.types import Message, Record
+
+SCHEMA = columns(**PREFERENCE, **PROVENANCE)
+
+
+def rows(record: Record, environment: Environment) -> Rows:
+    def alike(one: tuple[Message, ...], other: tuple[Message, ...]) -> int:
+        return shared(*(shown(messages, 0, environment, "solver") for messages in (one, other)))
+
+    right = [rollout.trajectory.messages for rollout, _ in imitable(record)]
+    wrong = [rollout.trajectory.messages for rollout, verdict in record.graded if not verdict.right]
+    seen = set()
+    for bad in wrong if right else ():
+        good = max(right, key=lambda messages: alike(messages, bad))
+        place = alike(good, bad)
+        if not differ(good[place:], bad[place:]):
+            continue
+        texts = chat.dumped(shown((*good[: place + 1], bad[place]), 2, environment, "solver"))
+        if texts and (place, texts[-1]) not in seen:
+            seen.add((place, texts[-1]))
+            yield preference(record, texts, environment.offered)
+
+
+def shared(one: tuple[Message, ...], other: tuple[Message, ...]) -> int:
+    """How many messages both begin with."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def differ(good: tuple[Message, ...], bad: tuple[Message, ...]) -> bool:
+    """Do both go on with an assistant's turn, and with unlike calls?"""
+    if not good or not bad or {good[0].role, bad[0].role} != {"assistant"}:
+        return False
+    calls = [[(call.name, call.arguments) for call in message.tool_calls] for message in (good[0], bad[0])]
+    return bool(calls[0]) and bool(calls[1]) and calls[0] != calls[1]

@@ -1,0 +1,24 @@
+"""`kto`: every rollout's answer, graded; for TRL's KTOTrainer.
+
+Rules: TRL 1.16 "Dataset formats" (`prompt`, `completion` as messages, `label`, and `tools`). The completion is the
+one turn that calls `answer`, the prompt all before it. `label` is whether the rollout was correct; a right answer
+without its evidence is neither and makes no row.
+"""
+
+from pipeline.agents.environment import Environment
+from pipeline.exports.trajectories import chat
+from pipeline.exports.views.base import COMPLETION, PROVENANCE, Rows, completion, shown
+from pipeline.store.tables import columns
+from pipeline.types import Record
+
+SCHEMA = columns(**COMPLETION, label=bool, **PROVENANCE)
+
+
+def rows(record: Record, environment: Environment) -> Rows:
+    seen = set()
+    for rollout, verdict in record.graded:
+        answers = [call.name for call in rollout.trajectory.messages[-1].tool_calls] == ["answer"]
+        texts = chat.dumped(shown(rollout.trajectory.messages, 1, environment, "solver"))
+        if answers and texts and verdict.right == verdict.correct and tuple(texts) not in seen:
+            seen.add(tuple(texts))
+            yield {**completion(record, texts, environment.offered), "label": verdict.correct}

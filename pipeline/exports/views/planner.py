@@ -1,0 +1,39 @@
+"""`planner`: question → sub-questions with references to each other's answers; for APEX-style planners.
+
+Rules: APEX-Searcher (arXiv 2603.13853), `{question, gold_plan}` as in MuSiQue's decompositions: "#1" stands for the
+answer of the first sub-question. The plan is the evidence chain of the question; a sub-question depends on those
+whose answers it names or whose answer is the title of its evidence. One hop is no plan, and a hop that nothing
+depends on is no part of one. A question without an answer has no plan that leads to one.
+"""
+
+from pipeline.agents.environment import Environment
+from pipeline.exports.trajectories.checklist import step
+from pipeline.exports.views.base import PROVENANCE, Rows, provenance
+from pipeline.store.tables import columns
+from pipeline.types import Record
+
+HOLDS = "ids"
+BOUND = False
+TWINS = False
+SCHEMA = columns(
+    question=str, answer=str, gold_plan=[str], depends_on=[[int]], sub_answers=[str], passage_ids=[str], **PROVENANCE
+)
+
+
+def rows(record: Record, environment: Environment) -> Rows:
+    if record.draft is None:
+        return
+    hops = record.draft.hops
+    steps = [step(hop, hops[:place]) for place, hop in enumerate(hops)]
+    used = {number for _, numbers in steps for number in numbers}
+    if len(hops) < 2 or used != set(range(1, len(hops))):
+        return
+    yield {
+        "question": record.draft.question,
+        "answer": record.draft.answer,
+        "gold_plan": [text for text, _ in steps],
+        "depends_on": [numbers for _, numbers in steps],
+        "sub_answers": [hop.answer for hop in hops],
+        "passage_ids": [hop.passage_id for hop in hops],
+        **provenance(record, [record.draft.question, *(text for text, _ in steps)]),
+    }

@@ -1,0 +1,67 @@
+"""`qa`: one flat row per question with its evidence; for people, evaluation harnesses and your own converter.
+
+The columns are the product's own contract. Difficulty, solve rate and hit step are those of the confirmation: the
+least of the rollouts that chose a question is biased, the least of fresh ones is not. `assessments` has them for the
+run's own solver, then for every policy that was measured, its latest last. A question without an answer follows the
+pair that it was made from (`twin_of`); its last hop holds the passage that states otherwise what it asks for.
+"""
+
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.exports.views.base import Rows, projection
+from pipeline.store.tables import columns
+from pipeline.types import AnswerType, Assessment, OneSearch, Record, correct
+from pipeline.types.curriculum import COLUMNS, curriculum
+from pipeline.types.twin_record import twin_of
+
+HOLDS = "spans"
+BOUND = False
+HOP = ("sub_question", "answer", "passage_id", "title", "quote")
+ITEM: dict[str, object] = {"answer": str, "aliases": [str], "passage_id": str, "title": str, "quote": str}
+_OWN, row = projection(
+    id=(str, lambda record, draft: record.key),
+    question=(str, lambda record, draft: draft.question),
+    answer=(str, lambda record, draft: draft.answer),
+    answer_aliases=([str], lambda record, draft: list(draft.answer_aliases)),
+    answer_items=([ITEM], lambda record, draft: [{k: getattr(i, k) for k in ITEM} for i in draft.answer_items]),
+    answer_type=(str, lambda record, draft: draft.answer_type.value),
+    answerable=(bool, lambda record, draft: draft.answer_type is not AnswerType.UNANSWERABLE),
+    twin_of=(str, lambda record, draft: twin_of(record)),
+    target_steps=(int, lambda record, draft: record.seed.target_steps),
+    difficulty=(int, lambda record, draft: record.difficulty),
+    solve_rate=(float, lambda record, draft: record.solve_rate),
+    hit_step=(int, lambda record, draft: hit_step(record)),
+    rollouts=(int, lambda record, draft: len(record.measured)),
+    assessments=([Assessment], lambda record, draft: [one.model_dump() for one in assessments(record)]),
+    one_search=([OneSearch], lambda record, draft: [one.model_dump() for one in record.one_search]),
+    # Revisions, as the configuration counts them: 0 is the generator's own draft.
+    rounds=(int, lambda record, draft: record.rounds[-1].index),
+    strategy=(str, lambda record, draft: record.lineage.strategy),
+    preset=(str, lambda record, draft: record.lineage.preset),
+    model=(str, lambda record, draft: record.lineage.model),
+    hops=([dict.fromkeys(HOP, str)], lambda record, draft: [{k: getattr(hop, k) for k in HOP} for hop in draft.hops]),
+    family=(str, lambda record, draft: draft.family),
+    corpus=(str, lambda record, draft: record.lineage.corpus),
+    corpus_fingerprint=(str, lambda record, draft: record.lineage.corpus_fingerprint),
+    licence=(str, lambda record, draft: record.lineage.licence),
+    as_of=(str, lambda record, draft: record.lineage.as_of),
+    language=(str, lambda record, draft: record.lineage.language),
+    trainable=(bool, lambda record, draft: record.lineage.trainable),
+    run=(str, lambda record, draft: record.lineage.run),
+)
+SCHEMA = pa.schema([*_OWN, *(column for column in columns(**COLUMNS) if column.name not in _OWN.names)])
+
+
+def rows(record: Record, environment: Environment) -> Rows:
+    if record.draft:
+        yield {**curriculum(record, environment.policy), **row(record, record.draft)}
+
+
+def assessments(record: Record) -> list[Assessment]:
+    return [*record.assessments, *(measured.assessment for measured in record.measurements)]
+
+
+def hit_step(record: Record) -> int | None:
+    """The least over the correct rollouts that were measured."""
+    return min((v.hit_step for v in correct(record.measured) if v.hit_step is not None), default=None)

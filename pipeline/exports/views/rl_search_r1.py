@@ -1,0 +1,101 @@
+"""`rl_search_r1`: prompts and gold answers for Search-R1 (and what reads its Parquet files).
+
+Rules: PeterGriffinJin/Search-R1, `scripts/data_process/nq_search.py` (columns, prompt) and
+`verl/utils/reward_score/qa_em.py` (reward). The reward is exact match after SQuAD's normalisation, over the *last* pair
+of answer tags of prompt and response together, if there is more than one. The stock prompt holds two pairs itself, so a
+response without an answer is scored as "Beijing": questions with that answer are left out. So are rows whose own solver
+would not have scored: an answer that exact match cannot recognise teaches nothing but despair; it recognises no list.
+Its trainer picks the scorer by `data_source`; `code/reward.py` is the one for verl's `custom_reward_function`.
+"""
+
+import re
+import string
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pipeline.agents.environment import Environment
+from pipeline.exports.trajectories.cleaning import correct
+from pipeline.exports.trajectories.spellings import spellings
+from pipeline.exports.views.base import PROMPT, REWARD, RL, Rows, rewarded, task
+from pipeline.store.tables import columns
+from pipeline.types import Record
+
+# `data_source` picks the reward; other names than those of its seven benchmarks raise. All seven share this one.
+DATA_SOURCE = "nq"
+STOCK = (
+    "Answer the given question. You must conduct reasoning inside <think> and </think> first every time you get new "
+    "information. After reasoning, if you find you lack some knowledge, you can call a search engine by <{call}> query "
+    "</{call}> and it will return the top searched results between <{result}> and </{result}>. You can search as many "
+    "times as your want. If you find no further external knowledge needed, you can directly provide the answer inside "
+    "<answer> and </answer>, without detailed illustrations. For example, <answer> Beijing </answer>. Question: "
+)
+TASK = STOCK.format(call="search", result="information")
+TARGET = {"target": [str]}
+HOLDS = "ids"
+BOUND = False
+SCHEMA = columns(
+    question=str,
+    golden_answers=[str],
+    data_source=str,
+    prompt=PROMPT,
+    ability=str,
+    reward_model={"style": str, "ground_truth": TARGET},
+    extra_info={"split": str, "index": pa.int64()},
+    **RL,
+)
+BESIDE = REWARD
+
+
+def rows(record: Record, environment: Environment) -> Rows:
+    if (found := scorable(record, "search", "information")) is None:
+        return
+    question, golds = found
+    prompt = f"{task(TASK, environment)}{question}\n"
+    if score(prompt, golds):
+        return
+    yield {
+        "question": question,
+        "golden_answers": golds,
+        "data_source": DATA_SOURCE,
+        "prompt": [{"role": "user", "content": prompt}],
+        "ability": "fact-reasoning",
+        "reward_model": {"style": "rule", "ground_truth": {"target": golds}},
+        "extra_info": {"split": record.seed.side, "index": index(record)},
+        **rewarded(record, environment, [prompt]),
+    }
+
+
+def scorable(record: Record, *tags: str) -> tuple[str, list[str]] | None:
+    """The question, with one question mark at its end, and the gold answers; none where they hold a tag of the prompt,
+    or where no correct rollout would have scored."""
+    if record.draft is None or record.draft.answer_items:
+        return None
+    question = asked(record.draft.question)
+    golds = [gold for gold in spellings(record.draft) if normalise(gold)]
+    tag = re.compile(rf"</?(?:think|answer|{'|'.join(tags)})>")
+    scores = any(score(f"<answer> {rollout.answer} </answer>", golds, least=1) for rollout, _ in correct(record))
+    return (question, golds) if scores and not any(map(tag.search, (question, *golds))) else None
+
+
+def asked(question: str) -> str:
+    """With one question mark at its end."""
+    return question.strip().rstrip(" .!?") + "?"
+
+
+def index(record: Record) -> int:
+    """Its trainer groups rollouts for GRPO by this number, so it is another one for every question."""
+    return int(record.key[:15], 16)
+
+
+def score(text: str, golds: Sequence[str], least: int = 2) -> int:
+    """What Search-R1 gives prompt and response together, which hold at least two pairs of answer tags; with `least=1`
+    what verl gives a response of its own."""
+    found = re.findall(r"<answer>(.*?)</answer>", text, re.DOTALL)
+    return int(len(found) >= least and normalise(found[-1].strip()) in {normalise(gold) for gold in golds})
+
+
+def normalise(text: str) -> str:
+    """SQuAD's, as Search-R1 applies it: ASCII marks go, accents stay. Not the product's own, which folds both."""
+    plain = "".join(c for c in text.lower() if c not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", plain).split())

@@ -1,0 +1,27 @@
+"""`rl_verifiers`: questions and answers for verifiers and prime-rl.
+
+Rules: verifiers 0.4 (`verifiers.v1`): a `Taskset` yields tasks with their data and a reward; `code/taskset.py`
+is one. The columns are those that environments of the older interface take: `question`, `answer`, and `info` as JSON
+text, which holds all else, since other columns reach the rubric as arguments.
+"""
+
+import orjson
+
+from pipeline.agents.environment import Environment
+from pipeline.exports.views.base import REWARD, Rows, rewarded
+from pipeline.exports.views.rl_trl import scorable
+from pipeline.reward import standalone
+from pipeline.store.tables import columns
+from pipeline.types import Record
+
+HOLDS = "ids"
+SCHEMA = columns(question=str, answer=str, info=str)
+BESIDE = {**REWARD, "taskset.py": standalone("taskset.py")}
+
+
+def rows(record: Record, environment: Environment) -> Rows:
+    golds = scorable(record)
+    if record.draft and golds:
+        question, system = record.draft.question, environment.system
+        info = {"golden_answers": golds, "system": system, **rewarded(record, environment, [system, question])}
+        yield {"question": question, "answer": record.draft.answer, "info": orjson.dumps(info).decode()}

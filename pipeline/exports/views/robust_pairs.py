@@ -1,0 +1,26 @@
+"""`robust_pairs`: the turn that believed a distractor, and one that did not from the same state; for TRL's DPOTrainer.
+
+Rules: TRL 1.16 "Dataset formats" (`prompt`, `chosen`, `rejected` as messages, and `tools`). Trainers mask the prompt
+alone, so that a completion with observations would train on the distractor: either completion is one assistant turn.
+The rejected one is the first of a misled rollout that searches for the distractor's claim or answers with it; the
+chosen one is the next turn, after the very same messages, of a rollout that met the distractor and never cited it.
+The teacher's rollouts are taken, and the solver's over the overlay.
+"""
+
+from pipeline.agents.environment import Environment
+from pipeline.distractors.encounters import contrasts
+from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, preference, shown, under
+from pipeline.store.tables import columns
+from pipeline.types import Record
+
+SCHEMA = columns(**PREFERENCE, distractor=str, step=int, **PROVENANCE)
+
+
+def rows(record: Record, environment: Environment) -> Rows:
+    seen = set()
+    for met, prompt, resisting, misled, agent in contrasts(record):
+        texts = under(environment, shown((*prompt, resisting, misled), 2, environment, agent))
+        if texts and (*texts[-2:], len(texts)) not in seen:
+            seen.add((*texts[-2:], len(texts)))
+            learnt = preference(record, texts, environment.offered)
+            yield {**learnt, "distractor": met.distractor, "step": met.step}

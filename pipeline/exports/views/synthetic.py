@@ -1,0 +1,35 @@
+"""`synthetic`: the distractors of every question, as passages; to train with them in the index.
+
+Every passage here was written to mislead and is false in part: `synthetic` marks each row. They belong to the overlay
+of their own question, `question_id`, and must enter no index that other questions search. `shown_id` is the id that
+the observations of the trajectories show; nothing there tells them from real passages.
+"""
+
+from pipeline.agents.environment import Environment
+from pipeline.exports.views.base import Rows, projection
+from pipeline.types import Record
+
+BOUND = False
+SCHEMA, row = projection(
+    synthetic=(bool, lambda record, distractor: True),
+    question_id=(str, lambda record, distractor: record.key),
+    passage_id=(str, lambda record, distractor: distractor.id),
+    shown_id=(str, lambda record, distractor: distractor.passage.shown_id),
+    kind=(str, lambda record, distractor: distractor.kind),
+    title=(str, lambda record, distractor: distractor.passage.heading),
+    text=(str, lambda record, distractor: distractor.text),
+    hop=(int, lambda record, distractor: distractor.hop),
+    claim=(str, lambda record, distractor: distractor.claim),
+    mark=(str, lambda record, distractor: distractor.mark),
+    blind_readings=(int, lambda record, distractor: len(distractor.blind)),
+    blind_named=(int, lambda record, distractor: sum(distractor.blind)),
+    competes_with=(str, lambda record, distractor: distractor.source_id),
+    licence=(str, lambda record, distractor: record.lineage.licence),
+    trainable=(bool, lambda record, distractor: record.lineage.trainable),
+    run=(str, lambda record, distractor: record.lineage.run),
+)
+
+
+def rows(record: Record, environment: Environment) -> Rows:
+    for distractor in record.distractor_eval.used if record.distractor_eval else ():
+        yield row(record, distractor)

@@ -1,0 +1,103 @@
+"""Gates between journal and views: which of the accepted pairs count. Every drop has a gate's name and a reason.
+
+A pair passes all gates or is dropped by the first, by name, that refuses it. Records are checked in the order of the
+plan, and only those that pass are remembered, so what passes is a pure function of journal and settings.
+"""
+
+from copy import copy, deepcopy
+from hashlib import blake2b
+from typing import NamedTuple
+
+from pipeline import registry
+from pipeline.config.gates import GateConfig
+from pipeline.errors import unknown
+from pipeline.gates import quota
+from pipeline.gates.base import Check, GateResult
+from pipeline.store.mark_counts import MarkCounts
+from pipeline.types import Record, Status
+
+Checked = tuple[tuple[str, GateResult], ...]
+"""What the gates found in one record, by name: small, so that many can wait for their turn."""
+
+
+class Drop(NamedTuple):
+    """Why an accepted pair does not count."""
+
+    gate: str
+    why: str
+
+    @property
+    def reason(self) -> str:
+        """The code that the funnel counts."""
+        return f"gate:{self.gate}"
+
+
+class Gates:
+    """All gates that are not off, and for each mark how many of the pairs that passed have it."""
+
+    def __init__(self, settings: GateConfig) -> None:
+        """Raises UsageError for an unknown gate, or where one cannot work with the settings."""
+        gates = known()
+        if strange := set(settings.off) - set(gates):
+            raise unknown("gate", min(strange), gates)
+        self.settings = settings
+        self._checks = {name: check for name, (_, check) in gates.items() if name not in settings.off}
+        for name in registry.names("gates"):
+            module = registry.load("gates", name)
+            if hasattr(module, "ready") and name not in settings.off:
+                module.ready(settings)
+        self._passed = 0
+        self._counts = MarkCounts()
+
+    def check(self, record: Record) -> Checked:
+        """Everything that the gates find in a record."""
+        draft = record.draft
+        if draft is None:
+            return ()
+        checks = ((name, check(draft, record, self.settings)) for name, check in self._checks.items())
+        return tuple((name, result) for name, results in checks for result in results)
+
+    def admit(self, checked: Checked) -> Drop | None:
+        """Let the next record of the plan pass, which is then remembered, or say why not."""
+        keys = set[int]()
+        for name, result in checked:
+            if result.drop:
+                return Drop(name, result.drop)
+            most = max(result.most, int(result.share * (self._passed + 1) + 1e-9))
+            mine = [_key(name, mark) for mark in result.marks]
+            if any(self._counts[key] >= most for key in mine):
+                return Drop(name, result.full)
+            keys.update(mine)
+        self._passed += 1
+        for key in keys:
+            self._counts.add(key)
+        return None
+
+    def copy(self) -> "Gates":
+        """The same, to try further records on."""
+        other = copy(self)
+        other._counts = deepcopy(self._counts)
+        return other
+
+
+def known() -> dict[str, tuple[str, Check]]:
+    """What each gate drops and its check, by name: a file of this folder, or a function of `quota`."""
+    modules = {name: registry.load("gates", name) for name in registry.names("gates")}
+    found: dict[str, tuple[str, Check]] = {name: (module.__doc__, module.check) for name, module in modules.items()}
+    found |= {check.__name__: (check.__doc__ or "", check) for check in quota.OWN_GATES}
+    return dict(sorted(found.items()))
+
+
+def described(settings: GateConfig = GateConfig()) -> dict[str, str]:  # noqa: B008 - frozen
+    """What each gate that is not off drops, by name."""
+    return {name: what.split("\n")[0] for name, (what, _) in known().items() if name not in settings.off}
+
+
+def dropped(record: Record, drop: Drop) -> Record:
+    """The accepted record as the data set sees it: rejected, with the gate in its reason."""
+    return record.model_copy(update={"status": Status.REJECTED, "reason": drop.reason})
+
+
+def _key(gate: str, mark: str) -> int:
+    """Eight bytes for each mark: a run of a million pairs has 25 million of them."""
+    return int.from_bytes(blake2b(f"{gate}\n{mark}".encode(), digest_size=8).digest())

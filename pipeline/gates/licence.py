@@ -1,0 +1,50 @@
+"""Pairs from texts whose licence forbids adaptations, or whose licences cannot be combined.
+
+A licence is an SPDX expression. Questions are adaptations of the texts that they rest on, so `ND` forbids them; two
+share-alike families cannot both be kept, nor share-alike beside a licence that restricts more. What cannot be read is
+taken to forbid. An unknown licence passes: one's own texts have none, and the card says so.
+"""
+
+import re
+
+from pipeline.config.gates import GateConfig
+from pipeline.gates.base import GateResult
+from pipeline.types import Draft, Record
+
+_TERM = re.compile(r"[A-Za-z0-9.+-]+")
+_OR, _AND = re.compile(r"\s+OR\s+"), re.compile(r"\s+AND\s+")
+_COPYLEFT = re.compile(r"^(CC-BY-NC-SA|CC-BY-SA|GFDL|A?GPL|ODbL)-", re.IGNORECASE)
+
+
+def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    problem = conflict(record.lineage.licence)
+    return [GateResult(drop=problem)] if problem else []
+
+
+def conflict(expression: str) -> str:
+    """Why nothing made of texts under this licence may be passed on; empty where it may."""
+    if "(" in expression:
+        return f"the licence '{expression}' cannot be read"
+    if expression.strip().lower() in ("", "unknown"):
+        return ""
+    problems = [_problem(choice) for choice in _OR.split(expression.strip())]
+    return "" if "" in problems else problems[0]
+
+
+def share_alike(expression: str) -> bool:
+    """Must what is made of it be passed on under the same licence, whichever of its choices one takes?"""
+    return all(any(map(_COPYLEFT.match, _AND.split(choice))) for choice in _OR.split(expression.strip()))
+
+
+def _problem(choice: str) -> str:
+    terms = _AND.split(choice)
+    if not all(_TERM.fullmatch(term) for term in terms):
+        return f"the licence '{choice}' cannot be read"
+    for term in terms:
+        if "ND" in term.upper().split("-"):
+            return f"the licence {term} forbids adaptations"
+    alike = {match[1].upper() for term in terms if (match := _COPYLEFT.match(term))}
+    restricted = any("NC" in term.upper().split("-") for term in terms)
+    if len(alike) > 1 or (restricted and alike - {"CC-BY-NC-SA"}):
+        return f"the licences {' and '.join(terms)} contradict each other"
+    return ""

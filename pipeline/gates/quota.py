@@ -1,0 +1,98 @@
+"""Questions of a kind whose quota is full: by target, difficulty, band, answer type, hops, strategy, language, domain.
+
+`[gates.quotas.target] 2 = 0.5` lets half of the pairs have the target 2; `"*" = 0.25` balances all values of a trait
+that are not named. Until a corpus names the domain of a document, the corpus itself is the domain.
+
+The functions of `OWN_GATES` are gates too, by name: quotas that hold by default.
+"""
+
+from collections.abc import Callable, Mapping, Set
+
+from pipeline.config.gates import GateConfig
+from pipeline.errors import UsageError, unknown
+from pipeline.gates.base import GateResult
+from pipeline.text import normalise, words
+from pipeline.text.scripts import runs, spaceless
+from pipeline.types import AnswerType, Draft, Record
+from pipeline.types.curriculum import BANDS, band
+
+TRAITS: dict[str, Callable[[Draft, Record, str], object]] = {
+    "target": lambda draft, record, policy: record.seed.target_steps,
+    "difficulty": lambda draft, record, policy: record.difficulty,
+    "band": lambda draft, record, policy: band(record.hardness_for(policy)[1]),
+    "answer_type": lambda draft, record, policy: draft.answer_type.value,
+    "hops": lambda draft, record, policy: len(draft.hops),
+    "strategy": lambda draft, record, policy: record.lineage.strategy,
+    "language": lambda draft, record, policy: record.lineage.language,
+    "domain": lambda draft, record, policy: record.lineage.corpus,
+}
+"""Of a pair, with the policy that a data set is for."""
+
+NAMES: Mapping[str, tuple[str, ...]] = {"answer_type": tuple(AnswerType), "band": tuple(BANDS)}
+"""All values of a trait, where they are known."""
+
+
+def ready(settings: GateConfig) -> None:
+    for trait, shares in settings.quotas.items():
+        if trait not in TRAITS:
+            raise unknown("trait for gates.quotas", trait, TRAITS)
+        known(trait, set(shares) - {"*"}, "gates.quotas")
+
+
+def known(trait: str, values: Set[str], place: str) -> None:
+    """Raises UsageError where no pair can have a value: it would limit nothing, without a word."""
+    if (names := NAMES.get(trait)) and (wrong := values - set(names)):
+        raise UsageError(f"{place}.{trait}: no '{min(wrong)}'; known: {', '.join(names)}")
+
+
+def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    found = []
+    for trait, shares in settings.quotas.items():
+        value = str(TRAITS[trait](draft, record, settings.policy))
+        share = shares.get(value, shares.get("*"))
+        if share is not None:
+            mark = f"{trait} {value}"
+            most = settings.least if share else 0
+            found.append(GateResult(marks=(mark,), most=most, share=share, full=f"enough pairs have {mark}"))
+    return found
+
+
+def opening(question: str) -> str:
+    """Its first four words, or as many characters as four words have: eight of Chinese."""
+    if spaceless(question):
+        said = words(question)
+        return "".join(next(runs(said, 4), said))
+    return " ".join(question.lower().split(maxsplit=4)[:4])
+
+
+def overused_answer(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    """Pairs whose answer too many pairs have already: by default more than 1 % of them. Yes and no are let pass."""
+    if draft.answer_type is AnswerType.BOOLEAN:
+        return []
+    answer = normalise(draft.answer)
+    return _limited([answer], f"enough pairs have the answer '{answer}'", share=settings.answers)
+
+
+def overused_opening(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    """Questions that begin with the same four words as too many others."""
+    begun = opening(draft.question)
+    return _limited([begun], f"enough pairs begin with '{begun}'", settings.least, settings.openings)
+
+
+def overused_passage(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    """Questions that use a passage which enough other questions use."""
+    passages = [hop.passage_id for hop in draft.hops]
+    return _limited(passages, "enough pairs rest on one of its passages", settings.pairs_per_passage)
+
+
+def overused_relation(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    """Questions with a relation between hops that too many other pairs use."""
+    relations = [hop.relation.lower() for hop in draft.hops if hop.relation]
+    return _limited(relations, "enough pairs rest on one of its relations", settings.least, settings.relations)
+
+
+def _limited(marks: list[str], full: str, most: int = 1, share: float = 0.0) -> list[GateResult]:
+    return [GateResult(marks=tuple(dict.fromkeys(marks)), most=most, share=share, full=full)] if marks else []
+
+
+OWN_GATES = (overused_answer, overused_opening, overused_passage, overused_relation)

@@ -1,0 +1,24 @@
+"""Questions whose answer changes with time and that name no date.
+
+By the reader who graded the wording. Where none was asked, by words: one for the present, in English, and no date.
+"""
+
+import re
+
+from pipeline.config.gates import GateConfig
+from pipeline.gates.base import GateResult
+from pipeline.text import dates
+from pipeline.types import Draft, Record, undated
+
+_PRESENT = re.compile(
+    r"\b(?:current(?:ly)?|incumbent|nowadays|today|at present|right now|latest|most recent(?:ly)?|is the population|"
+    r"how many (?:people|inhabitants) (?:live|are|does))\b",
+    re.IGNORECASE,
+)
+
+
+def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
+    read = undated(record.last.probes) if record.last else None
+    if read is None:
+        read = bool(_PRESENT.search(draft.question)) and not dates(draft.question)
+    return [GateResult(drop="its answer changes with time, and it names no date")] if read else []

@@ -1,0 +1,75 @@
+"""Opens what a server serves: a corpus with its index, under a data set's environment where there is one."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pipeline.agents.environment import Environment, environment
+from pipeline.config import RunConfig
+from pipeline.errors import UsageError
+from pipeline.retrieval.open_retriever import open_retriever
+from pipeline.run import prepare, read
+from pipeline.serve.retrieval_app import Overlays, Served
+from pipeline.store.journal import Journal
+from pipeline.types import Passage
+
+_FILE = "environment.json"
+
+
+def of_corpus(config: RunConfig, file: Path | None = None) -> Served:
+    """The corpus that `config` names; the environment is that of `file`, if it is given, else the configuration's."""
+    governing = read_environment(file) if file else environment(config)
+    corpus = prepare.corpus(config)
+    retriever = open_retriever(config.retrieval, corpus, config.how.out)
+    return Served(
+        corpus=corpus,
+        retriever=retriever,
+        environment=governing,
+        engine=retriever.name or config.retrieval.identity,
+        fixed=file is not None,
+    )
+
+
+def of_run(folder: Path) -> Served:
+    """The corpus and index of a run, under the environment of its data set.
+
+    Raises UsageError if they are not those that the run was made with.
+    """
+    kept = read(folder)
+    config = kept.config.with_how(out=folder.parents[1])
+    file = folder / "dataset" / _FILE
+    served = of_corpus(config, file if file.exists() else None)
+    if served.corpus.fingerprint != kept.corpus_fingerprint:
+        raise UsageError(f"the corpus '{config.corpus.name}' has changed since {folder} was made; restore its texts")
+    if served.engine != config.retrieval.identity:
+        raise UsageError(f"{folder} was made with {config.retrieval.identity}, but only {served.engine} starts here")
+    return served._replace(fixed=True, overlays=overlays(folder))
+
+
+def overlays(folder: Path) -> Overlays:
+    """The distractors of a run's pairs by their `id` in the data set, read on demand."""
+    journal = Journal(folder / "journal", run=read(folder).identity)
+
+    @lru_cache(maxsize=4096)
+    def passages(question_id: str) -> tuple[Passage, ...]:
+        if question_id not in journal.entries:
+            raise UsageError(f"this run has no question '{question_id}'; it is the column `id` of its data set")
+        distractor_eval = journal.read(question_id).distractor_eval
+        return tuple(d.passage for d in distractor_eval.distractors if d.used) if distractor_eval else ()
+
+    return passages
+
+
+def read_environment(file: Path) -> Environment:
+    """The environment of a data set. Raises UsageError if it is none, or one that this version cannot reproduce."""
+    try:
+        found = Environment.model_validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise UsageError(f"{file} is not the environment of a data set: name its '{_FILE}'") from error
+    ours = environment(RunConfig())
+    if (found.tools, found.observation) != (ours.tools, ours.observation):
+        raise UsageError(
+            f"{file} needs other tools or another rendering than this version has; use the version that wrote it"
+        )
+    return found

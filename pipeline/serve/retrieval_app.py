@@ -1,0 +1,222 @@
+"""The index over HTTP, so that a model is trained in the very environment that its data was made in.
+
+`POST /retrieve` is Search-R1's contract, which verl's search tool speaks too. The title is in quotes on the first line
+of `contents`, as in its corpora; without `return_scores` a hit is the bare document. `POST /call` carries out one call
+of a tool of the environment and answers with the tool message, byte for byte as in the data set's own rollouts. A
+mistake of the model is answered by the tool, as in a rollout; a mistake of the client is a 400. With a `question_id`
+that question's overlay lies over the index, and `/retrieve` too gives the ids that agents are shown: the corpus's own
+would give away which passages are distractors. `POST /score` answers what texts would score if they were in the index,
+so that another run can lay distractors over it. `GET /environment` describes what is served, `GET /health` says that it
+is.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, NamedTuple
+
+from fastapi import APIRouter, HTTPException, Request
+from pydantic import Field
+from starlette.requests import ClientDisconnect
+
+from pipeline.agents.calls import AgentState, Toolbox, carry_out
+from pipeline.agents.environment import Environment
+from pipeline.agents.parse import parse as parse_arguments
+from pipeline.agents.tools import AnswerArguments
+from pipeline.corpus import Corpus
+from pipeline.retrieval.base import Retriever
+from pipeline.retrieval.overlay import Overlay
+from pipeline.retrieval.passage_texts import search_r1, unquoted
+from pipeline.serve.http_server import JsonRoute
+from pipeline.types import Call, Data, Hit, Passage, ToolCall
+
+logger = logging.getLogger(__name__)
+MOST_PASSAGES = 50_000
+"""Of one answer: Search-R1 sends a whole training batch as one request."""
+MOST_HITS = 1000
+MOST_QUERIES = 10_000
+MOST_SCORED = 1 << 22
+"""Of one request for scores: its queries times the characters of its texts."""
+Overlays = Callable[[str], Sequence[Passage]]
+"""The id of a question → the passages that lie over the index for it alone. Raises UsageError."""
+_Id = Annotated[str, Field(max_length=200)]
+
+
+class Served(NamedTuple):
+    """What is served. `fixed`: the environment is a data set's, and its k holds whatever a client asks for."""
+
+    corpus: Corpus
+    retriever: Retriever
+    environment: Environment
+    engine: str
+    fixed: bool = False
+    overlays: Overlays | None = None
+
+
+class RetrieveRequest(Data):
+    queries: tuple[str, ...]
+    topk: int | None = Field(None, ge=1, le=MOST_HITS)
+    return_scores: bool = False
+    question_id: _Id = ""
+
+
+class RetrieveResponse(Data):
+    result: list[list[dict[str, Any]]]
+    """For each query its hits: `{document: {id, contents}, score}`, or the bare document."""
+    k: int
+    score: bool
+    """Does `/score` answer too?"""
+
+
+class ScoreRequest(Data):
+    queries: tuple[str, ...]
+    texts: tuple[str, ...]
+    """Written as the `contents` of Search-R1: the title in quotes on a line of its own."""
+
+
+class ScoreResponse(Data):
+    scores: list[list[float]]
+    """For each query what each text would score if it were in the index; at zero or less it is not found."""
+
+
+class CallRequest(Data):
+    """One tool call of a trajectory. `shown` and `calls` say what came before it: the server keeps no state."""
+
+    name: str
+    arguments: Any
+    """As the model gave them, parsed or as text: anything but an object is its mistake, and the tool's to answer."""
+    shown: tuple[_Id, ...] = Field((), max_length=10_000)
+    """The ids, as they were shown, of the passages that the trajectory has seen: only these can be opened."""
+    calls: int = Field(0, ge=0, le=10_000)
+    """Searches and opens that were carried out before."""
+    place: int = Field(0, ge=0)
+    """The position of the call within its turn."""
+    question_id: _Id = ""
+
+
+class CallResponse(Data):
+    """The tool message, and the state to send with the next call."""
+
+    content: str
+    ok: bool
+    calls: int
+    shown: list[str]
+
+
+class ServedEnvironment(Data):
+    environment: Environment
+    fixed: bool
+    corpus: str
+    corpus_fingerprint: str
+    licence: str
+    attribution: str
+    passages: int
+    retriever: str
+
+
+def router(served: Served) -> APIRouter:
+    service, routes = _Service(served), APIRouter(route_class=JsonRoute)
+    routes.post("/retrieve")(service.retrieve)
+    routes.post("/score")(service.score)
+    routes.post("/call")(service.call)
+    routes.get("/environment")(service.environment)
+    routes.get("/health")(service.health)
+    return routes
+
+
+class _Service:
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._warned = False
+        self._scores = served.retriever.scores
+
+    async def retrieve(self, request: RetrieveRequest) -> RetrieveResponse:
+        k, count = self._k(request.topk), len(request.queries)
+        if k * count > MOST_PASSAGES:
+            raise HTTPException(400, f"{count} queries of {k} passages: at most {MOST_PASSAGES} passages at once")
+        retriever, _ = self._over(request.question_id)
+        found = await retriever.search_many(request.queries, k)
+        return RetrieveResponse(
+            result=[[_document(hit, request) for hit in hits] for hits in found], k=k, score=self._scores
+        )
+
+    async def score(self, request: ScoreRequest, connection: Request) -> ScoreResponse:
+        queries, characters = len(request.queries), sum(map(len, request.texts))
+        if queries > MOST_QUERIES or queries * len(request.texts) > MOST_PASSAGES:
+            line = f"{queries} queries of {len(request.texts)} texts: at most {MOST_QUERIES} queries"
+            raise HTTPException(400, f"{line}, and {MOST_PASSAGES} scores, at once")
+        if queries * characters > MOST_SCORED:
+            line = f"{queries} queries of {characters} characters: at most {MOST_SCORED} together"
+            raise HTTPException(400, f"{line}; send fewer queries or texts at once")
+        texts = tuple(map(unquoted, request.texts))
+        scores = []
+        for query in request.queries:
+            scores.append(await self._served.retriever.score(query, texts))
+            if await connection.is_disconnected():
+                raise ClientDisconnect
+        return ScoreResponse(scores=scores)
+
+    async def call(self, request: CallRequest) -> CallResponse:
+        retriever, own = self._over(request.question_id)
+        known = {key: self._served.corpus.shown(key) or own.get(key) for key in request.shown}
+        state = AgentState(passages={key: passage for key, passage in known.items() if passage is not None})
+        # Only their number matters to what is observed.
+        state.calls = [Call(id="", tool="search", argument="", passage_ids=())] * request.calls
+        arguments = request.arguments if isinstance(request.arguments, str) else json.dumps(request.arguments)
+        call = ToolCall(id="", name=request.name, arguments=arguments)
+        content, good = await carry_out(self._toolbox(retriever), state, call, request.place)
+        made = len(state.calls) - request.calls
+        shown = [key for key in state.passages if key not in known]
+        return CallResponse(content=content, ok=good, calls=request.calls + made, shown=[*request.shown, *shown])
+
+    async def environment(self) -> ServedEnvironment:
+        served, manifest = self._served, self._served.corpus.manifest
+        return ServedEnvironment(
+            environment=served.environment,
+            fixed=served.fixed,
+            corpus=manifest.name,
+            corpus_fingerprint=served.corpus.fingerprint,
+            licence=manifest.licence,
+            attribution=manifest.attribution,
+            passages=len(served.corpus.passages),
+            retriever=served.engine,
+        )
+
+    async def health(self) -> dict[str, str]:
+        return {"status": "ok"}
+
+    def _k(self, topk: int | None) -> int:
+        k = self._served.environment.k
+        if topk is None or topk == k:
+            return k
+        if self._served.fixed and not self._warned:
+            self._warned = True
+            logger.warning("a client asked for %d passages a search; it gets %d, as the environment says", topk, k)
+        return k if self._served.fixed else topk
+
+    def _over(self, question_id: str) -> tuple[Retriever, dict[str, Passage]]:
+        """The index as a question sees it, and its own passages by shown id."""
+        if not question_id:
+            return self._served.retriever, {}
+        if self._served.overlays is None:
+            raise HTTPException(400, "no overlays are served here: leave question_id out, or serve the run with them")
+        passages = self._served.overlays(question_id)
+        over = Overlay(self._served.retriever, passages) if passages else self._served.retriever
+        return over, {passage.shown_id: passage for passage in passages}
+
+    def _toolbox(self, retriever: Retriever) -> Toolbox:
+        environment = self._served.environment
+        return Toolbox(
+            tools=environment.tools,
+            limits=environment.limits,
+            retriever=retriever,
+            k=environment.k,
+            accept=lambda arguments, state: parse_arguments(AnswerArguments, arguments),
+        )
+
+
+def _document(hit: Hit, request: RetrieveRequest) -> dict[str, Any]:
+    document = search_r1(hit.passage)
+    if request.question_id:
+        document["id"] = hit.passage.shown_id
+    return {"document": document, "score": hit.score} if request.return_scores else document

@@ -1,0 +1,106 @@
+import pytest
+
+from pipeline.analysis.figures import ASKED, Outside
+from pipeline.embedded.model import _ROLES as EMBEDDED
+from pipeline.llm.ledger import Spending, Spent
+from pipeline.types import Share, Usage
+from tests import tables
+from tests.records import accepted, batch, below_target, failed, no_draft, rejected
+from tests.sought import sought
+
+
+def figures(*records, **outside):
+    return tables.figures(records, Outside(**outside))
+
+
+def counts(found):
+    return {count.name: count.count for count in found}
+
+
+def test_planned_is_accepted_and_rejected_and_failed():
+    f = figures(*batch(48))
+    assert f.planned == f.accepted + f.rejected + f.failed == 48
+    assert sum(counts(f.reasons).values()) == f.rejected + f.failed
+
+
+def test_the_funnel_never_widens():
+    funnel = [count.count for count in figures(*batch(48)).funnel]
+    assert funnel == sorted(funnel, reverse=True)
+    assert funnel[-1] == figures(*batch(48)).accepted
+
+
+@pytest.mark.parametrize(
+    ("record", "furthest"),
+    [
+        (no_draft(), "planned"),
+        (rejected(reason="co_located"), "drafted"),
+        (rejected(reason="solver_error"), "audited"),
+        (rejected(reason="superficial"), "solved"),
+        (below_target(), "candidate"),
+        (accepted(), "accepted"),
+    ],
+)
+def test_a_record_counts_for_its_furthest_stage(record, furthest):
+    reached = [count.name for count in figures(record).funnel if count.count]
+    assert reached[-1] == furthest
+
+
+def test_an_unsound_draft_that_a_control_solved_is_still_not_past_the_audit():
+    assert counts(figures(rejected(reason="co_located", control=True)).funnel)["audited"] == 0
+
+
+def test_targets_rest_on_fresh_rollouts():
+    (target,) = figures(accepted(0), below_target(), rejected()).targets
+    assert (target.planned, target.accepted, target.below_target) == (3, 1, 1)
+    assert counts(target.difficulty) == {"1": 1, "3": 1}
+    assert (target.mean_difficulty, target.mean_solve_rate) == (3.0, 0.75)
+
+
+def test_confirmed_share_counts_only_what_was_measured_again():
+    assert figures(accepted(0), accepted(1), below_target(), rejected()).confirmed == Share(part=2, whole=3)
+
+
+def test_what_the_shortcut_seeker_found_is_counted_of_the_drafts_that_it_tried():
+    made = sought(accepted(0), 3), sought(rejected(), 2, steps=1), accepted(2)
+    assert figures(*made).shortened == Share(part=1, whole=2)
+    assert "shortened" not in figures(accepted(0)).model_dump()
+
+
+def test_cost_is_that_of_all_seeds_and_stated_per_accepted_pair():
+    records = [accepted(0), accepted(1), rejected(), failed()]
+    f = figures(*records, spent=Spending(by_stage={"round 0": {"answer": Spent(paid=Usage(calls=7), seconds=2.5)}}))
+    whole = sum((usage for record in records for usage in record.usage.values()), Usage())
+    assert f.usage == whole
+    assert f.per_pair(f.usage.calls) == whole.calls / 2
+    solver = next(cost for cost in f.costs if cost.role == "solver")
+    assert (solver.spent.paid.calls, solver.spent.seconds) == (7, 2.5)
+
+
+def test_per_pair_is_unknown_without_pairs():
+    assert figures(rejected()).per_pair(10) is None
+
+
+def test_the_embedded_model_marks_its_figures():
+    assert figures(accepted()).embedded
+    assert not figures(accepted(model="qwen")).embedded
+
+
+def test_seed_drops_come_from_outside():
+    assert counts(figures(accepted(), dropped={"list": 3, "short": 9}).dropped) == {"short": 9, "list": 3}
+
+
+def test_no_records_are_no_error():
+    f = figures()
+    assert (f.planned, f.mean_difficulty, f.lineage, f.embedded) == (0, None, None, False)
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "low", "high"), [(0, 10, 0.0, 0.278), (5, 10, 0.237, 0.763), (10, 10, 0.722, 1.0)]
+)
+def test_wilson(part, whole, low, high):
+    # Published values of the score interval for n = 10.
+    assert Share(part=part, whole=whole).interval == pytest.approx((low, high), abs=5e-4)
+
+
+def test_whatever_a_model_is_asked_for_stands_under_a_role():
+    assert set(EMBEDDED) <= set(ASKED)

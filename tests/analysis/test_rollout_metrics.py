@@ -1,0 +1,100 @@
+"""Process fields of rollouts whose course is known."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.agents import grading
+from pipeline.analysis import rollout_metrics as process
+from pipeline.analysis.rollout_metrics import FailureKind
+from pipeline.text import contains
+from pipeline.types import Stop
+from tests.records import accepted, draft, passage, rollout, trajectory, verdict, world
+
+W = world(1)
+DRAFT = draft(W)
+
+
+def fields(style):
+    r = rollout(W, DRAFT, 0, style)
+    return process.process(DRAFT, r, verdict(W, r, DRAFT))
+
+
+def searching(*found, answer=W.year):
+    """A rollout with one search for each list of passages."""
+    searches = [(f"query {number}", passages) for number, passages in enumerate(found)]
+    made = trajectory((), searches, ("answer", {"answer": answer}))
+    return rollout(W, DRAFT, 0).model_copy(update={"trajectory": made, "answer": answer})
+
+
+def test_a_straight_rollout_finds_a_hop_a_step():
+    straight = fields("right")
+    assert straight.found_at == (1, 2, 3)
+    assert (straight.steps, straight.useful_steps, straight.hit_step, straight.deviation) == (3, 3, 3, 0)
+    assert (straight.hit_rate, straight.efficiency, straight.failure) == (1.0, 1.0, None)
+
+
+def test_a_repeat_is_no_step_and_costs_efficiency():
+    repeating = fields("repeats")
+    assert repeating.found_at == (1, 2, 3)
+    assert (repeating.steps, repeating.useful_steps) == (3, 3)
+    assert repeating.efficiency == pytest.approx(2 * 3 / (3 + 4))
+
+
+def test_a_shortcut_deviates_and_misses_a_hop():
+    lucky = fields("lucky")
+    assert lucky.found_at == (1, None, 1)
+    assert lucky.deviation == 2
+    assert lucky.hit_rate == pytest.approx(2 / 3)
+
+
+def test_a_step_that_brings_nothing_new_is_not_useful():
+    r = searching([W.bridge], [W.bridge], [], [W.engineer, W.bridge])
+    assert r.trajectory.steps == 4
+    assert process.process(DRAFT, r, verdict(W, r, DRAFT)).useful_steps == 2
+
+
+def test_another_passage_that_says_the_same_counts_as_the_evidence():
+    other = passage("elsewhere", "Annals of the fells", f"{W.town.title} dates from {W.year}, as its charter says.")
+    unrelated = passage("unrelated", "Annals of the coast", f"The mole was built in {W.year}.")
+    assert grading.found(DRAFT, searching([other])) == (None, None, 1)
+    assert grading.found(DRAFT, searching([unrelated])) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "found", "cause"),
+    [
+        (W.wrong, [W.bridge, W.engineer], FailureKind.MISSED_EVIDENCE),
+        (W.wrong, W.chain, FailureKind.MISREAD),
+        (W.town.title, W.chain, FailureKind.PREMATURE),
+    ],
+)
+def test_a_wrong_answer_has_a_computed_cause(answer, found, cause):
+    r = searching(found, answer=answer)
+    wrong = verdict(W, r, DRAFT).model_copy(update={"right": False})
+    assert process.failure(DRAFT, r, wrong) is cause
+
+
+def test_right_without_evidence_and_no_answer_are_failures_of_their_own():
+    r = searching([W.noise[0]])
+    assert process.failure(DRAFT, r, verdict(W, r, DRAFT)) is FailureKind.UNSUPPORTED
+    silent = rollout(W, DRAFT, 0, "silent")
+    assert process.failure(DRAFT, silent, verdict(W, silent, DRAFT)) is FailureKind.OUT_OF_BUDGET
+    stopped = silent.trajectory.model_copy(update={"stop": Stop.FORMAT_ERRORS})
+    silent = silent.model_copy(update={"trajectory": stopped})
+    assert process.failure(DRAFT, silent, verdict(W, silent, DRAFT)) is FailureKind.FORMAT
+
+
+def test_of_a_record_the_rollouts_count_that_difficulty_rests_on():
+    record = accepted(1)
+    assert [r.sample for _, r, _ in process.measured(record)] == [100, 101, 102, 103]
+    unconfirmed = record.model_copy(update={"confirmation": (), "confirmation_verdicts": ()})
+    assert [r.sample for _, r, _ in process.measured(unconfirmed)] == [0, 1, 2, 3]
+
+
+@given(st.text("aAb's’ éß\u0301-_.\n12", max_size=30), st.text("aAb's’ éß\u0301-_.12", max_size=5))
+def test_the_quick_no_is_never_a_wrong_one(text, phrase):
+    assert grading.holds(text, phrase) == contains(text, phrase)
+    assert grading.holds(text.encode("ascii", "ignore").decode(), phrase) == contains(
+        text.encode("ascii", "ignore").decode(), phrase
+    )

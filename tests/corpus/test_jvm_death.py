@@ -1,0 +1,98 @@
+"""The real JVM out of memory, or gone: the error has a type, no seed fails, and a repeat ends the run."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.store.journal import Journal, encode
+
+ROOT = Path(__file__).resolve().parents[2]
+FULL = """
+import asyncio, sys
+from pathlib import Path
+from pipeline import corpus
+from pipeline.errors import RetrievalError
+from pipeline.corpus import jvm
+from pipeline.retrieval.engines.lucene import LuceneRetriever
+jvm.HEAP = "64m"
+retriever = LuceneRetriever(corpus.load(corpus.resolve("tiny")), Path(sys.argv[1]))
+
+def fill(held):
+    size = 1 << 22
+    while size >= 1 << 12:
+        try:
+            held.add(jvm.java("java.nio.ByteBuffer").allocate(size))
+        except Exception:
+            size //= 4
+
+held = jvm.call(lambda: jvm.java("java.util.ArrayList")())
+jvm.call(fill, held)
+try:
+    print("found", len(asyncio.run(retriever.search("Kessel Bridge " * 2000, 40))))
+except RetrievalError as error:
+    print(error)
+jvm.call(held.clear)
+print(asyncio.run(retriever.search("Kessel Bridge", 2))[0].passage.title)
+"""
+RUN = """
+import sys
+from pipeline.cli import main
+from pipeline.corpus import jvm
+from pipeline.retrieval.engines.lucene import LuceneRetriever
+from pipeline.run import coordinator
+coordinator.PAUSES = (0.01,) * len(coordinator.PAUSES)
+trouble, passed, search = sys.argv.pop(1), [], LuceneRetriever._top
+
+def top(self, queries, k):
+    passed.append(k)
+    if trouble == "halts" and len(passed) == 60:
+        jvm.java("java.lang.Runtime").getRuntime().halt(9)
+    if trouble == "fails" and len(passed) in (20, 21, 60):
+        jvm.java("java.nio.ByteBuffer").allocate(2_000_000_000)
+    return search(self, queries, k)
+
+LuceneRetriever._top = top
+main()
+"""
+
+
+def python(code: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=180, check=False)
+
+
+def generated(trouble: str, out: Path) -> subprocess.CompletedProcess[str]:
+    return python(RUN, trouble, "generate", "tiny", "--seeds", "4", "--no-flow", "--out", out)
+
+
+def lines(out: Path) -> dict[str, bytes]:
+    journal = Journal((out / "tiny" / "latest").resolve() / "journal")
+    return {key: encode(entry.head, journal.read(key)) for key, entry in journal.entries.items()}
+
+
+def test_a_heap_that_is_full_is_an_error_of_retrieval_and_passes(tmp_path: Path) -> None:
+    done = python(FULL, tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first.startswith("Lucene failed: ")
+    assert "OutOfMemoryError" in first
+    assert second == "Kessel Bridge"
+
+
+@pytest.mark.slow
+def test_seeds_wait_for_a_jvm_that_fails_and_go_on_after_one_that_died(tmp_path: Path) -> None:
+    whole = generated("none", tmp_path / "whole")
+    assert whole.returncode == 0, whole.stderr
+    failing = generated("fails", tmp_path / "failing")
+    assert failing.returncode == 0, failing.stderr
+    assert lines(tmp_path / "failing") == lines(tmp_path / "whole")
+    died = generated("halts", tmp_path / "died")
+    assert died.returncode == 9
+    kept = lines(tmp_path / "died")
+    assert len(kept) < 4
+    again = generated("none", tmp_path / "died")
+    assert again.returncode == 0, again.stderr
+    assert lines(tmp_path / "died") == lines(tmp_path / "whole")
+    assert kept.items() <= lines(tmp_path / "died").items()

@@ -1,0 +1,112 @@
+"""Marks of generators of sites: left out of the text, while prose and code keep every letter."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from pipeline import corpus
+from pipeline.corpus import shortcodes
+from pipeline.corpus.readers import markdown
+from pipeline.corpus.readers.base import ReadLimits
+
+
+def text(path: Path, source: str) -> str:
+    path.write_text(source)
+    (row,) = markdown.read(path, ReadLimits())
+    return str(row.values["text"])
+
+
+@pytest.mark.parametrize(
+    ("source", "stays"),
+    [
+        ("It {{< ref \"a.md\" >}}turns.", "It turns."),
+        ('{{< include shared.md >}}\n\n{{% note %}}\nIt turns.\n{{% /note %}}', "It turns."),
+        ('{{< figure\n  src="a.png"\n  title="b" >}}\n\nIt turns.', "It turns."),
+        ("{% include a.html %}\n\nIt {% if a %}turns{% endif %}.", "It turns."),
+        (":::note\nIt turns.\n:::", "It turns."),
+        (":::tip[Mind it]\nIt turns.\n:::", "Mind it\n\nIt turns."),
+        ("::: warning Mind it\nIt turns.\n:::", "Mind it\n\nIt turns."),
+        ("::: {.callout-note}\nIt turns.\n:::", "It turns."),
+        (":::{note}\n:class: big\nIt turns.\n:::", "It turns."),
+        ("```{note}\nIt **turns**.\n```", "It turns."),
+        ("````{admonition} Mind it\n:class: tip\n\nIt turns:\n\n```sh\nturn {{< it >}}\n```\n````",
+         "Mind it\n\nIt turns:\n\nturn {{< it >}}"),
+        ("```{code-block} sh\n:linenos:\n\nturn it\n```\n\nIt turns.", "turn it\n\nIt turns."),
+        ("```{toctree}\n:hidden:\na\nb\n```\n\nIt turns.", "It turns."),
+        ("```{figure} a.png\n:width: 3\nIt turns.\n```", "It turns."),
+        ("(the-mill)=\nIt turns by {ref}`the wheel <wheel>` and {py:func}`~mill.turn`.",
+         "It turns by the wheel and mill.turn."),
+        ("[[autodoc]] mill.Mill\n    - turn\n    - stop\n\nIt turns.", "It turns."),
+        ("[[open-in-colab]]\n\nIt turns.", "It turns."),
+        ("import Tabs from '@theme/Tabs';\nimport './a.css'\n\nIt turns.", "It turns."),
+        ("It <Tab items={['a', 'b']} onClick={() => {x > 1}} />turns.", "It turns."),
+        ('!!! note "Mind it"\n    It turns.\n\n    It stops.\n\nIt stood.',
+         "Mind it It turns.\n\nIt stops.\n\nIt stood."),
+        ("> [!NOTE]\n> It turns.", "It turns."),
+        ("## The wheel {#wheel .big}\n\nIt turns.", "The wheel\n\nIt turns."),
+    ],
+)  # fmt: skip
+def test_marks_are_left_out_and_their_content_stays(source: str, stays: str, tmp_path: Path) -> None:
+    for name in ("a.md", "a.mdx"):
+        assert text(tmp_path / name, f"# Mill\n\n{source}\n") == stays
+
+
+@pytest.mark.parametrize(
+    ("source", "stays"),
+    [
+        ("export const meta = {\n  a: '(',\n\n  b: 1,\n}\n\nIt turns.", "It turns."),
+        ("import {\n  A,\n} from 'a'\n\nIt turns.", "It turns."),
+        ("{/* a\n comment */}\n\nIt turns{' '}round.", "It turns round."),
+        ("<Tip warning>\n\nIt turns.\n\n</Tip>\n\n<>\nIt stops.\n</>", "It turns.\n\nIt stops."),
+        ("<Tabs>\n<Tab title='a'>\nIt **turns**.\n</Tab>\n</Tabs>", "It turns."),
+        ("The formula $\\frac{a}{b}$ and `{x}` stay.", "The formula $\\frac{a}{b}$ and {x} stay."),
+    ],
+)
+def test_of_mdx_modules_comments_values_and_components_are_left_out(source: str, stays: str, tmp_path: Path) -> None:
+    assert text(tmp_path / "a.mdx", f"# Mill\n\n{source}\n") == stays
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "```sh\n{{< note >}}\n:::note\nimport a from 'a'\n```",
+        "Write `{{< note >}}` or `{ref}`.",
+        "import os\n\nexport default settings to a file",
+        "```{r setup, include=FALSE}\nx <- 1\n```",
+        "```{python}\nimport a\n```",
+        "The set {1, 2} and [[a page]] and ![a](b.png)",
+        "(Nobody was there.)\n\n!!! Nobody !!!",
+        "A `map<String, {int}>` and {braces}",
+        "~~~\n:::note\n~~~",
+    ],
+)
+def test_what_is_no_mark_stays_as_it_is(source: str) -> None:
+    assert shortcodes.removed(source) == source
+
+
+def test_pages_of_a_site_are_read_whatever_their_ending(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nThe mill was built in 1702.\n")
+    (tmp_path / "b.mdx").write_text(
+        "---\ntitle: B\n---\nimport X from 'x'\n\n<X>\n\nThe weir was built in 1703.\n\n</X>\n"
+    )
+    (tmp_path / "c.rst").write_text("C\n=\n\nThe bridge was built in 1704.\n")
+    loaded = corpus.load(corpus.resolve(str(tmp_path)))
+    assert [(d.title, d.text) for d in loaded.documents] == [
+        ("A", "The mill was built in 1702."), ("B", "The weir was built in 1703."),
+    ]  # fmt: skip
+    assert loaded.counts.skipped == {".rst": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{{<" * 60_000, "{%a" * 60_000, "`a ``b " * 27_000, "<a {" * 45_000, "{/*" * 60_000, "<A {'" * 38_000,
+     "{" * 190_000,
+     "# " + " " * 190_000 + "{", "!!! a" + " " * 190_000 + "!", "import {" + " " * 190_000, "{ref}`" * 30_000,
+     "<A " + "\"'" * 90_000, "```{note}\n" * 19_000, ":::" * 60_000, "export {\n" * 20_000],
+    ids=lambda text: text[:6].strip(),
+)  # fmt: skip
+def test_marks_that_nothing_closes_cost_no_more_than_seconds(text: str) -> None:
+    start = time.process_time()
+    shortcodes.removed(text, mdx=True)
+    assert time.process_time() - start < 5

@@ -1,0 +1,59 @@
+"""Profiles of the turns of the best rollout."""
+
+import pytest
+
+from pipeline.exports.branching import pivot
+from pipeline.exports.branching.base import State
+from tests.forks import branched, fork
+from tests.records import accepted, world
+
+W = world(1)
+
+
+def profile(prefix, *styles):
+    record = accepted(1)
+    record = record.model_copy(update={"forks": (fork(record, W, (0, prefix), styles, method="pivot"),)})
+    return pivot.profiles(record)[prefix]
+
+
+def test_every_turn_of_the_shortest_clean_rollout_is_asked_about():
+    assert list(pivot.states(accepted(1))) == [State(0, prefix) for prefix in (2, 4, 6, 8)]
+
+
+def test_variance_is_of_the_turn_and_of_the_outcome():
+    found = profile(2, "right", "wrong", "right", "wrong")
+    assert (found.tried, found.passed, found.solved) == (4, 4, 2)
+    assert found.turn_variance == 0.0, "all four brought the bridge's passage"
+    assert found.outcome_variance == pytest.approx(0.25)
+
+
+def test_a_search_passes_by_the_evidence_that_it_brings():
+    found = profile(6, "right", "wrong", "wrong", "wrong")
+    assert (found.passed, found.turn_variance) == (1, pytest.approx(0.1875))
+
+
+def test_an_answer_passes_if_it_is_right():
+    assert profile(8, "right", "wrong").passed == 1
+
+
+def test_a_branch_without_a_turn_does_not_pass():
+    assert profile(8, "silent", "right").passed == 1
+
+
+def test_unasked_is_no_profile():
+    assert pivot.profiles(accepted(1)) == {}
+    assert set(pivot.profiles(branched())) == {2, 6}
+
+
+def test_a_rollout_that_searches_beside_its_answer_is_no_example():
+    record = accepted(1)
+    spoilt = []
+    for rollout in (*record.last.rollouts, *record.confirmation):
+        *before, last = rollout.trajectory.messages
+        both = last.model_copy(update={"tool_calls": (before[2].tool_calls[0], *last.tool_calls)})
+        trajectory = rollout.trajectory.model_copy(update={"messages": (*before, both)})
+        spoilt.append(rollout.model_copy(update={"trajectory": trajectory}))
+    count = len(record.last.rollouts)
+    last_round = record.last.model_copy(update={"rollouts": tuple(spoilt[:count])})
+    record = record.model_copy(update={"rounds": (last_round,), "confirmation": tuple(spoilt[count:])})
+    assert pivot.best(record) is None

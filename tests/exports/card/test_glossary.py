@@ -1,0 +1,46 @@
+"""Every code that a user meets has one meaning, and docs/glossary.md holds them all."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.exports.card import glossary
+from pipeline.gates import described
+from pipeline.loop.audit import readings, shortcuts, soundness
+from pipeline.types import Cause, Label, Status, Stop
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_every_code_of_an_enumeration_has_a_meaning() -> None:
+    for codes, meanings in (
+        (Status, glossary.STATUSES),
+        (Label, glossary.LABELS),
+        (Cause, glossary.CAUSES),
+        (Stop, glossary.STOPS),
+    ):
+        assert set(meanings) == set(codes)
+
+
+def test_every_check_of_the_audit_has_a_meaning() -> None:
+    named = {check.__name__ for check in (*soundness.CHECKS, *shortcuts.CHECKS)} | set(readings.CHECKS)
+    assert named < set(glossary.CHECKS)
+
+
+@pytest.mark.parametrize("gate", described())
+def test_a_gate_is_explained_by_its_first_line(gate: str) -> None:
+    line = glossary.gloss(f"gate:{gate}: some detail")
+    assert line.endswith((".", "default"))
+    assert line == described()[gate]
+
+
+def test_detail_and_surplus_do_not_hide_the_meaning() -> None:
+    assert glossary.gloss("surplus: below_target") == glossary.REASONS["surplus"]
+    assert glossary.gloss("co_located") == glossary.CAUSES[Cause.CO_LOCATED]
+    assert not glossary.gloss("")
+    assert not glossary.gloss("no such code")
+
+
+def test_the_page_in_docs_is_the_one_that_the_code_writes() -> None:
+    told = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+    assert told == glossary.page(), "python -m pipeline.exports.card.glossary > docs/glossary.md"

@@ -1,0 +1,287 @@
+"""Exports are a pure function of the journal, and every view of one loads through its card."""
+
+import gc
+import hashlib
+import os
+import random
+import subprocess
+import sys
+
+import datasets
+import orjson
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from pipeline.config import RunConfig, build
+from pipeline.errors import UsageError
+from pipeline.exports.data_set import Selection, export
+from pipeline.exports.shards import ShardWriter
+from pipeline.exports.views import base, records
+from pipeline.store.journal import Journal
+from pipeline.types import Record
+from tests.forks import branched
+from tests.hostile import HOSTILE
+from tests.records import accepted, batch, hostile, no_draft, rejected
+from tests.teacher_rollouts import taught
+
+CHOSEN = Selection(config=RunConfig(), include=("below_target",))
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch, tmp_path):
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "hf")
+    datasets.disable_progress_bars()
+
+
+def load(folder, view):
+    return datasets.load_dataset(str(folder), view, cache_dir=str(folder.parent / "cache"))
+
+
+def read(journal):
+    return (journal.read(head.key) for head in journal.heads())
+
+
+def files(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A data set with rows of every view on both sides, and its manifest."""
+    originals = [*batch(32), hostile(), branched(200), branched(201, side="eval")]
+    originals += [taught(202), taught(203, side="eval")]
+    folder = tmp_path_factory.mktemp("whole") / "ds"
+    return folder, export(originals, folder, CHOSEN)
+
+
+@pytest.mark.parametrize("view", base.names())
+def test_every_view_loads_through_the_card(whole, view):
+    folder, manifest = whole
+    loaded = load(folder, view)
+    assert list(loaded) == ["train", "eval"]
+    assert {split: len(rows) for split, rows in loaded.items()} == manifest.rows()[view]
+    assert loaded["train"].features.arrow_schema.names == base.load(view).SCHEMA.names
+
+
+def test_loaded_records_are_the_records(tmp_path):
+    originals = [*batch(16), *(hostile(text=text, n=6000 + i) for i, text in enumerate(HOSTILE))]
+    export(originals, tmp_path / "ds", CHOSEN)
+    rows = [row for split in load(tmp_path / "ds", "records").values() for row in split]
+    taken = [r for r in originals if base.taken(r, CHOSEN.include)]
+    assert sorted(map(repr, map(records.record, rows))) == sorted(map(repr, taken))
+
+
+def test_strings_that_look_like_values_stay_strings(tmp_path):
+    export([hostile()], tmp_path / "ds", CHOSEN)
+    (row,) = load(tmp_path / "ds", "qa")["train"]
+    assert row["answer_aliases"][-4:-1] == ["1969", "true", "null"]
+
+
+def test_qa_is_the_default_view(tmp_path):
+    export(batch(8), tmp_path / "ds", CHOSEN)
+    loaded = datasets.load_dataset(str(tmp_path / "ds"), cache_dir=str(tmp_path / "cache"))
+    assert "hops" in loaded["train"].features
+    assert "messages" not in loaded["train"].features
+
+
+def test_same_journal_same_bytes_whatever_finished_first(tmp_path):
+    originals = batch(24)
+    made = []
+    for attempt in range(3):
+        shuffled = random.Random(attempt).sample(originals, len(originals))
+        home = tmp_path / str(attempt)
+        writers = [Journal(home / "journal", "a"), Journal(home / "journal", "b")]
+        for place, record in enumerate(shuffled):
+            writers[place % 2].append(record, order=f"{record.seed.draw:06d}")
+        export(read(Journal(home / "journal")), home / "ds", CHOSEN)
+        made.append(files(home / "ds"))
+    assert made[0] == made[1] == made[2]
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_another_hash_seed_gives_the_same_bytes(tmp_path, seed):
+    script = (
+        "import sys; from pathlib import Path; from pipeline.config import RunConfig; from tests.records import batch\n"
+        "from pipeline.exports.data_set import Selection, export\n"
+        "export(batch(16), Path(sys.argv[1]), Selection(config=RunConfig(), include=('below_target',)))"
+    )
+    environ = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "other")], env=environ, check=True)
+    export(batch(16), tmp_path / "this", CHOSEN)
+    assert files(tmp_path / "other") == files(tmp_path / "this")
+
+
+def test_no_file_holds_an_address_that_agents_have_read(tmp_path):
+    """But for a user who has switched the gate off."""
+    address = "ada.brannick@fells.example.org"
+    originals = [branched(200), taught(202), taught(203, side="eval")]
+    read = [
+        Record.model_validate_json(record.model_dump_json().replace("clockmaker", f"clockmaker ({address})"))
+        for record in originals
+    ]
+    assert any(address in record.model_dump_json() for record in read)
+
+    def holding(folder, config):
+        export(read, folder, CHOSEN.model_copy(update={"config": config}))
+        tables = {path: str(pq.read_table(path).to_pylist()) for path in folder.rglob("*.parquet")}
+        texts = {path: path.read_text() for path in folder.rglob("*") if path.suffix in (".md", ".json", ".jsonl")}
+        return [path.relative_to(folder).parts[0] for path, text in (tables | texts).items() if address in text]
+
+    assert holding(tmp_path / "public", RunConfig()) == []
+    assert "sft" in holding(tmp_path / "whole", build(values={"gates": {"off": ["personal"]}}))
+
+
+def test_small_shards_are_numbered_and_none_is_empty(tmp_path):
+    manifest = export(batch(32), tmp_path / "ds", CHOSEN.model_copy(update={"shard_bytes": 1}))
+    qa = [shard for shard in manifest.shards if shard.view == "qa"]
+    assert all(shard.rows for shard in manifest.shards)
+    assert {shard.path for shard in qa} <= set(files(tmp_path / "ds"))
+
+
+def test_many_shards_load_as_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.exports.shards.GROUP_ROWS", 2)
+    monkeypatch.setattr("pipeline.exports.shards.FIRST_ROWS", 2)
+    manifest = export([accepted(n) for n in range(9)], tmp_path / "ds", CHOSEN.model_copy(update={"shard_bytes": 1}))
+    names = [shard.path for shard in manifest.shards if shard.view == "sft"]
+    assert names == [f"sft/train-{i:05d}-of-00005.parquet" for i in range(5)]
+    assert [pq.read_metadata(tmp_path / "ds" / name).num_rows for name in names] == [2, 2, 2, 2, 1]
+    assert [row["id"] for row in load(tmp_path / "ds", "sft")["train"]] == [accepted(n).key for n in range(9)]
+
+
+def test_no_split_and_no_view_without_rows(tmp_path):
+    manifest = export([accepted(0)], tmp_path / "ds", CHOSEN)
+    assert manifest.rows()["qa"] == {"train": 1}
+    assert list(load(tmp_path / "ds", "qa")) == ["train"]
+
+
+def test_nothing_accepted_is_no_error(tmp_path):
+    manifest = export([rejected(), no_draft()], tmp_path / "ds", CHOSEN)
+    assert manifest.shards == ()
+    assert manifest.records == 2
+    assert "no question was accepted" in (tmp_path / "ds" / "README.md").read_text()
+    assert list((tmp_path / "ds").rglob("*.parquet")) == [tmp_path / "ds" / "seeds.parquet"]
+    assert pl.read_parquet(tmp_path / "ds" / "seeds.parquet")["status"].to_list() == ["rejected"] * 2
+
+
+def test_manifest_tells_the_truth(tmp_path):
+    manifest = export(batch(16), tmp_path / "ds", CHOSEN)
+    written = orjson.loads((tmp_path / "ds" / "manifest.json").read_bytes())
+    assert written == manifest.model_dump(mode="json")
+    on_disk = {p.relative_to(tmp_path / "ds").as_posix() for p in (tmp_path / "ds").rglob("*") if p.is_file()}
+    assert {file.path for file in (*manifest.shards, *manifest.files)} | {"manifest.json"} == on_disk
+    for file in (*manifest.shards, *manifest.files):
+        data = (tmp_path / "ds" / file.path).read_bytes()
+        assert (hashlib.sha256(data).hexdigest(), len(data)) == (file.sha256, file.bytes)
+    for shard in manifest.shards:
+        assert pq.read_metadata(tmp_path / "ds" / shard.path).num_rows == shard.rows
+
+
+def test_only_named_views_are_written(tmp_path):
+    manifest = export(batch(8), tmp_path / "ds", CHOSEN.model_copy(update={"views": ("sft",)}))
+    assert set(manifest.rows()) == {"sft"}
+    assert list(load(tmp_path / "ds", "sft")) == ["train", "eval"]
+
+
+def test_below_target_needs_to_be_asked_for(tmp_path):
+    with_them = export(batch(16), tmp_path / "a", CHOSEN).rows()["qa"]["train"]
+    without = export(batch(16), tmp_path / "b", Selection(config=RunConfig())).rows()["qa"]["train"]
+    assert with_them == without + 2
+
+
+def test_unknown_names_are_refused_before_anything_is_written(tmp_path):
+    for order in ({"include": ("everything",)}, {"views": ("nope",)}):
+        with pytest.raises(UsageError, match="known"):
+            export(batch(8), tmp_path / "ds", CHOSEN.model_copy(update=order))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_leaves_the_old_data_set(tmp_path):
+    export(batch(8), tmp_path / "ds", CHOSEN)
+    before = files(tmp_path / "ds")
+
+    def broken():
+        yield accepted(1)
+        raise RuntimeError("kill")
+
+    with pytest.raises(RuntimeError):
+        export(broken(), tmp_path / "ds", CHOSEN)
+    assert files(tmp_path / "ds") == before
+    assert [p.name for p in tmp_path.iterdir() if p.is_dir()] == ["ds"]
+
+
+def test_the_collector_rests_during_an_export_only(tmp_path):
+    def watched(broken=False):
+        assert not gc.isenabled()
+        yield accepted(1)
+        if broken:
+            raise RuntimeError("kill")
+
+    export(watched(), tmp_path / "ds", CHOSEN)
+    assert gc.isenabled()
+    with pytest.raises(RuntimeError):
+        export(watched(broken=True), tmp_path / "ds", CHOSEN)
+    assert gc.isenabled()
+
+
+def test_reading_a_journal_and_exporting_it_leaves_no_cycle_a_record(tmp_path):
+    found = []
+    for count in (2, 8):
+        journal = Journal(tmp_path / str(count))
+        for n in range(count):
+            journal.append(accepted(n), order=f"{n:06d}")
+        export(read(journal), tmp_path / "ds", CHOSEN)
+        gc.collect()
+        try:
+            gc.disable()
+            export(read(journal), tmp_path / "ds", CHOSEN)
+            found.append(gc.collect())
+        finally:
+            gc.enable()
+        journal.close()
+    assert found[1] < found[0] + 6
+
+
+def test_environment_says_what_a_trained_model_must_be_given(tmp_path):
+    export(batch(8), tmp_path / "ds", CHOSEN)
+    tree = orjson.loads((tmp_path / "ds" / "environment.json").read_bytes())
+    assert [tool["name"] for tool in tree["tools"]] == ["search", "open", "answer"]
+    assert tree["k"] == 5
+    assert tree["system"]
+    assert tree["limits"]["searches"] == 12
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_names_change_no_key_of_the_front_matter(tmp_path, text):
+    record = accepted(1)
+    poisoned = {"attribution": text, "corpus": text, "model": text, "licence": text}
+    lineage = record.lineage.model_copy(update=poisoned)
+    export([record.model_copy(update={"lineage": lineage}), hostile(text=text)], tmp_path / "ds", CHOSEN)
+    tree = yaml.safe_load((tmp_path / "ds" / "README.md").read_text().split("\n---\n")[0].removeprefix("---\n"))
+    assert tree["license"] == "other"
+    assert tree["license_name"] == text
+    assert {config["config_name"] for config in tree["configs"]} <= set(base.names())
+    assert load(tmp_path / "ds", "qa")["train"].num_rows == 2
+
+
+def test_a_writer_without_rows_makes_no_file(tmp_path):
+    writer = ShardWriter(tmp_path, 1)
+    writer.add("qa", "train", base.load("qa").SCHEMA, [])
+    assert writer.close() == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_search_r1_reads_its_shards_through_pandas(tmp_path):
+    """As its `RLHFDataset` does, down to the target of the reward and the index that groups rollouts."""
+    export([accepted(n) for n in range(3)], tmp_path / "ds", CHOSEN)
+    frame = pd.read_parquet(next((tmp_path / "ds" / "rl_search_r1").glob("*.parquet")))
+    assert sorted(frame.columns) == sorted(base.load("rl_search_r1").SCHEMA.names)
+    for row in frame.to_dict("records"):
+        (message,) = row["prompt"]
+        assert message["role"] == "user"
+        assert row["question"] in message["content"]
+        assert [str(gold) for gold in row["reward_model"]["ground_truth"]["target"]] == list(row["golden_answers"])
+    assert frame["extra_info"].map(lambda info: info["index"]).is_unique

@@ -1,0 +1,188 @@
+"""A twin goes through the views as any pair does, beside its own, and costs its pair nothing."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig, build
+from pipeline.exports.data_set import Selection, export
+from pipeline.exports.twins import twin_record
+from pipeline.exports.views import base, records, rl_search_r1
+from pipeline.gates import Gates
+from pipeline.reward import reward
+from pipeline.types import NOT_FOUND, Record, Status, twin_key
+from pipeline.types.twin_record import twin_of
+from tests.loop.test_unanswerable import SETS
+from tests.records import accepted
+from tests.tables import figures
+from tests.twins import twinned
+
+CONFIG = build(sets=list(SETS))
+
+
+def derived(record: Record, config: RunConfig = CONFIG) -> Record:
+    made = twin_record(record, config)
+    assert made is not None
+    return made
+
+
+def exported(folder: Path, made: list[Record], **chosen: Any) -> dict[str, list[dict[str, Any]]]:
+    export(made, folder, Selection(config=CONFIG, **chosen))
+    return {
+        view: [row for path in sorted((folder / view).glob("*.parquet")) for row in pq.read_table(path).to_pylist()]
+        for view in base.names()
+    }
+
+
+@pytest.fixture(scope="module")
+def views(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+    made = [twinned(1), accepted(2), twinned(3, side="eval")]
+    return exported(tmp_path_factory.mktemp("twins") / "ds", made)
+
+
+def identity(row: dict[str, Any]) -> str:
+    """Its id, wherever the view keeps it."""
+    details = orjson.loads(row.get("info") or row.get("details") or "{}")
+    return str(row.get("id") or details.get("id") or details.get("source_id"))
+
+
+def test_the_near_miss_lies_beside_its_pair_under_an_id_of_its_own(views: dict[str, list[dict[str, Any]]]) -> None:
+    rows = {row["id"]: row for row in views["qa"]}
+    assert len(rows) == len(views["qa"]) == 5
+    for n in (1, 3):
+        pair = twinned(n)
+        row = rows[twin_key(pair.key)]
+        assert row["twin_of"] == pair.key
+        assert (row["answer"], row["answer_type"], row["answerable"]) == (NOT_FOUND, "unanswerable", False)
+        assert (row["solve_rate"], row["difficulty"], row["rollouts"], row["hit_step"]) == (0.75, 3, 4, None)
+        assert row["assessments"][0]["solve_rate"] == 0.75
+        assert row["hops"][-1]["sub_question"] == "When did the town burn down?"
+        own = rows[pair.key]
+        assert (own["answerable"], own["twin_of"]) == (True, "")
+        assert row["question"] == own["question"].replace("founded", "burnt down")
+
+
+def test_it_lies_on_the_side_of_its_pair(tmp_path: Path) -> None:
+    exported(tmp_path / "ds", [twinned(1), twinned(3, side="eval")])
+    for side, n in (("train", 1), ("eval", 3)):
+        (path,) = (tmp_path / "ds" / "qa").glob(f"{side}-*.parquet")
+        assert {row["id"] for row in pq.read_table(path).to_pylist()} == {twinned(n).key, twin_key(twinned(n).key)}
+
+
+def test_every_view_takes_it_but_those_that_say_so(views: dict[str, list[dict[str, Any]]]) -> None:
+    twins = {twin_key(twinned(n).key) for n in (1, 3)}
+    without = {"planner", "records", "synthetic", "robust_pairs", "dpo_steps"}
+    for name, rows in views.items():
+        assert (twins <= set(map(identity, rows))) is (name not in without), name
+    held = {record.key for record in map(records.record, views["records"]) if record.twin}
+    assert held == {twinned(n).key for n in (1, 3)}
+
+
+def test_imitated_rollouts_end_with_not_found_and_one_that_invents_is_the_worse(
+    views: dict[str, list[dict[str, Any]]],
+) -> None:
+    key = twin_key(twinned(1).key)
+    for row in (row for row in views["sft"] if row["id"] == key):
+        assert answered(row["messages"][-1]) == NOT_FOUND
+    (chosen,) = [row for row in views["dpo"] if row["id"] == key]
+    assert (answered(chosen["chosen"][0]), answered(chosen["rejected"][0])) == (NOT_FOUND, "1399")
+    assert {row["label"] for row in views["kto"] if row["id"] == key} == {True, False}
+    failures = {row["answer_pred"]: row["failure"] for row in views["critic"] if row["id"] == key}
+    assert failures == {NOT_FOUND: None, "1399": "invented"}
+
+
+def answered(message: Any) -> str:
+    tree = orjson.loads(message) if isinstance(message, str | bytes) else message
+    return str(tree["tool_calls"][0]["function"]["arguments"]["answer"])
+
+
+def test_reinforcement_learning_takes_it_where_its_solve_rate_teaches(tmp_path: Path) -> None:
+    always = twinned(5, answers=(NOT_FOUND,) * 4)
+    views = exported(tmp_path / "ds", [twinned(1), always])
+    for name in (name for name in views if name.startswith("rl_")):
+        held = set(map(identity, views[name]))
+        assert twin_key(twinned(1).key) in held
+        assert twin_key(always.key) not in held
+        assert always.key in held
+    golds = {identity(row): row["golden_answers"] for row in views["rl_trl"]}
+    assert golds[twin_key(twinned(1).key)] == [NOT_FOUND]
+    groups = [row["extra_info"]["index"] for row in views["rl_search_r1"]]
+    assert len(set(groups)) == len(groups)
+
+
+def test_prompts_say_what_to_answer_in_all_rows_or_in_none() -> None:
+    for made in (derived(twinned(1)), accepted(2)):
+        for name in ("rl_openrlhf", "rl_search_r1", "rl_verl_tool"):
+            for config, told in ((CONFIG, True), (RunConfig(), False)):
+                (row,) = base.load(name).rows(made, environment(config))
+                assert ("the answer is: not found" in row["prompt"][-1]["content"]) is told
+    (row,) = rl_search_r1.rows(derived(twinned(1)), environment(CONFIG))
+    assert rl_search_r1.score(row["prompt"][0]["content"], [NOT_FOUND]) == 0, "a response without an answer scores 0"
+
+
+def test_the_gates_count_it_for_nothing_and_its_pair_passes() -> None:
+    gates = Gates(CONFIG.gates)
+    pairs = [twinned(n) for n in range(10)]
+    assert [gates.admit(gates.check(pair)) for pair in pairs] == [None] * 10
+    assert all(derived(pair) for pair in pairs), "'not found' is no overused answer"
+
+
+def test_a_twin_falls_by_what_is_its_own_and_its_pair_stays(tmp_path: Path) -> None:
+    rate = CONFIG.model_copy(update={"gates": CONFIG.gates.model_copy(update={"solve_rate": (0.0, 0.7)})})
+    assert twin_record(twinned(1), rate) is None
+    (tmp_path / "known.txt").write_text(derived(twinned(1)).draft.question)  # type: ignore[union-attr]
+    against = CONFIG.model_copy(
+        update={"gates": CONFIG.gates.model_copy(update={"against": (tmp_path / "known.txt",)})}
+    )
+    assert twin_record(twinned(1), against) is None
+    assert twin_record(twinned(1).model_copy(update={"status": Status.REJECTED}), CONFIG) is None
+    assert twin_record(accepted(1), CONFIG) is None
+    assert (twin_of(accepted(1)), twin_of(derived(twinned(1)))) == ("", accepted(1).key)
+
+
+def test_figures_say_how_many_of_how_many_and_why() -> None:
+    none = accepted(2).model_copy(update={"twin": None})
+    twins = figures([twinned(1), none]).twins
+    assert twins is not None
+    assert (twins.drawn, twins.used, twins.contradicted, twins.mean_solve_rate) == (1, 1, 0, 0.75)
+    assert [(count.name, count.count) for count in twins.refusals] == [("stated", 1)]
+    assert figures([none]).twins is None
+
+
+def test_card_and_record_tell_of_them(tmp_path: Path) -> None:
+    export([twinned(1), accepted(2)], tmp_path / "ds", Selection(config=CONFIG))
+    card = (tmp_path / "ds" / "README.md").read_text()
+    assert "Of 1 pairs drawn for one, 1 got a twin" in card
+    assert "| `stated` | 1 | A passage states the changed premise. |" in card
+    export([accepted(2)], tmp_path / "other", Selection(config=RunConfig()))
+    plain = (tmp_path / "other" / "README.md").read_text()
+    assert "Questions without an answer" not in plain
+    assert "twin/change" not in plain
+
+
+@pytest.mark.parametrize(
+    ("answer", "score"),
+    [
+        (NOT_FOUND, 1.0),
+        ("Not found.", 1.0),
+        ("The answer could not be found in the corpus.", 1.0),
+        ("unanswerable", 1.0),
+        ("未找到", 1.0),
+        ("nicht gefunden", 1.0),
+        ("not found, but I guess Paris", 0.0),
+        ("Paris", 0.0),
+        ("not found: Paris", 0.0),
+        ("none", 0.0),
+        ("", 0.0),
+        ("unknown soldier", 0.0),
+        ("not found " * 10_000, 0.0),
+    ],
+)
+def test_the_reward_knows_a_refusal(answer: str, score: float) -> None:
+    assert reward.compute_score("x", f"<answer>{answer}</answer>", {"target": [NOT_FOUND]}) == score
+    assert reward.score(answer, ["Paris"]) == (answer == "Paris")
+    assert reward.score(answer, ["Paris", NOT_FOUND]) == 0.0 or answer in ("Paris", NOT_FOUND, "Not found.")

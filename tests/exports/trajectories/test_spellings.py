@@ -1,0 +1,72 @@
+"""Every listed spelling is the same day or value, by a reading of the answer that shares no code with the list."""
+
+import pytest
+
+from pipeline.exports.trajectories.spellings import spellings
+from pipeline.types import AnswerType
+from tests.records import draft, world
+
+BASE = draft(world(1))
+
+
+def of(answer, kind, precision="", aliases=()):
+    changes = {"answer": answer, "answer_type": kind, "answer_precision": precision, "answer_aliases": aliases}
+    return spellings(BASE.model_copy(update=changes))
+
+
+DAY = """12 March 1875|March 12, 1875|12 Mar 1875|Mar 12, 1875|12th March 1875|March 12th, 1875|12th of March 1875
+|1875-03-12""".replace("\n", "").split("|")
+
+
+@pytest.mark.parametrize("answer", ["12 March 1875", "March 12, 1875", "1875-03-12"])
+@pytest.mark.parametrize("precision", ["", "day"])
+def test_a_day_in_all_its_forms(answer, precision):
+    assert set(of(answer, AnswerType.DATE, precision)) == set(DAY)
+
+
+def test_a_date_is_no_less_exact_than_asked():
+    assert "March 1875" in of("12 March 1875", AnswerType.DATE, "month")
+    assert "1875" not in of("12 March 1875", AnswerType.DATE, "month")
+    assert {"1875", "March 1875", *DAY} <= set(of("12 March 1875", AnswerType.DATE, "year"))
+    assert of("1875", AnswerType.DATE, "year") == ["1875"]
+
+
+@pytest.mark.parametrize(
+    ("day", "nth"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (13, "13th"), (22, "22nd")]
+)
+def test_ordinals(day, nth):
+    assert f"{nth} May 1900" in of(f"{day} May 1900", AnswerType.DATE, "day")
+
+
+@pytest.mark.parametrize(
+    ("answer", "forms"),
+    [
+        ("1,234", {"1234", "1,234", "1 234"}),
+        ("1234567", {"1234567", "1,234,567", "1 234 567"}),
+        ("3", {"3", "three"}),
+        ("twelve", {"12", "twelve"}),
+        ("17.3", {"17.3"}),
+        ("3.5 million", {"3500000", "3,500,000", "3 500 000", "3.5 million"}),
+        ("2,500 km", {"2500 km", "2,500 km", "2 500 km", "2500", "2,500", "2 500"}),
+        ("17.3%", {"17.3%", "17.3"}),
+    ],
+)
+def test_numbers(answer, forms):
+    assert set(of(answer, AnswerType.NUMBER)) == forms
+
+
+@pytest.mark.parametrize("answer", ["between 3 and 5", "about 12"])
+def test_no_form_of_what_is_more_than_a_number(answer):
+    assert of(answer, AnswerType.NUMBER) == [answer]
+
+
+def test_names_and_strange_text_stay_as_they_are():
+    for answer in ("Boeing 747", "true", "null", "1e5", "nul\x00"):
+        assert of(answer, AnswerType.ENTITY) == [answer]
+
+
+def test_aliases_have_their_forms_too_and_nothing_comes_twice():
+    found = of("1875", AnswerType.DATE, "year", aliases=("12 March 1875", "1875"))
+    assert found[:2] == ["1875", "12 March 1875"]
+    assert len(found) == len(set(found))
+    assert set(DAY) <= set(found)

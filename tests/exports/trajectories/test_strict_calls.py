@@ -1,0 +1,74 @@
+"""`gates.strict_calls`: what a trainer with a strict parser would not have read counts for nothing in `rl_*`."""
+
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig, build
+from pipeline.exports.data_set import Selection, export
+from pipeline.exports.trajectories.strict_calls import strict
+from pipeline.exports.views import records
+from pipeline.types import Record, Rollout
+from tests.analysis.test_policy_figures import measured
+from tests.records import accepted
+
+
+def repaired(rollout: Rollout) -> Rollout:
+    """The same, with its first call marked."""
+    messages = list(rollout.trajectory.messages)
+    place = next(place for place, message in enumerate(messages) if message.tool_calls)
+    first, *rest = messages[place].tool_calls
+    calls = (first.model_copy(update={"repaired": True}), *rest)
+    messages[place] = messages[place].model_copy(update={"tool_calls": calls})
+    trajectory = rollout.trajectory.model_copy(update={"messages": tuple(messages)})
+    return rollout.model_copy(update={"trajectory": trajectory})
+
+
+def with_repairs(record: Record, *samples: int) -> Record:
+    """The rollouts of its confirmation at these places have a call that was repaired."""
+    confirmation = tuple(repaired(one) if n in samples else one for n, one in enumerate(record.confirmation))
+    return record.model_copy(update={"confirmation": confirmation})
+
+
+def test_a_repaired_rollout_counts_as_unsolved_for_the_solver_and_for_policies() -> None:
+    plain = accepted(1)
+    assert strict(plain) is plain
+    assert [v.correct for v in plain.confirmation_verdicts] == [True, True, False, True]
+    some = with_repairs(plain, 0, 2)
+    assert (some.solve_rate, strict(some).solve_rate) == (0.75, 0.5)
+    assert [rollout.repaired for rollout in some.confirmation] == [True, False, True, False]
+    assert strict(with_repairs(plain, 0, 1, 3)).hardness == (None, 0.0)
+    mine = measured("mine")
+    mine = mine.model_copy(update={"rollouts": (repaired(mine.rollouts[0]), *mine.rollouts[1:])})
+    record = plain.model_copy(update={"measurements": (mine,)})
+    before, after = record.hardness_for("mine"), strict(record).hardness_for("mine")
+    assert before[1] == sum(v.correct for v in mine.verdicts) / 4
+    assert after[1] == sum(v.correct for v in mine.verdicts[1:]) / 4 < before[1]
+    assert strict(record).hardness == plain.hardness
+
+
+def test_only_rl_views_count_strictly_and_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    made = [with_repairs(accepted(1), 0), with_repairs(accepted(2), 0, 1, 3), accepted(3)]
+
+    def rates(view: str, *sets: str) -> list[float]:
+        folder = tmp_path / "".join(sets) / view
+        export(made, folder, Selection(config=build(sets=sets), views=(view,)))
+        return pl.read_parquet(folder / view / "*.parquet")["solve_rate"].to_list()
+
+    strictly = "gates.strict_calls=true"
+    for view in ("rl_search_r1", "rl_verl_tool", "rl_trl"):
+        assert rates(view) == [0.75, 0.75, 0.75]
+        assert rates(view, strictly) == [0.5, 0.75]
+    assert rates("sft", strictly) == rates("sft") == [0.75, 0.75, 0.75]
+
+
+def test_the_mark_is_kept_and_left_out_where_there_is_none() -> None:
+    record = with_repairs(accepted(1), 0)
+    assert record.model_dump_json().count('"repaired":true') == 1
+    assert '"repaired"' not in accepted(1).model_dump_json()
+    assert Record.model_validate_json(record.model_dump_json()) == record
+    rows = list(records.rows(record, environment(RunConfig())))
+    (row,) = pa.Table.from_pylist(rows, schema=records.SCHEMA).to_pylist()
+    assert records.record(row) == record

@@ -1,0 +1,42 @@
+import pytest
+
+from pipeline.errors import UsageError
+from pipeline.exports.trajectories.cleaning import correct
+from pipeline.exports.views import base
+from tests.records import accepted, below_target, failed, rejected
+
+
+def test_accepted_records_alone_are_taken_by_default():
+    assert [base.taken(r) for r in (accepted(), below_target(), rejected(), failed())] == [True, False, False, False]
+
+
+def test_below_target_is_taken_when_asked_for_and_measured():
+    assert base.taken(below_target(), ("below_target",))
+    unmeasured = below_target().model_copy(update={"confirmation": (), "confirmation_verdicts": ()})
+    assert not base.taken(unmeasured, ("below_target",))
+    assert not base.taken(rejected(), ("below_target",))
+
+
+def test_correct_rollouts_come_shortest_first():
+    found = list(correct(below_target()))
+    steps = [verdict.steps for _, verdict in found]
+    assert steps == sorted(steps)
+    assert steps[0] == 1
+    assert all(verdict.correct and rollout.sample == verdict.sample for rollout, verdict in found)
+
+
+def test_an_unknown_view_is_answered_with_the_known_ones():
+    with pytest.raises(UsageError, match="qa.*sft"):
+        base.load("nope")
+
+
+def test_the_rollouts_of_a_relaxed_pair_are_those_of_its_last_draft():
+    record = accepted(1)
+    tried = record.rounds[-1].model_copy(
+        update={"rollouts": record.confirmation, "verdicts": record.confirmation_verdicts}
+    )
+    gave_up = tried.model_copy(update={"index": 9, "draft": None, "rollouts": (), "verdicts": ()})
+    relaxed = record.model_copy(
+        update={"rounds": (tried, gave_up), "confirmation": (), "confirmation_verdicts": (), "reason": "relaxed"}
+    )
+    assert len(list(correct(relaxed))) == sum(v.correct for v in record.confirmation_verdicts) > 0

@@ -1,0 +1,36 @@
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig
+from pipeline.exports.views import qa
+from tests.records import accepted, below_target, world
+
+ENVIRONMENT = environment(RunConfig())
+
+COLUMNS = """id question answer answer_aliases answer_items answer_type answerable twin_of target_steps difficulty
+solve_rate hit_step rollouts assessments one_search rounds strategy preset model hops family corpus corpus_fingerprint
+licence as_of language trainable run band steps hop_count distractors order""".split()
+
+
+def row(record):
+    (found,) = qa.rows(record, ENVIRONMENT)
+    return found
+
+
+def test_columns_are_the_published_ones_in_order():
+    assert qa.SCHEMA.names == COLUMNS
+
+
+def test_figures_come_from_the_confirmation_alone():
+    # The rollouts that made it a candidate took three steps; one of the fresh ones took one.
+    found = row(below_target())
+    assert (found["difficulty"], found["solve_rate"], found["hit_step"], found["rollouts"]) == (1, 0.75, 1, 4)
+
+
+def test_rounds_count_revisions():
+    assert [row(accepted(rounds=n))["rounds"] for n in (1, 3)] == [0, 2]
+
+
+def test_hops_lead_to_the_answer():
+    found = row(accepted(4))
+    assert [hop["title"] for hop in found["hops"]] == [p.title for p in world(4).chain]
+    assert found["hops"][-1]["answer"] == found["answer"]
+    assert all(hop["answer"] in hop["quote"] for hop in found["hops"])

@@ -1,0 +1,35 @@
+import pytest
+
+from pipeline.config import RunConfig
+from pipeline.exports.card.card import Contents, card
+from pipeline.types import Probe
+from tests.records import accepted, below_target, rejected
+from tests.tables import figures
+
+
+def test_means_are_over_the_correct_fresh_rollouts_of_each_side():
+    train, held = figures([accepted(1), accepted(2, side="eval")]).signatures
+    assert (train.side, held.side) == ("train", "eval")
+    assert train.solves == 3
+    assert train.retrievals_per_solve == pytest.approx(3.0)
+    assert train.first_hit == pytest.approx(3.0)
+    assert train.hit_rate == 1.0
+    assert train.prior_knowledge is None
+
+
+def test_what_was_known_by_heart_is_a_share_of_the_questions_that_were_probed():
+    def probed(n, right):
+        record = accepted(n)
+        probe = Probe(check="closed_book", model="m", answers=("a", "b", "c"), right=right)
+        last = record.rounds[-1].model_copy(update={"probes": (probe,)})
+        return record.model_copy(update={"rounds": (*record.rounds[:-1], last)})
+
+    found = figures([probed(1, 0), probed(2, 1), probed(3, 0), probed(4, 0), accepted(5)])
+    assert found.signatures[0].prior_knowledge == 0.25
+
+
+def test_only_accepted_records_count_and_the_card_says_what_was_not_probed():
+    found = figures([accepted(1), rejected(2), below_target(3)])
+    assert [row.solves for row in found.signatures] == [3]
+    text = card(found, Contents(rows={}), RunConfig())
+    assert "| train | 3 | 3.00 | 3.00 | 100% | not probed |" in text

@@ -1,0 +1,137 @@
+"""What passes is a pure function of the records in their order; shares hold in every prefix; no small run starves."""
+
+import pytest
+
+from pipeline.config.gates import GateConfig
+from pipeline.errors import UsageError
+from pipeline.gates import Drop, Gates, described, dropped
+from pipeline.types import Known, Probe, Record, Status
+from tests.records import accepted, no_draft
+
+
+def having(n: int, **draft: object) -> Record:
+    """An accepted pair of world n whose draft is changed."""
+    record = accepted(n)
+    last = record.rounds[-1]
+    assert last.draft
+    changed = last.model_copy(update={"draft": last.draft.model_copy(update=draft)})
+    return record.model_copy(update={"rounds": (*record.rounds[:-1], changed)})
+
+
+def judged(records: list[Record], settings: GateConfig = GateConfig()) -> list[str]:  # noqa: B008 - frozen
+    """The gate that dropped each; empty for those that passed."""
+    gates = Gates(settings)
+    drops = [gates.admit(gates.check(record)) for record in records]
+    return [drop.gate if drop else "" for drop in drops]
+
+
+def only(gate: str, **settings: object) -> GateConfig:
+    return GateConfig(off=tuple(name for name in described() if name != gate), **settings)
+
+
+def test_a_first_pair_passes_and_the_same_again_does_not() -> None:
+    assert judged([accepted(), accepted()]) == ["", "duplicate"]
+
+
+def test_only_what_passed_is_remembered() -> None:
+    gates = Gates(GateConfig())
+    first, again = gates.check(accepted(1)), gates.check(accepted(1))
+    assert gates.admit(first) is None
+    assert gates.admit(again) == Drop("duplicate", "another pair asks the same")
+    trial = gates.copy()
+    assert trial.admit(gates.check(accepted(2))) is None
+    assert gates.admit(gates.check(accepted(2))) is None
+
+
+def test_a_record_without_a_draft_is_no_business_of_a_gate() -> None:
+    assert judged([no_draft(), no_draft()]) == ["", ""]
+
+
+def test_a_dropped_record_is_rejected_with_the_gate_as_its_reason() -> None:
+    record = dropped(accepted(), Drop("duplicate", "another pair asks the same"))
+    assert (record.status, record.reason) == (Status.REJECTED, "gate:duplicate")
+    assert record.confirmed
+
+
+@pytest.mark.parametrize("settings", [GateConfig(off=("no_such",)), GateConfig(quotas={"colour": {"red": 0.5}})])
+def test_an_unknown_name_is_a_mistake_of_the_user(settings: GateConfig) -> None:
+    with pytest.raises(UsageError, match="known: "):
+        Gates(settings)
+
+
+def test_what_reads_badly_is_dropped_where_that_is_asked_for() -> None:
+    known = accepted(1).model_copy(update={"known_to": (Known(model="m", tries=4, right=3),), "naturalness": 3})
+    assert judged([known]) == judged([known], only("known_to", known_to=0)) == [""], "no policy is named"
+    assert judged([known], only("naturalness", naturalness=3)) == [""]
+    assert judged([known], only("naturalness", naturalness=4)) == ["naturalness"]
+    assert judged([accepted(1)], only("naturalness", naturalness=4)) == [""], "nobody graded it"
+
+
+@pytest.mark.parametrize(
+    ("question", "read", "gate"),
+    [
+        ("Who is the current manager of the club?", None, "undated"),
+        ("What is the latest album of that band?", None, "undated"),
+        ("What is the population of the city of the mills?", None, "undated"),
+        ("At the 2010 census, what was the population of the city of the mills?", None, ""),
+        ("Who was the current champion in June 2011?", None, ""),
+        ("Who founded the town on the Tarn?", None, ""),
+        ("How many people live in the town on the Tarn?", "yes", "undated"),
+        ("What was the latest album of the band when it broke up?", "no", ""),
+    ],
+)
+def test_a_reader_says_which_answer_changes_with_time_and_words_where_none_was_asked(
+    question: str, read: str | None, gate: str
+) -> None:
+    record = having(1, question=question)
+    if read:
+        probe = Probe(check="undated", model="m", answers=(read,), right=int(read == "no"))
+        record = record.model_copy(update={"rounds": (record.rounds[-1].model_copy(update={"probes": (probe,)}),)})
+    assert judged([record], only("undated")) == [gate]
+
+
+SHARES = {
+    "overused_answer": ("answers", lambda n: having(n, answer="2015"), 1),
+    "overused_opening": ("openings", lambda n: having(n, question=f"In what year did number {n} of them end?"), 10),
+    "overused_relation": ("relations", accepted, 10),
+}
+
+
+@pytest.mark.parametrize("gate", SHARES)
+def test_a_share_holds_in_every_prefix_and_has_a_floor(gate: str) -> None:
+    """One alike among four others, again and again: the share that passes never exceeds the limit, past the floor."""
+    name, alike, least = SHARES[gate]
+    settings = only(gate, **{name: 0.1})
+    records = [alike(n) if n % 4 == 0 else unlike(n) for n in range(200)]
+    drops = judged(records, settings)
+    assert drops[:1] == [""]
+    assert set(drops) == {"", gate}
+    assert not any(drops[n] for n in range(200) if n % 4)
+    passed = like = 0
+    for n, drop in enumerate(drops):
+        passed += not drop
+        like += n % 4 == 0 and not drop
+        assert like <= max(least, 0.1 * passed)
+    assert like > least
+
+
+def unlike(n: int) -> Record:
+    """A pair that has no answer, opening or relation in common with any other."""
+    hop = accepted(n).draft.hops[0].model_copy(update={"relation": f"relation {n}"})  # type: ignore[union-attr]
+    return having(n, answer=f"answer {n}", question=f"Opening {n} of four words: what is it?", hops=(hop,))
+
+
+def test_a_small_run_does_not_starve() -> None:
+    assert judged([accepted(n) for n in range(10)], only("overused_relation")) == [""] * 10
+
+
+def test_a_passage_serves_five_pairs() -> None:
+    hops = accepted().draft.hops  # type: ignore[union-attr]
+    records = [having(n, hops=hops) for n in range(7)]
+    assert judged(records, only("overused_passage")) == [""] * 5 + ["overused_passage"] * 2
+    assert judged(records, only("overused_passage", pairs_per_passage=6))[5:] == ["", "overused_passage"]
+
+
+def test_a_larger_run_only_adds() -> None:
+    records = [accepted(n % 60) for n in range(120)]
+    assert judged(records)[:50] == judged(records[:50])

@@ -1,0 +1,38 @@
+"""A question that tells its answer, however it is written, and questions that only seem to."""
+
+import pytest
+
+from pipeline.types import AnswerType
+from tests.gates.test_gates import having, judged, only
+
+DATE, NUMBER, ENTITY = AnswerType.DATE, AnswerType.NUMBER, AnswerType.ENTITY
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "kind"),
+    [
+        ("Where was Ada Brannick of Kirkholm born?", "Kirkholm", ENTITY),
+        ("Where was Ada Brannick, the pride of KIRKHOLM, born?", "the Kirkholm", ENTITY),
+        ("On what day, 19 August 2012, did he die?", "August 19, 2012", DATE),
+        ("How many of the 3500 people live there?", "3,500", NUMBER),
+        ("In what year was the town (also AD 1201) founded?", "1201", DATE),
+    ],
+)
+def test_a_told_answer(question: str, answer: str, kind: AnswerType) -> None:
+    assert judged([having(0, question=question, answer=answer, answer_type=kind)], only("leak")) == ["leak"]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "kind"),
+    [
+        ("Which film came out first, Blind Shaft or The Mask of Fu Manchu?", "Blind Shaft", ENTITY),
+        ("Which film came out first, Blind Shaft or The Mask of Fu Manchu?", "The Mask Of Fu Manchu", ENTITY),
+        ("Between Tarn Crossing and Ouse Crossing, which is older?", "Ouse Crossing", ENTITY),
+        ("Is No Way Out older than Kirkholm?", "no", ENTITY),
+        ("On what day in August 2012 did he die?", "19 August 2012", DATE),
+        ("Which of the two brothers founded the town in 1201, and in what year?", "1202", DATE),
+        ("How many of the two brothers lived?", "2", NUMBER),
+    ],
+)
+def test_what_tells_nothing(question: str, answer: str, kind: AnswerType) -> None:
+    assert judged([having(0, question=question, answer=answer, answer_type=kind)], only("leak")) == [""]

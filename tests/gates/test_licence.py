@@ -1,0 +1,54 @@
+"""Licences that forbid adaptations or contradict each other fail closed; unknown ones are the user's own affair."""
+
+import pytest
+
+from pipeline.config import build
+from pipeline.corpus import Manifest
+from pipeline.errors import UsageError
+from pipeline.gates.licence import conflict, share_alike
+from pipeline.run import prepare
+from tests.gates.test_gates import judged, only
+from tests.records import accepted
+
+
+@pytest.mark.parametrize(
+    ("licence", "told"),
+    [
+        ("CC-BY-ND-4.0", "forbids adaptations"),
+        ("CC-BY-NC-ND-4.0 AND CC0-1.0", "forbids adaptations"),
+        ("CC-BY-SA-4.0 AND GFDL-1.3-only", "contradict"),
+        ("CC-BY-SA-4.0 AND CC-BY-NC-4.0", "contradict"),
+        ("CC-BY-SA-4.0 AND CC-BY-NC-SA-4.0", "contradict"),
+        ("all rights reserved", "cannot be read"),
+        ("CC-BY-4.0 AND (MIT OR GFDL-1.3-only)", "cannot be read"),
+    ],
+)
+def test_what_cannot_be_passed_on(licence: str, told: str) -> None:
+    assert told in conflict(licence)
+    record = accepted()
+    record = record.model_copy(update={"lineage": record.lineage.model_copy(update={"licence": licence})})
+    assert judged([record], only("licence")) == ["licence"]
+
+
+@pytest.mark.parametrize(
+    "licence",
+    ["", "unknown", "CC0-1.0", "CC-BY-SA-3.0 AND CC-BY-SA-4.0", "CC-BY-SA-4.0 OR GFDL-1.3-only", "CC-BY-NC-SA-4.0",
+     "MIT AND Apache-2.0", "CC-BY-ND-4.0 OR CC-BY-4.0", "CC-BY-NC-4.0 AND CC-BY-NC-SA-4.0"],
+)  # fmt: skip
+def test_what_can(licence: str) -> None:
+    assert conflict(licence) == ""
+
+
+def test_share_alike_is_known_whatever_it_is_called() -> None:
+    assert share_alike("CC-BY-SA-4.0")
+    assert share_alike("CC-BY-4.0 AND ODbL-1.0")
+    assert share_alike("CC-BY-SA-4.0 OR GFDL-1.3-only")
+    assert not share_alike("CC-BY-4.0 OR CC-BY-SA-4.0")
+    assert not share_alike("CC0-1.0")
+
+
+def test_such_a_corpus_is_refused_before_anything_is_dug(tmp_path) -> None:
+    manifest = Manifest(name="poems", reader="jsonl", source=tmp_path, licence="CC-BY-NC-ND-4.0")
+    with pytest.raises(UsageError, match=r"poems: the licence .* forbids .*gates.off"):
+        prepare.gates(build(), manifest)
+    prepare.gates(build(sets=['gates.off=["licence"]']), manifest)

@@ -1,0 +1,106 @@
+"""What the shipped scorer takes for equal, and that the product's own grading takes it for equal too."""
+
+import random
+import re
+
+import pytest
+
+from pipeline.agents.judge import NearMiss, exact, judge_prompt
+from pipeline.embedded.judge import judge
+from pipeline.llm.base import Request
+from pipeline.reward import reward
+from tests.reward.completions import date, name, number
+
+METRES, LATE = ["324 metres", "324"], ["3 February 2001", "February 3, 2001"]
+EQUAL = [
+    ("The Ouse.", "ouse"), ("O'Neill", "ONeill"), ("Åke Björk", "ake bjork"), ("1,234", "1234"), ("-5 °C", "-5 C"),
+    ("12,34,567.5", "1234567.5"), ("1 000 000", "1,000,000"), ("1\u2009000\u202f000.5 km", "1000000.5 km"),
+    ("12\u00a0345 people", "12345 people"), ("-5 200", "-5,200"), ("May 5 1990", "may 5 1990"),
+    ("−5", "-5"), ("17.3 %", "17.3%"), ("1969", "1969"), ("true", "True"), ("ＡＢ", "ab"), ("大阪", "大阪"),
+    ("Jean Luc", "Jean-Luc"), ("J. R. R. Tolkien", "J.R.R. Tolkien"), ("Simon and Garfunkel", "Simon & Garfunkel"),
+    ("Tromso", "Tromsø"), ("The The", "the the"), ("STRASSE", "Straße"), ("Ou\u200bse", "Ouse"), ("ﬁre", "fire"),
+    ('"Ouse"', "Ouse"),
+    # Numbers with a unit, and without.
+    ("324 m", METRES), ("324m", METRES), ("324 meters", METRES), ("324", METRES), ("0.324 km", METRES),
+    ("３２４ m", METRES),
+    ("12 people", "12"), ("12 inhabitants", ["12", "twelve"]), ("12%", "12"), ("100 km²", "100 square kilometres"),
+    ("20 ℃", "20 °C"), ("US$5 million", "$5 million"), ("5 million", "$5 million"), ("5.0", "5"), ("10^2", "10²"),
+    ("٣٢٤ m", METRES),
+    # Dates of one reading, and with more detail than the question asks for.
+    ("2001-02-03", LATE), ("2001/2/3", LATE), ("3 Feb. 2001", LATE), ("the 3rd of February, 2001", LATE),
+    ("Saturday, 3 February 2001", LATE),
+    ("13/02/2001", "13 February 2001"), ("02/13/2001", "13 February 2001"), ("02/02/2001", "2 February 2001"),
+    ("3.2.2001", LATE),
+    ("in 1875", "1875"),
+    ("12 March 1875", "1875"), ("12 March 1875", "March 1875"),
+    # Places with and without their region.
+    ("Walton, Liverpool", "Walton"), ("Walton", "Walton, Liverpool"), ("Walton (Liverpool)", "Walton"),
+    ("Austin, TX", "Austin"),
+    ("Walton, Merseyside, England", "Walton"), ("Walton, Liverpool, England", "Walton, Liverpool"),
+    ("London, England", "London"),
+    ("Texas, USA", "Texas"), ("Lyon, France", "Lyon"), ("Lyon (France)\u200d", "Lyon"),
+    ("Washington, D.C.", "Washington"),
+]  # fmt: skip
+UNEQUAL = [
+    ("17.3", "173"), ("5", "-5"), ("", ""), ("the", "a"), ("1e5", "100000"), ("null", ""), (None, "None"),
+    ("!", "?"), ("3,5", "35"), ("1,2", "12"), ("19,90", "1990"),
+    ("19 90", "1990"), ("1 00", "100"), ("5 1990", "51990"), ("1 000", "1.000"), (7, "7"),
+    # What a mark tells apart.
+    ("C++", "C"), ("AB-", "AB+"), ("AB-", "AB"), ("Hepatitis", "Hepatitis A"), ("cache", "a.cache"), ("10²", "102"),
+    ("²5", "25"),
+    ("5½", "51/2"), ("1-2", "1/2"), ("<5", "5"), ("~5", "5"), ("≠5", "5"), ("€5", "$5"), ("がき", "かき"),
+    # Other quantities: another number, another unit, another meaning.
+    ("324 km", METRES), ("325 m", METRES), ("324 ft", METRES), ("324 thousand", METRES), ("324th", METRES),
+    ("1243th", "1243"),
+    ("324 or 325", METRES),
+    ("324%", METRES), ("12 million", "12"), ("12 dozen", "12"), ("5k", "5"), ("44", "44 BC"), ("7", "007"),
+    ("8 miles", "8 Mile"), ("8", "8 Mile"),
+    ("12 km", ["12 zorkmids", "12"]), ("30 mph", "48 km/h"), ("5 °F", "5 °C"), ("€5 million", "$5 million"),
+    ("1970", "1970s"),
+    # Dates of two readings, with less detail, or with other.
+    ("03/02/2001", LATE), ("2.3.2001", LATE), ("01-02-03", LATE), ("2001", LATE), ("February 2001", LATE),
+    ("31/02/2001", "28 February 2001"),
+    ("13/02/01", "13 February 2001"), ("4 February 2001", [*LATE, "2001"]), ("12 March 1876", "1875"),
+    ("1875 or 1876", "1875"),
+    # Another place, or a list of places and of people.
+    ("Paris", "Paris, Texas"), ("Paris, Texas", "Paris"), ("Paris, London", "Paris"), ("Lennon, McCartney", "Lennon"),
+    ("London, Ontario", "London"),
+    ("Crosby", "Crosby, Stills & Nash"), ("Walton, Liverpool", "Liverpool"), ("Liverpool", "Walton, Liverpool"),
+    ("Earth", "Earth, Wind & Fire"),
+    ("Walton, Somerset", "Walton, Liverpool"), ("Ouse, or Tarn", "Ouse"), ("Ouse, Tarn", "Ouse"),
+    ("Portland, or", "Portland"), ("I", "I, Robot"),
+]  # fmt: skip
+
+
+def golds(gold):
+    return [gold] if isinstance(gold, str) else gold
+
+
+@pytest.mark.parametrize(("said", "gold"), EQUAL)
+def test_equal_in_other_writing(said, gold):
+    assert reward.score(said, golds(gold)) == 1.0
+
+
+@pytest.mark.parametrize(("said", "gold"), UNEQUAL)
+def test_unequal(said, gold):
+    assert reward.score(said, golds(gold)) == 0.0
+
+
+def right(said: str, gold: str, kind: str) -> bool:
+    """By the product: exact match, then its judge."""
+    case = NearMiss(
+        question="?", answer=gold, answer_type=kind, answer_precision="day" if kind == "date" else "", response=said
+    )
+    prompt = Request(model="demo", messages=judge_prompt(case, "0" * 16), tools=(), tool_choice="auto")
+    return exact(case) or '"correct":true' in judge(prompt).content
+
+
+@pytest.mark.parametrize("kind", [name, number, date])
+def test_what_the_product_grades_as_wrong_is_not_rewarded(kind):
+    """The demo model's judge reads no numeric dates, thin blanks or regions: those are left to the list above."""
+    types = {number: "number", date: "date"}
+    for seed in range(300):
+        gold, *answers = kind(random.Random(seed))
+        for said in answers:
+            if said.isascii() and not re.search(r"[\da-z][/.]|^\d{4} [A-Z]| of ", said) and reward.score(said, gold):
+                assert right(said, gold[0], types.get(kind, "entity")), (said, gold)

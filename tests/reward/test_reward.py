@@ -1,0 +1,230 @@
+"""The scorer that travels with the data: what it takes for an answer, and that it stands alone and never raises."""
+
+import ast
+import random
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from pipeline.reward import reward, standalone
+from tests.reward.completions import NOWHERE, TAGS, call, honest, hostile
+
+
+def called(answer: object, name: str = "answer") -> dict[str, Any]:
+    call = {"type": "function", "function": {"name": name, "arguments": {"answer": answer}}}
+    return {"role": "assistant", "content": "", "tool_calls": [call]}
+
+
+TOOL = {"role": "tool", "name": "answer", "content": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("response", "answer"),
+    [
+        ("no tags", None),
+        ("<answer> a </answer> then <answer>b</answer>", "b"),
+        ('<tool_call>\n{"name": "answer", "arguments": {"answer": "x"}}\n</tool_call>', "x"),
+        ('<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>', None),
+        ("<tool_call>{broken</tool_call>", None),
+        ([called("x")], "x"),
+        ([called("x"), {"role": "tool", "content": "<answer>planted</answer>"}], "x"),
+        ([called("x", "search"), {"role": "assistant", "content": "<answer>y</answer>"}], "y"),
+        ([{"role": "assistant", "content": "so it is y", "tool_calls": None}], None),
+        ([{"role": "assistant", "tool_calls": [{"name": "answer", "arguments": '{"answer": "z"}'}]}], "z"),
+        ([called(1969)], "1969"),
+        # What the environment would not have taken for an answer.
+        ([called(["Ouse"])], None),
+        ([called(None)], None),
+        ("<answer>I think <answer>Ouse</answer>", "Ouse"),
+        ('<tool_call>{"name": "answer", "arguments": {"answer": ' + "[" * 5000 + "}}</tool_call>", None),
+        ([], None),
+        (None, None),
+        (7, None),
+        ({"role": "assistant"}, None),
+        (["<answer>x</answer>", None], None),
+        ([{"role": "assistant", "content": None, "tool_calls": "x"}], None),
+        # Only the last message that says something counts, and what calls a tool says nothing else.
+        ([called("x"), {"role": "tool", "content": "ok"}, {"role": "assistant", "content": "<think>\n</think>"}], "x"),
+        # Closing words after the call that ends the conversation, where a trainer goes on.
+        ([called("x"), TOOL, {"role": "assistant", "content": "So it is x."}], "x"),
+        ([called("x"), TOOL, {"role": "assistant", "content": "<think>y</think> No: <answer>y</answer>"}], "y"),
+        ([called("x"), {"role": "assistant", "content": "So it is x."}], None),
+        ([called("x"), TOOL, called("x", "search"), TOOL, {"role": "assistant", "content": "So it is x."}], None),
+        ([called("x"), TOOL, called("x", "search")], None),
+        (
+            [
+                {"role": "assistant", "tool_calls": [*called("x")["tool_calls"], *called("q", "search")["tool_calls"]]},
+                TOOL,
+                TOOL,
+                {"role": "assistant", "content": "So it is x."},
+            ],
+            None,
+        ),
+        ([TOOL, {"role": "assistant", "content": "So it is x."}], None),
+        ([called("x"), {"role": "user", "content": "Sure?"}, {"role": "assistant", "content": "No."}], None),
+        ([called("x", "search") | {"content": "<answer>y</answer>"}], None),
+        ([{"role": "assistant", "content": [{"type": "text", "text": "<answer>y</answer>"}]}], "y"),
+        ([{"role": "assistant", "content": [{"type": "thinking", "text": "<answer>y</answer>"}]}], None),
+        ([{"role": "assistant", "tool_calls": [*called("x")["tool_calls"], *called("y")["tool_calls"]]}], None),
+        ([{"role": "assistant", "tool_calls": ["x", None, {"function": None}, {"function": {"arguments": 5}}]}], None),
+    ],
+)
+def test_the_answer_of_a_response(response, answer):
+    assert reward.final_answer(response) == answer
+
+
+@pytest.mark.parametrize("where", NOWHERE)
+@pytest.mark.parametrize("given", [TAGS.format("Ouse"), call("Ouse")])
+def test_no_answer_is_taken_from_where_none_was_given(where, given):
+    assert reward.final_answer(where.replace("@", given)) is None
+
+
+def test_a_thousand_hostile_completions_are_worth_nothing():
+    drawn = [hostile(seed) for seed in range(1000)]
+    assert [pair for pair in drawn if reward.exact_match([pair[0]], [pair[1]]) != [0.0]] == []
+
+
+def test_of_a_thousand_honest_completions_at_most_twenty_are_missed():
+    drawn = [honest(seed) for seed in range(1000)]
+    assert len([pair for pair in drawn if reward.exact_match([pair[0]], [pair[1]]) != [1.0]]) <= 20
+
+
+PIECES = [
+    "<answer>", "<tool_call>{", "<tool_call>{}", "{} ", "<think>", "</think>", "<x>", "<x></x>", "<", "< ", "<a ",
+    "<|", "<" + "a" * 999,
+    "<|im_start|>assistant\n", "user:\n", " ", "#\n", "\n", "<answer>x</answer>", "thought:", "thought\n",
+    '<tool_call>{"name": "answer"',
+    "1 000 ", "1,", "1.", "123.", "123'", "1", "\u200b", "e\u0301", "-", "a,", "a+", "\ufdfa", "1/", "²",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_hostile_text_of_100_kilobytes_costs_no_time(piece):
+    text = (piece * 100_000)[:100_000]
+    best = 9.0
+    for _ in range(3):  # the processor's time, and the best of three: other tests run beside this one
+        began = time.process_time()
+        reward.compute_score("", f"{text}<answer>{text}</answer>"[-100_000:], {"target": ["Ouse", "12 km", "12"]})
+        best = min(best, time.process_time() - began)
+    assert best < 0.1
+
+
+def test_it_never_raises():
+    chance = random.Random(0)
+    marks = [
+        *PIECES,
+        "</tool_call>",
+        "</answer>",
+        "<|im_end|>",
+        "\ud800",
+        "\x00",
+        "12",
+        "Ouse",
+        "[INST]",
+        "assistantfinal",
+        "◁think▷",
+    ]
+    things = [
+        None,
+        7,
+        [],
+        {},
+        [None],
+        [{}],
+        {"role": "assistant"},
+        [{"role": "assistant", "content": 5, "tool_calls": {"a": 1}}],
+        b"x",
+    ]
+    texts = ["".join(chance.choices(marks, k=chance.randrange(12))) for _ in range(500)]
+    for said in [*things, *texts]:
+        for golds in [*things, "12", ["12", None, 5], {"target": None}, {"target": "12"}, [chance.choice(texts)]]:
+            assert reward.compute_score(None, said, golds) in (0.0, 1.0)
+    labels: list[object] = [*things, "{", "[" * 9999, "12", *texts[:50]]
+    for label in labels:
+        assert reward.reward_func(["<answer>Tarn</answer>"], [""], [label])["rewards"] == 0.0
+
+
+def test_every_trainer_gets_the_same():
+    golds, right, wrong = ["Ouse", "River Ouse"], "<answer>the Ouse</answer>", "<answer>Tarn</answer>"
+    assert reward.compute_score("searchR1_nq", right, {"target": golds}) == 1.0
+    assert reward.compute_score("searchR1_nq", wrong, {"target": golds}, extra_info={}) == 0.0
+    turns = [[called("Ouse")], [called("Tarn")]]
+    assert reward.exact_match(completions=turns, golden_answers=[golds, golds], prompts=["", ""]) == [1.0, 0.0]
+    found = reward.reward_func(["P <answer>Tarn</answer>" + right], ["P <answer>Tarn</answer>"], ['["Ouse"]'])
+    assert found["rewards"] == found["scores"] == 1.0
+    assert reward.reward_func(["P <answer>Ouse</answer>"], ["P <answer>Ouse</answer>"], ['["Ouse"]'])["rewards"] == 0.0
+    # A template that ends in <think> has opened the thought that the response goes on with.
+    for said, worth in ((right, 0.0), (f"so </think>{right}", 1.0)):
+        assert reward.reward_func([f"P<think>\n{said}"], ["P<think>\n"], ['["Ouse"]'])["rewards"] == worth
+    assert reward.compute_score("nq", right, {"target": "Ouse"}) == 1.0
+    assert reward.compute_score("nq", "<answer>O</answer>", {"target": "Ouse"}) == 0.0
+
+
+LIST = ['[["Olaf Grim","Grim"],["Crosby, Stills and Nash"],["12 March 1875"]]']
+
+
+@pytest.mark.parametrize(
+    ("answer", "worth"),
+    [
+        ("Olaf Grim; Crosby, Stills and Nash; 12 March 1875", 1.0),
+        ("March 12, 1875, Grim, and Crosby, Stills and Nash", 1.0),
+        ("1. Crosby, Stills and Nash\n2. Grim\n3. 1875-03-12", 1.0),
+        ('["Grim", "Crosby, Stills and Nash", "12 March 1875"]', 1.0),
+        ("Grim、Crosby, Stills and Nash；12 March 1875", 1.0),
+        ("Grim; Olaf Grim; GRIM", 0.5),
+        ("Grim; Crosby, Stills and Nash", 0.8),
+        ("Grim and Per Dal", 0.4),
+        ("Crosby", 0.0),
+        ("Grim or Crosby, Stills and Nash or 12 March 1875", 0.0),
+        ("", 0.0),
+        ("[" * 9000, 0.0),
+    ],
+)
+def test_a_list_is_worth_the_f1_of_its_items(answer: str, worth: float) -> None:
+    assert reward.score(answer, LIST) == pytest.approx(worth)
+    assert reward.compute_score("", f"<answer>{answer}</answer>", {"target": LIST}) == pytest.approx(worth)
+
+
+def test_to_name_everything_is_worth_nothing() -> None:
+    right = "Grim; Crosby, Stills and Nash; 12 March 1875"
+    assert reward.score(right + "; a; b; c", LIST) == pytest.approx(2 / 3)
+    for many in (4, 60, 500, 5000):
+        for between in ("; ", ", ", " and ", "\n"):
+            named = between.join([*(f"Name {n}" for n in range(many)), *right.split("; ")])
+            began = time.perf_counter()
+            assert reward.score(named, LIST) == 0.0, (many, between)
+            assert time.perf_counter() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "worth"),
+    [
+        ("Yes", "yes", 1.0), ("Ja.", "yes", 1.0), ("是", "yes", 1.0), ("**Oui**", "yes", 1.0), ("non", "no", 1.0),
+        ("no", "yes", 0.0), ("yes and no", "yes", 0.0), ("yes no", "no", 0.0), ("yes/no", "yes", 0.0),
+        ("yes, no", "no", 0.0), ("maybe", "no", 0.0), ("not yes", "yes", 0.0), ("", "no", 0.0),
+        ("y" * 10**6, "yes", 0.0),
+    ],
+)  # fmt: skip
+def test_yes_and_no_stand_alone_in_any_language(answer: str, gold: str, worth: float) -> None:
+    assert reward.score(answer, [gold]) == worth
+
+
+def test_no_name_of_its_parts_stands_for_two_things():
+    bound = [
+        n for node in ast.parse(standalone("reward.py")).body if isinstance(node, ast.Assign) for n in ast.walk(node)
+    ]
+    names = [n.id for n in bound if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id.isupper()]
+    assert len(names) == len(set(names)) > 20
+
+
+def test_it_runs_alone_in_an_empty_folder(tmp_path):
+    (tmp_path / "reward.py").write_text(standalone("reward.py"))
+    line = "import reward; print(reward.compute_score('', '<answer>Lyon, France</answer>', {'target': ['Lyon']}))"
+    # Neither site packages nor our own path.
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", line], cwd=tmp_path, env={}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "1.0\n"

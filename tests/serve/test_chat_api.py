@@ -1,0 +1,98 @@
+"""The server's side of Chat Completions is the other side of the client's: what one writes the other reads."""
+
+import string
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from pipeline.agents.tools import SOLVER_TOOLS
+from pipeline.llm import reply
+from pipeline.llm.base import Completion, Finish, Request, Sampling, Schema
+from pipeline.llm.wire import body as written
+from pipeline.llm.wire import strictly, wire_seed
+from pipeline.serve import chat_api
+from pipeline.serve.demo_model import router
+from pipeline.types import Message, ToolCall, Usage
+from tests.serve.conftest import Ask
+
+CHAT = TypeAdapter(chat_api.ChatRequest)
+TEXT = st.text(max_size=20)
+NAME = st.text(alphabet=string.ascii_letters, min_size=1, max_size=8)
+CALL = st.builds(
+    ToolCall, id=NAME, name=NAME, arguments=st.dictionaries(NAME, TEXT).map(lambda d: orjson.dumps(d).decode())
+)
+MESSAGE = st.one_of(
+    st.builds(Message, role=st.sampled_from(["system", "user"]), content=TEXT),
+    st.builds(Message, role=st.just("assistant"), content=TEXT, tool_calls=st.lists(CALL, max_size=2).map(tuple)),
+    st.builds(Message, role=st.just("tool"), content=TEXT, tool_call_id=NAME),
+)
+SCHEMA = Schema(name="verdict", body={"type": "object", "properties": {"correct": {"type": "boolean"}}})
+REQUESTS = st.builds(
+    Request,
+    model=NAME,
+    messages=st.lists(MESSAGE, min_size=1, max_size=4).map(tuple),
+    tools=st.sampled_from([(), SOLVER_TOOLS]),
+    tool_choice=st.sampled_from(["auto", "required", "answer"]),
+    output=st.sampled_from([None, SCHEMA]),
+    sampling=st.builds(Sampling, temperature=st.floats(0, 2), max_tokens=st.integers(1, 99)),
+    sample=st.integers(0, 99),
+)
+
+
+@given(REQUESTS)
+def test_a_request_comes_back_as_it_was(request: Request) -> None:
+    raw = orjson.dumps(written(request, 0))
+    heard = chat_api.model_request(CHAT.validate_json(raw), request.sample)
+    tools = tuple(tool.model_copy(update={"parameters": strictly(tool.parameters)}) for tool in request.tools)
+    output = SCHEMA.model_copy(update={"body": strictly(SCHEMA.body)}) if request.output else None
+    choice = request.tool_choice if request.tools else "auto"
+    assert heard == request.model_copy(update={"tools": tools, "output": output, "tool_choice": choice})
+
+
+@given(TEXT, st.lists(CALL, max_size=2), st.integers(0, 99), st.integers(0, 99))
+def test_an_answer_comes_back_as_it_was(text: str, calls: list[ToolCall], prompt: int, completion: int) -> None:
+    message = Message(role="assistant", content=text, tool_calls=tuple(calls))
+    usage = Usage(calls=1, prompt_tokens=prompt, completion_tokens=completion)
+    finish = Finish.TOOL_CALLS if calls else Finish.STOP
+    said = Completion(message=message, finish=finish, usage=usage)
+    heard = reply.completion(orjson.dumps(chat_api.chat_completion(said, "embedded")))
+    assert (heard.message.content, heard.message.tool_calls, heard.usage) == (text, message.tool_calls, usage)
+
+
+def test_what_clients_send_besides_is_left_alone() -> None:
+    tree = {
+        "model": "m",
+        "messages": [
+            {"role": "developer", "content": [{"type": "text", "text": "Be "}, {"type": "text", "text": "brief."}]},
+            {"role": "assistant", "content": None, "refusal": None, "annotations": []},
+        ],
+        "stop": ["x"],
+        "logprobs": True,
+        "user": "me",
+    }
+    heard = chat_api.model_request(CHAT.validate_python(tree), 3)
+    assert heard.messages == (Message(role="system", content="Be brief."), Message(role="assistant"))
+    assert (heard.sample, heard.tool_choice, heard.sampling) == (3, "auto", Sampling())
+
+
+@pytest.mark.parametrize(
+    ("tree", "place"),
+    [
+        ({}, "model: "),
+        ({"model": "m"}, "messages: "),
+        ({"model": "m", "messages": [{"role": "king"}]}, "messages.0.role: "),
+        ({"model": "m", "messages": [], "response_format": {"type": "json_object"}}, "response_format.type: "),
+        ({"model": "m", "messages": [], "tools": [{"type": "function"}]}, "tools.0.function: "),
+    ],
+)
+def test_a_bad_request_names_its_field(ask: Ask, tree: dict[str, object], place: str) -> None:
+    answer = ask(router(), "POST", "/v1/chat/completions", json=tree)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith(place)
+
+
+def test_the_seed_tells_the_sample() -> None:
+    assert len({wire_seed(0, sample) for sample in range(4096)}) == 4096

@@ -1,0 +1,107 @@
+"""What a name stands for, and that a run is served only as it was made."""
+
+from contextlib import closing
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig, build
+from pipeline.corpus import jvm
+from pipeline.errors import RetrievalError, UsageError
+from pipeline.run import resume
+from pipeline.serve import open_served
+from pipeline.store.files import write_json
+from pipeline.store.journal import Journal
+from pipeline.types import Record
+from pipeline.types.distractor import SYNTHETIC
+from tests.records import accepted
+from tests.teacher_rollouts import taught
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run of `tiny`, begun with k = 7 and then moved elsewhere, with its data set's environment."""
+    config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25", "k": 7}})
+    folder = tmp_path / "moved" / "tiny" / "0123456789ab"
+    fingerprint = open_served.of_corpus(config).corpus.fingerprint
+    resume.begin(folder, config, fingerprint)
+    write_json(folder / "dataset" / "environment.json", environment(config).model_dump(mode="json"))
+    return folder
+
+
+def test_a_corpus_is_served_as_it_is_configured(tmp_path: Path) -> None:
+    config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"out": tmp_path}})
+    served = open_served.of_corpus(config)
+    assert (served.environment.k, served.fixed, served.engine) == (5, False, "bm25")
+
+
+def test_a_corpus_under_a_data_sets_environment_is_governed_by_it(run: Path, tmp_path: Path) -> None:
+    config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "bm25"}, "how": {"out": tmp_path}})
+    served = open_served.of_corpus(config, run / "dataset" / "environment.json")
+    assert (served.environment.k, served.fixed) == (7, True)
+
+
+def test_a_run_is_governed_by_its_data_set_and_without_one_by_its_configuration(run: Path) -> None:
+    file = run / "dataset" / "environment.json"
+    assert (open_served.of_run(run).environment.k, open_served.of_run(run).fixed) == (7, True)
+    write_json(file, {**orjson.loads(file.read_bytes()), "k": 3})
+    assert open_served.of_run(run).environment.k == 3
+    file.unlink()
+    assert (open_served.of_run(run).environment.k, open_served.of_run(run).fixed) == (7, True)
+
+
+def test_a_run_whose_corpus_has_changed_is_not_served(run: Path) -> None:
+    kept = resume.read(run)
+    changed = kept.model_copy(update={"corpus_fingerprint": "another"})
+    write_json(run / "run.json", changed.model_dump(mode="json"))
+    with pytest.raises(UsageError, match="the corpus 'tiny' has changed since"):
+        open_served.of_run(run)
+
+
+def test_a_run_is_not_served_by_another_engine(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = resume.read(run)
+    config = build(values={"corpus": {"name": "tiny"}, "retrieval": {"retriever": "lucene"}})
+    write_json(run / "run.json", kept.model_copy(update={"config": config}).model_dump(mode="json"))
+    monkeypatch.setattr(jvm, "start", _no_java)
+    with pytest.raises(UsageError, match="was made with lucene, but only bm25 starts here"):
+        open_served.of_run(run)
+
+
+def test_the_distractors_of_a_run_are_those_that_were_used(run: Path) -> None:
+    def of_run(record: Record) -> Record:
+        identity = resume.read(run).identity
+        assert identity
+        key = identity.key(record.seed.passage.id, record.seed.draw)
+        return record.model_copy(update={"key": key, "seed": record.seed.model_copy(update={"key": key})})
+
+    record, bare = of_run(taught(2)), of_run(accepted(1))
+    with closing(Journal(run / "journal")) as journal:
+        journal.append(record, "0")
+        journal.append(bare, "1")
+    overlays = open_served.of_run(run).overlays
+    assert overlays
+    (passage,) = overlays(record.key)
+    assert passage.id.startswith(SYNTHETIC)
+    assert overlays(bare.key) == ()
+    with pytest.raises(UsageError, match="this run has no question 'nosuch'"):
+        overlays("nosuch")
+
+
+def _no_java() -> None:
+    raise RetrievalError("no Java")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[" * 9999])
+def test_what_is_no_environment_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "environment.json").write_text(text)
+    with pytest.raises(UsageError, match="is not the environment of a data set"):
+        open_served.read_environment(tmp_path / "environment.json")
+
+
+def test_an_environment_of_another_rendering_is_refused(tmp_path: Path) -> None:
+    other = environment(RunConfig()).model_copy(update={"observation": "as XML"})
+    write_json(tmp_path / "environment.json", other.model_dump(mode="json"))
+    with pytest.raises(UsageError, match="other tools or another rendering"):
+        open_served.read_environment(tmp_path / "environment.json")

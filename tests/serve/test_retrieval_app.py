@@ -1,0 +1,281 @@
+"""What is served is what is found in process: by Search-R1's contract, and as the tools of the environment."""
+
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from pipeline.agents.calls import AgentState
+from pipeline.agents.environment import Environment, environment
+from pipeline.agents.loop import Agent, converse
+from pipeline.config import RunConfig
+from pipeline.config.models import ModelConfig
+from pipeline.corpus import Corpus
+from pipeline.llm.base import Completion, Finish
+from pipeline.retrieval.engines import bm25
+from pipeline.retrieval.engines.bm25 import Bm25Retriever
+from pipeline.retrieval.engines.lucene import LuceneRetriever
+from pipeline.serve.http_server import create_app
+from pipeline.serve.retrieval_app import MOST_PASSAGES, Served, router
+from pipeline.types import Message, ToolCall, Usage
+from tests.scripted import ScriptedLLM
+from tests.serve.conftest import Ask
+from tests.shelf import Shelf, passage
+
+QUERIES = ["Who designed the Kessel Bridge?", "", "\0 zzyzx", "the comet of 1936", "x" * 9000]
+
+
+@pytest.fixture
+def served(tiny: Corpus, retriever: LuceneRetriever) -> Served:
+    return Served(corpus=tiny, retriever=retriever, environment=environment(RunConfig()), engine="lucene")
+
+
+def post(ask: Ask, served: Served, path: str = "/retrieve", **body: Any) -> Any:
+    return ask(router(served), "POST", path, json=body)
+
+
+def line(answer: Any) -> str:
+    assert answer.status_code == 400
+    return str(answer.json()["error"]["message"])
+
+
+def test_a_batch_gives_what_each_query_finds_in_process(ask: Ask, served: Served) -> None:
+    answer = post(ask, served, queries=QUERIES, topk=3, return_scores=True).json()
+    for query, hits in zip(QUERIES, answer["result"], strict=True):
+        found = asyncio.run(served.retriever.search(query, 3))
+        assert [(hit["document"]["id"], hit["score"]) for hit in hits] == [(h.passage.id, h.score) for h in found]
+    first = answer["result"][0][0]["document"]["contents"]
+    assert first.startswith('"Kessel Bridge"\nThe Kessel Bridge is a steel arch bridge')
+
+
+def test_without_scores_documents_stand_bare(ask: Ask, served: Served) -> None:
+    (hits,) = post(ask, served, queries=["Kessel Bridge"], topk=2).json()["result"]
+    assert [sorted(hit) for hit in hits] == [["contents", "id"]] * 2
+
+
+def test_a_turn_without_searches_is_no_mistake(ask: Ask, served: Served) -> None:
+    assert post(ask, served, queries=[], topk=3, return_scores=True).json()["result"] == []
+
+
+def test_a_title_takes_one_line_whatever_stands_in_it(ask: Ask, served: Served, tiny: Corpus) -> None:
+    odd = passage("odd", "A\ntitle", "Text of\n two   lines.")
+
+    class One:
+        scores = True
+
+        async def search_many(self, queries: Any, k: int) -> Any:
+            from pipeline.types import Hit
+
+            return [[Hit(passage=odd, score=1.0)] for _ in queries]
+
+    (hits,) = post(ask, served._replace(retriever=One()), queries=["x"]).json()["result"]  # type: ignore[arg-type]
+    assert hits[0]["contents"] == '"A title"\nText of two lines.'
+
+
+@pytest.mark.parametrize("topk", [None, 1, 5, 9])
+def test_the_environment_of_a_data_set_has_the_last_word_on_k(
+    ask: Ask, served: Served, topk: int | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    query = "the city of Ostrand on the river"
+    free = post(ask, served, queries=[query], topk=topk).json()
+    assert len(free["result"][0]) == free["k"] == (topk or 5)
+    fixed = post(ask, served._replace(fixed=True), queries=[query], topk=topk).json()
+    assert len(fixed["result"][0]) == fixed["k"] == 5
+    assert ("it gets 5, as the environment says" in caplog.text) == (topk in (1, 9))
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({}, "queries: Field required"),
+        ({"queries": "one"}, "queries: "),
+        ({"queries": ["x", 7]}, "queries.1: "),
+        ({"queries": ["x"], "topk": 0}, "topk: "),
+        ({"queries": ["x"], "topk": 1001}, "topk: "),
+        ({"queries": ["x"], "topk": "five"}, "topk: "),
+        ({"queries": ["x"], "top_k": 3}, "top_k: "),
+        ({"queries": ["x"] * (MOST_PASSAGES // 5 + 1)}, "at most 50000 passages at once"),
+        ({"queries": ["x"], "question_id": "q"}, "no overlays are served here"),
+    ],
+)
+def test_a_bad_request_is_told_what_is_wrong(ask: Ask, served: Served, body: dict[str, Any], said: str) -> None:
+    assert said in line(post(ask, served, **body))
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"[" * 100_000, b"\xff", b'{"queries": ["\\ud800"]}'])
+def test_what_is_no_json_is_told(ask: Ask, served: Served, raw: bytes) -> None:
+    assert line(ask(router(served), "POST", "/retrieve", content=raw))
+
+
+def test_what_is_served_is_said(ask: Ask, served: Served) -> None:
+    said = ask(router(served), "GET", "/environment").json()
+    assert Environment.model_validate(said["environment"]) == served.environment
+    assert (said["corpus_fingerprint"], said["retriever"]) == (served.corpus.fingerprint, "lucene")
+    assert ask(router(served), "GET", "/health").json() == {"status": "ok"}
+
+
+def test_a_question_sees_its_own_overlay_and_no_other(ask: Ask, served: Served) -> None:
+    own = passage("synthetic-1", "Kessel Bridge (2nd edition)", "The Kessel Bridge of Ostrand opened on 1 May 1940.")
+    over = served._replace(overlays=lambda question: [own] if question == "q1" else [])
+
+    def seen(**body: Any) -> tuple[bool, bool]:
+        query = "When did the Kessel Bridge of Ostrand open?"
+        (hits,) = post(ask, over, queries=[query], **body).json()["result"]
+        call = {"name": "search", "arguments": {"query": query}, **body}
+        shown = post(ask, over, "/call", **call).json()["shown"]
+        return any(own.text in hit["contents"] for hit in hits), own.shown_id in shown
+
+    assert (seen(question_id="q1"), seen(question_id="q2"), seen()) == ((True, True), (False, False), (False, False))
+    look = {"name": "open", "arguments": {"passage_id": own.shown_id}, "shown": [own.shown_id]}
+    assert "1 May 1940" in post(ask, over, "/call", **look, question_id="q1").json()["content"]
+    assert post(ask, over, "/call", **look, question_id="q2").json()["content"].startswith("Error: No search")
+
+
+@pytest.mark.parametrize("scores", [True, False])
+def test_no_id_tells_a_distractor_from_a_passage_of_the_corpus(ask: Ask, served: Served, scores: bool) -> None:
+    """Nor a question that has some from one that has none; a client without a question sees the corpus's own ids."""
+    own = passage("synthetic-1", "Kessel Bridge (2nd edition)", "The Kessel Bridge of Ostrand opened on 1 May 1940.")
+    over = served._replace(overlays=lambda question: [own] if question == "q1" else [])
+    query = "When did the Kessel Bridge of Ostrand open?"
+
+    def ids(**body: Any) -> list[str]:
+        (hits,) = post(ask, over, queries=[query], return_scores=scores, **body).json()["result"]
+        return [(hit["document"] if scores else hit)["id"] for hit in hits]
+
+    def shown(**body: Any) -> list[str]:
+        call = {"name": "search", "arguments": {"query": query}}
+        return list(post(ask, over, "/call", **call, **body).json()["shown"])
+
+    assert own.shown_id in ids(question_id="q1")
+    for body in ({"question_id": "q1"}, {"question_id": "q2"}):
+        assert ids(**body) == shown(**body)
+        assert all(re.fullmatch("p[0-9a-f]{12}", key) for key in ids(**body))
+    assert set(ids()) <= {one.id for one in served.corpus.passages}
+
+
+@pytest.mark.parametrize("arguments", [["x"], None, 7, True, {"query": 10**30}, {"query": ["x"]}, {}])
+def test_what_a_model_gets_wrong_is_answered_by_the_tool(ask: Ask, served: Served, arguments: Any) -> None:
+    answers = [
+        post(ask, served, "/call", name="search", arguments=given) for given in (arguments, json.dumps(arguments))
+    ]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[0].json() == answers[1].json()
+    assert answers[0].json()["content"].startswith("Error: ")
+    assert post(ask, served, "/call", name="x" * 300, arguments={}).json()["content"].startswith("Error: There is no")
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"name": "search"}, {"name": 7, "arguments": {}}, {"name": "search", "arguments": {}, "shown": "p"}]
+)
+def test_what_a_client_gets_wrong_is_refused(ask: Ask, served: Served, body: dict[str, Any]) -> None:
+    assert line(post(ask, served, "/call", **body))
+
+
+TURNS = (
+    (("search", '{"query": "Kessel Bridge"}'), ("open", '{"passage_id": "pfeb7361c2192"}')),
+    (("search", '{"query": "?!"}'), ("search", "{"), ("look", "{}"), ("search", '{"query": "zzyzx"}')),
+    (("open", '{"passage_id": "p000000000000"}'), ("search", '{"query": "Kessel Bridge", "k": 9}')),
+    tuple(("search", f'{{"query": "comet {n}"}}') for n in range(10)),
+    (("open", '{"passage_id": "pfeb7361c2192"}'), ("search", '{"query": "Ostrand"}')),
+    (("answer", '{"answer": "x"}'),),
+)
+"""Good calls and bad ones, more of them than a turn and the whole budget allow."""
+
+
+def test_calls_are_answered_as_in_a_rollout_byte_for_byte(ask: Ask, served: Served) -> None:
+    calls = [tuple(ToolCall(id="", name=name, arguments=text) for name, text in turn) for turn in TURNS]
+    said = [Message(role="assistant", tool_calls=turn) for turn in calls]
+    llm = ScriptedLLM([Completion(message=message, finish=Finish.TOOL_CALLS, usage=Usage()) for message in said])
+    context = served.environment
+    limits = context.limits.model_copy(update={"format_errors": 9})
+    agent = Agent(
+        llm=llm,
+        model=ModelConfig(),
+        tools=context.tools,
+        limits=limits,
+        retriever=served.retriever,
+        k=context.k,
+        accept=lambda a, d: None,
+    )
+    rollout = asyncio.run(converse(agent, (Message(role="user", content="?"),), sample=0, state=AgentState()))
+    observed = [message.content for message in rollout.messages if message.role == "tool"]
+    assert sum(text.startswith("Error:") for text in observed) == 7
+    assert observed[-1].startswith("The search budget is used up")
+    state: dict[str, Any] = {"shown": [], "calls": 0}
+    again = []
+    for turn in TURNS[:-1]:
+        for place, (name, arguments) in enumerate(turn):
+            body = {"name": name, "arguments": arguments, "place": place, **state}
+            answer = post(ask, served, "/call", **body).json()
+            state = {"shown": answer["shown"], "calls": answer["calls"]}
+            again.append(answer["content"])
+    assert again == observed
+    last = post(ask, served, "/call", name="answer", arguments={"answer": "x"}, **state).json()
+    assert (last["content"], last["ok"]) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("queries", "texts", "problem"),
+    [
+        (["bridge"] * 2000, ["word " * 2_000_000], "2000 queries of 10000000 characters: at most 4194304 together"),
+        ([""] * 1_000_000, [], "1000000 queries of 0 texts: at most 10000 queries"),
+        (["bridge"] * 9999, ["a"] * 6, "9999 queries of 6 texts: at most 10000 queries, and 50000 scores"),
+    ],
+)
+def test_scores_are_bounded_by_their_work(
+    ask: Ask, served: Served, queries: list[str], texts: list[str], problem: str
+) -> None:
+    assert problem in line(post(ask, served, "/score", queries=queries, texts=texts))
+
+
+def test_a_text_is_analysed_once_for_all_queries(
+    ask: Ask, served: Served, tiny: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retriever, analysed = Bm25Retriever(tiny), list[str]()
+    analyse = bm25.analyse
+
+    def counted(text: str, analyser: str) -> list[str]:
+        analysed.append(text)
+        return analyse(text, analyser)
+
+    monkeypatch.setattr(bm25, "analyse", counted)
+    texts = [tiny.passages[n].text for n in range(4)]
+    queries = [f"the bridge {n}" for n in range(50)]
+    bare = served._replace(retriever=retriever)
+    answer = post(ask, bare, "/score", queries=queries, texts=texts).json()["scores"]
+    assert len(analysed) == len(queries) + len(texts)
+    assert answer == [asyncio.run(retriever.score(query, texts)) for query in queries]
+
+
+def test_scoring_ends_with_its_client(served: Served) -> None:
+    scored, gone = list[str](), asyncio.Event()
+
+    class Counting(Shelf):
+        async def score(self, query: str, texts: Sequence[str]) -> list[float]:
+            scored.append(query)
+            if len(scored) == 3:
+                gone.set()
+            return [0.0] * len(texts)
+
+    body = json.dumps({"queries": ["a"] * 100, "texts": ["b"]}).encode()
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        if messages:
+            return messages.pop()
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        raise AssertionError(message)
+
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "POST", "path": "/score", "raw_path": b"/score",
+        "query_string": b"", "headers": [(b"host", b"localhost")], "scheme": "http", "server": ("127.0.0.1", 80),
+    }  # fmt: skip
+    app = create_app(router(served._replace(retriever=Counting())))
+    asyncio.run(app(scope, receive, send))  # type: ignore[arg-type]
+    assert len(scored) in (3, 4)

@@ -1,0 +1,233 @@
+"""Sentences, dates, numbers and equality on the kinds of text that Wikipedia introductions hold."""
+
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.text import contains, dates, normalise, numbers, sentences, tagged, terms, words
+from pipeline.text.scripts import asks, cased, length, runs
+
+
+def cut(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentences(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two.", ["One.", "Two."]),
+        ("Dr. J. R. Smith came. He left.", ["Dr. J. R. Smith came.", "He left."]),
+        ("He moved to the U.S. in 1999.", ["He moved to the U.S. in 1999."]),
+        ("It cost 3.5 million. It sold.", ["It cost 3.5 million.", "It sold."]),
+        ('He said "Go!" Then he went.', ['He said "Go!"', "Then he went."]),
+        ("Heading\nText goes on. And on", ["Heading", "Text goes on.", "And on"]),
+        ("", []),
+        ("德国统一。他说：“好！”然后走了。", ["德国统一。", "他说：“好！”", "然后走了。"]),
+        ("彼は来た。「そうか？」と言った。1990年だ。", ["彼は来た。", "「そうか？」", "と言った。1990年だ。"]),
+        ("Am 3. Oktober 1990 kam er. Dann ging er.", ["Am 3. Oktober 1990 kam er.", "Dann ging er."]),
+        (
+            "А. С. Пушкин родился в Москве. Он умер в 1837 г. в Петербурге.",
+            ["А. С. Пушкин родился в Москве.", "Он умер в 1837 г. в Петербурге."],
+        ),
+        ("그는 서울에서 태어났다. 그는 갔다.", ["그는 서울에서 태어났다.", "그는 갔다."]),
+        ("वह आया। फिर वह गया।", ["वह आया।", "फिर वह गया।"]),
+        ("هل جاء؟ نعم جاء.", ["هل جاء؟", "نعم جاء."]),
+        ("Morning Musume。 is a group. It sings.", ["Morning Musume。 is a group.", "It sings."]),
+    ],
+)
+def test_a_text_is_cut_at_the_ends_of_its_sentences(text: str, expected: list[str]) -> None:
+    assert cut(text) == expected
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=300))
+def test_sentences_lose_nothing_but_blanks(text: str) -> None:
+    spans = sentences(text)
+    assert all(a.end <= b.start for a, b in pairwise(spans))
+    assert "".join("".join(cut(text)).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("born 5 October 1987", (1987, 10, 5)),
+        ("on October 5, 1987,", (1987, 10, 5)),
+        ("in March 2007", (2007, 3, 0)),
+        ("on 2007-03-09.", (2007, 3, 9)),
+        ("in 1999", (1999, 0, 0)),
+    ],
+)
+def test_dates_are_read_in_their_common_forms(text: str, expected: tuple[int, int, int]) -> None:
+    (found,) = dates(text)
+    assert found[:3] == expected
+    assert text[found.span.start : found.span.end].endswith(str(expected[0])) or "-" in text
+
+
+def test_a_count_in_thousands_is_no_year() -> None:
+    assert dates("It has 1,987 people and 2000.5 km of road, or 1987% of it.") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("1,234 sheep", 1234), ("3.5 million people", 3.5e6), ("two dogs", 2), ("Seven albums", 7), ("4.25 km", 4.25)],
+)
+def test_numbers_are_read_with_their_scale(text: str, expected: float) -> None:
+    assert [number.value for number in numbers(text)] == [expected]
+
+
+def test_a_number_inside_a_word_is_none() -> None:
+    assert numbers("The B52s and the A380 flew") == []
+
+
+def test_equality_ignores_case_articles_accents_and_marks() -> None:
+    assert normalise("The Café, Royale!") == normalise("cafe royale")
+    assert contains("They met at the Café-Royale in Paris", "cafe royale")
+    assert not contains("Parisian", "Paris")
+    assert not contains("anything", "the")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a.cache", "a cache"),
+        ("the file a.cache", "file a cache"),
+        ("A&E", "a e"),
+        ("a-ha", "a ha"),
+        ("the/a", "the a"),
+        ("A. A. Milne", "a a milne"),
+        ("A.A. Milne", "a a milne"),
+        ("U.S.A.", "u s a"),
+        ("the a_b", "a b"),
+        ("Vitamin A", "vitamin"),
+        ("The Café", "cafe"),
+        ('"The Who"', "who"),
+        ("a (the) city, an end.", "city end"),
+        ("Hampton-on-the-Hill", "hampton on the hill"),
+        ("The", ""),
+    ],
+)
+def test_an_article_is_a_word_of_its_own(text: str, kept: str) -> None:
+    assert normalise(text) == kept
+
+
+def test_a_name_that_begins_as_an_article_does_is_not_its_rest() -> None:
+    assert normalise("a.cache") != normalise("cache")
+    assert not contains("It writes to the cache.", "a.cache")
+    assert contains("It writes to a.cache, and leaves.", "a.cache")
+    assert contains("Rich in vitamin A. It is sold.", "vitamin A")
+
+
+def test_tokens_know_their_place_in_the_sentence() -> None:
+    sentence = "The film was directed by Hal Ashby and/or his son in 1971."
+    tokens = tagged(sentence)
+    assert all(sentence[t.start : t.end] == t.text for t in tokens)
+    assert {t.text: t.tag for t in tokens}["directed"] == "VBN"
+    assert {t.text: t.tag for t in tokens}["Ashby"] == "NNP"
+
+
+ALONE = """
+import sys
+from pipeline.text import tagged
+print(*(token.tag for token in tagged("The old bridge (1871) was built by Ada Kell.")))
+print({"textblob", "nltk", "scipy"} & set(sys.modules))
+from textblob import TextBlob
+print(TextBlob("The old bridge").lower())
+"""
+
+
+def test_the_tagger_comes_alone_and_leaves_its_package_to_others() -> None:
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.splitlines() == ["DT JJ NN ( CD ) VBD VBN IN NNP NNP .", "set()", "the old bridge"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("am 3. Oktober 1990 um", (1990, 10, 3)),
+        ("seit dem 1. März 2004", (2004, 3, 1)),
+        ("im Jänner 1875", (1875, 1, 0)),
+        ("am 03.10.1990.", (1990, 10, 3)),
+        ("于1990年10月3日统一", (1990, 10, 3)),
+        ("1990年に", (1990, 0, 0)),
+        ("1990년 10월 3일에", (1990, 10, 3)),
+    ],
+)
+def test_dates_are_read_in_other_languages(text: str, expected: tuple[int, int, int]) -> None:
+    (found,) = dates(text)
+    assert found[:3] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1.234.567 Schafe", [1234567]), ("1.234,5 km", [1234.5]), ("1’234’567", [1234567]), ("1\u202f234", [1234]),
+        ("1.234 km", [1.234]), ("约3500人", [3500]), ("人口3.5万人", [35000]), ("٣٢٤", [324]), ("7 111", [7, 111]),
+    ],
+)  # fmt: skip
+def test_numbers_are_read_with_other_marks_where_their_digits_decide(text: str, expected: list[float]) -> None:
+    assert [number.value for number in numbers(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "held"),
+    [
+        ("国の首都は北京です。", "北京", True),
+        ("国の首都は北京です。", "京北", False),
+        ("建于１９９０年。", "1990年", True),
+        ("서울에서 태어났다", "서울", True),
+        ("서울에서 태어났다", "서", True),
+        ("설날", "서", False),
+        ("กรุงเทพมหานคร", "กรุงเทพ", True),
+        ("हिन्दी भाषा", "हिन्दी", True),
+        ("हिन्दी भाषा", "हि", False),
+        ("かぎ", "かき", False),
+        ("ولد في القَاهِرة", "القاهرة", True),
+        ("Er kam aus Großwesel.", "GROSSWESEL", True),
+        ("le nord de l'Italie", "Italie", True),
+        ("İstanbul'da doğdu", "İstanbul", True),
+        ("O'Neill said so", "Neill", False),
+    ],
+)
+def test_a_phrase_is_found_in_any_script(text: str, phrase: str, held: bool) -> None:
+    assert contains(text, phrase) is held
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Who was it?", True), ("Who was it? ", True), ("He asked “who?”", True), ("谁写了这本书？", True),
+        ("من هو؟", True), ("Ποιος είναι;", True), ("Ποιος είναι\u037e", True), ("彼は誰ですか。", True),
+        ("ใครเป็นผู้กำกับ", True),
+        ("Wer ist es;", False), ("Tell me of it.", False), ("他写了这本书。", False), ("Tell me of กา first.", False),
+    ],
+)  # fmt: skip
+def test_a_question_ends_as_its_script_ends_it(text: str, asked: bool) -> None:
+    assert asks(text) is asked
+
+
+def test_length_counts_what_would_be_words() -> None:
+    assert length("Four words of English") == 4
+    assert 6 <= length("这座古镇由僧人建于明朝") <= 8
+    assert 3 <= length("ใครเป็นผู้กำกับภาพยนตร์") <= 6
+
+
+def test_runs_are_as_long_as_so_many_words_in_any_script() -> None:
+    assert ["".join(run) for run in runs(words("Ab cd ef gh"), 3)] == ["abcdef", "cdefgh"]
+    assert ["".join(run) for run in runs(words("苏州园林始建"), 2)] == ["苏州园林", "州园林始", "园林始建"]
+    assert ["".join(run) for run in runs(words("苏州 in China"), 3)] == ["苏州inchina"]
+    assert list(runs(words("Ab cd"), 3)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "has"), [("In 1990", True), ("Москва в 1990", True), ("苏州园林1530", False), ("عام", False)]
+)
+def test_names_are_told_by_capitals_where_a_script_has_them(text: str, has: bool) -> None:
+    assert cased(text) is has
+
+
+def test_terms_are_words_and_pairs_of_what_has_no_blanks() -> None:
+    assert terms("The Café, 1990") == ["the", "cafe", "1990"]
+    assert terms("苏州园林，1530年in China") == ["苏州", "州园", "园林", "1530", "年", "in", "china"]

@@ -1,0 +1,100 @@
+"""Bands and the order from easy to hard: of the pair alone, the same wherever the pair stands, and one sort away."""
+
+import datasets
+import orjson
+import pytest
+
+from pipeline.agents.environment import environment
+from pipeline.config import RunConfig, build
+from pipeline.exports.data_set import Selection, export
+from pipeline.exports.views import base, qa
+from pipeline.types import Assessment, PolicyMeasurement, Record
+from pipeline.types.curriculum import BANDS, COLUMNS, band, curriculum, order
+from tests.records import accepted
+from tests.teacher_rollouts import taught
+
+ENVIRONMENT = environment(RunConfig())
+RL = [name for name in base.names() if name.startswith("rl_")]
+
+
+@pytest.mark.parametrize(
+    ("right", "whole", "name"),
+    [(0, 4, "unsolved"), (1, 64, "hard"), (1, 3, "hard"), (2, 6, "hard"), (3, 8, "medium"), (2, 3, "medium"),
+     (4, 6, "medium"), (3, 4, "easy"), (63, 64, "easy"), (4, 4, "always")],
+)  # fmt: skip
+def test_a_band_is_named_after_the_share_of_rollouts_that_solved_it(right: int, whole: int, name: str) -> None:
+    assert band(right / whole) == name
+    assert name in BANDS
+
+
+def test_what_nobody_measured_has_no_band() -> None:
+    assert band(None) == ""
+
+
+def test_the_order_goes_by_failures_then_steps_then_hops_then_a_hash() -> None:
+    ascending = [
+        order(1.0, 9, 9, "f" * 64),
+        order(0.75, 2, 4, "f" * 64),
+        order(0.75, 3, 2, "f" * 64),
+        order(0.75, 3, 3, "0" * 64),
+        order(0.75, 3, 3, "1" * 64),
+        order(0.5, 1, 1, "0" * 64),
+        order(None, None, 1, "0" * 64),
+    ]
+    assert ascending == sorted(set(ascending))
+    assert all(0 <= place < 1 for place in ascending)
+    assert order(0.75, 99, 99, "0" * 64) < order(0.5, 1, 1, "0" * 64), "no value runs over into the one before"
+
+
+def rated(n: int, right: int) -> Record:
+    record = accepted(n, model="qwen")
+    verdicts = tuple(
+        v.model_copy(update={"right": i < right, "supported": True}) for i, v in enumerate(record.confirmation_verdicts)
+    )
+    return record.model_copy(update={"confirmation_verdicts": verdicts})
+
+
+RECORDS = [rated(n, 1 + n % 3) for n in range(12)]
+
+
+@pytest.mark.parametrize("view", ["qa", *RL])
+def test_every_row_has_the_columns(view: str) -> None:
+    for record in (taught(1, "qwen"), *RECORDS[:3]):
+        for row in base.load(view).rows(record, ENVIRONMENT):
+            told = orjson.loads(row["info"]) if view == "rl_verifiers" else row
+            assert {name: told[name] for name in COLUMNS} == curriculum(record, "")
+            assert told["band"] in BANDS
+
+
+def test_the_band_is_that_of_the_policy_that_the_data_set_is_for() -> None:
+    assessment = Assessment(
+        policy="pupil", model="m", retriever="bm25", k=5, rollouts=4, solve_rate=0.25, least_steps=7
+    )
+    measured = PolicyMeasurement(key=RECORDS[0].key, assessment=assessment, rollouts=(), verdicts=())
+    record = RECORDS[2].model_copy(update={"measurements": (measured,)})
+    config = build(values={"gates": {"policy": "pupil"}})
+    rows = [next(qa.rows(record, environment(one))) for one in (RunConfig(), config)]
+    assert [(row["band"], row["steps"]) for row in rows] == [("easy", 3), ("hard", 7)]
+    assert rows[0]["order"] < rows[1]["order"]
+    assert curriculum(record, "another")["band"] == ""
+
+
+def test_distractors_are_those_that_are_used() -> None:
+    (row,) = qa.rows(taught(1, "qwen"), ENVIRONMENT)
+    distractor_eval = taught(1, "qwen").distractor_eval
+    assert distractor_eval
+    assert row["distractors"] == len(distractor_eval.used) > 0
+
+
+def test_one_line_sorts_a_loaded_view_and_more_pairs_move_none(tmp_path) -> None:
+    def ordered(records: list[Record], name: str) -> list[str]:
+        export(records, tmp_path / name, Selection(config=RunConfig()))
+        loaded = datasets.load_dataset(str(tmp_path / name), "rl_trl", split="train", cache_dir=str(tmp_path / "cache"))
+        rows = loaded.sort("order")
+        assert rows["solve_rate"] == sorted(rows["solve_rate"], reverse=True)
+        return list(rows["id"])
+
+    some, every = ordered(RECORDS[:7], "some"), ordered(RECORDS, "every")
+    assert len(set(every)) == len(RECORDS)
+    assert some == [key for key in every if key in some]
+    assert ordered(RECORDS[::-1], "turned") == every
