@@ -41,10 +41,10 @@ def in_prefect(config: "RunConfig", folder: Path | None, callbacks: "RunCallback
     place = folder or config.folder()
 
     def show(shown: "Shown") -> None:
-        from pipeline.flow import generate
+        from pipeline.flow import display
 
         server.wait()
-        generate.show(f"{place.parent.name}/{place.name}", shown, own=server.own)
+        display.show(f"{place.parent.name}/{place.name}", shown, own=server.own)
 
     engine = None if config.how.engine == "local" else shown.engine
     with shown.shown_by(show):

@@ -22,7 +22,7 @@ from prefect.tasks import Task
 from pipeline.config import RunConfig, build
 from pipeline.errors import BudgetExceeded, DigsiteError, HubError, ProviderError, RetrievalError, UsageError
 from pipeline.exports import push
-from pipeline.flow.generate import end_killed, ended, follow, funnel, report, stage
+from pipeline.flow.display import end_killed, ended, follow, funnel, report, stage
 from pipeline.flow.shown import Shown
 from pipeline.run import LogCallbacks, RunResult, prepare, stages
 from pipeline.run import publish as publishing
@@ -45,7 +45,7 @@ def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
     try:
         settings = read(Path(config))
         prepare.reach(settings)
-        settings = prepare.rooted(settings)
+        settings = prepare.absolute_paths(settings)
         with locked(settings.folder().parent):
             if mine := runtime.deployment.id:
                 end_killed({"deployment_id": {"any_": [mine]}})

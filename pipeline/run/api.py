@@ -29,11 +29,11 @@ from pipeline.types import Record
 if TYPE_CHECKING:
     from pipeline.analysis.comparison import Comparison
     from pipeline.exports.data_set import DatasetManifest
-    from pipeline.run.branches import Branched
-    from pipeline.run.complete import Completing
     from pipeline.run.measuring import GoldQuestion, Measurement
     from pipeline.run.merging import Merged
-    from pipeline.run.remeasure import Budgets, Remeasuring
+    from pipeline.run.missing_stages import Completing
+    from pipeline.run.policy_measuring import Budgets, Remeasuring
+    from pipeline.run.resampling import Branched
     from pipeline.run.retriever_recall import RetrieverRecall
 
 T = TypeVar("T")
@@ -91,7 +91,7 @@ def merge(
 def _generate(config: RunConfig, folder: Path | None, watch: RunCallbacks | None, runner: Runner) -> RunResult:
     prepare.reach(config)
     # `resume` may be called from another folder than this command was.
-    return runner(prepare.rooted(config), folder, watch or LogCallbacks())
+    return runner(prepare.absolute_paths(config), folder, watch or LogCallbacks())
 
 
 def preview(config: RunConfig, *, pairs: int = 3, watch: RunCallbacks | None = None) -> list[Record]:
@@ -237,15 +237,14 @@ def remeasure(
     `progress` is called with the number of questions that have ended. Raises BudgetExceeded once what there is was
     exported.
     """
-    from pipeline.run import publish
-    from pipeline.run import remeasure as remeasuring
-    from pipeline.run.additions import opened
+    from pipeline.run import policy_measuring, publish
+    from pipeline.run.reopening import opened
 
-    budgets = budgets or remeasuring.Budgets()
-    recast = partial(remeasuring.recast, policy=policy, model=model, budgets=budgets)
-    with opened(run, out, recast, partial(remeasuring.spent, policy)) as (found, context):
+    budgets = budgets or policy_measuring.Budgets()
+    recast = partial(policy_measuring.recast, policy=policy, model=model, budgets=budgets)
+    with opened(run, out, recast, partial(policy_measuring.spent, policy)) as (found, context):
         try:
-            done = _wait(remeasuring.remeasure(policy, found.kept(), context, found.folder, progress))
+            done = _wait(policy_measuring.remeasure(policy, found.kept(), context, found.folder, progress))
         except BudgetExceeded as error:
             publish.again(found.folder, found.config)
             raise BudgetExceeded(f"{error}; what was measured is kept, and the same command continues") from error
@@ -264,12 +263,12 @@ def branch(
     """Resample stored rollouts of accepted pairs from intermediate turns (`cso`, `eef`, `pivot`), and write the data
     set anew. Nothing more begins when `calls` are used, those of earlier commands included.
     """
-    from pipeline.run import branches, publish
-    from pipeline.run.additions import opened
+    from pipeline.run import publish, resampling
+    from pipeline.run.reopening import opened
 
     registry.load("branching", method)
     with opened(run, out) as (found, context):
-        done = _wait(branches.branch(method, found.kept(), context, found.folder, calls, progress))
+        done = _wait(resampling.branch(method, found.kept(), context, found.folder, calls, progress))
         publish.again(found.folder, found.config)
     return done
 
@@ -278,12 +277,11 @@ def complete(
     run: str | Path, *, out: Path | None = None, progress: Callable[[int], None] = lambda pairs: None
 ) -> "Completing":
     """Make up the optional stages that accepted pairs lack, and write data set and report anew."""
-    from pipeline.run import complete as completing
-    from pipeline.run import publish
-    from pipeline.run.additions import opened
+    from pipeline.run import missing_stages, publish
+    from pipeline.run.reopening import opened
 
     with opened(run, out) as (found, context):
-        done = _wait(completing.complete(found.kept(), context, found.folder, progress))
+        done = _wait(missing_stages.complete(found.kept(), context, found.folder, progress))
         if done.pairs:
             publish.again(found.folder, found.config)
             publish.report(found.folder, found.config)

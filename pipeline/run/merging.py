@@ -44,7 +44,7 @@ def merge(shards: Sequence[Path], out: Path | None, watch: RunCallbacks) -> Merg
     place = out or shards[0].parents[1]
     place = How().out if place.resolve() == How().out.resolve() else place
     target = place / shards[0].parent.name / config.folder().name
-    config = prepare.rooted(config.with_how(out=place))
+    config = prepare.absolute_paths(config.with_how(out=place))
     with stages.locked_corpus(config, target, watch) as corpus:
         unchanged(shards[0], config, corpus.fingerprint)
         journals, planned = [folder / "journal" for folder in shards], Order(config, corpus).holds

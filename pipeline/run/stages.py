@@ -30,10 +30,10 @@ logger = logging.getLogger(__name__)
 
 def read(config: RunConfig, watch: RunCallbacks) -> Corpus:
     """The corpus, with a word on what was left out of it. Raises where no pair could be made or passed on."""
-    prepare.engine(config)
+    prepare.check_engine(config)
     watch.stage("reading the corpus")
     corpus = prepare.corpus(config)
-    prepare.gates(config, corpus.manifest)
+    prepare.check_gates(config, corpus.manifest)
     askable(corpus)
     name = corpus.manifest.name
     if missing := corpus.counts.left_out:
@@ -84,7 +84,7 @@ def opened(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> Itera
         watch.stage("opening the index and the links" if config.walks else "opening the index")
         if folder is None:
             targets.check(config, corpus)
-        take_left(asked, prepare.answers(config))
+        take_left(asked, prepare.cache_path(config))
         context = prepare.context(config, corpus)
         at_work = folder or context.config.folder()
         if at_work != asked:
@@ -135,7 +135,7 @@ async def run_seeds(run: Run, context: RunContext, watch: RunCallbacks, engine: 
                 async with Batches(run, context.lineage.corpus_fingerprint, submit) as batches:
                     await run.execute(batches.run_seed, watch, at_work=batches.at_work)
         finally:
-            take_left(run.folder, prepare.answers(run.config))
+            take_left(run.folder, prepare.cache_path(run.config))
 
 
 def export_run(run: Run, watch: RunCallbacks) -> None:

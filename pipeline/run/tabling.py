@@ -32,7 +32,7 @@ _REST = 3.0
 """Between two makings of a table, at least, and as often as long as the last one took."""
 
 
-class Tabling:
+class SeedTableBuilder:
     """Makes the table in a thread of its own; every question gets what is there by then."""
 
     def __init__(self, folder: Path, config: RunConfig | None, offsets: Offsets, scratch: Scratch) -> None:

@@ -13,7 +13,7 @@ from pipeline.errors import UsageError
 from pipeline.flow import engines
 from pipeline.run import LogCallbacks, stages
 from tests.cli.conftest import SMALL
-from tests.flow.test_generate import MAIN, digsite, files, processes_of
+from tests.flow.test_display import MAIN, digsite, files, processes_of
 
 
 @pytest.mark.slow

@@ -20,8 +20,8 @@ from pipeline.loop.episode import run_seed
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import LogCallbacks, Run, prepare, publish
 from pipeline.run.attempts import NAME, read
-from pipeline.run.branches import branch
 from pipeline.run.plan import PassageSource
+from pipeline.run.resampling import branch
 from pipeline.types import Record, Seed, Status, sha256
 from tests.golden import places
 from tests.golden.recording import HOME

@@ -58,7 +58,7 @@ async def made(asked: RunConfig, submit: Submit | None = here) -> RunResult:
         async with Batches(run, context.lineage.corpus_fingerprint, submit) as batches:
             batches._size = 3
             await run.execute(batches.run_seed, LogCallbacks(), at_work=batches.at_work)
-        take_left(run.folder, prepare.answers(asked))
+        take_left(run.folder, prepare.cache_path(asked))
         return run.result()
 
 
@@ -73,7 +73,7 @@ def batch(asked: RunConfig, answers: Path, **changed: object) -> Batch:
     with_places: dict[str, Any] = {
         "name": "b", "config": asked, "code": worker.code(), "fingerprint": corpus.fingerprint,
         "places": [f"000000-{place:012}" for place in range(4)], "answers": answers,
-        "known": prepare.answers(asked), "machine": worker.machine(),
+        "known": prepare.cache_path(asked), "machine": worker.machine(),
     }  # fmt: skip
     return Batch.model_validate({**with_places, **changed})
 
