@@ -144,7 +144,7 @@ def test_the_plan_is_the_same_whatever_ends_first(statuses: list[str], how: How,
     assert [(head, drop) for head, drop in found if drop] == drops
 
 
-def test_fewer_seeds_are_needed_as_soon_as_enough_are_accepted_and_grows_with_a_drop() -> None:
+def test_fewer_seeds_are_needed_as_soon_as_enough_are_accepted_and_more_after_a_drop() -> None:
     drops = iter([None, DROP, None])
     state = PlanState(RunConfig(how=How(pairs=2, max_seeds=30)), lambda _: next(drops))
     assert state.next_needed() == 30
