@@ -11,7 +11,7 @@ from threading import Thread
 from typing import NamedTuple
 
 from pipeline.config.how import How
-from pipeline.errors import BudgetExceeded, Interrupted
+from pipeline.errors import BudgetExceeded, Interrupted, first_line
 from pipeline.gates import Drop
 from pipeline.run import Attempt, Run, RunCallbacks
 from pipeline.run.batches import Submit
@@ -103,7 +103,7 @@ class Shown(RunCallbacks):
             if failed is None or isinstance(failed, BudgetExceeded) or self.joined.done():
                 thread.join(_FAREWELL if isinstance(failed, Interrupted | KeyboardInterrupt) else None)
             if problem and problem[0] is not failed:
-                logger.warning("Prefect does not show how this run ended: %s", problem[0])
+                logger.warning("Prefect's server does not know how this run ended: %s", first_line(problem[0]))
 
     def _end(self, error: BaseException | None) -> None:
         """End the stage that goes on."""
