@@ -124,7 +124,7 @@ def export(  # noqa: PLR0913 - options of the user
     allow_damaged: bool = False,
     out: Path | None = None,
 ) -> "DatasetManifest":
-    """Write the data set of a run: all views, or those named, beside the others that are there.
+    """Write the data set of a run: all views, or only `views`; the others stay as they are.
 
     `plain` writes messages and tools as text in place of Arrow's JSON type, which older readers do not know.
     `include` takes rejected records with these reasons too (`below_target`, `beyond_solver`). `policy` is whose
@@ -276,7 +276,7 @@ def branch(
 def complete(
     run: str | Path, *, out: Path | None = None, progress: Callable[[int], None] = lambda pairs: None
 ) -> "Completing":
-    """Make up the optional stages that accepted pairs lack, and write data set and report anew."""
+    """Run optional stages that accepted pairs lack, and write data set and report anew."""
     from pipeline.run import missing_stages, publish
     from pipeline.run.reopening import opened
 
