@@ -29,7 +29,7 @@ from bench.common import Stopwatch, median, table
 from pipeline.config import build
 from pipeline.loop.episode import run_seed
 from pipeline.run import Run, RunResult, prepare
-from tests.run.fakes import Watch
+from tests.run.fakes import RunCallbacks
 
 ROOT = Path(__file__).parents[1]
 CAP, SDK_CAP = 8, 256
@@ -77,7 +77,7 @@ def job(urls: Sequence[str], cap: int, options: argparse.Namespace) -> Job:
         context = replace(prepare.context(config, texts), config=fresh, llm=prepare.model(fresh))
         with Run(fresh, texts) as run:
             with Stopwatch() as took:
-                result = asyncio.run(run.execute(partial(run_seed, context=context), Watch()))
+                result = asyncio.run(run.execute(partial(run_seed, context=context), RunCallbacks()))
             return Job(result, [record.model_dump_json().encode() for record in run.kept()], took)
 
 

@@ -10,7 +10,7 @@ from pipeline.run.plan import Planned
 from pipeline.store.journal import Head, encode
 from pipeline.types import Passage, Record
 from tests import records
-from tests.run.fakes import FACT, Watch, passage
+from tests.run.fakes import FACT, RunCallbacks, passage
 
 ACCEPTED_OF = 3
 """One line in so many is a pair."""
@@ -119,7 +119,7 @@ class Lines:
         return Record.model_validate(tree).model_copy(update={"seed": planned.seed})
 
 
-class Quiet(Watch):
+class Quiet(RunCallbacks):
     """Keeps nothing."""
 
     def record(self, record: Record) -> None: ...

@@ -9,7 +9,7 @@ from docs.tables import code, made, table
 from pipeline import errors
 
 INTRODUCTION = """Every command is a function of `pipeline`. It takes a configuration, or a run by its name or folder, and returns when its work is done;
-it may be called from a notebook's cell. Progress goes to the log, or to an object with the methods of `pipeline.run.Watch` that is
+it may be called from a notebook's cell. Progress goes to the log, or to an object with the methods of `pipeline.run.RunCallbacks` that is
 given as `watch`.
 
 ```python

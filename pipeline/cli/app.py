@@ -23,18 +23,18 @@ from pipeline.cli import (
     complete,
     console,
     corpora,
+    export,
     generate,
     inspect,
     links,
     merge,
-    mistakes,
     mix,
     pilot,
     push,
     remeasure,
     review,
-    runs,
     serve,
+    usage_errors,
     view,
 )
 from pipeline.errors import DigsiteError
@@ -63,8 +63,8 @@ _COMMANDS: tuple[Callable[..., object], ...] = (
     generate.Preview,
     pilot.Pilot,
     inspect.inspect,
-    runs.export,
-    runs.report,
+    export.export,
+    export.report,
     view.view,
     compare.compare,
     merge.merge,
@@ -159,7 +159,7 @@ def _interrupt(caught: list[int], number: int, frame: FrameType | None) -> NoRet
 
 
 def _line(error: Exception) -> str:
-    text = mistakes.explained(error) if isinstance(error, typer.TyperException) else str(error)
+    text = usage_errors.explained(error) if isinstance(error, typer.TyperException) else str(error)
     return " ".join(text.split())
 
 

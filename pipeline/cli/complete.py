@@ -1,11 +1,11 @@
-"""The command `complete`: what timeouts and unreadable models left out of optional stages, made up."""
+"""The command `complete`: runs optional stages again that a timeout or an unreadable answer ended."""
 
 from pipeline.cli import console, options
 from pipeline.run.locate import reopened, spelled
 
 
 def complete(run: options.Run, out: options.Out = None, json: options.Json = False) -> None:
-    """Make up the optional stages that accepted pairs lack, then re-export."""
+    """Run optional stages (distractors, teacher, policies) that accepted pairs lack, then re-export."""
     from pipeline.run import api
 
     folder, config = reopened(run, out)

@@ -20,10 +20,8 @@ from rich.text import Text
 
 from pipeline.corpus import progress_log
 from pipeline.text.redact import clean, escaped
-from pipeline.types import DEMO_MODELS
+from pipeline.types import DEMO_MODELS, DEMO_NOTE
 
-DEMO = "made with the demo model: these figures describe the pipeline, not the quality of the data"
-"""Printed wherever a figure of such a run is."""
 _NUMBER = re.compile(r"[\d.,]+[%M]?|–|unknown")
 _MANY = 7
 """From this many columns on they stand closer together, so that a table of costs fits on 80 characters."""
@@ -154,7 +152,7 @@ def rows_of_views(counts: Mapping[str, Mapping[str, int]]) -> Table:
 def demo_note(model: str) -> None:
     """Say on stderr that the figures just shown are the demo model's, if `model`, which names all models, has it."""
     if not set(DEMO_MODELS).isdisjoint(model.split(" + ")):
-        message(DEMO, style="dim")
+        message(DEMO_NOTE, style="dim")
 
 
 def json_lines(values: Iterable[Any]) -> None:

@@ -113,7 +113,7 @@ class Search(options.CorpusOptions):
 
 @dataclass(kw_only=True)
 class Measure(options.ModelOptions, options.CorpusOptions):
-    """Measure how well the solver answers questions with known answers: the check of what measures difficulty."""
+    """Measure how well the solver answers questions with known answers, before you trust the difficulty it measures."""
 
     file: Annotated[
         Path,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli import console, options
-from pipeline.cli import record_page as pages
+from pipeline.cli import console, options, terminal
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.config.how import How
@@ -101,8 +100,8 @@ class Preview(options.PairOptions):
         expected = forecast(pilot, config.models, throughput.kept(config.how.out), How().pairs)
         console.result(
             [record.model_dump(mode="json") for record in found],
-            *(part for record in found for part in (*pages.item(record), "")),
-            *pages.projection(expected),
+            *(part for record in found for part in (*terminal.item(record), "")),
+            *terminal.projection(expected),
             as_json=self.json,
             model=config.models.names(),
         )
@@ -161,7 +160,7 @@ def close(result: "RunResult", config: RunConfig) -> None:
     folder, run = result.folder, spelled(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
     example = next((r for r in publish.RunRecords(folder, config) if r.status == "accepted"), None)
     if example is not None:
-        console.show(console.text("\nOne of them:", style="bold"), *pages.pair(example), "")
+        console.show(console.text("\nOne of them:", style="bold"), *terminal.pair(example), "")
     rows = [("planned", result.planned), ("accepted", result.accepted)]
     if passed_over := result.reasons.get(Stop.NO_WALK, 0):
         rows.insert(1, ("begun (the others have no walk)", result.planned - passed_over))

@@ -53,7 +53,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
 ) -> None:
     """Show how the seeds of a run ended and what it cost, list them, or show one in full."""
     from pipeline.analysis import money
-    from pipeline.cli import record_page as pages
+    from pipeline.cli import terminal
     from pipeline.run import publish, read
     from pipeline.run.attempts import spent
     from pipeline.view.query import Query, selected
@@ -62,7 +62,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
     config = read(folder).config
     if item is not None:
         record = publish.record_of(folder, config, item)
-        console.result(record.model_dump(mode="json"), *pages.item(record), as_json=json, model=record.lineage.model)
+        console.result(record.model_dump(mode="json"), *terminal.item(record), as_json=json, model=record.lineage.model)
         return
     seeds, surplus = publish.ended(folder, config)
     asked = {"status": options.parts(status), "reason": options.parts(reason), "target": map(str, target or ())}
@@ -124,7 +124,7 @@ def _missing(seeds: pl.LazyFrame, run: str) -> None:
 def _list(items: list[dict[str, Any]], matching: int, run: str) -> None:
     """Show a line or two for each seed, and what to ask for next."""
     if not items:
-        console.message("no seed is like that")
+        console.message("no seeds match")
         return
     console.show(console.table("key", "outcome", "target", "steps", "question", rows=_rows(items)))
     if matching > len(items):

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from pipeline.cli import console, options
-from pipeline.cli.runs import View
+from pipeline.cli.export import View
 from pipeline.config.gates import GateConfig
 from pipeline.config.sft_settings import SftConfig
 from pipeline.run.locate import run_folder

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli import console, options
-from pipeline.cli import record_page as pages
+from pipeline.cli import console, options, terminal
 from pipeline.cli.generate import SHORT, say_target
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
@@ -30,7 +29,7 @@ class Pilot(options.RunOptions):
     def __call__(self) -> int:
         from pipeline.run import api, prepare
 
-        config = prepare.rooted(self.settings())
+        config = prepare.absolute_paths(self.settings())
         say_target(config)
         with Progress(pairs=config.how.pairs) as progress:
             try:
@@ -71,7 +70,7 @@ class Pilot(options.RunOptions):
             "",
             console.table("pilot", "", rows=[(name, one if one.whole else "none yet") for name, one in shares.items()]),
             "",
-            *pages.projection(expected),
+            *terminal.projection(expected),
             as_json=self.json,
             model=config.models.names(),
         )

@@ -35,7 +35,7 @@ def remeasure(  # noqa: PLR0913, PLR0917 - options of the user
     """Try the questions of a run, unsolved ones included, with a model to be trained, such as its latest checkpoint."""
     from pipeline.analysis.estimates import percent
     from pipeline.run import api
-    from pipeline.run.remeasure import Budgets
+    from pipeline.run.policy_measuring import Budgets
 
     folder, own = reopened(run, out)
     name = policy or _only(own.models)

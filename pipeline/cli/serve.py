@@ -81,7 +81,7 @@ def serve_model(
     token_env: TokenEnv = TOKEN_ENV,
     seed: Annotated[int, typer.Option(min=0, help="The --seed of the runs that will use it.")] = 0,
 ) -> None:
-    """Serve the demo model over OpenAI's wire until Ctrl-C: a whole run through HTTP gives the same bytes."""
+    """Serve the demo model over the OpenAI API until Ctrl-C: a whole run through HTTP gives the same bytes."""
     from pipeline.serve.demo_server import router
     from pipeline.serve.http_server import ServerConfig, create_app, serve, url
 

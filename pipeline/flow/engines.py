@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextvars import Context
 from functools import partial
 from multiprocessing import resource_tracker
 from typing import Any
@@ -36,17 +37,22 @@ def batch(request: bytes) -> bytes:
 
 
 @contextmanager
-def started(how: How) -> Iterator[Submit]:
-    """Have the engine's workers: those of a cluster that runs already, or processes of this machine until it closes."""
+def started(how: How, flow_run: Context) -> Iterator[Submit]:
+    """Have the engine's workers: those of a cluster that runs already, or processes of this machine until it closes.
+
+    Batches are tasks of the flow run of that context.
+    """
     runner, options = {"dask": _dask, "ray": _ray}[how.engine](how)
     for name in ("distributed", "distributed.client"):  # each has a level of its own
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
+    def begun(request: bytes) -> Any:
+        with options():
+            return runner.submit(batch, parameters={"request": request})
+
     async def submit(request: bytes) -> bytes:
         try:
-            with options():
-                future = runner.submit(batch, parameters={"request": request})
-            return await _unless_lost(_result(future), runner)
+            return await _unless_lost(_result(flow_run.copy().run(begun, request)), runner)
         except WorkerError:
             raise
         except Exception as error:

@@ -5,11 +5,13 @@ Prefect is imported when one of those two runs without `--no-flow`, and never be
 
 import asyncio
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from pipeline.run import RunResult
-    from pipeline.run.job import Job
+    from pipeline.config import RunConfig
+    from pipeline.flow.shown import Shown
+    from pipeline.run import RunCallbacks, RunResult
 
 
 def main() -> NoReturn:
@@ -20,29 +22,33 @@ def main() -> NoReturn:
     command_line(runner=in_prefect)
 
 
-def in_prefect(job: "Job", *, debug: bool) -> "RunResult":
-    """Run a job as a Prefect flow, on the user's server where there is one, else on one of our own.
+def in_prefect(config: "RunConfig", folder: Path | None, callbacks: "RunCallbacks", *, debug: bool) -> "RunResult":
+    """Run while a Prefect flow shows it, on the user's server where there is one, else on one of our own.
 
-    Our own starts while this process reads the corpus and opens the index; both take seconds, and a mistake in the
-    corpus is told at once.
+    Our own starts while the run goes on. The workers of an engine are Prefect's, so that they wait for it.
     """
     from pipeline.cli import console
     from pipeline.flow.server import QUIET, Server
+    from pipeline.flow.shown import Shown
+    from pipeline.run import stages
 
-    server = Server(job.config.how.out / ".prefect")
+    server, shown = Server(config.how.out / ".prefect"), Shown(callbacks)
     # Every error comes up to the command line, which says it once; Prefect would show its traceback twice before.
     level = "INFO" if debug else "CRITICAL"
     server.start(QUIET | {"PREFECT_LOGGING_LEVEL": level, "PREFECT_LOGGING_INTERNAL_LEVEL": level})
     if server.own:
-        job.read()
-        job.index()
-    job.watch.stage("starting Prefect")
-    from pipeline.flow.generate import run
-
-    server.wait()
-    if server.own:
         console.message(f"Prefect shows this run at {server.url.removesuffix('/api')}")
-    return asyncio.run(run(job, own=server.own))
+    place = folder or config.folder()
+
+    def show(shown: "Shown") -> None:
+        from pipeline.flow import display
+
+        server.wait()
+        display.show(f"{place.parent.name}/{place.name}", shown, own=server.own)
+
+    engine = None if config.how.engine == "local" else shown.engine
+    with shown.shown_by(show):
+        return asyncio.run(stages.generate(config, folder, shown, engine=engine))
 
 
 if __name__ == "__main__":

@@ -19,16 +19,15 @@ from prefect.client.schemas.objects import State, TaskRun
 from prefect.states import Completed, Failed
 from prefect.tasks import Task
 
-from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig, build
 from pipeline.errors import BudgetExceeded, DigsiteError, HubError, ProviderError, RetrievalError, UsageError
 from pipeline.exports import push
-from pipeline.flow.generate import end_killed, ended, noted, report, stage, stages
-from pipeline.run import RunResult, prepare
+from pipeline.flow.display import end_killed, ended, follow, funnel, report, stage
+from pipeline.flow.shown import Shown
+from pipeline.run import LogCallbacks, RunResult, prepare, stages
 from pipeline.run import publish as publishing
 from pipeline.run import read as run_file
 from pipeline.run.attempts import spent
-from pipeline.run.job import Job
 from pipeline.run.locate import run_folder
 from pipeline.store.lock import locked
 
@@ -37,7 +36,7 @@ DELAYS = [30.0, 300.0, 900.0]
 
 
 @flow(name="digsite-grow", flow_run_name="grow {config}", persist_result=False)
-async def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
+def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
     """Continue the run of the settings at `config` (TOML) until it has its pairs or the budget of the night is used up,
     then publish it, to the repository `repo` of the Hugging Face Hub if there is one.
 
@@ -45,34 +44,37 @@ async def grow(config: str, repo: str = "", public: bool = False) -> State[Any]:
     """
     try:
         settings = read(Path(config))
-        await asyncio.to_thread(prepare.reach, settings)
-        share = settings.how.share()
-        with Progress(pairs=share.pairs, seeds=share.seeds) as progress:
-            job = Job(settings, progress)
-            with locked(job.folder.parent):
-                if mine := runtime.deployment.id:
-                    await end_killed({"deployment_id": {"any_": [mine]}})
-                return await _night(job, repo, public=public)
+        prepare.reach(settings)
+        settings = prepare.absolute_paths(settings)
+        with locked(settings.folder().parent):
+            if mine := runtime.deployment.id:
+                end_killed({"deployment_id": {"any_": [mine]}})
+            return _night(settings, repo, public=public)
     except DigsiteError as error:
         return ended(error)
 
 
-async def _night(job: Job, repo: str, *, public: bool) -> State[Any]:
+def _night(config: RunConfig, repo: str, *, public: bool) -> State[Any]:
     """What the endpoint or the index ended is published too, and fails all the same."""
-    before = publishing.last_result(job.folder)
-    job.config = of_night(job.config, job.folder)
+    before, shown = publishing.last_result(config.folder()), Shown(LogCallbacks())
     over = ""
     try:
-        await stages(job, export=False)
+        with shown.shown_by(follow):
+            engine = None if config.how.engine == "local" else shown.engine
+            config = of_night(config, config.folder())
+            asyncio.run(stages.generate(config, None, shown, engine=engine, export=False))
     except BudgetExceeded:
         over = "; the budget of the night is used up, and the next run continues"
     except (ProviderError, RetrievalError):
-        if before or hasattr(job, "run"):
-            await publish(str(job.folder), repo, public, return_state=True)
+        if before or shown.run:
+            publish(str(shown.run.folder if shown.run else config.folder()), repo, public, return_state=True)
         raise
-    line = progress_line(job.run.result(), before, job.config) + over
+    assert shown.run  # noqa: S101 - it has run
+    folder = shown.run.folder
+    funnel(folder, config)
+    line = progress_line(shown.run.result(), before, config) + over
     try:
-        return Completed(message=f"{line}; {await publish(str(job.folder), repo, public)}")
+        return Completed(message=f"{line}; {publish(str(folder), repo, public)}")
     except DigsiteError as error:
         return Failed(message=f"{line}; not published: {error}", data=error)
 
@@ -112,7 +114,7 @@ def may_pass(task: Task[..., object], task_run: TaskRun, state: State[Any]) -> b
 
 
 @flow(name="digsite-publish", flow_run_name="publish {run}", persist_result=False)
-async def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
+def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
     """Export a run (`wiki/latest`, or a folder) and write its report; with `repo`, send the data set to that repository
     of the Hugging Face Hub, private unless `public`. The token is HF_TOKEN's, in the environment of the worker.
     """
@@ -131,13 +133,13 @@ async def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
         folder = run_folder(run)
         with locked(folder):
             kept = run_file(folder)
-            await stage("export", export)
-            await stage("report", lambda: publishing.report(folder, kept.config))
+            stage("export", export)
+            stage("report", lambda: publishing.report(folder, kept.config))
             if repo:
                 again = stage.with_options(retries=len(DELAYS), retry_delay_seconds=DELAYS, retry_condition_fn=may_pass)
-                await again("push", send)
+                again("push", send)
     except DigsiteError as error:
         return ended(error)
     line = f"published: {', '.join(done)}"
-    await noted(report(folder, kept.config, done[-1] if repo else ""))
+    report(folder, kept.config, done[-1] if repo else "")
     return Completed(message=line, data=line)

@@ -20,8 +20,7 @@ from pipeline.config.how import How
 from pipeline.config.models import ModelConfig
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import BudgetExceeded, UsageError
-from pipeline.run import LogWatch, RunResult, Watch, prepare, read
-from pipeline.run.job import Job, straight
+from pipeline.run import LogCallbacks, RunCallbacks, RunResult, prepare, read, stages
 from pipeline.run.locate import each, reopened, run_folder, shard_folders
 from pipeline.run.resume import regate
 from pipeline.types import Record
@@ -30,24 +29,24 @@ from pipeline.types import Record
 if TYPE_CHECKING:
     from pipeline.analysis.comparison import Comparison
     from pipeline.exports.data_set import DatasetManifest
-    from pipeline.run.branches import Branched
-    from pipeline.run.complete import Completing
     from pipeline.run.measuring import GoldQuestion, Measurement
     from pipeline.run.merging import Merged
-    from pipeline.run.remeasure import Budgets, Remeasuring
+    from pipeline.run.missing_stages import Completing
+    from pipeline.run.policy_measuring import Budgets, Remeasuring
+    from pipeline.run.resampling import Branched
     from pipeline.run.retriever_recall import RetrieverRecall
 
 T = TypeVar("T")
-Runner = Callable[[Job], RunResult]
-"""Carries a job out: in this process, or as a Prefect flow."""
+Runner = Callable[[RunConfig, Path | None, RunCallbacks], RunResult]
+"""Runs `stages.generate`, by itself or with a Prefect flow that shows it."""
 
 
-def in_process(job: Job) -> RunResult:
-    """All stages one after another. Raises BudgetExceeded once what there is was exported."""
-    return _wait(straight(job))
+def in_process(config: RunConfig, folder: Path | None, watch: RunCallbacks) -> RunResult:
+    """`stages.generate` in this process."""
+    return _wait(stages.generate(config, folder, watch))
 
 
-def generate(config: RunConfig, *, watch: Watch | None = None, runner: Runner = in_process) -> RunResult:
+def generate(config: RunConfig, *, watch: RunCallbacks | None = None, runner: Runner = in_process) -> RunResult:
     """Generate pairs until `config.how` is satisfied, export them and write the report.
 
     The same configuration again goes on with the same run. Raises BudgetExceeded, ProviderError, RetrievalError and
@@ -61,7 +60,7 @@ def resume(
     *,
     out: Path | None = None,
     wait_seconds: float | None = None,
-    watch: Watch | None = None,
+    watch: RunCallbacks | None = None,
     runner: Runner = in_process,
 ) -> RunResult:
     """Continue an interrupted run. Raises UsageError, naming what changed, if configuration, prompts or corpus did.
@@ -75,7 +74,7 @@ def resume(
 
 
 def merge(
-    shards: str | Path | Sequence[str | Path], *, out: Path | None = None, watch: Watch | None = None
+    shards: str | Path | Sequence[str | Path], *, out: Path | None = None, watch: RunCallbacks | None = None
 ) -> "Merged":
     """Join the shards of a run into the run's own folder in `out` (left out, where they are), judge the gates once over
     all, export and write the report. One name stands for all shards that carry it.
@@ -86,22 +85,23 @@ def merge(
 
     names = [shards] if isinstance(shards, str | Path) else shards
     folders = dict.fromkeys(folder for name in names for folder in shard_folders(name, out))
-    return merging.merge(list(folders), out, watch or LogWatch())
+    return merging.merge(list(folders), out, watch or LogCallbacks())
 
 
-def _generate(config: RunConfig, folder: Path | None, watch: Watch | None, runner: Runner) -> RunResult:
+def _generate(config: RunConfig, folder: Path | None, watch: RunCallbacks | None, runner: Runner) -> RunResult:
     prepare.reach(config)
-    return runner(Job(config, watch or LogWatch(), folder))
+    # `resume` may be called from another folder than this command was.
+    return runner(prepare.absolute_paths(config), folder, watch or LogCallbacks())
 
 
-def preview(config: RunConfig, *, pairs: int = 3, watch: Watch | None = None) -> list[Record]:
+def preview(config: RunConfig, *, pairs: int = 3, watch: RunCallbacks | None = None) -> list[Record]:
     """Run the first seeds of the plan, ten a pair at most, without starting a run: the records of all that were tried,
     accepted or not."""
     from pipeline.run import preview as previewing
 
     config = config.with_how(pairs=pairs, seeds=None)
     prepare.reach(config)
-    return _wait(previewing.preview(config, watch or LogWatch()))
+    return _wait(previewing.preview(config, watch or LogCallbacks()))
 
 
 def records(run: str | Path, *, include: Sequence[str] = (), out: Path | None = None) -> Iterator[Record]:
@@ -124,7 +124,7 @@ def export(  # noqa: PLR0913 - options of the user
     allow_damaged: bool = False,
     out: Path | None = None,
 ) -> "DatasetManifest":
-    """Write the data set of a run: all views, or those named, beside the others that are there.
+    """Write the data set of a run: all views, or only `views`; the others stay as they are.
 
     `plain` writes messages and tools as text in place of Arrow's JSON type, which older readers do not know.
     `include` takes rejected records with these reasons too (`below_target`, `beyond_solver`). `policy` is whose
@@ -237,15 +237,14 @@ def remeasure(
     `progress` is called with the number of questions that have ended. Raises BudgetExceeded once what there is was
     exported.
     """
-    from pipeline.run import publish
-    from pipeline.run import remeasure as remeasuring
-    from pipeline.run.additions import opened
+    from pipeline.run import policy_measuring, publish
+    from pipeline.run.reopening import opened
 
-    budgets = budgets or remeasuring.Budgets()
-    recast = partial(remeasuring.recast, policy=policy, model=model, budgets=budgets)
-    with opened(run, out, recast, partial(remeasuring.spent, policy)) as (found, context):
+    budgets = budgets or policy_measuring.Budgets()
+    recast = partial(policy_measuring.recast, policy=policy, model=model, budgets=budgets)
+    with opened(run, out, recast, partial(policy_measuring.spent, policy)) as (found, context):
         try:
-            done = _wait(remeasuring.remeasure(policy, found.kept(), context, found.folder, progress))
+            done = _wait(policy_measuring.remeasure(policy, found.kept(), context, found.folder, progress))
         except BudgetExceeded as error:
             publish.again(found.folder, found.config)
             raise BudgetExceeded(f"{error}; what was measured is kept, and the same command continues") from error
@@ -264,12 +263,12 @@ def branch(
     """Resample stored rollouts of accepted pairs from intermediate turns (`cso`, `eef`, `pivot`), and write the data
     set anew. Nothing more begins when `calls` are used, those of earlier commands included.
     """
-    from pipeline.run import branches, publish
-    from pipeline.run.additions import opened
+    from pipeline.run import publish, resampling
+    from pipeline.run.reopening import opened
 
     registry.load("branching", method)
     with opened(run, out) as (found, context):
-        done = _wait(branches.branch(method, found.kept(), context, found.folder, calls, progress))
+        done = _wait(resampling.branch(method, found.kept(), context, found.folder, calls, progress))
         publish.again(found.folder, found.config)
     return done
 
@@ -277,13 +276,12 @@ def branch(
 def complete(
     run: str | Path, *, out: Path | None = None, progress: Callable[[int], None] = lambda pairs: None
 ) -> "Completing":
-    """Make up the optional stages that accepted pairs lack, and write data set and report anew."""
-    from pipeline.run import complete as completing
-    from pipeline.run import publish
-    from pipeline.run.additions import opened
+    """Run optional stages that accepted pairs lack, and write data set and report anew."""
+    from pipeline.run import missing_stages, publish
+    from pipeline.run.reopening import opened
 
     with opened(run, out) as (found, context):
-        done = _wait(completing.complete(found.kept(), context, found.folder, progress))
+        done = _wait(missing_stages.complete(found.kept(), context, found.folder, progress))
         if done.pairs:
             publish.again(found.folder, found.config)
             publish.report(found.folder, found.config)

@@ -64,7 +64,7 @@ async def attempted(
         return attempt(seed, record.status.value, record.reason, ledger, unreadable), record
 
 
-class Notes:
+class AttemptLog:
     """The file of the run in `folder`, to be added to; the caller holds the run's lock."""
 
     def __init__(self, folder: Path) -> None:

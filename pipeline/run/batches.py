@@ -67,7 +67,7 @@ class Batches:
         return self._most * self._size
 
     async def __aenter__(self) -> Self:
-        self._known = prepare.answers(self._run.config).resolve()
+        self._known = prepare.cache_path(self._run.config).resolve()
         self._answers = answers_folder(self._run.folder.resolve(), secrets.token_hex(6))
         return self
 

@@ -21,7 +21,7 @@ from pipeline.errors import DigsiteError, UsageError
 from pipeline.run import publish, read
 from pipeline.run.attempts import tried
 from pipeline.run.locate import run_folder, runs
-from pipeline.run.tabling import Tabling
+from pipeline.run.tabling import SeedTableBuilder
 from pipeline.store import review_marks
 from pipeline.store.offsets import Offsets
 from pipeline.store.review_marks import Mark
@@ -67,7 +67,7 @@ class RunSource:
         self.config: RunConfig | None = run.config
         self.what: Mapping[str, Any] = run.what | {"gates": run.config.gates.shown()}
         self._offsets = Offsets(folder / "journal")
-        self._tabling = Tabling(folder, self.config, self._offsets, scratch)
+        self._tabling = SeedTableBuilder(folder, self.config, self._offsets, scratch)
         self._marks: Sequence[Mark] = ()
         self._marks_state = 0, 0
 
@@ -113,7 +113,7 @@ class JournalSource(_WithoutRun, RunSource):
         self._offsets.advance()
         if not self._offsets.readable():
             raise UsageError(f"{path} holds no record that can be read; it is damaged, or another version wrote it")
-        self._tabling = Tabling(journal, None, self._offsets, scratch)
+        self._tabling = SeedTableBuilder(journal, None, self._offsets, scratch)
 
 
 class DatasetSource(_WithoutRun):

@@ -29,7 +29,7 @@ class Gating:
         del self._waiting[head.key]
         return drop
 
-    def foresee(self) -> Callable[[Head], Drop | None]:
+    def preview(self) -> Callable[[Head], Drop | None]:
         """A judge of the plan so far, as if the seeds that have not ended were not there."""
         gates: Gates | None = None
 

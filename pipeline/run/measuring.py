@@ -21,7 +21,7 @@ from pipeline.errors import UsageError
 from pipeline.gates.benchmarks import question_list
 from pipeline.llm.base import LLM
 from pipeline.retrieval.base import Retriever
-from pipeline.run.additions import each
+from pipeline.run.reopening import each
 from pipeline.text.names import normalise
 from pipeline.types import Data, Rollout
 

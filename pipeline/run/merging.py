@@ -1,6 +1,7 @@
 """The shards of a run, joined into the run's own folder: their journals side by side, judged once over all."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 
@@ -8,8 +9,7 @@ from pipeline.config import RunConfig
 from pipeline.config.differences import differences
 from pipeline.config.how import How
 from pipeline.errors import UsageError
-from pipeline.run import RunFile, RunResult, Watch, attempts, facts, prepare, read
-from pipeline.run.job import Job
+from pipeline.run import Run, RunCallbacks, RunFile, RunResult, attempts, facts, prepare, read, stages
 from pipeline.run.plan import Order
 from pipeline.run.resume import unchanged
 from pipeline.store.shard_merge import join_journals, take_answers, take_lines
@@ -34,7 +34,7 @@ class Merged(Data):
     """Shards that a process was working on: what they have finished so far was taken, but none of their answers."""
 
 
-def merge(shards: Sequence[Path], out: Path | None, watch: Watch) -> Merged:
+def merge(shards: Sequence[Path], out: Path | None, watch: RunCallbacks) -> Merged:
     """Join what the shards in these folders have finished; in `out`, or where the first of them lies.
 
     It may be repeated, as when a shard has gone on. Raises UsageError, naming what differs, where they are not parts
@@ -43,32 +43,28 @@ def merge(shards: Sequence[Path], out: Path | None, watch: Watch) -> Merged:
     config = whole([(folder, read(folder)) for folder in shards])
     place = out or shards[0].parents[1]
     place = How().out if place.resolve() == How().out.resolve() else place
-    config = config.with_how(out=place)
-    job = Job(config, watch, place / shards[0].parent.name / config.folder().name)
-    job.read()
-    at_work = list[Path]()
-    with job.held():
-        unchanged(shards[0], config, job.corpus.fingerprint)
-        journals, planned = [folder / "journal" for folder in shards], Order(config, job.corpus).holds
-        counts = join_journals(job.folder / "journal", journals, read(shards[0]).identity, planned)
+    target = place / shards[0].parent.name / config.folder().name
+    config = prepare.absolute_paths(config.with_how(out=place))
+    with stages.locked_corpus(config, target, watch) as corpus:
+        unchanged(shards[0], config, corpus.fingerprint)
+        journals, planned = [folder / "journal" for folder in shards], Order(config, corpus).holds
+        counts = join_journals(target / "journal", journals, read(shards[0]).identity, planned)
         for folder in shards:
-            take_lines(folder / attempts.NAME, attempts.of_shard(job.folder, _name(folder)))
-            if not take_answers(folder, prepare.CACHE, place / prepare.CACHE):
-                at_work.append(folder)
-        facts.keep(job.folder, job.corpus)
-    found = dict(zip(map(str, shards), counts, strict=True))
-    with job.open() as run:
-        run.keep()
-        job.export()
-        job.report()
-        return Merged(
-            run=run.result(),
-            lines={name: one.good for name, one in found.items()},
-            damaged={name: one.damaged for name, one in found.items() if one.damaged},
-            absent=absent(shards),
-            owed=run.owed(),
-            at_work=tuple(at_work),
-        )
+            take_lines(folder / attempts.NAME, attempts.of_shard(target, _name(folder)))
+        at_work = [folder for folder in shards if not take_answers(folder, prepare.CACHE, place / prepare.CACHE)]
+        facts.keep(target, corpus)
+        found = dict(zip(map(str, shards), counts, strict=True))
+        with Run(config, corpus, folder=target, lock=nullcontext()) as run:
+            run.keep()
+            stages.export_run(run, watch)
+            return Merged(
+                run=run.result(),
+                lines={name: one.good for name, one in found.items()},
+                damaged={name: one.damaged for name, one in found.items() if one.damaged},
+                absent=absent(shards),
+                owed=run.owed(),
+                at_work=tuple(at_work),
+            )
 
 
 def whole(shards: Sequence[tuple[Path, RunFile]]) -> RunConfig:

@@ -29,7 +29,7 @@ SEEDS_PER_PAIR = 10
 FEWEST_AT_WORK = 8
 PASSED_OVER = 10
 """Seeds that a plan may hold at most for each that may be tried: those that are passed over cost no call."""
-BARREN = 40
+NO_YIELD = 40
 """Tries after which a plan of the demo model ends if none of them gave a chain: no more will come of such texts."""
 Judge = Callable[[Head], Drop | None]
 """Says whether an accepted seed passes the gates. Asked once for each, in the order of the plan."""
@@ -156,11 +156,11 @@ def prefix(heads: Iterable[Head], config: RunConfig, judge: Judge) -> Iterator[t
 
     For a finished run that is its plan; for one that was interrupted, what the plan has so far.
     """
-    frontier = Frontier(config, judge)
+    state = PlanState(config, judge)
     for index, head in enumerate(sorted(heads, key=lambda head: head.order)):
-        if frontier.complete:
+        if state.complete:
             return
-        drops = frontier.end(index, head)
+        drops = state.end(index, head)
         yield head, drops[0][1] if drops else None
 
 
@@ -196,14 +196,14 @@ def judged(
         yield dropped(record, drop) if drop else record, drop
 
 
-class Frontier:
+class PlanState:
     """What the plan still needs, from how the seeds ended that did. Seeds are known by their index in the order."""
 
     def __init__(self, config: RunConfig, judge: Judge) -> None:
         self._wanted, self._tries = bounds(config.how)
         self._exactly = config.how.seeds is not None
         asked = config.how.seeds is not None or config.how.max_seeds is not None
-        self._may_be_barren = not config.models.of("generator").capabilities.understands and not asked
+        self._may_yield_nothing = not config.models.of("generator").capabilities.understands and not asked
         self._judge, self._chainless, self._passed_over = judge, 0, 0
         self._ahead: dict[int, Head] = {}
         self.passed = 0
@@ -229,7 +229,7 @@ class Frontier:
 
     @property
     def complete(self) -> bool:
-        return self.passed == self._wanted or self.length >= self._most(self._passed_over) or self.barren
+        return self.passed == self._wanted or self.length >= self._most(self._passed_over) or self.no_yield
 
     def _most(self, passed_over: int) -> int:
         """Seeds that the plan may hold: those that were passed over count only where so many are to be run."""
@@ -241,9 +241,9 @@ class Frontier:
         return self._most(self._passed_over + sum(head.reason == Stop.NO_WALK for head in self._ahead.values()))
 
     @property
-    def barren(self) -> bool:
+    def no_yield(self) -> bool:
         """The first seeds gave no chain, and no more will come of these texts."""
-        return self._may_be_barren and self.length - self._passed_over == self._chainless == BARREN
+        return self._may_yield_nothing and self.length - self._passed_over == self._chainless == NO_YIELD
 
     @property
     def exhausted(self) -> bool:
@@ -261,7 +261,7 @@ class Frontier:
         missing = max(0, self._wanted - accepted)
         return max(FEWEST_AT_WORK, math.ceil(missing * (ended + 2) / (accepted + 1)))
 
-    def horizon(self) -> int:
+    def next_needed(self) -> int:
         """No seed from this index on is needed if the gates let through all that was accepted; they may not."""
         if self.complete or self._wanted is None:
             return self.length if self.complete else self.most

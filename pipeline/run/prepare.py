@@ -50,7 +50,7 @@ def check(config: RunConfig) -> Manifest:
     return resolve(config.corpus.name, **config.corpus.model_dump(exclude={"name"}))
 
 
-def rooted(config: RunConfig) -> RunConfig:
+def absolute_paths(config: RunConfig) -> RunConfig:
     """The same, with a corpus that is a path as it is found from any working folder, and with what its `corpus.toml`
     says as if the user had said it. Raises as `check` does.
     """
@@ -63,7 +63,7 @@ def rooted(config: RunConfig) -> RunConfig:
     return config.model_copy(update={"corpus": corpus})
 
 
-def gates(config: RunConfig, manifest: Manifest) -> None:
+def check_gates(config: RunConfig, manifest: Manifest) -> None:
     """Raises UsageError where the gates cannot work, or would let nothing of this corpus through."""
     Gates(config.gates)
     problem = conflict(manifest.licence)
@@ -74,7 +74,7 @@ def gates(config: RunConfig, manifest: Manifest) -> None:
         )
 
 
-def engine(config: RunConfig) -> None:
+def check_engine(config: RunConfig) -> None:
     """Raises UsageError where the packages of `how.engine` are not installed."""
     name = config.how.engine
     if name != "local" and find_spec(f"prefect_{name}") is None:
@@ -97,7 +97,7 @@ def walks(config: RunConfig, corpus: Corpus) -> dict[str, Walks]:
     return {side: Walks(found, key, side) for side in get_args(Side)}
 
 
-def answers(config: RunConfig) -> Path:
+def cache_path(config: RunConfig) -> Path:
     """Where answers that were paid for are kept: one file for all runs of an output folder. A shard has its own, since
     shards may run on several machines, and SQLite must not be written to from two of them."""
     return (config.folder() if config.how.shard else config.how.out) / CACHE
@@ -109,9 +109,9 @@ def model(
     cache: Callable[[], Cache] | None = None,
     connected: Callable[[ModelConfig], LLM] | None = None,
 ) -> LLM:
-    """The models of all roles behind one door. What is code of the product is not cached: asking it again costs less.
+    """A router over all configured models. What is code of the product is not cached: asking it again costs less.
 
-    Answers that were paid for are kept: see `answers`, unless another `cache` is given. Raises UsageError. `before` is
+    Answers that were paid for are kept: see `cache_path`; another `cache` may be given. Raises UsageError. `before` is
     what has used up part of the budget; left out, all earlier commands of the run. `connected` gives the clients of
     models, where some are there already.
     """
@@ -119,7 +119,7 @@ def model(
     models = {one.model: one for one in config.models.all()}
     within = budget(config, before)
     paid = any(not one.built_in for one in models.values())
-    kept = (cache() if cache else Cache(answers(config))) if paid else None
+    kept = (cache() if cache else Cache(cache_path(config))) if paid else None
 
     def made(one: ModelConfig) -> LLM:
         asked = (connected or partial(connect, config))(one)
@@ -158,7 +158,7 @@ def reach(config: RunConfig) -> None:
     """`check`, and ask each endpoint, before any work, whether it is there; where answers are kept that is left to the
     first call that they do not hold. Raises UsageError and ProviderError."""
     check(config)
-    if answers(config).exists():
+    if cache_path(config).exists():
         return
     servers = {one.base_urls: one for one in config.models.all() if one.provider == "openai"}
     for one in servers.values():

@@ -7,7 +7,7 @@ from functools import partial
 from pipeline.config import LOCAL_SEEDS, RunConfig
 from pipeline.gates import Gates, dropped
 from pipeline.loop.episode import run_seed
-from pipeline.run import Watch, attempts, job, prepare, targets
+from pipeline.run import RunCallbacks, attempts, prepare, stages, targets
 from pipeline.run.plan import PASSED_OVER, Order, bounds
 from pipeline.run.uniform import SameError
 from pipeline.types import Record, Status, Stop
@@ -15,10 +15,10 @@ from pipeline.types import Record, Status, Stop
 logger = logging.getLogger(__name__)
 
 
-async def preview(config: RunConfig, watch: Watch) -> list[Record]:
+async def preview(config: RunConfig, watch: RunCallbacks) -> list[Record]:
     """The first seeds of the plan, as `generate` would run them, up to where the wanted pairs are accepted or a little
     beyond. A `generate` with the same settings finds the index and the model's answers in the output folder."""
-    corpus = job.read(config, watch)
+    corpus = stages.read(config, watch)
     targets.check(config, corpus)
     watch.stage("opening the index")
     context, order, found = prepare.context(config, corpus), Order(config, corpus), list[Record]()

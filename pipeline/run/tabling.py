@@ -29,10 +29,10 @@ _FIRST = 1.5
 """Seconds that the first question waits, so that a small run is there whole at once."""
 _PART_ROWS, _PART_SECONDS = 1000, 1.0
 _REST = 3.0
-"""Between two makings of a table, at least, and as often as long as the last one took."""
+"""Seconds between rebuilds of a table, or twice as long as the last one took if that is more."""
 
 
-class Tabling:
+class SeedTableBuilder:
     """Makes the table in a thread of its own; every question gets what is there by then."""
 
     def __init__(self, folder: Path, config: RunConfig | None, offsets: Offsets, scratch: Scratch) -> None:

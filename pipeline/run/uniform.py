@@ -120,7 +120,7 @@ def forget(config: RunConfig, digests: Iterable[str]) -> None:
     """Drop these answers from the cache: a server that is mended would not be asked again for them."""
     from pipeline.run import prepare
 
-    if (path := prepare.answers(config)).exists():
+    if (path := prepare.cache_path(config)).exists():
         cache = Cache(path)
         cache.drop(bytes.fromhex(digest) for digest in digests)
         cache.close()

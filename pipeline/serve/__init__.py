@@ -1,1 +1,1 @@
-"""The HTTP servers: the index for training, and the demo model over OpenAI's wire."""
+"""The HTTP servers: the index for training, and the demo model over the OpenAI API."""

@@ -10,6 +10,8 @@ from pipeline.types.rollout import Rollout, Usage, Verdict
 
 DEMO_MODELS = ("embedded", "embedded-weak")
 """The demo model in its two strengths."""
+DEMO_NOTE = "made with the demo model: these figures describe the pipeline, not the quality of the data"
+"""Stands wherever a figure of such a run does."""
 KNOWN_TRIES = 3
 """From memory, at least: what most of one or two tries gave may be luck."""
 

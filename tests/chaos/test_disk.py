@@ -10,7 +10,7 @@ import pytest
 from pipeline.errors import StoreError
 from pipeline.run import Run
 from pipeline.store.journal import Journal, encode
-from tests.run.fakes import Watch, config, corpus, digger
+from tests.run.fakes import RunCallbacks, config, corpus, digger
 
 SEEDS = 8
 
@@ -41,7 +41,7 @@ class Disk:
 
 def work(out: Path) -> dict[str, bytes]:
     with Run(config(out, seeds=SEEDS, concurrency=3), corpus()) as run:
-        asyncio.run(run.execute(digger(), Watch()))
+        asyncio.run(run.execute(digger(), RunCallbacks()))
         return lines(run.folder)
 
 

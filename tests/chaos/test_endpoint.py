@@ -30,7 +30,7 @@ from pipeline.run.plan import Order
 from pipeline.types import Record, Seed, Status
 from tests.chaos.faulty_server import FAULTS, PAGE, FaultyServer, Reply
 from tests.conftest import Figures
-from tests.run.fakes import Watch
+from tests.run.fakes import RunCallbacks
 
 SEEDS, MOST_PLANNED = 12, 400
 SETTINGS: dict[str, Any] = {
@@ -130,8 +130,8 @@ def _bytes(tree: Any) -> bytes:
     return orjson.dumps(tree)
 
 
-async def run(config: RunConfig, ground: Ground) -> tuple[Watch, list[Record]]:
-    watch, place = Watch(), prepare.context(config, ground.corpus)
+async def run(config: RunConfig, ground: Ground) -> tuple[RunCallbacks, list[Record]]:
+    watch, place = RunCallbacks(), prepare.context(config, ground.corpus)
     with Run(config, ground.corpus) as under_way:
         await under_way.execute(lambda seed: run_seed(seed, place), watch)
         return watch, list(under_way.kept())
@@ -204,7 +204,7 @@ async def test_an_outage_pauses_the_run_and_drops_nothing(
     async with FaultyServer() as server:
         server.script = lambda number, body: _unavailable() if number < 150 else None
         config = wired(server, tmp_path, seeds=5)
-        place, watch = prepare.context(config, ground.corpus), Watch()
+        place, watch = prepare.context(config, ground.corpus), RunCallbacks()
         with Run(config, ground.corpus) as under_way:
             under_way.pauses = (0.1,)
             result = await under_way.execute(lambda seed: run_seed(seed, place), watch)
@@ -233,7 +233,7 @@ async def test_an_outage_that_lasts_stops_the_run_and_can_be_resumed(
             with pytest.raises(
                 ProviderError, match=r"no answer for .* answered 503 \(overloaded\); finished seeds .*resume"
             ):
-                await under_way.execute(lambda seed: run_seed(seed, place), Watch())
+                await under_way.execute(lambda seed: run_seed(seed, place), RunCallbacks())
         server.script = None
         asked = len(server.asked)
         watch, records = await run(config, ground)
@@ -286,7 +286,7 @@ async def test_a_request_that_is_never_answered_does_not_hold_up_its_run(
             return bad if hit else None
 
         server.script = poisoned
-        place, watch = prepare.context(config, ground.corpus), Watch()
+        place, watch = prepare.context(config, ground.corpus), RunCallbacks()
         with Run(config, ground.corpus) as under_way:
             under_way.pauses = (0.01,)
             result = await asyncio.wait_for(under_way.execute(lambda seed: run_seed(seed, place), watch), 60)

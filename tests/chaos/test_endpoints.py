@@ -12,7 +12,7 @@ from pipeline.loop.episode import run_seed
 from pipeline.run import Run, prepare, publish
 from tests.chaos.faulty_server import FaultyServer, Reply
 from tests.chaos.test_endpoint import SETTINGS
-from tests.run.fakes import Watch
+from tests.run.fakes import RunCallbacks
 
 SEEDS = 24
 GOOD, ANSWERS = 5, 4
@@ -25,7 +25,7 @@ async def made(corpus: Corpus, out: Path, *servers: FaultyServer) -> dict[str, b
     urls = [server.url for server in servers]
     model = {"provider": "openai", "model": "embedded", "base_urls": urls, "limits": limits}
     config = build(values={**SETTINGS, "models": {"default": model}, "how": {"out": out, "seeds": SEEDS}})
-    context, watch = prepare.context(config, corpus), Watch()
+    context, watch = prepare.context(config, corpus), RunCallbacks()
     with Run(config, corpus) as run:
         result = await run.execute(lambda seed: run_seed(seed, context), watch)
         records = b"\n".join(record.model_dump_json().encode() for record in run.kept())

@@ -76,7 +76,7 @@ def test_what_no_seed_has_is_a_mistake(digsite: Digsite, out: Path, options: tup
 
 def test_nothing_found_is_said(digsite: Digsite, out: Path) -> None:
     said = digsite("inspect", "tiny", "--out", out, "--search", "nosuchword")
-    assert (said.code, said.out, said.err) == (0, "", "no seed is like that\n")
+    assert (said.code, said.out, said.err) == (0, "", "no seeds match\n")
 
 
 def test_the_journal_is_read_only_where_the_table_of_the_data_set_may_be_older(

@@ -41,8 +41,8 @@ import sys
 from pipeline.cli import main
 from pipeline.corpus import jvm
 from pipeline.retrieval.engines.lucene import LuceneRetriever
-from pipeline.run import work
-work.PAUSES = (0.01,) * len(work.PAUSES)
+from pipeline.run import coordinator
+coordinator.PAUSES = (0.01,) * len(coordinator.PAUSES)
 trouble, passed, search = sys.argv.pop(1), [], LuceneRetriever._top
 
 def top(self, queries, k):

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,9 @@ from pipeline.config import build
 from pipeline.config.how import How
 from pipeline.errors import UsageError
 from pipeline.flow import engines
-from pipeline.run import LogWatch
-from pipeline.run.job import Job
+from pipeline.run import LogCallbacks, stages
 from tests.cli.conftest import SMALL
-from tests.flow.test_generate import MAIN, digsite, files, processes_of
+from tests.flow.test_display import MAIN, digsite, files, processes_of
 
 
 @pytest.mark.slow
@@ -39,12 +39,15 @@ def test_an_engine_that_is_not_here_is_one_line_before_anything_is_read(
     monkeypatch.setattr("pipeline.run.prepare.find_spec", lambda name: None)
     config = build(values={"corpus": {"name": "tiny"}, "how": {"out": tmp_path, "engine": "ray"}})
     with pytest.raises(UsageError, match=r"pip install 'digsite\[ray\]'"):
-        Job(config, LogWatch()).read()
+        stages.read(config, LogCallbacks())
     assert not (tmp_path / "corpora").exists()
 
 
 @pytest.mark.slow
 def test_a_cluster_that_does_not_answer_is_one_line() -> None:
     how = How(engine="dask", address="tcp://127.0.0.1:9")
-    with pytest.raises(UsageError, match="no workers of dask at tcp://127.0.0.1:9: "), engines.started(how):
+    with (
+        pytest.raises(UsageError, match="no workers of dask at tcp://127.0.0.1:9: "),
+        engines.started(how, copy_context()),
+    ):
         pass

@@ -23,11 +23,11 @@ from tests import hub_server
 
 ROOT = Path(__file__).resolve().parents[2]
 STATES = """
-import asyncio, json, sys
+import json, sys
 from pipeline.flow import nightly
 nightly.DELAYS[:] = [0.5] * 40
 for name, given in json.loads(sys.argv[1]):
-    state = asyncio.run(getattr(nightly, name)(**given, return_state=True))
+    state = getattr(nightly, name)(**given, return_state=True)
     print(json.dumps([state.name, state.message]), flush=True)
 """
 

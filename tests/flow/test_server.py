@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -105,12 +106,12 @@ def starting(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     started: list[Path] = []
 
     def begin(server: Server, _: dict[str, str]) -> None:
-        server.own = True
+        server.own, server.url = True, "http://127.0.0.1:1/api"
         started.append(server._home)
 
     monkeypatch.setattr(os, "environ", dict(os.environ))
     monkeypatch.setattr("pipeline.flow.server.Server.start", begin)
-    monkeypatch.setattr("pipeline.flow.server.Server.wait", lambda *_: pytest.fail("it was waited for"))
+    monkeypatch.setattr("pipeline.flow.server.Server.wait", lambda *_: threading.Event().wait())
     return started
 
 

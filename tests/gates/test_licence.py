@@ -50,5 +50,5 @@ def test_share_alike_is_known_whatever_it_is_called() -> None:
 def test_such_a_corpus_is_refused_before_anything_is_dug(tmp_path) -> None:
     manifest = Manifest(name="poems", reader="jsonl", source=tmp_path, licence="CC-BY-NC-ND-4.0")
     with pytest.raises(UsageError, match=r"poems: the licence .* forbids .*gates.off"):
-        prepare.gates(build(), manifest)
-    prepare.gates(build(sets=['gates.off=["licence"]']), manifest)
+        prepare.check_gates(build(), manifest)
+    prepare.check_gates(build(sets=['gates.off=["licence"]']), manifest)

@@ -18,10 +18,10 @@ from pipeline.llm.base import LLM
 from pipeline.llm.ledger import Counted, Spending, Spent
 from pipeline.loop.episode import run_seed
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
-from pipeline.run import LogWatch, Run, prepare, publish
+from pipeline.run import LogCallbacks, Run, prepare, publish
 from pipeline.run.attempts import NAME, read
-from pipeline.run.branches import branch
 from pipeline.run.plan import PassageSource
+from pipeline.run.resampling import branch
 from pipeline.types import Record, Seed, Status, sha256
 from tests.golden import places
 from tests.golden.recording import HOME
@@ -146,7 +146,7 @@ def _half(spent: Spent) -> Spent:
     return spent.model_copy(update={"seconds": spent.paid.calls / 2, "money": money})
 
 
-class Unwatched(LogWatch):
+class Unwatched(LogCallbacks):
     """Trouble ends the run."""
 
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:

@@ -28,7 +28,7 @@ from pipeline.run import Run, prepare
 from pipeline.types import Message, Status
 from serving.serve import FAMILIES
 from tests.llm.test_real_server import ask, settings
-from tests.run.fakes import Watch
+from tests.run.fakes import RunCallbacks
 
 ROOT = Path(__file__).parents[2]
 PYTHON = os.environ.get("DIGSITE_VLLM", "")
@@ -127,7 +127,7 @@ async def test_a_prefix_that_was_read_before_is_told_as_cached(config: RunConfig
 async def test_a_whole_run_ends_with_true_reasons_and_no_crash(config: RunConfig, tiny: Corpus) -> None:
     context = prepare.context(config, tiny)
     with Run(config, tiny) as run:
-        result = await run.execute(lambda seed: run_seed(seed, context), Watch())
+        result = await run.execute(lambda seed: run_seed(seed, context), RunCallbacks())
         records = list(run.kept())
     print(result.reasons)
     assert (result.planned, result.accepted) == (3, 0)

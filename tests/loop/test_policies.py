@@ -14,7 +14,7 @@ from pipeline.llm.base import Request
 from pipeline.llm.cached import Cached
 from pipeline.loop.episode import run_seed
 from pipeline.loop.policies import FIRST
-from pipeline.run.complete import complete
+from pipeline.run.missing_stages import complete
 from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import Message, Record, Share, Status

@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.config import RunConfig, build
 from pipeline.gates import Drop
-from pipeline.run import Attempt, LogWatch, Run
+from pipeline.run import Attempt, LogCallbacks, Run
 from pipeline.store.journal import Head
 from pipeline.types import Lineage, Passage, Record, Seed, Status, sha256
 
@@ -71,7 +71,7 @@ def digger(*, seconds: float = 0.0, share: float = 0.4, chance: int = 0) -> Call
     return run_seed
 
 
-class Watch(LogWatch):
+class RunCallbacks(LogCallbacks):
     """Keeps what it is shown."""
 
     def __init__(self) -> None:
@@ -95,3 +95,15 @@ class Watch(LogWatch):
 
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
         self.troubles.append(str(error))
+
+
+def first(run: Run, count: int) -> list[str]:
+    """The keys of the first seeds in the order of the plan."""
+    return [run._order[index].seed.key for index in range(count)]
+
+
+async def run_part(
+    run: Run, indexes: range, run_seed: Callable[[Seed], Awaitable[Record]], callbacks: LogCallbacks
+) -> None:
+    """Run these seeds of the plan alone."""
+    await run._work(((index, run._order[index]) for index in indexes), run_seed, callbacks)

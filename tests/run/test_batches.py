@@ -8,9 +8,8 @@ import pytest
 
 from pipeline.config import RunConfig, build
 from pipeline.errors import BudgetExceeded, UsageError, WorkerError
-from pipeline.run import LogWatch, RunResult, attempts, prepare, worker
+from pipeline.run import LogCallbacks, RunResult, attempts, prepare, stages, worker
 from pipeline.run.batches import Batches, Submit, divided
-from pipeline.run.job import Job
 from pipeline.run.worker import Batch, run_seeds
 from pipeline.store.journal import Journal, encode
 from pipeline.store.shard_merge import ANSWERS, take_left
@@ -51,18 +50,15 @@ def failing(times: int, error: Exception, submit: Submit = here) -> Submit:
 
 async def made(asked: RunConfig, submit: Submit | None = here) -> RunResult:
     """The run by batches; without `submit` in this process."""
-    job = Job(asked, LogWatch())
-    job.read()
-    job.index()
-    with job.open() as run:
+    with stages.opened(asked, None, LogCallbacks()) as (run, context):
         run.pauses = (0.0,) * 3
         if submit is None:
-            await job.run_seeds()
+            await stages.run_seeds(run, context, LogCallbacks())
             return run.result()
-        async with Batches(run, job.corpus.fingerprint, submit) as batches:
+        async with Batches(run, context.lineage.corpus_fingerprint, submit) as batches:
             batches._size = 3
-            await run.execute(batches.run_seed, LogWatch(), at_work=batches.at_work)
-        take_left(run.folder, prepare.answers(asked))
+            await run.execute(batches.run_seed, LogCallbacks(), at_work=batches.at_work)
+        take_left(run.folder, prepare.cache_path(asked))
         return run.result()
 
 
@@ -73,13 +69,11 @@ def lines(result: RunResult) -> dict[str, bytes]:
 
 def batch(asked: RunConfig, answers: Path, **changed: object) -> Batch:
     """The first seeds of a run."""
-    job = Job(asked, LogWatch())
-    job.read()
-    job._lock.close()
+    corpus = stages.read(asked, LogCallbacks())
     with_places: dict[str, Any] = {
-        "name": "b", "config": asked, "code": worker.code(), "fingerprint": job.corpus.fingerprint,
+        "name": "b", "config": asked, "code": worker.code(), "fingerprint": corpus.fingerprint,
         "places": [f"000000-{place:012}" for place in range(4)], "answers": answers,
-        "known": prepare.answers(asked), "machine": worker.machine(),
+        "known": prepare.cache_path(asked), "machine": worker.machine(),
     }  # fmt: skip
     return Batch.model_validate({**with_places, **changed})
 

@@ -15,7 +15,7 @@ from pipeline.run.plan import judged
 from pipeline.store.journal import Journal
 from pipeline.types import Record, Seed, Status, sha256
 from tests.records import accepted, below_target
-from tests.run.fakes import Watch, corpus, record
+from tests.run.fakes import RunCallbacks, corpus, record, run_part
 from tests.run.fakes import config as plain
 
 GATES = GateConfig(off=tuple(name for name in described() if name != "duplicate"))
@@ -47,9 +47,9 @@ def kept(run: Run) -> list[tuple[str, str]]:
 
 async def whole(
     out: Path, chance: int = 0, seconds: float = 0.0, **how: int
-) -> tuple[RunResult, list[tuple[str, str]], Watch]:
+) -> tuple[RunResult, list[tuple[str, str]], RunCallbacks]:
     with Run(config(out, **how), corpus()) as run:
-        result = await run.execute(digger(seconds, chance), watch := Watch())
+        result = await run.execute(digger(seconds, chance), watch := RunCallbacks())
         return result, kept(run), watch
 
 
@@ -74,26 +74,17 @@ async def test_neither_concurrency_nor_the_order_of_completion_matters(tmp_path:
         assert watch.drops == [(key, reason) for key, reason in records if reason.startswith("gate:")]
 
 
-async def test_batches_go_on_until_enough_have_passed(tmp_path: Path) -> None:
-    _, straight, _ = await whole(tmp_path / "straight", pairs=15)
-    with Run(config(tmp_path / "batches", pairs=15), corpus()) as run:
-        for keys in run.batches(4):
-            await run.run_batch(keys, digger(0.003), Watch())
-        assert kept(run) == straight
-
-
 async def test_a_run_that_is_stopped_and_grown_only_adds(tmp_path: Path) -> None:
     _, large, _ = await whole(tmp_path / "large", pairs=18)
     result, small, _ = await whole(tmp_path / "grown", pairs=9)
     assert small == large[: len(small)]
     with Run(config(tmp_path / "grown", pairs=18), corpus()) as run:
-        first = next(run.batches(50))
-        await run.run_batch(first[25:], digger(), Watch())
+        await run_part(run, range(25, 50), digger(), RunCallbacks())
         # Seeds ahead of a gap are judged as if the gap were not there, in the result as in the records.
         result, so_far = run.result(), kept(run)
         assert result.planned == len(so_far)
         assert sum(result.reasons.values()) == sum(bool(reason) for _, reason in so_far)
-        await run.execute(digger(), watch := Watch())
+        await run.execute(digger(), watch := RunCallbacks())
         assert kept(run) == large
         assert all(pair in large for pair in watch.drops)
 
@@ -120,6 +111,6 @@ async def test_gates_that_are_off_let_everything_through(tmp_path: Path) -> None
     settings = plain(tmp_path, pairs=12).model_copy(update={"gates": GateConfig(off=tuple(described()))})
     assert settings.digest() == plain(tmp_path).digest()
     with Run(settings, corpus()) as run:
-        result = await run.execute(digger(), Watch())
+        result = await run.execute(digger(), RunCallbacks())
     assert result.accepted == 12
     assert not any(reason.startswith("gate:") for reason in result.reasons)

@@ -14,7 +14,7 @@ from pipeline.store.cache import Cache
 from pipeline.store.journal import Journal, encode
 from pipeline.store.lock import locked
 from pipeline.store.shard_merge import JoinedLines, join_journals, take_answers, take_lines
-from tests.run.fakes import Watch, config, corpus, digger
+from tests.run.fakes import RunCallbacks, config, corpus, digger
 
 
 def lines(folder: Path) -> dict[str, bytes]:
@@ -25,7 +25,7 @@ def lines(folder: Path) -> dict[str, bytes]:
 
 def run(asked: RunConfig) -> Path:
     with Run(asked, corpus()) as opened:
-        asyncio.run(opened.execute(digger(), Watch()))
+        asyncio.run(opened.execute(digger(), RunCallbacks()))
         return opened.folder
 
 
@@ -66,7 +66,7 @@ def test_journals_that_are_joined_are_the_journal_of_the_run(tmp_path: Path, how
     with Run(config(tmp_path, **how), corpus()) as joined:
         owed = joined.owed()
         assert owed == len(expected.keys() - joined.journal.entries.keys()) or "pairs" in how
-        result = asyncio.run(joined.execute(digger(), Watch()))
+        result = asyncio.run(joined.execute(digger(), RunCallbacks()))
     found = lines(folder)
     assert len(found) == sum(one.good for one in counts) + owed
     assert result.complete

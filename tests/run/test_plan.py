@@ -12,7 +12,7 @@ from pipeline.config.how import How
 from pipeline.errors import UsageError
 from pipeline.gates import Drop
 from pipeline.run.permutation import permuted
-from pipeline.run.plan import Frontier, Order, askable, prefix
+from pipeline.run.plan import Order, PlanState, askable, prefix
 from pipeline.store.journal import Head
 from pipeline.types import Status
 from tests.run.fakes import FakeCorpus, config, corpus, passage
@@ -126,17 +126,17 @@ def truth(statuses: list[str], how: How) -> int:
 )
 def test_the_plan_is_the_same_whatever_ends_first(statuses: list[str], how: How, chance: object) -> None:
     length = truth(statuses, how)
-    frontier = Frontier(RunConfig(how=how), judge := EveryThird())
+    state = PlanState(RunConfig(how=how), judge := EveryThird())
     owed = list(range(len(statuses)))
     drops = []
     # Again and again, since what the gates drop makes room for seeds that were not needed before.
-    while owed and not frontier.complete and any(index < frontier.horizon() for index in owed):
+    while owed and not state.complete and any(index < state.next_needed() for index in owed):
         chance.shuffle(owed)  # type: ignore[attr-defined]
-        for index in [index for index in owed if index < frontier.horizon()]:
-            drops += frontier.end(index, head(index, statuses[index]))
+        for index in [index for index in owed if index < state.next_needed()]:
+            drops += state.end(index, head(index, statuses[index]))
             owed.remove(index)
-            assert frontier.length <= length
-    assert frontier.length == length
+            assert state.length <= length
+    assert state.length == length
     assert judge.asked == [str(n) for n in range(length) if statuses[n] is Status.ACCEPTED]
     heads = [head(n, status) for n, status in enumerate(statuses)]
     found = list(prefix(heads[::-1], RunConfig(how=how), EveryThird()))
@@ -144,57 +144,57 @@ def test_the_plan_is_the_same_whatever_ends_first(statuses: list[str], how: How,
     assert [(head, drop) for head, drop in found if drop] == drops
 
 
-def test_the_horizon_shrinks_as_soon_as_enough_are_accepted_and_grows_with_a_drop() -> None:
+def test_fewer_seeds_are_needed_as_soon_as_enough_are_accepted_and_more_after_a_drop() -> None:
     drops = iter([None, DROP, None])
-    frontier = Frontier(RunConfig(how=How(pairs=2, max_seeds=30)), lambda _: next(drops))
-    assert frontier.horizon() == 30
-    assert frontier.end(7, head(7, Status.ACCEPTED)) == []
-    assert frontier.end(9, head(9, Status.ACCEPTED)) == []
-    assert (frontier.horizon(), frontier.length) == (10, 0)
-    assert frontier.end(0, head(0, Status.ACCEPTED)) == []
-    assert (frontier.horizon(), frontier.length) == (8, 1)
+    state = PlanState(RunConfig(how=How(pairs=2, max_seeds=30)), lambda _: next(drops))
+    assert state.next_needed() == 30
+    assert state.end(7, head(7, Status.ACCEPTED)) == []
+    assert state.end(9, head(9, Status.ACCEPTED)) == []
+    assert (state.next_needed(), state.length) == (10, 0)
+    assert state.end(0, head(0, Status.ACCEPTED)) == []
+    assert (state.next_needed(), state.length) == (8, 1)
     for index in range(1, 6):
-        frontier.end(index, head(index, Status.REJECTED))
-    assert frontier.end(6, head(6, Status.REJECTED)) == [(head(7, Status.ACCEPTED), DROP)]
-    assert (frontier.complete, frontier.horizon(), frontier.length) == (False, 10, 8)
-    frontier.end(8, head(8, Status.REJECTED))
-    assert frontier.complete
-    assert not frontier.exhausted
-    assert frontier.length == frontier.horizon() == 10
+        state.end(index, head(index, Status.REJECTED))
+    assert state.end(6, head(6, Status.REJECTED)) == [(head(7, Status.ACCEPTED), DROP)]
+    assert (state.complete, state.next_needed(), state.length) == (False, 10, 8)
+    state.end(8, head(8, Status.REJECTED))
+    assert state.complete
+    assert not state.exhausted
+    assert state.length == state.next_needed() == 10
 
 
 def test_a_plan_that_ran_out_of_seeds_says_so() -> None:
-    frontier = Frontier(RunConfig(how=How(pairs=2, max_seeds=3)), all_pass)
+    state = PlanState(RunConfig(how=How(pairs=2, max_seeds=3)), all_pass)
     for index, status in enumerate((Status.ACCEPTED, Status.REJECTED, Status.FAILED)):
-        frontier.end(index, head(index, status))
-    assert frontier.complete
-    assert frontier.exhausted
-    fixed = Frontier(RunConfig(how=How(pairs=2, seeds=1)), all_pass)
+        state.end(index, head(index, status))
+    assert state.complete
+    assert state.exhausted
+    fixed = PlanState(RunConfig(how=How(pairs=2, seeds=1)), all_pass)
     fixed.end(0, head(0, Status.REJECTED))
     assert fixed.complete
     assert not fixed.exhausted
 
 
 def test_no_more_seeds_are_at_work_than_the_missing_pairs_will_take() -> None:
-    frontier = Frontier(RunConfig(how=How(pairs=30)), all_pass)
-    assert frontier.max_in_flight() == 60
+    state = PlanState(RunConfig(how=How(pairs=30)), all_pass)
+    assert state.max_in_flight() == 60
     for index in range(90):
-        frontier.end(index, head(index, Status.ACCEPTED if index % 3 == 0 else Status.REJECTED))
-        assert frontier.max_in_flight() >= 8
+        state.end(index, head(index, Status.ACCEPTED if index % 3 == 0 else Status.REJECTED))
+        assert state.max_in_flight() >= 8
         if index == 44:
-            assert 40 <= frontier.max_in_flight() <= 50
-    assert frontier.complete
-    assert Frontier(RunConfig(how=How(seeds=500)), all_pass).max_in_flight() == 500
+            assert 40 <= state.max_in_flight() <= 50
+    assert state.complete
+    assert PlanState(RunConfig(how=How(seeds=500)), all_pass).max_in_flight() == 500
 
 
 @pytest.mark.parametrize("reason", ["no_draft", "superficial"])
 def test_a_plan_of_the_embedded_model_ends_after_forty_seeds_without_a_chain(reason: str) -> None:
     asked = RunConfig(how=How(pairs=30))
     heads = [head(n, Status.REJECTED).model_copy(update={"reason": reason}) for n in range(60)]
-    frontier = Frontier(asked, all_pass)
+    state = PlanState(asked, all_pass)
     for index in range(48):  # some were at work when the fortieth ended
-        frontier.end(index, heads[index])
-    assert (frontier.length, frontier.complete, frontier.exhausted) == (40, True, True)
+        state.end(index, heads[index])
+    assert (state.length, state.complete, state.exhausted) == (40, True, True)
     assert len(list(prefix(heads, asked, all_pass))) == 40
 
 
@@ -210,7 +210,7 @@ def test_a_plan_of_the_embedded_model_ends_after_forty_seeds_without_a_chain(rea
 def test_no_other_plan_does(asked: RunConfig, other: str) -> None:
     heads = [head(n, Status.REJECTED).model_copy(update={"reason": "superficial"}) for n in range(50)]
     heads[7] = heads[7].model_copy(update={"reason": other})
-    frontier = Frontier(asked, all_pass)
+    state = PlanState(asked, all_pass)
     for index in range(50):
-        frontier.end(index, heads[index])
-    assert frontier.length == len(list(prefix(heads, asked, all_pass))) == 50
+        state.end(index, heads[index])
+    assert state.length == len(list(prefix(heads, asked, all_pass))) == 50

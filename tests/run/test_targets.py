@@ -9,8 +9,7 @@ import pytest
 from pipeline.config import RunConfig, build
 from pipeline.corpus import Corpus
 from pipeline.errors import UsageError
-from pipeline.run import LogWatch, prepare, targets
-from pipeline.run.job import Job
+from pipeline.run import LogCallbacks, prepare, stages, targets
 from pipeline.run.preview import preview
 
 REAL = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
@@ -49,14 +48,15 @@ def test_a_context_that_is_too_short_is_named(
 
 def test_nothing_is_built_or_asked_for_a_target_that_is_refused(tmp_path: Path) -> None:
     config = asked("12", tmp_path, solver={"context": 9000})
-    job = Job(config, LogWatch())
-    job.read()
-    with pytest.raises(UsageError, match="does not fit the solver"):
-        job.index()
-    assert not hasattr(job, "context")
+    with (
+        pytest.raises(UsageError, match="does not fit the solver"),
+        stages.opened(config, None, LogCallbacks()),
+    ):
+        pass
+    assert not (tmp_path / "indexes").exists()
     assert not (config.folder() / "journal").exists()
     with pytest.raises(UsageError, match="does not fit the solver"):
-        asyncio.run(preview(config, LogWatch()))
+        asyncio.run(preview(config, LogCallbacks()))
 
 
 def walks(steps: str, corpus: Path, out: Path) -> tuple[RunConfig, Corpus]:

@@ -14,7 +14,7 @@ from pipeline.run.plan import Order
 from pipeline.run.uniform import CURES, SameError, format_error
 from pipeline.types import Message, Record, Round, Seed, Status, Stop, Trajectory
 from tests.chaos.faulty_server import FaultyServer
-from tests.run.fakes import Watch, config, corpus, record
+from tests.run.fakes import RunCallbacks, config, corpus, record
 from tests.run.test_batches import config as over_http
 from tests.run.test_batches import here, lines, made
 
@@ -65,7 +65,7 @@ def test_the_commonest_format_error_of_a_seed_without_a_draft(
 async def test_eight_seeds_with_one_error_stop_it_with_its_cure_and_stay_owed(tmp_path: Path) -> None:
     tried, broken = troubled(lambda number: (NESTED, GOOD, NESTED))
     with Run(config(tmp_path, seeds=40, concurrency=64), corpus()) as run:
-        watch = Watch()
+        watch = RunCallbacks()
         with pytest.raises(ProviderError) as caught:
             await run.execute(broken, watch)
         assert len(tried) == 8, "no more are at work until one has ended well"
@@ -78,7 +78,7 @@ async def test_eight_seeds_with_one_error_stop_it_with_its_cure_and_stay_owed(tm
     assert "\n" not in line
     with Run(config(tmp_path, seeds=40), corpus()) as run:
         again, well = troubled(lambda number: ())
-        assert (await run.execute(well, Watch())).planned == 40
+        assert (await run.execute(well, RunCallbacks())).planned == 40
     assert {seed.key for seed in tried} < {seed.key for seed in again}
 
 
@@ -90,7 +90,7 @@ async def test_seven_are_no_uniform_cause_nor_are_eight_with_a_good_one_among_th
     ):
         tried, mixed = troubled(says)
         with Run(config(tmp_path / name, seeds=24, concurrency=1), corpus()) as run:
-            result = await run.execute(mixed, Watch())
+            result = await run.execute(mixed, RunCallbacks())
             assert (result.planned, len(tried)) == (24, 24), name
             assert result.reasons["no_draft:format_errors"] == sum(bool(says(n)) for n in range(1, 25))
 
@@ -99,7 +99,7 @@ async def test_errors_of_many_kinds_hold_nothing_up(tmp_path: Path) -> None:
     kinds = [Message(role="tool", content=f"Error: The {word}.") for word in "quote hop answer id name form".split()]
     tried, mixed = troubled(lambda number: (kinds[number % 6],))
     with Run(config(tmp_path, seeds=40, concurrency=4), corpus()) as run:
-        assert (await run.execute(mixed, Watch())).reasons == {"no_draft:format_errors": 40}
+        assert (await run.execute(mixed, RunCallbacks())).reasons == {"no_draft:format_errors": 40}
     assert len(tried) == 40
 
 
@@ -107,7 +107,7 @@ async def test_it_may_be_told_to_go_on_and_a_short_run_ends_by_itself(tmp_path: 
     for name, how in (("on", {"seeds": 20, "same_error_seeds": 0}), ("short", {"seeds": 5})):
         _, broken = troubled(lambda number: (CHAT,))
         with Run(config(tmp_path / name, **how), corpus()) as run:
-            result = await run.execute(broken, Watch())
+            result = await run.execute(broken, RunCallbacks())
             assert result.reasons == {"no_draft:format_errors": how["seeds"]}
 
 
@@ -117,7 +117,7 @@ async def test_a_shard_stops_by_itself(tmp_path: Path) -> None:
         Run(config(tmp_path, seeds=80, shard="2/4"), corpus()) as run,
         pytest.raises(ProviderError, match="called no tool"),
     ):
-        await run.execute(broken, Watch())
+        await run.execute(broken, RunCallbacks())
     assert len(tried) == 8
 
 
@@ -128,7 +128,7 @@ async def test_a_judge_that_cannot_be_read_stops_it_too(tmp_path: Path) -> None:
 
     with Run(config(tmp_path, seeds=40), corpus()) as run:
         with pytest.raises(ProviderError, match="'big' gave no readable 'verdict'.* or name another model"):
-            await run.execute(unread, Watch())
+            await run.execute(unread, RunCallbacks())
         assert not run.journal.entries
 
 

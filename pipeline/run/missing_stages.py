@@ -9,8 +9,8 @@ from pathlib import Path
 from pipeline.context import RunContext
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.loop.episode import enrich
-from pipeline.run.additions import each
-from pipeline.run.attempts import Notes
+from pipeline.run.attempts import AttemptLog
+from pipeline.run.reopening import each
 from pipeline.store.amendments import Completions
 from pipeline.types import CompletedStages, Data, PolicyMeasurement, Record, Status
 
@@ -36,7 +36,7 @@ async def complete(
 
     Raises ProviderError, RetrievalError and BudgetExceeded; what had ended is kept.
     """
-    with closing(Completions(folder)) as kept, closing(Notes(folder)) as notes:
+    with closing(Completions(folder)) as kept, closing(AttemptLog(folder)) as notes:
         # What a gate dropped is rejected: it stands for no pair.
         owed = [record for record in map(kept.joined, records) if record.missing and record.status is Status.ACCEPTED]
 

@@ -9,12 +9,12 @@ from pipeline.store.journal import Head
 from pipeline.types import Record, Seed
 
 if TYPE_CHECKING:
-    from pipeline.run.work import Run
+    from pipeline.run.coordinator import Run
 
 logger = logging.getLogger(__name__)
 
 
-class Watch(Protocol):
+class RunCallbacks(Protocol):
     """Is called from the run's own task, so it must be quick."""
 
     def stage(self, name: str) -> None:
@@ -42,5 +42,5 @@ class Watch(Protocol):
         logger.warning("%s; seed %s is tried again in %.0f s", error, seed.key[:12], pause)
 
 
-class LogWatch(Watch):
+class LogCallbacks(RunCallbacks):
     """Writes all of it to the log."""

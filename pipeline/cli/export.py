@@ -55,7 +55,7 @@ def export(  # noqa: PLR0913, PLR0917 - options of the user
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
-    """Write the data set of a run anew: all its views, or some beside those that are there."""
+    """Write the data set of a run anew: all views, or only those given with --view."""
     from pipeline.exports.views import base
 
     if every:

@@ -6,11 +6,9 @@ from typing import ClassVar
 import pytest
 
 from pipeline import build, config
-from pipeline.cli.progress import Progress
 from pipeline.corpus import jvm
 from pipeline.errors import RetrievalError
-from pipeline.run import LogWatch, Run, api
-from pipeline.run.job import Job
+from pipeline.run import LogCallbacks, Run, api, stages
 
 
 @pytest.fixture
@@ -23,27 +21,24 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_another_engine_makes_another_run(tmp_path: Path, no_java: None) -> None:
     asked = config.build(sets=["corpus.name=tiny", f"how.out={tmp_path}"])
-    with Progress(pairs=1) as progress:
-        job = Job(asked, progress)
-        job.read()
-        job.index()
-    assert job.config.retrieval.retriever == job.context.lineage.retriever == "bm25"
-    assert job.folder == job.config.folder() != asked.folder()
-    assert job.context.lineage.run == job.config.digest()[:12]
+    with stages.opened(asked, None, LogCallbacks()) as (run, context):
+        assert run.config.retrieval.retriever == context.lineage.retriever == "bm25"
+        assert run.folder == run.config.folder() != asked.folder()
+        assert context.lineage.run == run.config.digest()[:12]
+    assert not asked.folder().exists()
 
 
 def test_a_language_that_was_detected_is_said_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     chinese = Path(__file__).parent.parent / "corpus" / "handbook" / "zh.jsonl"
     for said, expected in (("corpus.language=zh", False), ("strategy=sage", True)):
         asked = config.build(sets=[f"corpus.name={chinese}", f"how.out={tmp_path}", said])
-        with Progress(pairs=1) as progress:
-            caplog.clear()
-            Job(asked, progress).read()
+        caplog.clear()
+        stages.read(asked, LogCallbacks())
         assert ("zh: language zh (detected): say another with --language" in caplog.text) == expected
 
 
 def test_a_command_with_nothing_to_run_shows_what_earlier_ones_did(tmp_path: Path) -> None:
-    class Counting(LogWatch):
+    class Counting(LogCallbacks):
         seen: ClassVar[list[int]] = []
 
         def started(self, run: Run) -> None:
@@ -60,6 +55,5 @@ def test_the_demo_model_says_that_it_makes_no_questions_without_an_answer(
     share: float, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     values = {"corpus": {"name": "tiny"}, "questions": {"unanswerable": share}, "how": {"out": tmp_path}}
-    with Progress(pairs=1) as progress:
-        Job(build(values=values), progress).read()
+    stages.read(build(values=values), LogCallbacks())
     assert ("questions without an answer" in caplog.text) is (share > 0)

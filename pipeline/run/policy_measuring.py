@@ -19,8 +19,8 @@ from pipeline.llm import ledger
 from pipeline.llm.ledger import Spent
 from pipeline.loop import policies
 from pipeline.run import attempts
-from pipeline.run.additions import each, graded
-from pipeline.run.attempts import Notes
+from pipeline.run.attempts import AttemptLog
+from pipeline.run.reopening import each, graded
 from pipeline.store.amendments import Completions, Remeasurements
 from pipeline.types import Assessment, Data, Draft, Record, Rollout, Status, Verdict
 from pipeline.types.twin_record import as_record
@@ -102,7 +102,7 @@ async def remeasure(
     """
     identity = policies.identity(policy, context.config)
     name, day = file_name(policy, context.config), datetime.now(UTC).date().isoformat()
-    with closing(Remeasurements(folder)) as kept, closing(Notes(folder)) as notes:
+    with closing(Remeasurements(folder)) as kept, closing(AttemptLog(folder)) as notes:
         order, completed = kept.order(name), Completions(folder)
 
         async def one(record: Record) -> Assessment:

@@ -18,7 +18,7 @@ from pipeline.llm.ledger import Counted
 from pipeline.loop import episode
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run.attempts import NAME, Attempt
-from pipeline.run.branches import branch
+from pipeline.run.resampling import branch
 from pipeline.store.amendments import Forks
 from pipeline.types import AnswerType, Record, Seed, Status, ToolCall, sha256
 from tests.run.fakes import LINEAGE

@@ -9,12 +9,13 @@ import pytest
 from pipeline.errors import ProviderError, RetrievalError, StoreError, UsageError
 from pipeline.run import Run, RunResult
 from pipeline.types import Record, Seed, Status
-from tests.run.fakes import FakeCorpus, Watch, config, corpus, digger, record
+from tests.run import fakes
+from tests.run.fakes import FakeCorpus, RunCallbacks, config, corpus, digger, record, run_part
 
 
 async def whole(out: Path, *, seconds: float = 0.0, chance: int = 0, **how: int) -> tuple[RunResult, list[Record]]:
     with Run(config(out, **how), corpus(short=20)) as run:
-        result = await run.execute(digger(seconds=seconds, chance=chance), Watch())
+        result = await run.execute(digger(seconds=seconds, chance=chance), RunCallbacks())
         return result, list(run.kept())
 
 
@@ -40,27 +41,11 @@ async def test_concurrency_and_the_order_of_completion_change_nothing(tmp_path: 
     assert 0 < result.dropped["too_short"] <= 20
 
 
-async def test_batches_make_the_same_records(tmp_path: Path) -> None:
-    _, straight = await whole(tmp_path / "straight", pairs=25)
-    watch = Watch()
-    with Run(config(tmp_path / "batches", pairs=25), corpus(short=20)) as run:
-        sizes = []
-        for keys in run.batches(16):
-            sizes.append(len(keys))
-            await run.run_batch(keys, digger(seconds=0.003), watch)
-            await run.run_batch(keys, digger(), watch)
-        assert list(run.kept()) == straight
-        assert run.result().complete
-        assert set(sizes[:-1]) == {16}
-        assert len(sizes) >= 3
-    assert watch.begun == 1
-
-
 async def test_seeds_that_a_clock_ended_are_owed_again_under_a_longer_one_alone(tmp_path: Path) -> None:
     ends: list[int] = []
     for seconds in (1, 1, 0.5, 2, None, None):
         with Run(config(tmp_path, seeds=40, rollout_seconds=seconds), corpus()) as run:
-            watch = Watch()
+            watch = RunCallbacks()
             owed = run.owed()
             result = await run.execute(digger() if seconds else digger(share=1.0), watch)
             assert (owed, result.planned, result.surplus) == (len(watch.records), 40, 0)
@@ -80,7 +65,7 @@ async def test_a_run_goes_on_where_it_was_and_digs_nothing_twice(tmp_path: Path)
 
     for pairs in (3, 10, 10, 25):
         with Run(config(tmp_path, pairs=pairs), corpus(short=20)) as run:
-            assert (await run.execute(run_seed, Watch())).accepted == pairs
+            assert (await run.execute(run_seed, RunCallbacks())).accepted == pairs
             kept = list(run.kept())
     assert len(dug) == len(set(dug))
     assert kept == (await whole(tmp_path / "other", pairs=25))[1]
@@ -100,11 +85,11 @@ async def test_what_ends_beyond_the_plan_is_surplus_and_used_when_it_grows(tmp_p
 
     done: list[str] = []
     with Run(config(tmp_path, pairs=11, concurrency=20), corpus()) as run:
-        first = next(run.batches(1))[0]
-        await run.run_batch([first, *next(run.batches(20))], first_waits, Watch())
+        (first,) = fakes.first(run, 1)
+        await run_part(run, range(20), first_waits, RunCallbacks())
         larger = run.result()
     with Run(config(tmp_path, pairs=2), corpus()) as run:
-        smaller = await run.execute(first_waits, Watch())
+        smaller = await run.execute(first_waits, RunCallbacks())
     assert smaller.accepted == 2
     assert smaller.planned + smaller.surplus == larger.planned + larger.surplus
     assert smaller.complete
@@ -119,8 +104,8 @@ async def test_a_seed_that_the_plan_no_longer_needs_is_not_waited_for(tmp_path: 
         return record(seed, share=1.0)
 
     with Run(config(tmp_path, pairs=4, concurrency=8), corpus()) as run:
-        first_four = next(run.batches(4))
-        result = await asyncio.wait_for(run.execute(slow_behind, Watch()), 5)
+        first_four = fakes.first(run, 4)
+        result = await asyncio.wait_for(run.execute(slow_behind, RunCallbacks()), 5)
     assert (result.accepted, result.planned, result.surplus) == (4, 4, 0)
 
 
@@ -134,7 +119,7 @@ async def test_trouble_outside_pauses_and_drops_no_seed(tmp_path: Path, kind: ty
             raise kind("down")
         return record(seed)
 
-    watch = Watch()
+    watch = RunCallbacks()
     with Run(config(tmp_path / "flaky", pairs=25), corpus(short=20)) as run:
         run.pauses = (0.0, 0.001, 0.002)
         result = await run.execute(flaky, watch)
@@ -156,7 +141,7 @@ async def test_lasting_trouble_stops_with_one_line_and_the_run_goes_on_later(tmp
             raise ProviderError("the endpoint is down")
         return record(seed)
 
-    watch = Watch()
+    watch = RunCallbacks()
     out = tmp_path / "my runs"
     with Run(config(out, pairs=25), corpus(short=20)) as run:
         run.pauses = (0.0,)
@@ -180,7 +165,7 @@ async def test_a_bug_stops_the_run_names_the_seed_and_keeps_the_rest(tmp_path: P
 
     with Run(config(tmp_path, pairs=100), corpus()) as run:
         with pytest.raises(ZeroDivisionError) as caught:
-            await run.execute(buggy, Watch())
+            await run.execute(buggy, RunCallbacks())
         assert "while running seed" in caught.value.__notes__[0]
         assert run.journal.entries
 
@@ -192,9 +177,9 @@ async def test_what_finished_beside_a_failure_is_kept(tmp_path: Path) -> None:
         return record(seed)
 
     with Run(config(tmp_path, pairs=100), corpus()) as run:
-        keys = next(run.batches(8))
+        keys = fakes.first(run, 8)
         with pytest.raises(StoreError):
-            await run.execute(together, Watch())
+            await run.execute(together, RunCallbacks())
         assert set(run.journal.entries) == set(keys[1:])
 
 
@@ -209,7 +194,7 @@ async def test_the_attempts_tell_seconds_and_the_result_is_a_file(tmp_path: Path
 
 
 async def test_latest_points_to_the_run_and_the_observer_hears_all(tmp_path: Path) -> None:
-    watch = Watch()
+    watch = RunCallbacks()
     with Run(config(tmp_path, seeds=5), corpus()) as run:
         await run.execute(digger(), watch)
     assert (tmp_path / "tiny" / "latest").resolve() == run.folder.resolve()
@@ -225,7 +210,7 @@ def test_a_corpus_without_a_seed_leaves_nothing_behind(tmp_path: Path) -> None:
 
 async def test_a_corpus_of_one_passage_is_drawn_again_and_again(tmp_path: Path) -> None:
     with Run(config(tmp_path, pairs=3), FakeCorpus(corpus(1).passages)) as run:
-        result = await run.execute(digger(), Watch())
+        result = await run.execute(digger(), RunCallbacks())
         assert result.accepted == 3
         assert len({r.seed.draw for r in run.kept()}) == result.planned
 
@@ -253,7 +238,7 @@ async def test_what_finishes_while_the_run_is_being_stopped_is_kept(tmp_path: Pa
         raise AssertionError("unreachable")
 
     with Run(config(tmp_path, pairs=100, concurrency=4), corpus()) as run:
-        keys = next(run.batches(4))
+        keys = fakes.first(run, 4)
         with pytest.raises(StoreError):
-            await run.execute(run_seed, Watch())
+            await run.execute(run_seed, RunCallbacks())
         assert set(run.journal.entries) == set(keys[1:])

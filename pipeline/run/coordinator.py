@@ -8,7 +8,7 @@ import asyncio
 import shlex
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -16,13 +16,13 @@ from typing import NamedTuple, Self
 from pipeline.config import RunConfig
 from pipeline.errors import BudgetExceeded, Interrupted, ProviderError, RetrievalError, StoreError, WorkerError
 from pipeline.run import resume
-from pipeline.run.attempts import Attempt, Notes, attempted
+from pipeline.run.attempts import Attempt, AttemptLog, attempted
+from pipeline.run.callbacks import RunCallbacks
 from pipeline.run.gating import Gating
 from pipeline.run.interrupt import cancelling
-from pipeline.run.plan import Frontier, Order, PassageSource, Planned, askable, bounds, judged, prefix
+from pipeline.run.plan import Order, PassageSource, Planned, PlanState, askable, bounds, judged, prefix
 from pipeline.run.result import RunResult
 from pipeline.run.uniform import SameError, forget
-from pipeline.run.watch import Watch
 from pipeline.store.amendments import Completions, joined
 from pipeline.store.files import link, sweep, write_json
 from pipeline.store.journal import Entry, Journal
@@ -47,9 +47,14 @@ class Run:
     """An open run: locked, checked, its journal read. A context manager; one per folder at a time."""
 
     def __init__(
-        self, config: RunConfig, corpus: PassageSource, *, folder: Path | None = None, lock: ExitStack | None = None
+        self,
+        config: RunConfig,
+        corpus: PassageSource,
+        *,
+        folder: Path | None = None,
+        lock: AbstractContextManager[object] | None = None,
     ) -> None:
-        """`lock` holds that of the folder already, and is let go when the run closes."""
+        """`lock` is entered in place of the folder's own."""
         self.config = config
         self.folder = folder or config.folder()
         self.pauses: tuple[float, ...] = PAUSES
@@ -68,13 +73,13 @@ class Run:
             resume.begin(self.folder, self.config, self._corpus.fingerprint)
             self.journal = Journal(self.folder / "journal", run=resume.read(self.folder).identity)
             stack.callback(self.journal.close)
-            self._notes = Notes(self.folder)
+            self._notes = AttemptLog(self.folder)
             stack.callback(self._notes.close)
             link(self.folder.parent / "latest", self.folder.name)
             self._order = Order(self.config, self._corpus, self.journal.entries)
             self._joined = joined(self.folder)
             self._gating = Gating(self.config.gates, self.journal, self._joined)
-            self._frontier = Frontier(self.config, self._gating.judge)
+            self._state = PlanState(self.config, self._gating.judge)
             ends = (entry.head.reason for entry in self.journal.entries.values())
             proven = not all(reason.startswith(("no_draft:", "no_verdict", Stop.NO_WALK)) for reason in ends)
             self._same = SameError[_Ended](self.config.how.same_error_seeds, proven=proven)
@@ -91,7 +96,7 @@ class Run:
 
     def result(self) -> RunResult:
         """How the run stands now."""
-        heads = list(prefix(self.journal.heads(), self.config, self._gating.foresee()))
+        heads = list(prefix(self.journal.heads(), self.config, self._gating.preview()))
         reasons = [drop.reason if drop else head.reason for head, drop in heads if drop or head.status != "accepted"]
         counts = Counter(Status.REJECTED if drop else head.status for head, drop in heads)
         completed = Completions(self.folder)
@@ -104,14 +109,14 @@ class Run:
             failed=counts[Status.FAILED],
             reasons=dict(Counter(reasons).most_common()),
             surplus=len(self.journal.entries) - len(heads),
-            dropped=dict(self._order.dropped(self._frontier.length).most_common()),
-            complete=self._frontier.complete,
-            exhausted=self._frontier.exhausted,
+            dropped=dict(self._order.dropped(self._state.length).most_common()),
+            complete=self._state.complete,
+            exhausted=self._state.exhausted,
             missing=dict(Counter(missing)),
             damaged=self.journal.damaged + self.journal.torn,
         )
 
-    async def execute(self, run_seed: RunSeed, watch: Watch, *, at_work: int | None = None) -> RunResult:
+    async def execute(self, run_seed: RunSeed, watch: RunCallbacks, *, at_work: int | None = None) -> RunResult:
         """Run seeds until the plan is complete, `at_work` at once; left out, as many as this process can.
 
         Raises Interrupted after a signal, and ProviderError, RetrievalError, BudgetExceeded or StoreError where one of
@@ -122,19 +127,17 @@ class Run:
         await self._guarded(self._all(run_seed, watch))
         return self.result()
 
-    def batches(self, size: int = 32) -> Iterator[tuple[str, ...]]:
-        """The keys that are owed next, again and again until the plan is complete: run each batch before the next."""
-        while keys := tuple(planned.seed.key for _, planned in islice(self._owed(), size)):
-            yield keys
+    @property
+    def complete(self) -> bool:
+        """Nothing is owed."""
+        return self._state.complete
 
-    async def run_batch(self, keys: Iterable[str], run_seed: RunSeed, watch: Watch) -> None:
-        """Run those of the keys that are still owed and that the plan still needs; raises what `execute` raises."""
-        wanted = set(keys)
-        mine = (owed for owed in self._owed() if owed[1].seed.key in wanted)
-        self.begin(watch)
-        await self._guarded(self._work(islice(mine, len(wanted)), run_seed, watch))
+    def progress(self) -> float:
+        """The part of the plan that is done, from 0 to 1. May be called from any thread."""
+        wanted, most = bounds(self.config.how)
+        return min(1.0, self._state.length / most if wanted is None else self._state.passed / wanted)
 
-    def begin(self, watch: Watch) -> None:
+    def begin(self, watch: RunCallbacks) -> None:
         """Show what earlier commands did; once."""
         if not self._begun:
             self._begun = True
@@ -166,9 +169,9 @@ class Run:
     def owed(self) -> int:
         """Seeds that the plan needs and that have no line, as far as what has ended shows; where there are too few
         pairs, those ahead of the last seed that has ended."""
-        (wanted, _), most = bounds(self.config.how), self._frontier.most
-        index, passed, lacking = self._frontier.length, self._frontier.passed, 0
-        if self._frontier.complete:
+        (wanted, _), most = bounds(self.config.how), self._state.most
+        index, passed, lacking = self._state.length, self._state.passed, 0
+        if self._state.complete:
             return 0
         if wanted is None:
             return sum(self._entry(self._order[n].seed.key) is None for n in range(most))
@@ -183,14 +186,14 @@ class Run:
 
     def _owed(self) -> Iterator[tuple[int, Planned]]:
         """Seeds without a line, in order, while the plan may need them: the answer changes as seeds end."""
-        index = self._frontier.length
-        while index < self._frontier.horizon():
+        index = self._state.length
+        while index < self._state.next_needed():
             planned = self._order[index]
             entry = self._entry(planned.seed.key)
             if entry is None:
                 yield index, planned
             else:
-                self._frontier.end(index, entry.head)
+                self._state.end(index, entry.head)
             index += 1
 
     def _entry(self, key: str) -> Entry | None:
@@ -198,17 +201,17 @@ class Run:
         entry = self.journal.entries.get(key)
         return None if entry is None or entry.head.unfinished(self.config.how.rollout_seconds) else entry
 
-    async def _all(self, run_seed: RunSeed, watch: Watch) -> None:
+    async def _all(self, run_seed: RunSeed, watch: RunCallbacks) -> None:
         """Again where the gates dropped what the plan had counted on."""
-        while not self._frontier.complete:
+        while not self._state.complete:
             await self._work(self._owed(), run_seed, watch)
 
-    async def _work(self, owed: Iterator[tuple[int, Planned]], run_seed: RunSeed, watch: Watch) -> None:
+    async def _work(self, owed: Iterator[tuple[int, Planned]], run_seed: RunSeed, watch: RunCallbacks) -> None:
         running: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]] = {}
         spent: BaseException | None = None
         try:
             while True:
-                most = (self._at_work, self._frontier.max_in_flight(), self._same.room or self._at_work)
+                most = (self._at_work, self._state.max_in_flight(), self._same.room or self._at_work)
                 room = min(most) - len(running)
                 for index, planned in islice(owed, max(0, room)):
                     self.in_flight[planned.seed.key] = planned.order
@@ -224,7 +227,7 @@ class Run:
                     spent, owed = error, iter(())
                 elif error:
                     raise error
-                if self._frontier.complete:
+                if self._state.complete:
                     for task in running:
                         task.cancel()
         finally:
@@ -241,7 +244,7 @@ class Run:
         self,
         done: set[asyncio.Task[tuple[Record, Attempt]]],
         running: dict[asyncio.Task[tuple[Record, Attempt]], tuple[int, Planned]],
-        watch: Watch,
+        watch: RunCallbacks,
     ) -> BaseException | None:
         """Journal all that ended well, in order; the first error of those that did not."""
         error: BaseException | None = None
@@ -260,18 +263,18 @@ class Run:
                 error = error or self._same.stop()
         return error
 
-    def _journal(self, seeds: Iterable["_Ended"], watch: Watch) -> None:
+    def _journal(self, seeds: Iterable["_Ended"], watch: RunCallbacks) -> None:
         for number, planned, record, attempt in seeds:
             self.journal.append(record, planned.order, self.config.how.rollout_seconds)
             if record.status is Status.ACCEPTED:
                 self._gating.check(record)
-            drops = self._frontier.end(number, self.journal.entries[record.key].head)
+            drops = self._state.end(number, self.journal.entries[record.key].head)
             self._note(attempt, watch)
             watch.record(record)
             for head, drop in drops:
                 watch.gated(head, drop)
 
-    async def _attempted(self, seed: Seed, run_seed: RunSeed, watch: Watch) -> tuple[Record, Attempt]:
+    async def _attempted(self, seed: Seed, run_seed: RunSeed, watch: RunCallbacks) -> tuple[Record, Attempt]:
         """One seed to its record, with pauses where the outside fails."""
         pauses = iter(self.pauses)
         while True:
@@ -286,7 +289,7 @@ class Run:
             watch.trouble(seed, end, pause)
             await asyncio.sleep(pause)
 
-    def _note(self, attempt: Attempt, watch: Watch) -> None:
+    def _note(self, attempt: Attempt, watch: RunCallbacks) -> None:
         self._notes.add(attempt)
         watch.attempt(attempt)
 

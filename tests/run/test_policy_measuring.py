@@ -19,7 +19,7 @@ from pipeline.llm.ledger import Counted, Spent
 from pipeline.loop.policies import FIRST, identity
 from pipeline.run import attempts
 from pipeline.run.plan import judged
-from pipeline.run.remeasure import Budgets, Remeasuring, file_name, pool, recast, remeasure
+from pipeline.run.policy_measuring import Budgets, Remeasuring, file_name, pool, recast, remeasure
 from pipeline.store.amendments import Remeasurements, joined
 from pipeline.store.journal import Journal
 from pipeline.types import PolicyMeasurement, Record, Status

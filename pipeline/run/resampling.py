@@ -18,8 +18,8 @@ from pipeline.context import RunContext
 from pipeline.exports.branching import base
 from pipeline.exports.branching.base import State
 from pipeline.llm.ledger import enter
-from pipeline.run.additions import each, graded
-from pipeline.run.attempts import Notes
+from pipeline.run.attempts import AttemptLog
+from pipeline.run.reopening import each, graded
 from pipeline.store.amendments import Forks
 from pipeline.types import Branch, Data, Draft, Fork, Message, Record, Status, Trajectory
 
@@ -63,7 +63,7 @@ async def branch(
     """
     method = base.load(name)
     owed, done, used = _states(method, records), list[Fork](), 0
-    with closing(Forks(folder)) as kept, closing(Notes(folder)) as notes:
+    with closing(Forks(folder)) as kept, closing(AttemptLog(folder)) as notes:
 
         async def one(owed: _Owed) -> Fork:
             state = (name, *owed.state)

@@ -13,7 +13,7 @@ from pipeline.errors import DeadlineExceeded, ProviderError
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.cached import Cached
 from pipeline.loop.episode import run_seed
-from pipeline.run.complete import Completing, complete
+from pipeline.run.missing_stages import Completing, complete
 from pipeline.store.amendments import Completions
 from pipeline.store.cache import Cache
 from pipeline.types import NOT_FOUND, Message, Record, Status

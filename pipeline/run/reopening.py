@@ -16,8 +16,8 @@ from pipeline.errors import BudgetExceeded, DeadlineExceeded, FormatError, Provi
 from pipeline.llm.deadline import with_timeouts
 from pipeline.llm.ledger import Spent
 from pipeline.run import prepare, publish
+from pipeline.run.coordinator import Run
 from pipeline.run.locate import reopened
-from pipeline.run.work import Run
 from pipeline.store.lock import locked
 from pipeline.types import Draft, Rollout, Verdict
 

@@ -35,7 +35,7 @@ def item(record: Record) -> Iterator[Text | Padding]:
     for played in record.rounds:
         yield from _round(played, last=played is record.rounds[-1])
     for stage in record.missing:
-        yield text(f"\nmissing: {stage} rollouts, which 'digsite complete' makes up", style="yellow")
+        yield text(f"\nmissing: {stage} rollouts, which 'digsite complete' runs", style="yellow")
     if record.confirmation:
         yield text("\nconfirmation: fresh rollouts, from which difficulty and solve rate come", style="bold")
         yield from _rollouts(record.confirmation, record.confirmation_verdicts, record.draft)
