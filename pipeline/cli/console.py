@@ -20,7 +20,7 @@ from rich.text import Text
 
 from pipeline.corpus import progress_log
 from pipeline.text.redact import clean, escaped
-from pipeline.types import DEMO_MODELS
+from pipeline.types import by_demo
 
 DEMO = "made with the demo model: these figures describe the pipeline, not the quality of the data"
 """Printed wherever a figure of such a run is."""
@@ -153,7 +153,7 @@ def rows_of_views(counts: Mapping[str, Mapping[str, int]]) -> Table:
 
 def demo_note(model: str) -> None:
     """Say on stderr that the figures just shown are the demo model's, if `model`, which names all models, has it."""
-    if not set(DEMO_MODELS).isdisjoint(model.split(" + ")):
+    if by_demo(model):
         message(DEMO, style="dim")
 
 

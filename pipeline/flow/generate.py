@@ -39,7 +39,7 @@ from pipeline.exports.card.card import code, fence
 from pipeline.exports.card.glossary import gloss
 from pipeline.run import Run, RunResult, publish
 from pipeline.run.job import Job
-from pipeline.types import DEMO_MODELS
+from pipeline.types import by_demo
 
 logger = logging.getLogger(__name__)
 PER_WORKER = 16
@@ -197,7 +197,7 @@ def _key(folder: Path, name: str) -> str:
 def _made_with(config: RunConfig) -> str:
     names = config.models.names()
     demo = f"{DEMO[0].upper()}{DEMO[1:]}."
-    return demo if set(DEMO_MODELS) & set(names.split(" + ")) else f"Made with {code(names)}."
+    return demo if by_demo(names) else f"Made with {code(names)}."
 
 
 async def _funnel(result: RunResult, config: RunConfig) -> None:

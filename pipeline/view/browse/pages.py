@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from pipeline.analysis import money
 from pipeline.analysis.contrasts import in_words
-from pipeline.types import DEMO_MODELS, Share, shown_id
+from pipeline.types import Share, by_demo, shown_id
 from pipeline.view.browse.columns import CHOICES, SPANS
 from pipeline.view.browse.item import why
 from pipeline.view.browse.source import Library, Source
@@ -68,7 +68,7 @@ def of_run(request: Request, template: str, source: Source, page: str, **values:
         source=source,
         page=page,
         pending=values.pop("pending", "") or table.pending,
-        demo=bool(config and set(DEMO_MODELS) & set(config.models.names().split(" + "))),
+        demo=bool(config and by_demo(config.models.names())),
         others=[one for one in library.listed() if not one.problem],
         **values,
     )
