@@ -18,7 +18,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.task_runners import TaskRunner
 
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 from pipeline.errors import DigsiteError, UsageError, WorkerError, first_line
 from pipeline.run.batches import AHEAD, Submit
 from pipeline.run.worker import respond
@@ -36,7 +36,7 @@ def batch(request: bytes) -> bytes:
 
 
 @contextmanager
-def started(how: How) -> Iterator[Submit]:
+def started(how: Runtime) -> Iterator[Submit]:
     """Have the engine's workers: those of a cluster that runs already, or processes of this machine until it closes."""
     runner, options = {"dask": _dask, "ray": _ray}[how.engine](how)
     for name in ("distributed", "distributed.client"):  # each has a level of its own
@@ -117,7 +117,7 @@ Options = Callable[[], AbstractContextManager[object]]
 """What holds while a batch is handed to the engine."""
 
 
-def _dask(how: How) -> tuple[TaskRunner[Any], Options]:
+def _dask(how: Runtime) -> tuple[TaskRunner[Any], Options]:
     import dask
     from distributed.security import Security
     from prefect_dask import DaskTaskRunner
@@ -133,7 +133,7 @@ def _dask(how: How) -> tuple[TaskRunner[Any], Options]:
     return DaskTaskRunner(cluster_kwargs={**processes, **closed, **own, "silence_logs": logging.CRITICAL}), options
 
 
-def _ray(how: How) -> tuple[TaskRunner[Any], Options]:
+def _ray(how: Runtime) -> tuple[TaskRunner[Any], Options]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
     # On a busy machine a node needs longer than the half minute that it has.
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.config import RunConfig
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.language import english
@@ -124,7 +124,7 @@ class Job:
         else:
             await self.run.run_batch(keys, partial(run_seed, context=self.context), self.watch)
 
-    async def run_seeds_by(self, engine: Callable[[How], AbstractContextManager[Submit]]) -> None:
+    async def run_seeds_by(self, engine: Callable[[Runtime], AbstractContextManager[Submit]]) -> None:
         """Everything that is owed, by the workers of an engine, which starts if anything is."""
         if next(self.run.batches(), None) is None:
             return

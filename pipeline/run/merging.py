@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.config import RunConfig
 from pipeline.config.differences import differences
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 from pipeline.errors import UsageError
 from pipeline.run import RunFile, RunResult, Watch, attempts, facts, prepare, read
 from pipeline.run.job import Job
@@ -42,7 +42,7 @@ def merge(shards: Sequence[Path], out: Path | None, watch: Watch) -> Merged:
     """
     config = whole([(folder, read(folder)) for folder in shards])
     place = out or shards[0].parents[1]
-    place = How().out if place.resolve() == How().out.resolve() else place
+    place = Runtime().out if place.resolve() == Runtime().out.resolve() else place
     config = config.with_how(out=place)
     job = Job(config, watch, place / shards[0].parent.name / config.folder().name)
     job.read()
