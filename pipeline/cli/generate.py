@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli import console, options, pages
+from pipeline.cli import console, options
+from pipeline.cli import record_page as pages
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.config.runtime import Runtime
@@ -137,7 +138,7 @@ def _run(
 
 def say_target(config: RunConfig) -> None:
     """Say what a solve rate that is a target means in tries, if it is one."""
-    from pipeline.loop.band import explained
+    from pipeline.loop.target_range import explained
 
     if band := config.band:
         few = len(band.counts) == 1 and band.low < band.high

@@ -53,10 +53,10 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
 ) -> None:
     """Show how the seeds of a run ended and what it cost, list them, or show one in full."""
     from pipeline.analysis import money
-    from pipeline.cli import pages
+    from pipeline.cli import record_page as pages
     from pipeline.run import publish, read
     from pipeline.run.attempts import spent
-    from pipeline.view.browse.query import Query, selected
+    from pipeline.view.query import Query, selected
 
     folder = run_folder(run, out)
     config = read(folder).config

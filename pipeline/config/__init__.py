@@ -7,7 +7,7 @@ concurrency, folders, time-outs) is not: it may change between two calls that co
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import orjson
 from pydantic import Field, ValidationError, field_validator, model_validator
@@ -20,7 +20,7 @@ from pipeline.config.gates import GateConfig
 from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.config.links_settings import LinksConfig
 from pipeline.config.links_settings import code as links_code
-from pipeline.config.loop_settings import MOST_TRIES, Check, ChecksConfig, LoopConfig
+from pipeline.config.loop_settings import MOST_TRIES, ChecksConfig, LoopConfig, asked_checks
 from pipeline.config.models import ModelConfig
 from pipeline.config.presets import PRESETS
 from pipeline.config.questions import AnswerTypes, QuestionsConfig
@@ -176,7 +176,7 @@ class RunConfig(Data):
         if self.checks.run is not None:
             return self.checks.run
         if self.models.of("reader").capabilities.understands:
-            return get_args(Check)
+            return asked_checks()
         # Rules read what a solver by rules does: no judge of what better ones may.
         return () if self.models.of("solver").capabilities.understands else ("oracle",)
 

@@ -1,9 +1,11 @@
 """How a draft is tried: the loop, and the checks in it that only a model can make."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
+from pipeline import registry
+from pipeline.errors import unknown
 from pipeline.types import Data
 
 MOST_TRIES = 64
@@ -39,30 +41,25 @@ class LoopConfig(Data):
     often those are wrong."""
 
 
-Check = Literal[
-    "same_name",
-    "end",
-    "complete_list",
-    "closed_book",
-    "oracle",
-    "leave_one_out",
-    "naturalness",
-    "seeker",
-    "alternatives",
-]
+def asked_checks() -> tuple[str, ...]:
+    """The checks that a model makes, in the order in which they are made."""
+    made = {name: registry.load("checks", name).CHECK for name in registry.names("checks")}
+    asked = [name for name, check in made.items() if check.look is None]
+    return tuple(sorted(asked, key=lambda name: (made[name].stage, made[name].place)))
 
 
-def _named(given: Any) -> Any:
-    gone = [name for name in ("skip_ahead", "naive_rag") if isinstance(given, list | tuple) and name in given]
-    if gone:
-        raise ValueError(f"there is no check '{gone[0]}' any more; name 'end', which took its place")
-    return given
+def asked_check(name: str) -> str:
+    if name in ("skip_ahead", "naive_rag"):
+        raise ValueError(f"there is no check '{name}' any more; name 'end', which took its place")
+    if name not in asked_checks():
+        raise ValueError(str(unknown("check by a reader", name, asked_checks())))
+    return name
 
 
 class ChecksConfig(Data):
     """Checks of a draft that only a model can make."""
 
-    run: Annotated[tuple[Check, ...] | None, BeforeValidator(_named)] = None
+    run: tuple[Annotated[str, AfterValidator(asked_check)], ...] | None = None
     """The checks that readers make. Left out: all of them with a real model as reader; `oracle` only with the demo
     model, which knows nothing from memory."""
     tries: int = Field(3, ge=1, le=32)

@@ -20,7 +20,7 @@ from pipeline.errors import FormatError
 from pipeline.retrieval.overlay import Overlay
 from pipeline.text import dates, numbers, untagged, words
 from pipeline.text.names import contains
-from pipeline.types import Check, Distractor, Draft, Passage, Usage
+from pipeline.types import Distractor, DistractorCheck, Draft, Passage, Usage
 
 TRUTH_DEPTH = 50
 """Passages in which a claim is looked for."""
@@ -52,13 +52,13 @@ class DistractorChecks:
         The blind reader sends back what can be written again, and refuses nothing of the `last` try: a strong model
         told all of the ten that it saw for the first time, and what misleads a solver is no worse for that.
         """
-        made: list[Check] = []
+        made: list[DistractorCheck] = []
         for name, test in CHECKS.items():
             # Rules know nothing of style.
             if test is blind and not self.context.config.models.of("reader").capabilities.understands:
                 continue
             wrong = await test(distractor, self)
-            made.append(Check(name=name, passed=not wrong or (last and test is blind), detail=wrong))
+            made.append(DistractorCheck(name=name, passed=not wrong or (last and test is blind), detail=wrong))
             if not made[-1].passed:
                 break
         return distractor.model_copy(update={"checks": tuple(made), "blind": self.named.get(distractor.id, ())})

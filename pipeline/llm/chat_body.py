@@ -87,10 +87,19 @@ def _tool(tool: Tool, *, strict: bool) -> dict[str, Any]:
         "description": tool.description,
         "parameters": strictly(inlined(tool.parameters)),
     }
-    if strict:
+    if strict and _closed(function["parameters"]):
         # Without it vLLM accepts any JSON as arguments, even where a call is required.
         function["strict"] = True
     return {"type": "function", "function": function}
+
+
+def _closed(schema: Any) -> bool:
+    """Does the schema name all properties of its objects? OpenAI refuses others in strict mode."""
+    if isinstance(schema, list):
+        return all(map(_closed, schema))
+    if not isinstance(schema, dict):
+        return True
+    return (schema.get("type") != "object" or "properties" in schema) and all(map(_closed, schema.values()))
 
 
 def _choice(choice: str) -> str | dict[str, Any]:

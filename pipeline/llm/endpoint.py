@@ -9,6 +9,8 @@ import re
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import httpx2
+
 from pipeline.config.models import ModelConfig
 from pipeline.llm import connection, repetition, reply
 from pipeline.llm.base import Completion, Finish, Request
@@ -128,13 +130,13 @@ class Endpoint:
                     continue
                 self.warn(action.line)
                 return reply.empty(action.finish)
-            if len(answer.body) > connection.MOST_BYTES:
+            if len(answer.content) > connection.MOST_BYTES:
                 return reply.empty(Finish.LENGTH)
-            completion = self._read(answer.body, request)
+            completion = self._read(answer.content, request)
             self._accepted |= {*tree, *(("strict",) if "tools" in tree else ())}
             return completion
 
-    async def _post(self, tree: dict[str, Any]) -> connection.Answer:
+    async def _post(self, tree: dict[str, Any]) -> httpx2.Response:
         seconds = self.config.limits.timeout_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -175,13 +177,13 @@ class Endpoint:
             )
             self.warn(f"{line}; give it a context of {context:,} ({longer_context(context)})", "cut prompt")
 
-    def _refusal(self, answer: connection.Answer) -> Refusal:
-        message, code = reply.error_message(answer.body)
+    def _refusal(self, answer: httpx2.Response) -> Refusal:
+        message, code = reply.error_message(answer.content)
         return Refusal(
-            status=answer.status,
+            status=answer.status_code,
             message=self._clean(message),
             code=self._clean(code),
-            after=retry_after(answer.retry_after),
+            after=retry_after(answer.headers.get("retry-after")),
             config=self.config,
         )
 

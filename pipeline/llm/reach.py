@@ -83,9 +83,9 @@ async def _unavailable(connections: Connections, config: ModelConfig) -> str:
         return f"did not answer within {SECONDS:g} s"
     except ConnectionError as error:
         return f"cannot be reached ({error})"
-    status = answer.status
+    status = answer.status_code
     # Not every gateway lists its models, and a key may be for calls alone.
-    refused = status == 401 and "scope" not in reply.error_message(answer.body)[0]
+    refused = status == 401 and "scope" not in reply.error_message(answer.content)[0]
     if refused or 300 <= status < 400:
         refusal = Refusal(status, message="", code="", after=None, config=config)
         raise ProviderError(str(refusal_action(refusal, frozenset()).failure), then="stop")
@@ -99,7 +99,7 @@ async def served_context(config: ModelConfig) -> int | None:
         try:
             async with asyncio.timeout(SECONDS):
                 answer = await connections.ask("/models")
-            listed = orjson.loads(answer.body)["data"]
+            listed = orjson.loads(answer.content)["data"]
         except (TimeoutError, ConnectionError, ValueError, KeyError, TypeError):
             return None
     models = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []

@@ -26,7 +26,7 @@ from pipeline.config.address import on_loopback
 from pipeline.config.retrieval_settings import TOKEN_ENV, RetrievalConfig
 from pipeline.corpus import Corpus
 from pipeline.errors import RetrievalError, UsageError
-from pipeline.llm.connection import answer
+from pipeline.llm.connection import bounded
 from pipeline.llm.deadline import pause_clock
 from pipeline.llm.retry import pause
 from pipeline.retrieval.base import SCORING
@@ -147,19 +147,19 @@ class HttpRetriever(Passages):
     async def _once(self, client: httpx2.AsyncClient, url: str, body: Mapping[str, object]) -> bytes:
         try:
             async with asyncio.timeout(_SECONDS):
-                call = client.stream("POST", url, json=body, headers=_headers())
-                status, raw, _ = await answer(call, _MOST_BYTES, _MOST_ERROR_BYTES)
+                answer = await client.post(url, json=body, headers=_headers())
         except TimeoutError:
             raise _Transient(f"no whole answer within {_SECONDS:.0f} s") from None
-        if status == 200 and len(raw) > _MOST_BYTES:
+        status = answer.status_code
+        if status == 200 and len(answer.content) > _MOST_BYTES:
             raise RetrievalError(f"{url} sent more than {_MOST_BYTES >> 20} MiB for one request")
         if status == 429 or status >= 500:
             raise _Transient(f"it answered {status}")
         if status in (401, 403):
             raise RetrievalError(f"{url} needs a token: put it into the environment variable {TOKEN_ENV}")
         if status != 200:
-            raise RetrievalError(f"{url} answered {status}: {_plain(raw.decode(errors='replace'))}")
-        return raw
+            raise RetrievalError(f"{url} answered {status}: {_plain(answer.content.decode(errors='replace'))}")
+        return answer.content
 
     def _opened(self) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
@@ -167,6 +167,7 @@ class HttpRetriever(Passages):
             limits=httpx2.Limits(max_connections=_CONNECTIONS),
             headers={"Accept-Encoding": "gzip"},
             trust_env=not on_loopback(self._url),
+            event_hooks={"response": [bounded(_MOST_BYTES, _MOST_ERROR_BYTES)]},
         )
 
     def _client(self) -> httpx2.AsyncClient:

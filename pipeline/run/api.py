@@ -212,8 +212,8 @@ def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> "
     Raises UsageError where both names are of the same run.
     """
     from pipeline.analysis import comparison
+    from pipeline.analysis.run_source import compared
     from pipeline.run.browsing import Runs
-    from pipeline.view.browse.source import compared
 
     with closing(Runs([str(one), str(other)], out or Runtime().out)) as runs:
         found = runs.given()

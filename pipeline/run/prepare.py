@@ -21,7 +21,7 @@ from pipeline.exports.trajectories import selection
 from pipeline.gates import Gates
 from pipeline.gates.licence import conflict
 from pipeline.links.opening import open_links
-from pipeline.links.stored import Links
+from pipeline.links.stored import StoredLinks
 from pipeline.links.walks import Walks
 from pipeline.llm.base import LLM
 from pipeline.llm.budget import Budget, Budgeted
@@ -86,7 +86,7 @@ def corpus(config: RunConfig) -> Corpus:
     return load(check(config), config.how.out, verify=config.how.verify)
 
 
-def links(config: RunConfig, corpus: Corpus) -> Links:
+def links(config: RunConfig, corpus: Corpus) -> StoredLinks:
     """What joins the documents of the corpus, found the first time it is asked for."""
     return open_links(corpus, config.links.most_documents)
 

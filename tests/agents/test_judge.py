@@ -13,7 +13,7 @@ from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import FormatError, ProviderError
 from pipeline.llm.base import Request
 from pipeline.types import NOT_FOUND, AnswerType
-from tests.loop.audit.test_readings import DRAFT
+from tests.loop.checks.test_readings import DRAFT
 from tests.loop.test_episode import LINEAGE, SHELF
 from tests.scripted import ScriptedLLM
 

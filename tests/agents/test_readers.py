@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from pipeline import prompts
-from pipeline.agents.readers import Reading, closed_book, oracle, rest, trace
+from pipeline.agents.readers import Reading, closed_book, oracle, rest
 from pipeline.agents.structured import TRIES
 from pipeline.config import build
 from pipeline.config.models import ModelConfig
@@ -16,6 +16,7 @@ from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import FormatError
 from pipeline.llm.base import LLM
 from pipeline.llm.cached import request_digest
+from pipeline.loop.checks.oracle import trace
 from pipeline.types import Passage
 from tests.hostile import HOSTILE
 from tests.loop.test_episode import LINEAGE

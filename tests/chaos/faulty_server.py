@@ -24,7 +24,7 @@ from pipeline.demo.role_dispatch import DemoModel
 from pipeline.errors import ProviderError
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.serve import chat_api
-from pipeline.serve.demo_model import samples
+from pipeline.serve.demo_server import samples
 from pipeline.types import ToolCall, sha256
 from tests.chaos.obedient import Obedient
 

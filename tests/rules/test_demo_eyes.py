@@ -17,7 +17,7 @@ import pytest
 
 from pipeline import config, registry
 from pipeline.agents.judge import grade
-from pipeline.agents.readers import check_alternative, commit, naturalness, oracle, search_end, trace
+from pipeline.agents.readers import check_alternative, oracle, read
 from pipeline.config import RunConfig
 from pipeline.config.links_settings import LinksConfig
 from pipeline.context import RunContext
@@ -30,6 +30,9 @@ from pipeline.distractors.evaluate import written
 from pipeline.llm.base import Completion, Request
 from pipeline.llm.ledger import role
 from pipeline.loop import episode
+from pipeline.loop.checks.end import commit, search_end
+from pipeline.loop.checks.naturalness import GradeOutput
+from pipeline.loop.checks.oracle import trace
 from pipeline.prompts import unfence
 from pipeline.retrieval.engines.bm25 import Bm25Retriever
 from pipeline.run import prepare
@@ -115,7 +118,8 @@ async def play(corpus: Corpus, model: Recorder) -> None:
         if record.draft:
             await near_misses(record.draft, context)
             await readings(record.draft, corpus, context)
-            await naturalness(record.draft.question, context)
+            asked = context.prompt("naturalness/grade", question=record.draft.question)
+            await read(asked, "grade", GradeOutput, context)
             evaluated = await written(record.draft, replace(context, config=WITH_DISTRACTORS))
             for distractor in evaluated.used[:2]:
                 await blind_readings(distractor, record.draft.hops[distractor.hop].sub_question, context)

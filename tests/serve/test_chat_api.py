@@ -15,7 +15,7 @@ from pipeline.llm.base import Completion, Finish, Request, Schema
 from pipeline.llm.chat_body import body as written
 from pipeline.llm.chat_body import strictly, wire_seed
 from pipeline.serve import chat_api
-from pipeline.serve.demo_model import router
+from pipeline.serve.demo_server import router
 from pipeline.types import Message, ToolCall, Usage
 from tests.serve.conftest import Ask
 
