@@ -117,7 +117,7 @@ def heading(name: str, records: Sequence[Record]) -> str:
     lineage = records[0].lineage if records else None
     if lineage is None:
         return f"{name}: no records"
-    embedded = " (figures of the loop, not of the data)" if lineage.embedded else ""
+    embedded = " (figures of the loop, not of the data)" if lineage.by_demo else ""
     return (
         f"{name}: run {lineage.run}, corpus {lineage.corpus}, retriever {lineage.retriever}, model {lineage.model}, "
         f"solver {lineage.solver_digest[:12] or 'none'}{embedded}"

@@ -144,7 +144,7 @@ def _side(run: Compared) -> _Side:
     facts = RunFacts(
         name=run.name,
         models=tuple(models),
-        embedded=made.embedded,
+        embedded=made.by_demo,
         planned=made.planned,
         accepted=made.accepted,
         calls=int(rows["calls"].sum()),

@@ -159,9 +159,9 @@ class Figures(Data):
         return sum(reason.count for reason in self.reasons if reason.name == Stop.NO_WALK)
 
     @property
-    def embedded(self) -> bool:
+    def by_demo(self) -> bool:
         """Did the demo model take part? Then these figures describe the pipeline, not the quality of data."""
-        return any(lineage.embedded for lineage in self.lineages)
+        return any(lineage.by_demo for lineage in self.lineages)
 
     @property
     def usage(self) -> Usage:

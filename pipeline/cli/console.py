@@ -20,7 +20,7 @@ from rich.text import Text
 
 from pipeline.corpus import progress_log
 from pipeline.text.redact import clean, escaped
-from pipeline.types import DEMO_MODELS, DEMO_NOTE
+from pipeline.types import DEMO_NOTE, by_demo
 
 _NUMBER = re.compile(r"[\d.,]+[%M]?|–|unknown")
 _MANY = 7
@@ -151,7 +151,7 @@ def rows_of_views(counts: Mapping[str, Mapping[str, int]]) -> Table:
 
 def demo_note(model: str) -> None:
     """Say on stderr that the figures just shown are the demo model's, if `model`, which names all models, has it."""
-    if not set(DEMO_MODELS).isdisjoint(model.split(" + ")):
+    if by_demo(model):
         message(DEMO_NOTE, style="dim")
 
 

@@ -10,7 +10,7 @@ import typer
 
 from pipeline.cli import console, options
 from pipeline.config import RunConfig
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 
 if TYPE_CHECKING:
     from pipeline.run.measuring import GoldQuestion
@@ -215,7 +215,7 @@ def doctor(  # noqa: PLR0913, PLR0917 - options of the user
             console.message(f"measuring tokens a second: some {20 * len(known)} seconds of full load")
             found += doctors.measure(settings)
     else:
-        found = doctors.checks(out or How().out)
+        found = doctors.checks(out or Runtime().out)
     rows = [("ok" if c.ok else "missing", c.name, c.detail + (f" → {c.remedy}" if c.remedy else "")) for c in found]
     console.result([check.model_dump() for check in found], console.table("", "what", "found", rows=rows), as_json=json)
     return 0 if all(check.ok for check in found) else 1

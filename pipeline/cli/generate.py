@@ -11,7 +11,7 @@ import typer
 from pipeline.cli import console, options, terminal
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 from pipeline.errors import UsageError
 from pipeline.run.locate import reopened, spelled
 from pipeline.types import Status, Stop
@@ -97,7 +97,7 @@ class Preview(options.PairOptions):
             tried = api.preview(config, pairs=PREVIEWED, watch=progress)
         found = [record for record in tried if record.status is Status.ACCEPTED][:PREVIEWED]
         pilot = costs.pilot(progress.attempts, tried, config.models)
-        expected = forecast(pilot, config.models, throughput.kept(config.how.out), How().pairs)
+        expected = forecast(pilot, config.models, throughput.kept(config.how.out), Runtime().pairs)
         console.result(
             [record.model_dump(mode="json") for record in found],
             *(part for record in found for part in (*terminal.item(record), "")),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli import console, options
-from pipeline.config.how import How
 from pipeline.config.retrieval_settings import TOKEN_ENV
+from pipeline.config.runtime import Runtime
 from pipeline.errors import UsageError
 from pipeline.run.locate import run_folder
 
@@ -65,7 +65,7 @@ class Serve(options.CorpusOptions):
             resolve(self.corpus)
         except UsageError as no_corpus:
             try:
-                folder = run_folder(self.corpus, self.out or How().out)
+                folder = run_folder(self.corpus, self.out or Runtime().out)
             except UsageError as no_run:
                 raise UsageError(f"{no_corpus}; and {no_run}") from no_run
             if any(getattr(self, name) for name in _OF_A_CORPUS):

@@ -17,12 +17,12 @@ Browser = Annotated[bool, typer.Option("--open", help="Open the page in the brow
 
 def view(runs: Named = None, out: options.Out = None, port: Port = 8002, browser: Browser = False) -> None:
     """Show every item of runs in a browser, until Ctrl-C: questions, evidence, rollouts, figures."""
-    from pipeline.config.how import How
+    from pipeline.config.runtime import Runtime
     from pipeline.run.browsing import Runs
     from pipeline.serve.browser import create
     from pipeline.serve.http_server import ServerConfig, serve, url
 
-    library = Runs(runs or [], out or How().out)
+    library = Runs(runs or [], out or Runtime().out)
     try:
         listening = ServerConfig(host=LOOPBACK, port=port, token_env="").bind()
         console.message("for a browser on this machine; Ctrl-C stops it")

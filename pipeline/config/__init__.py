@@ -17,7 +17,6 @@ from pipeline.config import address, toml
 from pipeline.config.config_errors import config_error
 from pipeline.config.derived_limits import derive_limits
 from pipeline.config.gates import GateConfig
-from pipeline.config.how import MOST_SEEDS, How
 from pipeline.config.limits import AgentLimits, AuthorLimits
 from pipeline.config.links_settings import LinksConfig
 from pipeline.config.links_settings import code as links_code
@@ -28,6 +27,7 @@ from pipeline.config.questions import AnswerTypes, QuestionsConfig
 from pipeline.config.ragshaper_settings import DistractorConfig, TeacherConfig, TreeConfig
 from pipeline.config.retrieval_settings import RetrievalConfig
 from pipeline.config.roles import Models
+from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError, unknown
 from pipeline.types import PLAIN, AnswerType, AsOf, Band, Data, sha256
@@ -109,7 +109,7 @@ class RunConfig(Data):
     """Which of the accepted pairs count. Not digested: gates stand behind the journal and change nothing in it."""
     sft: SftConfig = SftConfig()
     """Which rollouts the views train on. Not digested, as the gates."""
-    how: How = How()
+    how: Runtime = Runtime()
 
     @field_validator("steps", mode="before")
     @classmethod
@@ -184,19 +184,19 @@ class RunConfig(Data):
         """The rollouts of the screen; none where all K decide."""
         return min(self.loop.screen, self.loop.rollouts) if self.loop.confirm else None
 
-    def what(self) -> dict[str, Any]:
+    def digested(self) -> dict[str, Any]:
         """The digested part, with the digests of all prompts, and of the code of models that are code."""
         untargeted = {"solve_rate", "policy"} if self.solve_rate is None else set()
         tree = self.model_dump(mode="json", exclude={"how", "gates", "sft", "models", "links"} | untargeted)
         tree["corpus"] |= {"name": self.corpus.identity}
         # What nobody said of a corpus is no part of it.
         tree["corpus"] = {key: value for key, value in tree["corpus"].items() if value is not None}
-        tree["retrieval"] = self.retrieval.what()
+        tree["retrieval"] = self.retrieval.digested()
         if self.walks:
             tree["links"] = {**self.links.model_dump(mode="json"), "code": links_code()}
         if self.questions == QuestionsConfig():
             del tree["questions"]
-        tree["models"] = self.models.what()
+        tree["models"] = self.models.digested()
         tree["prompts"] = {name: prompts.load(name).digest for name in prompts.names() if self._may_ask(name)}
         special = [kind.value for kind in self.answer_types if not kind.plain]
         tree["prompts"] |= {
@@ -224,7 +224,7 @@ class RunConfig(Data):
 
     def shown(self) -> dict[str, Any]:
         """`what`, for a card or report that lists the prompts apart: it holds no path, address or key."""
-        return {name: value for name, value in self.what().items() if name != "prompts"}
+        return {name: value for name, value in self.digested().items() if name != "prompts"}
 
     def with_how(self, **changes: Any) -> "RunConfig":
         """The same run, done in another way."""
@@ -238,7 +238,7 @@ class RunConfig(Data):
         return min(calls + max(calls // 4, LOCAL_SEEDS), MOST_SEEDS) if calls else LOCAL_SEEDS
 
     def digest(self) -> str:
-        return sha256(orjson.dumps(self.what(), option=orjson.OPT_SORT_KEYS).decode())
+        return sha256(orjson.dumps(self.digested(), option=orjson.OPT_SORT_KEYS).decode())
 
     def corpus_slug(self) -> str:
         """A folder name for the corpus: its name, or one made of the path."""

@@ -56,11 +56,11 @@ class DenseConfig(Data):
         """Of all that the vectors of passages rest on."""
         return self._digest("query_prefix", "index")
 
-    def what(self) -> dict[str, Any]:
+    def digested(self) -> dict[str, Any]:
         return {**self.model_dump(mode="json"), "encoder": self.label}
 
     def _digest(self, *without: str) -> str:
-        kept = {name: value for name, value in self.what().items() if name not in without}
+        kept = {name: value for name, value in self.digested().items() if name not in without}
         return sha256(orjson.dumps(kept, option=orjson.OPT_SORT_KEYS).decode())
 
 

@@ -215,7 +215,7 @@ class ModelConfig(Data):
             )
         return ""
 
-    def what(self) -> dict[str, Any]:
+    def digested(self) -> dict[str, Any]:
         """The digested part. A name is one model wherever it is asked, so the provider is no part of it."""
         digested = {"model", "sampling"} | ({"context", "reasoning"} if self.capabilities.limited else set())
         # What is so of most models is no part of it.

@@ -90,9 +90,9 @@ class RetrievalConfig(Data):
         """The same settings for another retriever, alone."""
         return self.model_copy(update={"retriever": retriever, "audit": ()})
 
-    def what(self) -> dict[str, Any]:
+    def digested(self) -> dict[str, Any]:
         """The digested part."""
         tree: dict[str, Any] = {"retriever": self.identity, "k": self.k}
         tree |= {"audit": list(self.others)} if self.others else {}
         dense = any("dense" in settings.kinds for settings in (self, *self.others.values()))
-        return {**tree, "dense": self.dense.what()} if dense else tree
+        return {**tree, "dense": self.dense.digested()} if dense else tree

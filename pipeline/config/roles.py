@@ -98,11 +98,11 @@ class Models(Data):
         """`all`, by the settings that name them."""
         return dict(zip(("default", *ROLES, *(f"policies.{name}" for name in self.policies)), self.all(), strict=True))
 
-    def what(self) -> dict[str, Any]:
+    def digested(self) -> dict[str, Any]:
         """The digested part: the default, the roles that another model plays, and the models to be trained where there
         are any. The reader's is there beside the solver's too, which once read where no reader was named."""
-        named = [role for role in ROLES if self.of(role).what() != self.default.what()]
+        named = [role for role in ROLES if self.of(role).digested() != self.default.digested()]
         named += ["reader"] if "solver" in named and "reader" not in named else []
-        policies = {name: model.what() for name, model in self.policies.items()}
-        roles = {"default": self.default.what()} | {role: self.of(role).what() for role in named}
+        policies = {name: model.digested() for name, model in self.policies.items()}
+        roles = {"default": self.default.digested()} | {role: self.of(role).digested() for role in named}
         return roles | ({"policies": policies} if policies else {})

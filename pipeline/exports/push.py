@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pipeline.errors import HubError, UsageError
 from pipeline.exports.data_set import MANIFEST, read, unchanged
 from pipeline.exports.shards import File, described
-from pipeline.types import DEMO_MODELS, Data
+from pipeline.types import Data, by_demo
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd
@@ -50,7 +50,7 @@ def parcel(folder: Path, models: str, repo: str, *, private: bool) -> Parcel:
     """
     if not REPO.fullmatch(repo):
         raise UsageError(f"--repo takes ORG/NAME, in letters, digits and - _ . only, not '{repo}'")
-    if not set(DEMO_MODELS).isdisjoint(models.split(" + ")):
+    if by_demo(models):
         raise UsageError(
             "the demo model had a part in this run, and its rows are not for training; "
             "generate with a real model (--model openai:NAME) and push that run"

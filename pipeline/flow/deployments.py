@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.flow.server import PRIVATE, Server
 from pipeline.store.lock import locked
@@ -30,7 +30,7 @@ def serve(file: str) -> int:
     # A script's background jobs ignore SIGINT, and so would the worker, which ends by one.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    home = Path(os.environ.get("PREFECT_HOME") or How().out / ".prefect")
+    home = Path(os.environ.get("PREFECT_HOME") or Runtime().out / ".prefect")
     server = Server(home, port=int(os.environ.get("PREFECT_SERVER_API_PORT", "4200")))
     try:
         with locked(home):

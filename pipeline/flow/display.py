@@ -36,7 +36,7 @@ from pipeline.exports.card.card import code, fence
 from pipeline.exports.card.glossary import gloss
 from pipeline.flow.shown import Shown
 from pipeline.run import publish
-from pipeline.types import DEMO_MODELS, DEMO_NOTE
+from pipeline.types import DEMO_NOTE, by_demo
 
 logger = logging.getLogger(__name__)
 EVERY = 3.0
@@ -144,7 +144,7 @@ def _key(folder: Path, name: str) -> str:
 def _made_with(config: RunConfig) -> str:
     names = config.models.names()
     demo = f"{DEMO_NOTE[0].upper()}{DEMO_NOTE[1:]}."
-    return demo if set(DEMO_MODELS) & set(names.split(" + ")) else f"Made with {code(names)}."
+    return demo if by_demo(names) else f"Made with {code(names)}."
 
 
 def funnel(folder: Path, config: RunConfig) -> None:

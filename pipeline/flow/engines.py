@@ -19,7 +19,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.task_runners import TaskRunner
 
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 from pipeline.errors import DigsiteError, UsageError, WorkerError, first_line
 from pipeline.run.batches import AHEAD, Submit
 from pipeline.run.worker import respond
@@ -37,7 +37,7 @@ def batch(request: bytes) -> bytes:
 
 
 @contextmanager
-def started(how: How, flow_run: Context) -> Iterator[Submit]:
+def started(how: Runtime, flow_run: Context) -> Iterator[Submit]:
     """Have the engine's workers: those of a cluster that runs already, or processes of this machine until it closes.
 
     Batches are tasks of the flow run of that context.
@@ -123,7 +123,7 @@ Options = Callable[[], AbstractContextManager[object]]
 """What holds while a batch is handed to the engine."""
 
 
-def _dask(how: How) -> tuple[TaskRunner[Any], Options]:
+def _dask(how: Runtime) -> tuple[TaskRunner[Any], Options]:
     import dask
     from distributed.security import Security
     from prefect_dask import DaskTaskRunner
@@ -139,7 +139,7 @@ def _dask(how: How) -> tuple[TaskRunner[Any], Options]:
     return DaskTaskRunner(cluster_kwargs={**processes, **closed, **own, "silence_logs": logging.CRITICAL}), options
 
 
-def _ray(how: How) -> tuple[TaskRunner[Any], Options]:
+def _ray(how: Runtime) -> tuple[TaskRunner[Any], Options]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
     # On a busy machine a node needs longer than the half minute that it has.
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")

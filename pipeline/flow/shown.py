@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import NamedTuple
 
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 from pipeline.errors import BudgetExceeded, Interrupted, first_line
 from pipeline.gates import Drop
 from pipeline.run import Attempt, Run, RunCallbacks
@@ -67,7 +67,7 @@ class Shown(RunCallbacks):
     def trouble(self, seed: Seed, error: Exception, pause: float) -> None:
         self._callbacks.trouble(seed, error, pause)
 
-    def engine(self, how: How) -> AbstractContextManager[Submit]:
+    def engine(self, how: Runtime) -> AbstractContextManager[Submit]:
         """The workers of an engine: Prefect's, so they wait for the flow run. Raises what keeps it from coming."""
         flow_run = self.joined.result()
         from pipeline.flow import engines

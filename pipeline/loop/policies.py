@@ -39,8 +39,8 @@ Attempt = Callable[[Draft, int, RunContext, ModelConfig], Awaitable[tuple[Rollou
 def identity(policy: str, config: RunConfig) -> str:
     """Digest of all that the rollouts and verdicts of a policy rest on."""
     what = {
-        "model": config.models.policies[policy].what(),
-        "judges": [judge.what() for judge in config.models.judges()],
+        "model": config.models.policies[policy].digested(),
+        "judges": [judge.digested() for judge in config.models.judges()],
         "limits": config.solver.model_dump(mode="json"),
         "retriever": [config.retrieval.identity, config.retrieval.k],
         "rollouts": config.loop.rollouts,
@@ -144,7 +144,9 @@ def _answered_in_audit(record: Record, model: ModelConfig, context: RunContext) 
     """What the model answered the audit without any passage, if it was asked often enough, and no other settings of it
     were asked too. It is counted where it was asked."""
     models = context.config.models
-    alike = {str(one.what()) for one in (models.of("solver"), *models.policies.values()) if one.model == model.model}
+    alike = {
+        str(one.digested()) for one in (models.of("solver"), *models.policies.values()) if one.model == model.model
+    }
     asked = (
         [p for p in record.last.probes if p.check == "closed_book" and p.model == model.model] if record.last else []
     )

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 from pipeline import registry
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
-from pipeline.config.how import How
 from pipeline.config.models import ModelConfig
+from pipeline.config.runtime import Runtime
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.run import LogCallbacks, RunCallbacks, RunResult, prepare, read, stages
@@ -215,7 +215,7 @@ def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> "
     from pipeline.analysis.run_source import compared
     from pipeline.run.browsing import Runs
 
-    with closing(Runs([str(one), str(other)], out or How().out)) as runs:
+    with closing(Runs([str(one), str(other)], out or Runtime().out)) as runs:
         found = runs.given()
         if len(found) < 2:
             raise UsageError(f"'{one}' and '{other}' are the same run; name two")

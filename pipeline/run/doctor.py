@@ -23,7 +23,6 @@ from pipeline.llm.routed import Routed
 from pipeline.retrieval import index
 from pipeline.run import prepare
 from pipeline.store.files import checksum
-from pipeline.types import DEMO_MODELS
 
 _GIB = 1 << 30
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
@@ -64,9 +63,8 @@ def endpoint(config: RunConfig, *, judge: bool = True) -> list[Check]:
         detail = f"'{reader}' reads and seeks shortcuts for the checks, unless models.reader is set"
         found.append(Check(name="reader", ok=True, detail=detail))
     if judge and all(check.ok for check in found):
-        asked = {name: prepare.client(model, config.seed) for name, model in hasty.items()}
-        llm = Routed({**{name: prepare.client(ModelConfig(model=name), config.seed) for name in DEMO_MODELS}, **asked})
         judges = config.models.judges()
+        llm = Routed({one.model: prepare.client(hasty.get(one.model, one), config.seed) for one in judges})
         name = f"judging by {' and '.join(dict.fromkeys(judge.model for judge in judges))}"
         found.append(_check(name, partial(_judging, judges, llm)))
     if config.models.of("generator").capabilities.english_only and "corpus" in config.model_fields_set:

@@ -7,7 +7,7 @@ from glob import escape
 from pathlib import Path
 
 from pipeline.config import RunConfig
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 from pipeline.errors import UsageError, unknown
 
 _SHARD = re.compile(r"-\d+-of-\d+$")
@@ -20,7 +20,7 @@ def each(names: Sequence[str]) -> tuple[str, ...]:
 
 def run_folder(name: str | Path, out: Path | None = None) -> Path:
     """The folder of the run called `name`, or that `name` lies in. Raises UsageError, naming the runs there are."""
-    out = out or How().out
+    out = out or Runtime().out
     name = str(name)
     short = name.rstrip("/")
     candidates = [Path(name), out / name, out / name / "latest"]
@@ -47,7 +47,7 @@ def run_folder(name: str | Path, out: Path | None = None) -> Path:
 def shard_folders(name: str | Path, out: Path | None = None) -> list[Path]:
     """The folders of the shards called `name`: one of them, or all of the run or corpus of that name. Raises
     UsageError where there are none."""
-    given, out = Path(str(name).rstrip("/")), out or How().out
+    given, out = Path(str(name).rstrip("/")), out or Runtime().out
     for one in (given, out / given):
         if _SHARD.search(one.name) and (one / "run.json").is_file():
             return [one.resolve()]
@@ -65,7 +65,7 @@ def shard_folders(name: str | Path, out: Path | None = None) -> list[Path]:
 
 def spelled(name: str, out: Path | None) -> str:
     """The run as the next command must name it."""
-    return shlex.quote(name) + ("" if out in (None, How().out) else f" --out {shlex.quote(str(out))}")
+    return shlex.quote(name) + ("" if out in (None, Runtime().out) else f" --out {shlex.quote(str(out))}")
 
 
 def reopened(name: str | Path, out: Path | None) -> tuple[Path, RunConfig]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.config import RunConfig
 from pipeline.config.differences import differences
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 from pipeline.errors import UsageError
 from pipeline.run import Run, RunCallbacks, RunFile, RunResult, attempts, facts, prepare, read, stages
 from pipeline.run.plan import Order
@@ -42,7 +42,7 @@ def merge(shards: Sequence[Path], out: Path | None, watch: RunCallbacks) -> Merg
     """
     config = whole([(folder, read(folder)) for folder in shards])
     place = out or shards[0].parents[1]
-    place = How().out if place.resolve() == How().out.resolve() else place
+    place = Runtime().out if place.resolve() == Runtime().out.resolve() else place
     target = place / shards[0].parent.name / config.folder().name
     config = prepare.absolute_paths(config.with_how(out=place))
     with stages.locked_corpus(config, target, watch) as corpus:

@@ -16,7 +16,7 @@ from itertools import count
 from typing import NamedTuple, Protocol
 
 from pipeline.config import RunConfig
-from pipeline.config.how import MOST_SEEDS, How, Shard
+from pipeline.config.runtime import MOST_SEEDS, Runtime, Shard
 from pipeline.corpus.seed_passages import explained, quality
 from pipeline.corpus.split import side
 from pipeline.errors import UsageError
@@ -143,7 +143,7 @@ def askable(corpus: PassageSource) -> None:
     raise UsageError(f"no passage of this corpus can start a question. {reasons}")
 
 
-def bounds(how: How) -> tuple[int | None, int]:
+def bounds(how: Runtime) -> tuple[int | None, int]:
     """Pairs wanted, if a number of them is, and the most seeds that may be tried; of a shard its share."""
     how = how.share()
     if how.seeds is not None:

@@ -180,7 +180,7 @@ def check_policy(folder: Path, config: RunConfig, policy: str) -> None:
 
 def passed_on(folder: Path, config: RunConfig) -> Redistribute:
     """How much of the corpus may be passed on. Raises UsageError where that or the environment is not what it was."""
-    asked = config.what()["prompts"]
+    asked = config.digested()["prompts"]
     for prompt in ("solver/answer", *config.answer_notes()):
         if read(folder).what["prompts"].get(prompt) != asked[prompt]:
             raise UsageError(f"{folder} was made with another prompt {prompt}; restore that to export it")

@@ -75,7 +75,7 @@ def begin(folder: Path, config: RunConfig, fingerprint: str) -> None:
     unchanged(folder, config, fingerprint)
     file = RunFile(
         config=config,
-        what=config.what(),
+        what=config.digested(),
         digest=config.digest(),
         corpus_fingerprint=fingerprint,
         format=FORMAT,
@@ -116,7 +116,7 @@ def resumable(folder: Path) -> RunConfig:
 
 
 def _refuse_another(folder: Path, kept: RunFile, config: RunConfig, fingerprint: str) -> None:
-    changed = [name for name, _, _ in differences(kept.what, config.what())]
+    changed = [name for name, _, _ in differences(kept.what, config.digested())]
     if kept.corpus_fingerprint != fingerprint:
         changed.append("corpus (its texts)")
     if changed:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.config import RunConfig
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 from pipeline.context import RunContext
 from pipeline.corpus import Corpus
 from pipeline.corpus.language import english
@@ -54,7 +54,7 @@ def read(config: RunConfig, watch: RunCallbacks) -> Corpus:
     return corpus
 
 
-Engine = Callable[[How], AbstractContextManager[Submit]]
+Engine = Callable[[Runtime], AbstractContextManager[Submit]]
 """Opens the workers that run seeds in place of this process."""
 
 

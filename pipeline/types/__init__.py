@@ -6,7 +6,7 @@ outside the promise that the same configuration, corpus, cache and seed give the
 """
 
 from pipeline.reward.abstention import NOT_FOUND, refuses
-from pipeline.types.assessment import DEMO_MODELS, DEMO_NOTE, KNOWN_TRIES, Assessment, PolicyMeasurement
+from pipeline.types.assessment import DEMO_MODELS, DEMO_NOTE, KNOWN_TRIES, Assessment, PolicyMeasurement, by_demo
 from pipeline.types.completed import CompletedStages
 from pipeline.types.corpus import AsOf, Document, Hit, Passage, shown_id
 from pipeline.types.data import Data, Slotted, sha256

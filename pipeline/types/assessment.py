@@ -9,11 +9,17 @@ from pipeline.types.probe import Probe
 from pipeline.types.rollout import Rollout, Usage, Verdict
 
 DEMO_MODELS = ("embedded", "embedded-weak")
-"""The demo model in its two strengths."""
+"""The names of the demo model in its two strengths."""
 DEMO_NOTE = "made with the demo model: these figures describe the pipeline, not the quality of the data"
 """Stands wherever a figure of such a run does."""
 KNOWN_TRIES = 3
 """From memory, at least: what most of one or two tries gave may be luck."""
+
+
+def by_demo(models: str) -> bool:
+    """Did the demo model play any of the roles, whose models are joined by " + "? Then the figures describe the
+    pipeline, and no row is for training."""
+    return not set(DEMO_MODELS).isdisjoint(models.split(" + "))
 
 
 class Assessment(Data):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
-from pipeline.types.assessment import DEMO_MODELS, Assessment, PolicyMeasurement
+from pipeline.types.assessment import Assessment, PolicyMeasurement, by_demo
 from pipeline.types.data import Data, Slotted, slotted
 from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.fork import Fork
@@ -130,7 +130,7 @@ class Lineage(Slotted):
     model: str
     """The models of all roles, the generator's first, each once, joined by " + "."""
     solver_digest: str
-    """Digest of the embedded solver's code where it solved; empty for another model."""
+    """Digest of the solver's code where code solved, as the demo model's; empty where weights did."""
     corpus: str
     corpus_fingerprint: str
     licence: str
@@ -145,9 +145,8 @@ class Lineage(Slotted):
     """False where the demo model is among them, whose rows teach nothing, or one that forbids to be trained on."""
 
     @property
-    def embedded(self) -> bool:
-        """Did the demo model play any role? Then the figures are the loop's, and no row is for training."""
-        return not set(DEMO_MODELS).isdisjoint(self.model.split(" + "))
+    def by_demo(self) -> bool:
+        return by_demo(self.model)
 
 
 class Record(Data):

@@ -12,7 +12,7 @@ from pipeline.analysis.contrasts import in_words
 from pipeline.analysis.run_source import Library, Source
 from pipeline.exports.report.rendering import FOLDER as REPORT_FOLDER
 from pipeline.exports.report.rendering import templates
-from pipeline.types import DEMO_MODELS, Share, shown_id
+from pipeline.types import Share, by_demo, shown_id
 from pipeline.view.columns import CHOICES, SPANS
 from pipeline.view.item import why
 
@@ -69,7 +69,7 @@ def of_run(request: Request, template: str, source: Source, page: str, **values:
         source=source,
         page=page,
         pending=values.pop("pending", "") or table.pending,
-        demo=bool(config and set(DEMO_MODELS) & set(config.models.names().split(" + "))),
+        demo=bool(config and by_demo(config.models.names())),
         others=[one for one in library.listed() if not one.problem],
         **values,
     )

@@ -81,8 +81,8 @@ def test_per_pair_is_unknown_without_pairs():
 
 
 def test_the_embedded_model_marks_its_figures():
-    assert figures(accepted()).embedded
-    assert not figures(accepted(model="qwen")).embedded
+    assert figures(accepted()).by_demo
+    assert not figures(accepted(model="qwen")).by_demo
 
 
 def test_seed_drops_come_from_outside():
@@ -91,7 +91,7 @@ def test_seed_drops_come_from_outside():
 
 def test_no_records_are_no_error():
     f = figures()
-    assert (f.planned, f.mean_difficulty, f.lineage, f.embedded) == (0, None, None, False)
+    assert (f.planned, f.mean_difficulty, f.lineage, f.by_demo) == (0, None, None, False)
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_the_generators_limits_follow_it_too_in_proportion_and_in_the_digest() -
     grown = [getattr(deep.generator, name) / getattr(usual.generator, name) for name in ("searches", "request_tokens")]
     assert grown == pytest.approx([44 / 12] * 2, rel=0.01)
     assert deep.generator.tokens / usual.generator.tokens == pytest.approx((44 / 12) ** 2, rel=0.01)
-    assert deep.what()["generator"]["searches"] == deep.generator.searches
+    assert deep.digested()["generator"]["searches"] == deep.generator.searches
     given = config.build(sets=["steps=20", "generator.searches=9", "generator.request_tokens=8000"]).generator
     assert (given.searches, given.request_tokens, given.turns) == (9, 8000, deep.generator.turns)
 
@@ -118,7 +118,7 @@ def test_how_a_run_is_made_is_not_digested() -> None:
 def test_what_a_run_makes_is_digested(change: str) -> None:
     base, other = config.build(), config.build(sets=[change])
     assert base.digest() != other.digest()
-    assert [name for name, _, _ in differences(base.what(), other.what())] == [change.partition("=")[0]]
+    assert [name for name, _, _ in differences(base.digested(), other.digested())] == [change.partition("=")[0]]
 
 
 def test_a_corpus_path_gives_a_plain_folder_name() -> None:

@@ -80,7 +80,7 @@ def test_gpus_belong_to_a_server_and_change_no_digest() -> None:
 
 
 def test_only_the_roles_that_differ_are_digested(mixed: config.RunConfig) -> None:
-    what = mixed.what()
+    what = mixed.digested()
     assert set(what["models"]) == {"default", "judge", "solver", "reader"}
     assert what["models"]["reader"] == what["models"]["default"]
     assert set(what["models"]["judge"]) == {"model", "sampling", "context"}
@@ -223,8 +223,8 @@ def test_limits_that_are_given_stay() -> None:
 )  # fmt: skip
 def test_how_a_model_thinks_and_samples_is_digested_only_where_it_is_set(setting: str) -> None:
     plain = thinking(4096)
-    assert "reasoning" not in plain.models.default.what()
-    assert set(plain.models.default.what()["sampling"]) == {"temperature", "top_p", "max_tokens"}
+    assert "reasoning" not in plain.models.default.digested()
+    assert set(plain.models.default.digested()["sampling"]) == {"temperature", "top_p", "max_tokens"}
     assert config.build(values=plain.model_dump(), sets=[f"models.default.{setting}"]).digest() != plain.digest()
 
 
@@ -251,11 +251,11 @@ def test_a_policy_takes_from_the_default_what_it_leaves_out_and_is_digested_by_i
     assert (small.model, small.base_url, small.prices) == ("p", "http://one/v1", None)
     assert (same.model, same.prices) == ("m", built.models.default.prices)
     assert config.RunConfig.model_validate(built.model_dump()) == built
-    assert set(built.what()["models"]) == {"default", "policies"}
-    assert set(built.what()["models"]["policies"]) == {"small-1", "same"}
+    assert set(built.digested()["models"]) == {"default", "policies"}
+    assert set(built.digested()["models"]["policies"]) == {"small-1", "same"}
     assert built.models.names() == "m + p"
     without = config.build(values={"models": {"default": POLICIES["default"]}})
-    assert "policies" not in without.what()["models"]
+    assert "policies" not in without.digested()["models"]
     assert without.digest() != built.digest()
     moved = config.build(values={"models": POLICIES}, sets=['models.policies.small-1.base_url="http://two/v1"'])
     assert (moved.models.policies["small-1"].base_urls, moved.digest()) == (("http://two/v1",), built.digest())
@@ -290,7 +290,7 @@ def test_for_whom_the_pairs_are_is_digested_with_a_band_alone() -> None:
 
     plain, named = built(), built("policy=same")
     assert (named.digest(), named.gates.policy) == (plain.digest(), "same")
-    assert {"policy", "solve_rate"}.isdisjoint(plain.what())
+    assert {"policy", "solve_rate"}.isdisjoint(plain.digested())
     assert built("policy=same", "gates.policy=small-1").gates.policy == "small-1"
     digests = {built(*sets).digest() for sets in ((), ("solve_rate=0.2-0.8",), ("solve_rate=0.2-0.8", "policy=same"))}
     assert len(digests) == 3

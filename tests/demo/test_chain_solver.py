@@ -76,4 +76,4 @@ def test_no_observation_breaks_it_and_one_conversation_has_one_answer(observed: 
 
 
 def test_its_digest_is_of_the_code_that_it_rests_on() -> None:
-    assert demo.digest() == config.build().what()["embedded_code"]
+    assert demo.digest() == config.build().digested()["embedded_code"]

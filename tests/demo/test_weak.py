@@ -65,6 +65,6 @@ def test_each_strength_has_its_name_and_digest() -> None:
     assert isinstance(client(WEAK.models.default, 0), WeakModel)
     assert isinstance(client(strong, 0), DemoModel)
     assert WEAK.models.default.capabilities.code_digest != strong.capabilities.code_digest
-    assert "embedded_weak_code" not in config.build().what()
-    assert WEAK.what()["embedded_weak_code"] == demo.weak_digest()
-    assert WEAK.what()["embedded_code"] == config.build().what()["embedded_code"]
+    assert "embedded_weak_code" not in config.build().digested()
+    assert WEAK.digested()["embedded_weak_code"] == demo.weak_digest()
+    assert WEAK.digested()["embedded_code"] == config.build().digested()["embedded_code"]

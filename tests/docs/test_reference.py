@@ -11,7 +11,7 @@ from pydantic import Field
 
 from docs import columns, commands, settings, write
 from pipeline.analysis import seed_rows as seeds
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 from pipeline.exports.views import base
 from pipeline.types import Data
 
@@ -73,4 +73,4 @@ def test_columns_toml_has_no_column_that_is_gone() -> None:
 def test_every_setting_of_the_file_is_on_the_page() -> None:
     page = (write.FOLDER / "settings.md").read_text(encoding="utf-8")
     section = page.partition("## `[how]`")[2].partition("\n## ")[0]
-    assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(How.model_fields)
+    assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(Runtime.model_fields)

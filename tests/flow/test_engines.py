@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config import build
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 from pipeline.errors import UsageError
 from pipeline.flow import engines
 from pipeline.run import LogCallbacks, stages
@@ -45,7 +45,7 @@ def test_an_engine_that_is_not_here_is_one_line_before_anything_is_read(
 
 @pytest.mark.slow
 def test_a_cluster_that_does_not_answer_is_one_line() -> None:
-    how = How(engine="dask", address="tcp://127.0.0.1:9")
+    how = Runtime(engine="dask", address="tcp://127.0.0.1:9")
     with (
         pytest.raises(UsageError, match="no workers of dask at tcp://127.0.0.1:9: "),
         engines.started(how, copy_context()),

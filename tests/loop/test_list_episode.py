@@ -100,9 +100,14 @@ def test_other_seeds_of_the_same_run_are_told_nothing_of_lists() -> None:
 
 
 def test_what_is_said_of_lists_belongs_to_the_runs_that_ask_for_them() -> None:
-    plain, listed = settings("entity", "date", "number").what(), settings("entity", "date", "number", "list").what()
+    plain, listed = (
+        settings("entity", "date", "number").digested(),
+        settings("entity", "date", "number", "list").digested(),
+    )
     assert set(listed["prompts"]) - set(plain["prompts"]) == {"list/_answer", "list/_write", "list/complete"}
-    assert not any(name.split("/")[0] in ("list", "boolean", "comparison") for name in RunConfig().what()["prompts"])
+    assert not any(
+        name.split("/")[0] in ("list", "boolean", "comparison") for name in RunConfig().digested()["prompts"]
+    )
 
 
 def test_the_demo_model_is_asked_for_no_list() -> None:

@@ -158,9 +158,9 @@ def test_the_aim_follows_the_last_draft_that_was_too_easy_or_too_hard() -> None:
 
 def test_a_usual_run_asks_with_the_usual_prompts() -> None:
     usual, banded = (config.build(sets=[*sets, "strategy='walk'"]) for sets in ((), POLICY))
-    assert not any(name.endswith("_in_band") for name in usual.what()["prompts"])
-    assert "steps_required" not in usual.what()
-    assert set(banded.what()["prompts"]) - set(usual.what()["prompts"]) == set(prompts.IN_BAND.values())
+    assert not any(name.endswith("_in_band") for name in usual.digested()["prompts"])
+    assert "steps_required" not in usual.digested()
+    assert set(banded.digested()["prompts"]) - set(usual.digested()["prompts"]) == set(prompts.IN_BAND.values())
     for name, other in prompts.IN_BAND.items():
         assert prompts.load(other).inputs == (*prompts.load(name).inputs, "solve_rate", "tries")
 

@@ -249,11 +249,11 @@ def test_with_the_demo_model_there_are_none(sets: list[str], share: int) -> None
 
 def test_what_is_not_asked_for_changes_no_digest() -> None:
     plain = config.build()
-    assert "questions" not in plain.what()
-    assert not any(name.startswith("twin/") for name in plain.what()["prompts"])
+    assert "questions" not in plain.digested()
+    assert not any(name.startswith("twin/") for name in plain.digested()["prompts"])
     asked = config.build(sets=["questions.unanswerable=0.1"])
-    assert asked.what()["questions"] == {"unanswerable": 0.1, "tries": 3}
-    assert {"twin/absent", "twin/change"} < set(asked.what()["prompts"])
+    assert asked.digested()["questions"] == {"unanswerable": 0.1, "tries": 3}
+    assert {"twin/absent", "twin/change"} < set(asked.digested()["prompts"])
     assert asked.digest() != plain.digest()
 
 

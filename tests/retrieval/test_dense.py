@@ -188,7 +188,7 @@ def test_the_identity_holds_the_encoder_and_its_settings_but_no_folder(encoder: 
     def digest(folder: Path, **settings: Any) -> str:
         tree = {"retriever": "dense", "dense": {"encoder": str(folder), **settings}}
         config = build(values={"retrieval": tree})
-        assert str(folder) not in orjson.dumps(config.what()).decode()
+        assert str(folder) not in orjson.dumps(config.digested()).decode()
         return config.digest()
 
     other = tmp_path / "elsewhere" / encoder.name
@@ -205,7 +205,7 @@ def test_the_identity_holds_the_encoder_and_its_settings_but_no_folder(encoder: 
 
 def test_the_settings_of_dense_leave_other_runs_as_they_are(encoder: Path) -> None:
     assert build(values={"retrieval": {"dense": {"encoder": str(encoder)}}}).digest() == build().digest()
-    assert build().what()["retrieval"] == {"retriever": "lucene", "k": 5}
+    assert build().digested()["retrieval"] == {"retriever": "lucene", "k": 5}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config import RunConfig, build
-from pipeline.config.how import How
+from pipeline.config.runtime import Runtime
 from pipeline.errors import UsageError
 from pipeline.gates import Drop
 from pipeline.run.permutation import permuted
@@ -104,7 +104,7 @@ def all_pass(head: Head) -> None:
     return None
 
 
-def truth(statuses: list[str], how: How) -> int:
+def truth(statuses: list[str], how: Runtime) -> int:
     """The length of the plan, the slow way."""
     if how.seeds is not None:
         return min(how.seeds, len(statuses))
@@ -120,11 +120,11 @@ def truth(statuses: list[str], how: How) -> int:
 @given(
     statuses=st.lists(st.sampled_from((*STATUSES, PASSED_OVER)), min_size=1, max_size=40),
     how=st.builds(
-        How, pairs=st.integers(1, 8), seeds=st.none() | st.integers(1, 45), max_seeds=st.none() | st.integers(1, 45)
+        Runtime, pairs=st.integers(1, 8), seeds=st.none() | st.integers(1, 45), max_seeds=st.none() | st.integers(1, 45)
     ),
     chance=st.randoms(use_true_random=False),
 )
-def test_the_plan_is_the_same_whatever_ends_first(statuses: list[str], how: How, chance: object) -> None:
+def test_the_plan_is_the_same_whatever_ends_first(statuses: list[str], how: Runtime, chance: object) -> None:
     length = truth(statuses, how)
     state = PlanState(RunConfig(how=how), judge := EveryThird())
     owed = list(range(len(statuses)))
@@ -146,7 +146,7 @@ def test_the_plan_is_the_same_whatever_ends_first(statuses: list[str], how: How,
 
 def test_fewer_seeds_are_needed_as_soon_as_enough_are_accepted_and_more_after_a_drop() -> None:
     drops = iter([None, DROP, None])
-    state = PlanState(RunConfig(how=How(pairs=2, max_seeds=30)), lambda _: next(drops))
+    state = PlanState(RunConfig(how=Runtime(pairs=2, max_seeds=30)), lambda _: next(drops))
     assert state.next_needed() == 30
     assert state.end(7, head(7, Status.ACCEPTED)) == []
     assert state.end(9, head(9, Status.ACCEPTED)) == []
@@ -164,19 +164,19 @@ def test_fewer_seeds_are_needed_as_soon_as_enough_are_accepted_and_more_after_a_
 
 
 def test_a_plan_that_ran_out_of_seeds_says_so() -> None:
-    state = PlanState(RunConfig(how=How(pairs=2, max_seeds=3)), all_pass)
+    state = PlanState(RunConfig(how=Runtime(pairs=2, max_seeds=3)), all_pass)
     for index, status in enumerate((Status.ACCEPTED, Status.REJECTED, Status.FAILED)):
         state.end(index, head(index, status))
     assert state.complete
     assert state.exhausted
-    fixed = PlanState(RunConfig(how=How(pairs=2, seeds=1)), all_pass)
+    fixed = PlanState(RunConfig(how=Runtime(pairs=2, seeds=1)), all_pass)
     fixed.end(0, head(0, Status.REJECTED))
     assert fixed.complete
     assert not fixed.exhausted
 
 
 def test_no_more_seeds_are_at_work_than_the_missing_pairs_will_take() -> None:
-    state = PlanState(RunConfig(how=How(pairs=30)), all_pass)
+    state = PlanState(RunConfig(how=Runtime(pairs=30)), all_pass)
     assert state.max_in_flight() == 60
     for index in range(90):
         state.end(index, head(index, Status.ACCEPTED if index % 3 == 0 else Status.REJECTED))
@@ -184,12 +184,12 @@ def test_no_more_seeds_are_at_work_than_the_missing_pairs_will_take() -> None:
         if index == 44:
             assert 40 <= state.max_in_flight() <= 50
     assert state.complete
-    assert PlanState(RunConfig(how=How(seeds=500)), all_pass).max_in_flight() == 500
+    assert PlanState(RunConfig(how=Runtime(seeds=500)), all_pass).max_in_flight() == 500
 
 
 @pytest.mark.parametrize("reason", ["no_draft", "superficial"])
 def test_a_plan_of_the_embedded_model_ends_after_forty_seeds_without_a_chain(reason: str) -> None:
-    asked = RunConfig(how=How(pairs=30))
+    asked = RunConfig(how=Runtime(pairs=30))
     heads = [head(n, Status.REJECTED).model_copy(update={"reason": reason}) for n in range(60)]
     state = PlanState(asked, all_pass)
     for index in range(48):  # some were at work when the fortieth ended
@@ -201,10 +201,10 @@ def test_a_plan_of_the_embedded_model_ends_after_forty_seeds_without_a_chain(rea
 @pytest.mark.parametrize(
     ("asked", "other"),
     [
-        (RunConfig(how=How(pairs=30, max_seeds=50)), "superficial"),
-        (RunConfig(how=How(seeds=50)), "superficial"),
+        (RunConfig(how=Runtime(pairs=30, max_seeds=50)), "superficial"),
+        (RunConfig(how=Runtime(seeds=50)), "superficial"),
         (build(values={"models": {"default": {"provider": "openai", "model": "m"}}}), "superficial"),
-        (RunConfig(how=How(pairs=30)), "unconfirmed"),
+        (RunConfig(how=Runtime(pairs=30)), "unconfirmed"),
     ],
 )
 def test_no_other_plan_does(asked: RunConfig, other: str) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from pipeline import demo, prompts
 from pipeline.config import RunConfig, build
-from pipeline.config.how import How, Shard
 from pipeline.config.models import Limits, ModelConfig, Prices
 from pipeline.config.roles import Models
+from pipeline.config.runtime import Runtime, Shard
 from pipeline.errors import StoreError, UsageError
 from pipeline.run import Run, read
 from pipeline.run.resume import begin, resumable
@@ -61,7 +61,7 @@ def changed(base: RunConfig, name: str) -> RunConfig:
 
 
 BASE = RunConfig()
-WHAT = sorted(name for name in leaves(BASE.what()) if not name.startswith(("prompts.", "embedded_code")))
+WHAT = sorted(name for name in leaves(BASE.digested()) if not name.startswith(("prompts.", "embedded_code")))
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_how_may_change(begun: Path, tmp_path: Path) -> None:
         "resources": {"gpu": 1.0},
         "same_error_seeds": 3,
     } | others
-    assert set(others) == set(How.model_fields)
+    assert set(others) == set(Runtime.model_fields)
     for name, value in others.items():
         how = config(tmp_path).how.model_copy(update={name: value})
         with Run(config(tmp_path).model_copy(update={"how": how}), corpus(), folder=begun):
@@ -166,8 +166,8 @@ def test_another_prompt_is_refused_by_name(begun: Path, own_prompts: Path) -> No
 def test_a_new_kind_of_distractor_is_no_change_of_a_run_without_it(begun: Path, own_prompts: Path) -> None:
     shutil.copy(own_prompts / "distractor/doppelganger.md", own_prompts / "distractor/old_name.md")
     assert resumable(begun)
-    asked = build(sets=['distractors.kinds=["old_name"]']).what()["prompts"]
-    assert set(asked) - set(RunConfig().what()["prompts"]) == {"distractor/old_name"}
+    asked = build(sets=['distractors.kinds=["old_name"]']).digested()["prompts"]
+    assert set(asked) - set(RunConfig().digested()["prompts"]) == {"distractor/old_name"}
 
 
 def test_other_code_of_the_embedded_model_is_refused(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:

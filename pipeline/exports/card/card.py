@@ -91,7 +91,7 @@ def card(figures: Figures, contents: Contents, config: RunConfig) -> str:
         benchmarks=benchmarks.coverage(config.gates),
         sft_settings=json.dumps(config.sft.model_dump(mode="json"), indent=2),
         gate_settings=json.dumps(config.gates.shown(), indent=2),
-        prompts=config.what()["prompts"],
+        prompts=config.digested()["prompts"],
         lineage=figures.lineage,
         lineages=list({lineage.attribution: lineage for lineage in figures.lineages}.values()) or [None],
         corpora=_corpora(figures, config),

@@ -87,7 +87,7 @@ def page(
         "target": band.explained(config),
         "benchmarks": coverage(config.gates),
         "settings": escape(json.dumps({**config.shown(), "gates": config.gates.shown()}, indent=2)),
-        "prompts": config.what()["prompts"],
+        "prompts": config.digested()["prompts"],
         "grown": next((tree for one in accepted if (tree := grown(one.record))), None),
         "unread": in_words(outside.unread),
     }

@@ -20,9 +20,9 @@ async def closed_book(draft: Draft, target: int, context: RunContext) -> CheckRe
     probes = [await recalled(draft, context, solver)]
     known: list[Probe] = []
     for model in policies:
-        if model.what() != solver.what():
+        if model.digested() != solver.digested():
             probes.append(await recalled(draft, context, model))
-        probe = probes[0] if model.what() == solver.what() else probes[-1]
+        probe = probes[0] if model.digested() == solver.digested() else probes[-1]
         if beyond_chance(probe.right, probe.tries, draft.answer_type.chance) <= 0.5:
             known = []
             break
@@ -44,7 +44,7 @@ def trained(config: RunConfig) -> list[ModelConfig]:
 async def recalled(draft: Draft, context: RunContext, model: ModelConfig) -> Probe:
     """What a model answers without any passage, in at least three tries if it is to be trained. There an answer that
     cannot be read is a wrong one: a checkpoint need not speak JSON."""
-    policy = any(model.what() == one.what() for one in context.config.models.policies.values())
+    policy = any(model.digested() == one.digested() for one in context.config.models.policies.values())
 
     async def answer(sample: int) -> Reading:
         try:

@@ -27,7 +27,7 @@ class Shard(NamedTuple):
         return len(range(self.number - 1, whole, self.of))
 
 
-class How(Data):
+class Runtime(Data):
     pairs: int = Field(30, ge=1)
     """Accepted pairs wanted."""
     seeds: int | None = Field(None, ge=1)
@@ -83,7 +83,7 @@ class How(Data):
             raise ValueError(f"takes I/N, such as 1/4 to 4/4, with N of at most {MOST_SHARDS:,}, not '{given}'")
         return Shard(number, of)
 
-    def share(self) -> "How":
+    def share(self) -> "Runtime":
         """The same with the numbers that this shard aims at; without a shard all of it."""
         if self.shard is None:
             return self
