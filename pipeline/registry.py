@@ -1,6 +1,7 @@
 """The directory is the registry: a plug-in is one file of its folder, and its name is the file's."""
 
 import pkgutil
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -24,9 +25,14 @@ _ONE = {"branching": "branching method", "distractors": "kind of distractor", "s
 
 def names(kind: str) -> list[str]:
     """The plug-ins of that kind, sorted; `base` is their contract and none of them."""
-    home = import_module(FOLDERS[kind])
-    modules = (module.name for module in pkgutil.iter_modules(home.__path__) if not module.ispkg)
-    return sorted(name for name in modules if name != "base")
+    return list(_listed(tuple(import_module(FOLDERS[kind]).__path__)))
+
+
+@cache
+def _listed(folders: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(
+        sorted(module.name for module in pkgutil.iter_modules(folders) if module.name != "base" and not module.ispkg)
+    )
 
 
 def load(kind: str, name: str) -> Any:

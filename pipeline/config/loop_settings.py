@@ -1,5 +1,6 @@
 """How a draft is tried: the loop, and the checks in it that only a model can make."""
 
+from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
@@ -43,7 +44,12 @@ class LoopConfig(Data):
 
 def asked_checks() -> tuple[str, ...]:
     """The checks that a model makes, in the order in which they are made."""
-    made = {name: registry.load("checks", name).CHECK for name in registry.names("checks")}
+    return _asked(tuple(registry.names("checks")))
+
+
+@cache
+def _asked(names: tuple[str, ...]) -> tuple[str, ...]:
+    made = {name: registry.load("checks", name).CHECK for name in names}
     asked = [name for name, check in made.items() if check.look is None]
     return tuple(sorted(asked, key=lambda name: (made[name].stage, made[name].place)))
 

@@ -67,6 +67,7 @@ def test_the_title_of_a_passage_that_was_not_shown_is_not_named() -> None:
     assert any("Annals" in finding.detail for finding in findings)
     told = asyncio.run(check_draft(made, 3, SHOWN, replace(context([], "retrieval.k=5"), retriever=shelf)))[0]
     assert "another answer" in told
+    assert "[hidden title] gives another answer" in told
     assert "Annals" not in told
     assert "1702" not in told
     read = {**SHOWN, rival.shown_id: rival}

@@ -99,6 +99,7 @@ async def test_a_draft_whose_end_one_search_brings_goes_back_with_that_search() 
     assert all(SURGERY.id in search.passage_ids for search in finding.searches)
     assert told.startswith("It would be sent back: yes, as too_easy, cause superficial.")
     assert f"searched '{ATTACK}': hops[2] at rank 1; a reader would have answered from it; of the" in told
+    assert "; of the question's words that passage holds " in told
     assert feedback_from_audit(DRAFT, [finding.model_copy(update={"fatal": True})]).message.endswith(
         "The hops that give 'TARN2' and 'Holm disease' may stay."
     )
