@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.analysis.rollout_metrics import Process, process
+from pipeline.analysis.rollout_metrics import RolloutMetrics, process
 from pipeline.cli.console import table, text
 from pipeline.exports.card.glossary import gloss
 from pipeline.types import Draft, Record, Rollout, Round, Status, Trajectory, Verdict
@@ -100,7 +100,7 @@ def _graded(rollout: Rollout, verdict: Verdict | None) -> str:
     return f"[{right}{support}; {verdict.steps} steps]"
 
 
-def _course(fields: Process) -> str:
+def _course(fields: RolloutMetrics) -> str:
     """How it went: where each hop's evidence came up, and what the rollout failed of."""
     hops = ", ".join(
         f"{number} at step {at}" if at else f"{number} never" for number, at in enumerate(fields.found_at, 1)

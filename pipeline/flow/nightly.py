@@ -22,7 +22,7 @@ from prefect.tasks import Task
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig, build
 from pipeline.errors import BudgetExceeded, DigsiteError, HubError, ProviderError, RetrievalError, UsageError
-from pipeline.exports import push
+from pipeline.exports import hub_upload
 from pipeline.flow.generate import end_killed, ended, noted, report, stage, stages
 from pipeline.run import RunResult, prepare
 from pipeline.run import publish as publishing
@@ -124,8 +124,8 @@ async def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
         done.append(f"{rows:,} rows in {len(made.rows())} views in {folder / 'dataset'}")
 
     def send() -> None:
-        parcel = push.parcel(folder / "dataset", kept.config.models.names(), repo, private=not public)
-        done.append(push.push(parcel, f"Run {kept.digest[:12]}", endpoint=os.environ.get("HF_ENDPOINT")))
+        plan = hub_upload.upload_plan(folder / "dataset", kept.config.models.names(), repo, private=not public)
+        done.append(hub_upload.push(plan, f"Run {kept.digest[:12]}", endpoint=os.environ.get("HF_ENDPOINT")))
 
     try:
         folder = run_folder(run)

@@ -7,7 +7,6 @@ outside the promise that the same configuration, corpus, cache and seed give the
 
 from pipeline.reward.abstention import NOT_FOUND, refuses
 from pipeline.types.assessment import DEMO_MODELS, KNOWN_TRIES, Assessment, PolicyMeasurement
-from pipeline.types.band import Band
 from pipeline.types.completed import CompletedStages
 from pipeline.types.corpus import AsOf, Document, Hit, Passage, shown_id
 from pipeline.types.data import Data, Slotted, sha256
@@ -21,9 +20,9 @@ from pipeline.types.distractor import (
     TeacherRollout,
 )
 from pipeline.types.fork import Branch, Fork
-from pipeline.types.probe import (
-    Known,
+from pipeline.types.probes import (
     OneSearch,
+    PriorKnowledge,
     Probe,
     Searched,
     beyond_chance,
@@ -47,5 +46,6 @@ from pipeline.types.rollout import (
     correct,
 )
 from pipeline.types.share import Share
+from pipeline.types.target_range import TargetRange
 from pipeline.types.tree import Node, Tree
 from pipeline.types.twin import ChangedPremise, Twin, twin_draft, twin_key

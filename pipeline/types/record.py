@@ -9,7 +9,7 @@ from pipeline.types.assessment import DEMO_MODELS, Assessment, PolicyMeasurement
 from pipeline.types.data import Data, Slotted, slotted
 from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.fork import Fork
-from pipeline.types.probe import Known, OneSearch, Probe, Searched
+from pipeline.types.probes import OneSearch, PriorKnowledge, Probe, Searched
 from pipeline.types.question import Draft, Seed
 from pipeline.types.rollout import GradedRollout, Rollout, Trajectory, Usage, Verdict, correct, least_steps
 from pipeline.types.tree import Tree
@@ -178,7 +178,7 @@ class Record(Data):
     """The optional stages of an accepted pair, `distractors`, `teacher`, `policies` and `unanswerable`, in which a
     timeout or an unreadable model left something out. `digsite complete` makes them up; it is joined on reading."""
     lineage: Lineage
-    known_to: tuple[Known, ...] = ()
+    known_to: tuple[PriorKnowledge, ...] = ()
     """Who knows the answer to the final question by heart, of the models that were asked. It sends a draft back only
     where every model to be trained (`[models.policies]`) knows it in most tries."""
     skippable_hops: tuple[int, ...] = ()

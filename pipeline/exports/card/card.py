@@ -22,7 +22,7 @@ from pipeline.analysis.figures import Figures
 from pipeline.config import RunConfig
 from pipeline.exports.card.features import features
 from pipeline.exports.card.glossary import TWINS, gloss
-from pipeline.exports.mix.versions import Mix
+from pipeline.exports.mix.mix_version import Mix
 from pipeline.exports.trajectories.selection import SelectionCounts
 from pipeline.exports.views import base
 from pipeline.gates.benchmarks import checked as benchmarks
