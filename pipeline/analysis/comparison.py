@@ -12,9 +12,9 @@ from pipeline.analysis.estimates import Interval
 from pipeline.analysis.figures import ACCEPTED, Figures, Outside, figures
 from pipeline.analysis.pairing import Paired, paired
 from pipeline.analysis.policy_figures import for_policy
-from pipeline.analysis.seed_rows import COUNTS, ROLES
+from pipeline.analysis.seed_rows import COUNTS
 from pipeline.config.differences import differences
-from pipeline.types import Data, Share
+from pipeline.types import ROLES, Data, Share
 
 RATES = {
     "never": (0.0, 0.0),

@@ -32,7 +32,7 @@ from pipeline.types.probes import (
     undated,
 )
 from pipeline.types.question import PLAIN, AnswerItem, AnswerType, Draft, Hop, NegativeAspect, Seed
-from pipeline.types.record import Cause, Feedback, Finding, Label, Lineage, Record, Round, Status
+from pipeline.types.record import ROLES, Cause, Feedback, Finding, Label, Lineage, Record, Round, Status
 from pipeline.types.rollout import (
     Call,
     GradedRollout,

@@ -70,9 +70,3 @@ class PolicyMeasurement(Data):
             "policy": [*(made.trajectory.usage for made in self.rollouts), *(probe.usage for probe in asked)],
             "judge": [*(verdict.usage for verdict in self.verdicts), *(probe.judged for probe in asked)],
         }
-
-    @property
-    def second(self) -> Usage:
-        """Of the judges' usage, the second one's."""
-        took = [verdict.second for verdict in self.verdicts]
-        return Usage.total([*took, self.closed_book.second] if self.closed_book else took)

@@ -15,7 +15,8 @@ from pipeline.types.rollout import GradedRollout, Rollout, Trajectory, Usage, Ve
 from pipeline.types.tree import Tree
 from pipeline.types.twin import Twin
 
-_ROLES = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer", "policy")
+ROLES = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer", "policy")
+"""All that can ask a model, in the order in which tables show them."""
 
 
 class Label(StrEnum):
@@ -206,7 +207,7 @@ class Record(Data):
     @property
     def usage(self) -> dict[str, Usage]:
         """What each role used, over all rounds and stages; calls count whether or not a cache answered."""
-        used: dict[str, list[Usage]] = {role: [] for role in _ROLES}
+        used: dict[str, list[Usage]] = {role: [] for role in ROLES}
         rollouts, verdicts = self.confirmation, self.confirmation_verdicts
         for past in self.rounds:
             rollouts += past.rollouts
@@ -225,18 +226,6 @@ class Record(Data):
             for role, took in usages.items():
                 used[role] += took
         return {role: Usage.total(usages) for role, usages in used.items()}
-
-    @property
-    def second(self) -> Usage:
-        """Of the judges' usage, the second one's."""
-        took = [verdict.second for verdict in self.confirmation_verdicts]
-        took += [verdict.second for past in self.rounds for verdict in (*past.verdicts, *past.policy_verdicts)]
-        took += [probe.second for past in self.rounds for probe in past.probes]
-        took += [made.verdict.second for made in self.teacher_rollouts]
-        took += [measured.second for measured in (*self.measurements, *(self.twin.measurements if self.twin else ()))]
-        if tried := self.distractor_eval:
-            took += [tried.second, *(verdict.second for verdict in tried.verdicts)]
-        return Usage.total(took)
 
     @property
     def last(self) -> Round | None:
