@@ -1,7 +1,8 @@
 """Gates between journal and views: which of the accepted pairs count. Every drop has a gate's name and a reason.
 
 A pair passes all gates or is dropped by the first, by name, that refuses it. Records are checked in the order of the
-plan, and only those that pass are remembered, so what passes is a pure function of journal and settings.
+plan, and only those that pass are remembered, so what passes is a pure function of journal and settings. A gate may
+import loop, agents and what lies below.
 """
 
 from copy import copy, deepcopy

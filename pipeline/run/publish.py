@@ -225,7 +225,7 @@ def _lost(folder: Path, journal: Journal) -> int:
 
 
 def again(folder: Path, config: RunConfig) -> None:
-    """Write `dataset/` anew since the run has more to tell: the same views, each as it was written."""
+    """Write `dataset/` anew after new results were added: the same views, each as it was written."""
     try:
         before = manifest_of(folder / "dataset")
     except UsageError:

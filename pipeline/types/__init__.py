@@ -1,4 +1,4 @@
-"""The nouns of the product, as DESIGN's "Words" defines them.
+"""The values that all packages share, down to the record of a seed. They may import `reward` alone.
 
 All of them, `Data` and `Slotted`, are frozen and forbid unknown fields, so that the JSON form is the identity: what the
 journal holds is what ran. Nothing here holds seconds, money, URLs or timestamps: those live in `attempts.jsonl`,
