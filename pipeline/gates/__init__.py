@@ -43,10 +43,10 @@ class Gates:
             raise unknown("gate", min(strange), gates)
         self.settings = settings
         self._checks = {name: check for name, (_, check) in gates.items() if name not in settings.off}
-        for name in registry.names("gates"):
-            module = registry.load("gates", name)
-            if hasattr(module, "ready") and name not in settings.off:
-                module.ready(settings)
+        if "contaminated" in self._checks:
+            registry.load("gates", "contaminated").lists(settings.against)
+        if "quota" in self._checks:
+            quota.check_traits(settings)
         self._passed = 0
         self._counts = MarkCounts()
 

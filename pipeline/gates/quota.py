@@ -32,7 +32,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {"answer_type": tuple(AnswerType), "band"
 """All values of a trait, where they are known."""
 
 
-def ready(settings: GateConfig) -> None:
+def check_traits(settings: GateConfig) -> None:
+    """Raises UsageError for a trait that is none, or a value that no pair can have."""
     for trait, shares in settings.quotas.items():
         if trait not in TRAITS:
             raise unknown("trait for gates.quotas", trait, TRAITS)

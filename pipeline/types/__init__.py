@@ -20,7 +20,7 @@ from pipeline.types.distractor import (
     TeacherRollout,
 )
 from pipeline.types.fork import Branch, Fork
-from pipeline.types.probes import (
+from pipeline.types.model_probe import (
     OneSearch,
     PriorKnowledge,
     Probe,

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import AliasChoices, Field
 
 from pipeline.types.data import Data
-from pipeline.types.probes import Probe
+from pipeline.types.model_probe import Probe
 from pipeline.types.rollout import Rollout, Usage, Verdict
 
 DEMO_MODELS = ("embedded", "embedded-weak")

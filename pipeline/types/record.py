@@ -9,7 +9,7 @@ from pipeline.types.assessment import DEMO_MODELS, Assessment, PolicyMeasurement
 from pipeline.types.data import Data, Slotted, slotted
 from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.fork import Fork
-from pipeline.types.probes import OneSearch, PriorKnowledge, Probe, Searched
+from pipeline.types.model_probe import OneSearch, PriorKnowledge, Probe, Searched
 from pipeline.types.question import Draft, Seed
 from pipeline.types.rollout import GradedRollout, Rollout, Trajectory, Usage, Verdict, correct, least_steps
 from pipeline.types.tree import Tree
