@@ -12,9 +12,9 @@ from pipeline.analysis.estimates import Interval
 from pipeline.analysis.figures import ACCEPTED, Figures, Outside, figures
 from pipeline.analysis.pairing import Paired, paired
 from pipeline.analysis.policy_figures import for_policy
-from pipeline.analysis.seed_rows import COUNTS, ROLES
+from pipeline.analysis.seed_rows import COUNTS
 from pipeline.config.differences import differences
-from pipeline.types import Data, Share
+from pipeline.types import ROLES, Data, Share
 
 RATES = {
     "never": (0.0, 0.0),
@@ -54,7 +54,7 @@ class TargetContrast(Data):
     solve_rate: Contrast
 
 
-class Setting(Data):
+class SettingContrast(Data):
     """One in which the runs differ; empty where a run has none of that name."""
 
     name: str
@@ -79,7 +79,7 @@ class RunFacts(Data):
 class Comparison(Data):
     first: RunFacts
     second: RunFacts
-    settings: tuple[Setting, ...]
+    settings: tuple[SettingContrast, ...]
     same_corpus: bool
     figures: tuple[Contrast, ...]
     funnel: tuple[Contrast, ...]
@@ -154,11 +154,11 @@ def _side(run: Compared) -> _Side:
     return _Side(facts, made, rows)
 
 
-def _settings(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[Setting]:
+def _settings(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[SettingContrast]:
     if one and other:
         for name, *values in differences(one, other):
             first, second = ("" if value is None else orjson.dumps(value).decode() for value in values)
-            yield Setting(name=name, first=_cut(first), second=_cut(second))
+            yield SettingContrast(name=name, first=_cut(first), second=_cut(second))
 
 
 def _cut(value: str) -> str:

@@ -10,10 +10,10 @@ from pipeline.analysis.estimates import Count, counted, largest_first
 from pipeline.analysis.human_marks import Review, reviewed
 from pipeline.analysis.one_search import OneSearchFigures, one_search
 from pipeline.analysis.policy_figures import PolicyFigures, for_policy, policies
-from pipeline.analysis.seed_rows import COUNTS, ROLES, STAGES
+from pipeline.analysis.seed_rows import COUNTS, STAGES
 from pipeline.llm.ledger import Spending, Spent
 from pipeline.store.review_marks import Mark
-from pipeline.types import Data, Lineage, Share, Stop, Usage
+from pipeline.types import ROLES, Data, Lineage, Share, Stop, Usage
 
 ACCEPTED = pl.col("status") == "accepted"
 FRESH = (pl.col("confirmation_rollouts") > 0) & (pl.col("reason") != "beyond_solver")

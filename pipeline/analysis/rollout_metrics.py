@@ -34,7 +34,7 @@ class FailureKind(StrEnum):
     """It saw all the evidence and answered something else."""
 
 
-class Process(Data):
+class RolloutMetrics(Data):
     """Of one rollout. A hop's number is its place in the chain, from 0."""
 
     sample: int
@@ -55,9 +55,9 @@ class Process(Data):
     """None for a correct rollout."""
 
 
-def process(draft: Draft, rollout: Rollout, verdict: Verdict) -> Process:
+def process(draft: Draft, rollout: Rollout, verdict: Verdict) -> RolloutMetrics:
     """The fields of one rollout of `draft`."""
-    return Process(
+    return RolloutMetrics(
         sample=rollout.sample,
         hit_step=verdict.hit_step,
         found_at=verdict.found_at,

@@ -16,12 +16,24 @@ from pipeline.gates.personal import masked
 from pipeline.loop import assess
 from pipeline.store.journal import Entry
 from pipeline.store.tables import columns
-from pipeline.types import Draft, Encounter, Label, Lineage, OneSearch, Outcome, Record, Round, Status, correct, seeker
+from pipeline.types import (
+    ROLES,
+    Draft,
+    Encounter,
+    Label,
+    Lineage,
+    OneSearch,
+    Outcome,
+    Record,
+    Round,
+    Status,
+    correct,
+    seeker,
+)
 from pipeline.types.rollout import Usage, least_steps
 
 STAGES = ("drafted", "audited", "solved", "candidate", "confirmed", "accepted")
 """How far a seed can come; one that gave no draft is only `planned`."""
-ROLES = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer", "policy")
 COUNTS = Usage.__slots__
 """What is counted of each role, in columns such as `solver_calls`."""
 TELLING = (Outcome.MISLED, Outcome.RECOVERED, Outcome.RESISTED, Outcome.MET)

@@ -65,20 +65,11 @@ class SeedTable:
 
 
 def current(path: Path, source: str) -> pl.LazyFrame | None:
-    """The table that stands at `path`; None where there is none, or where it was made from something else."""
-    schema = _schema(path)
-    made_from = (schema.metadata or {}).get(b"source") if schema else None
-    return scan_parquet(path) if made_from == source.encode() else None
-
-
-def standing(path: Path) -> pl.LazyFrame | None:
-    """The table that stands at `path`, whatever it was made from; None where there is none of this version."""
-    return scan_parquet(path) if _schema(path) else None
-
-
-def _schema(path: Path) -> pa.Schema | None:
+    """The table that stands at `path`; None where there is none of this version, or where it was made from something
+    else."""
     try:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowInvalid):
         return None
-    return schema if schema.equals(SCHEMA) else None
+    made_from = (schema.metadata or {}).get(b"source")
+    return scan_parquet(path) if schema.equals(SCHEMA) and made_from == source.encode() else None

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.agents.tools import ShownPassage, all_shown, shown_passages
-from pipeline.analysis.rollout_metrics import Process, process
+from pipeline.analysis.rollout_metrics import RolloutMetrics, process
 from pipeline.types import Draft, Encounter, Node, Record, Rollout, Round, Trajectory, Tree, Verdict, shown_id
 
 SNIPPET = 220
@@ -41,7 +41,7 @@ class RolloutTrace(NamedTuple):
     rollout: Rollout
     verdict: Verdict
     steps: tuple[Step, ...]
-    process: Process | None
+    process: RolloutMetrics | None
     met: tuple[Encounter, ...] = ()
     """The distractors that it met, where it had any around it."""
 
@@ -67,27 +67,27 @@ class Item(NamedTuple):
     """The spellings of the answer, to mark in texts."""
 
 
-class Limb(NamedTuple):
+class TreeBranch(NamedTuple):
     """A stretch of an information tree without a fork, and what forks off at its end."""
 
     nodes: tuple[tuple[bool, Node], ...]
     """Whether the question was composed from it, and the node."""
-    limbs: tuple["Limb", ...]
+    limbs: tuple["TreeBranch", ...]
 
 
-class Grown(NamedTuple):
+class TreeLayout(NamedTuple):
     draft: Draft
     tree: Tree
-    limb: Limb
+    limb: TreeBranch
 
 
-def grown(record: Record) -> Grown | None:
+def grown(record: Record) -> TreeLayout | None:
     """The first tree of an accepted pair, if it has one."""
     tree = next((past.tree for past in record.rounds if past.tree), None)
-    return Grown(record.draft, tree, limb(tree, 0)) if tree and record.draft else None
+    return TreeLayout(record.draft, tree, limb(tree, 0)) if tree and record.draft else None
 
 
-def limb(tree: Tree, index: int) -> Limb:
+def limb(tree: Tree, index: int) -> TreeBranch:
     """What grows from that node on."""
     taken = tree.path(tree.composed) if tree.composed is not None else ()
     nodes, below = [], [index]
@@ -95,7 +95,7 @@ def limb(tree: Tree, index: int) -> Limb:
         node = tree.nodes[below[0]]
         nodes.append((node in taken, node))
         below = [child for child, other in enumerate(tree.nodes) if other.parent == below[0]]
-    return Limb(tuple(nodes), tuple(limb(tree, child) for child in below))
+    return TreeBranch(tuple(nodes), tuple(limb(tree, child) for child in below))
 
 
 def item(record: Record) -> Item:

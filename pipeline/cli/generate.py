@@ -137,7 +137,7 @@ def _run(
 
 def say_target(config: RunConfig) -> None:
     """Say what a solve rate that is a target means in tries, if it is one."""
-    from pipeline.loop.target_range import explained
+    from pipeline.loop.solve_rates import explained
 
     if band := config.band:
         few = len(band.counts) == 1 and band.low < band.high

@@ -56,7 +56,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
     from pipeline.cli import terminal
     from pipeline.run import publish, read
     from pipeline.run.attempts import spent
-    from pipeline.view.query import Query, selected
+    from pipeline.view.query import ItemQuery, selected
 
     folder = run_folder(run, out)
     config = read(folder).config
@@ -68,7 +68,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
     asked = {"status": options.parts(status), "reason": options.parts(reason), "target": map(str, target or ())}
     chosen = {name: tuple(values) for name, values in asked.items() if values}
     _check(chosen, seeds)
-    query = Query(search=search or "", chosen=chosen)
+    query = ItemQuery(search=search or "", chosen=chosen)
     found = selected(seeds, query).sort("plan_order").select(ITEM)
     matching = found.select(pl.len()).collect().item()
     items = found.head(limit or (matching if json else LIMIT)).collect().to_dicts()

@@ -45,7 +45,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
     json: options.Json = False,
 ) -> None:
     """Join runs, of one corpus or several, into one data set: deduplicated over all, with a version and its changes."""
-    from pipeline.exports.mix import versions
+    from pipeline.exports.mix import mix_version
     from pipeline.run import api
 
     folders = [run_folder(run, out) for run in runs]
@@ -53,7 +53,7 @@ def mix(  # noqa: PLR0913, PLR0917 - options of the user
     manifest = api.mix(
         folders, into, quotas=quota or (), pairs=pairs, views=options.parts(view), version=version, gates=gates, sft=sft
     )
-    made = versions.read(into)
+    made = mix_version.read(into)
     assert made  # noqa: S101 - it has just been written
     if json:
         console.json({"mix": made.model_dump(mode="json", exclude={"settings"}), **manifest.model_dump(mode="json")})

@@ -25,10 +25,10 @@ def push(
     json: options.Json = False,
 ) -> None:
     """Send the data set of a run, or a mix, to the Hugging Face Hub in one commit; a new repository is private."""
-    from pipeline.exports import push as hub
+    from pipeline.exports import hub_upload as hub
 
     folder, models, title = _dataset(run, out)
-    sent = hub.parcel(folder, models, repo, private=not public)
+    sent = hub.upload_plan(folder, models, repo, private=not public)
     if sent.unsent:
         console.message(f"digsite: not part of the data set, and not sent: {', '.join(sent.unsent)}")
     if sent.missing:
@@ -52,10 +52,10 @@ def push(
 
 def _dataset(run: str, out: Path | None) -> tuple[Path, str, str]:
     """Where the data set of a run or a mix lies, the models that made it, and what its commit is called."""
-    from pipeline.exports.mix import versions
+    from pipeline.exports.mix import mix_version
     from pipeline.run import read as run_file
 
-    if (Path(run) / versions.MIX).is_file() and (mix := versions.read(Path(run))):
+    if (Path(run) / mix_version.MIX).is_file() and (mix := mix_version.read(Path(run))):
         return Path(run), " + ".join(lineage.model for lineage in mix.runs), f"Version {mix.version}"
     folder = run_folder(run, out)
     kept = run_file(folder)

@@ -1,16 +1,18 @@
 """A record as a person reads it on a terminal: the pair, its evidence, and how it came about."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.analysis.rollout_metrics import Process, process
+from pipeline.analysis import traces
+from pipeline.analysis.rollout_metrics import RolloutMetrics
+from pipeline.analysis.traces import Part, RolloutTrace
 from pipeline.cli.console import table, text
 from pipeline.exports.card.glossary import gloss
-from pipeline.types import Draft, Record, Rollout, Round, Status, Trajectory, Verdict
+from pipeline.types import Draft, Record, Status, Trajectory
 
 if TYPE_CHECKING:
     from pipeline.analysis.forecast import Forecast
@@ -32,13 +34,14 @@ def pair(record: Record) -> Iterator[Text | Padding]:
 def item(record: Record) -> Iterator[Text | Padding]:
     """The pair, then every round and every rollout."""
     yield from pair(record)
-    for played in record.rounds:
-        yield from _round(played, last=played is record.rounds[-1])
+    shown = traces.item(record)
+    for part in shown.parts:
+        yield from _round(part, last=part is shown.parts[-1])
     for stage in record.missing:
         yield text(f"\nmissing: {stage} rollouts, which 'digsite complete' runs", style="yellow")
-    if record.confirmation:
+    if shown.confirmation:
         yield text("\nconfirmation: fresh rollouts, from which difficulty and solve rate come", style="bold")
-        yield from _rollouts(record.confirmation, record.confirmation_verdicts, record.draft)
+        yield from _rollouts(shown.confirmation)
 
 
 def _heading(record: Record) -> Text:
@@ -57,7 +60,8 @@ def _draft(draft: Draft) -> Iterator[Text | Padding]:
         yield _in(text(f"“{hop.quote}” — {hop.title}", style="dim"), 5)
 
 
-def _round(played: Round, *, last: bool) -> Iterator[Text | Padding]:
+def _round(part: Part, *, last: bool) -> Iterator[Text | Padding]:
+    played = part.round
     who = "generator" if played.index == 0 else "refiner"
     yield text(f"\nround {played.index}: {who}", style="bold")
     if played.agent is not None:
@@ -69,38 +73,26 @@ def _round(played: Round, *, last: bool) -> Iterator[Text | Padding]:
     for finding in played.findings:
         fatal = "fatal, " if finding.fatal else ""
         yield text(f"  audit {finding.check}: {fatal}{finding.cause}  {finding.detail}", style="yellow")
-    yield from _rollouts(played.rollouts, played.verdicts, played.draft)
-    if played.policy_rollouts:
+    yield from _rollouts(part.attempts)
+    if part.policy:
         yield text("  tries of the model that the pairs are for", style="bold")
-        yield from _rollouts(played.policy_rollouts, played.policy_verdicts, played.draft)
+        yield from _rollouts(part.policy)
     if played.feedback is not None:
         back = played.feedback
         yield text(f"  sent back: {back.label} ({back.cause})  {back.message}", style="yellow")
 
 
-def _rollouts(
-    rollouts: tuple[Rollout, ...], verdicts: tuple[Verdict, ...], draft: Draft | None
-) -> Iterator[Text | Padding]:
-    judged = {verdict.sample: verdict for verdict in verdicts}
-    for rollout in rollouts:
-        verdict = judged.get(rollout.sample)
-        yield text(
-            f"  rollout {rollout.sample}: {rollout.answer or '(no answer)'}  {_graded(rollout, verdict)}", style="cyan"
-        )
-        if draft and verdict:
-            yield _in(text(_course(process(draft, rollout, verdict)), style="dim"), 5)
+def _rollouts(attempts: Iterable[RolloutTrace]) -> Iterator[Text | Padding]:
+    for rollout, verdict, _, process, _ in attempts:
+        right = "right" if verdict.right else "wrong" if rollout.answered else "gave up"
+        graded = f"[{right}{'' if verdict.supported else ', without the evidence'}; {verdict.steps} steps]"
+        yield text(f"  rollout {rollout.sample}: {rollout.answer or '(no answer)'}  {graded}", style="cyan")
+        if process:
+            yield _in(text(_course(process), style="dim"), 5)
         yield from _calls(rollout.trajectory)
 
 
-def _graded(rollout: Rollout, verdict: Verdict | None) -> str:
-    if verdict is None:
-        return ""
-    right = "right" if verdict.right else "wrong" if rollout.answered else "gave up"
-    support = "" if verdict.supported else ", without the evidence"
-    return f"[{right}{support}; {verdict.steps} steps]"
-
-
-def _course(fields: Process) -> str:
+def _course(fields: RolloutMetrics) -> str:
     """How it went: where each hop's evidence came up, and what the rollout failed of."""
     hops = ", ".join(
         f"{number} at step {at}" if at else f"{number} never" for number, at in enumerate(fields.found_at, 1)

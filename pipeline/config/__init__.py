@@ -30,7 +30,7 @@ from pipeline.config.roles import Models
 from pipeline.config.runtime import MOST_SEEDS, Runtime
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError, unknown
-from pipeline.types import PLAIN, AnswerType, AsOf, Band, Data, sha256
+from pipeline.types import PLAIN, AnswerType, AsOf, Data, TargetRange, sha256
 from pipeline.types.distractor import Kind
 
 LOCAL_SEEDS = 8
@@ -147,9 +147,9 @@ class RunConfig(Data):
         return self
 
     @property
-    def band(self) -> Band | None:
+    def band(self) -> TargetRange | None:
         """The target that is a solve rate."""
-        return Band(*self.solve_rate, self.loop.rollouts) if self.solve_rate else None
+        return TargetRange(*self.solve_rate, self.loop.rollouts) if self.solve_rate else None
 
     @property
     def policy_model(self) -> ModelConfig:

@@ -1,1 +1,4 @@
-"""From the journal to a data set that trainers load: views, card, shards, mixes and push."""
+"""What a run gives away: views in shards, card, report, mixes, upload. Every file here is made from records.
+
+It may import `analysis`, `gates` and what lies below; neither `run` nor a command.
+"""

@@ -21,7 +21,7 @@ from pipeline.analysis.figures import Figures, Outside, figures
 from pipeline.config import RunConfig
 from pipeline.errors import UsageError, unknown
 from pipeline.exports.card.card import Contents, card
-from pipeline.exports.mix import versions
+from pipeline.exports.mix import mix_version
 from pipeline.exports.shards import SHARD_BYTES, File, ShardFile, ShardWriter, described
 from pipeline.exports.trajectories.selection import SelectionCounts, counts
 from pipeline.exports.trajectories.strict_calls import strict
@@ -95,7 +95,7 @@ class Selection(Data):
     """How much of the corpus may be passed on: views that hold more are left out."""
     language_detected: bool = False
     shard_bytes: int = SHARD_BYTES
-    mix: versions.Mix | None = None
+    mix: mix_version.Mix | None = None
     """What is mixed, where the records are of several runs. Then no view of before stays."""
 
 
@@ -180,7 +180,7 @@ def export(
             shards=tuple(sorted((*kept.shards, *shards.close()), key=lambda shard: shard.path)),
         )
         if chosen.mix:
-            mix = versions.write(building, before, chosen.mix, manifest.shards)
+            mix = mix_version.write(building, before, chosen.mix, manifest.shards)
             chosen = chosen.model_copy(update={"mix": mix})
         return _describe(building, manifest, how.source, made, [draft for _, draft in examples], selected, chosen)
 
@@ -289,7 +289,7 @@ def _describe(  # noqa: PLR0913, PLR0917 - all that a card tells
     if not (chosen.mix and chosen.mix.left_out):
         write_json(building / ENVIRONMENT, environment(chosen.config).model_dump(mode="json"))
         names.append(ENVIRONMENT)
-    names += versions.FILES if chosen.mix else ()
+    names += mix_version.FILES if chosen.mix else ()
     manifest = manifest.model_copy(update={"files": tuple(described(building / name, name) for name in sorted(names))})
     write_json(building / MANIFEST, manifest.model_dump(mode="json"))
     return manifest

@@ -21,7 +21,7 @@ from prefect.tasks import Task
 
 from pipeline.config import RunConfig, build
 from pipeline.errors import BudgetExceeded, DigsiteError, HubError, ProviderError, RetrievalError, UsageError
-from pipeline.exports import push
+from pipeline.exports import hub_upload
 from pipeline.flow.display import end_killed, ended, follow, funnel, report, stage
 from pipeline.flow.shown import Shown
 from pipeline.run import LogCallbacks, RunResult, prepare, stages
@@ -126,8 +126,8 @@ def publish(run: str, repo: str = "", public: bool = False) -> State[Any]:
         done.append(f"{rows:,} rows in {len(made.rows())} views in {folder / 'dataset'}")
 
     def send() -> None:
-        parcel = push.parcel(folder / "dataset", kept.config.models.names(), repo, private=not public)
-        done.append(push.push(parcel, f"Run {kept.digest[:12]}", endpoint=os.environ.get("HF_ENDPOINT")))
+        plan = hub_upload.upload_plan(folder / "dataset", kept.config.models.names(), repo, private=not public)
+        done.append(hub_upload.push(plan, f"Run {kept.digest[:12]}", endpoint=os.environ.get("HF_ENDPOINT")))
 
     try:
         folder = run_folder(run)

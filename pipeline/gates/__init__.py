@@ -1,7 +1,8 @@
 """Gates between journal and views: which of the accepted pairs count. Every drop has a gate's name and a reason.
 
 A pair passes all gates or is dropped by the first, by name, that refuses it. Records are checked in the order of the
-plan, and only those that pass are remembered, so what passes is a pure function of journal and settings.
+plan, and only those that pass are remembered, so what passes is a pure function of journal and settings. A gate may
+import loop, agents and what lies below.
 """
 
 from copy import copy, deepcopy
@@ -42,10 +43,10 @@ class Gates:
             raise unknown("gate", min(strange), gates)
         self.settings = settings
         self._checks = {name: check for name, (_, check) in gates.items() if name not in settings.off}
-        for name in registry.names("gates"):
-            module = registry.load("gates", name)
-            if hasattr(module, "ready") and name not in settings.off:
-                module.ready(settings)
+        if "contaminated" in self._checks:
+            registry.load("gates", "contaminated").lists(settings.against)
+        if "quota" in self._checks:
+            quota.check_traits(settings)
         self._passed = 0
         self._counts = MarkCounts()
 

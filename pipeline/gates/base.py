@@ -32,7 +32,4 @@ class GateResult(NamedTuple):
 
 Check = Callable[[Draft, Record, GateConfig], list[GateResult]]
 """The function `check` of a module of this package, whose docstring's first line says what the gate drops, for card and
-report. It is pure: nothing found means that the record may pass; `draft` is the record's last.
-
-A module may also have `ready(settings)`, which raises UsageError where it cannot work with them.
-"""
+report. It is pure: nothing found means that the record may pass; `draft` is the record's last."""

@@ -31,10 +31,6 @@ class Lists(NamedTuple):
     names: list[str]
 
 
-def ready(settings: GateConfig) -> None:
-    lists(settings.against)
-
-
 def check(draft: Draft, record: Record, settings: GateConfig) -> list[GateResult]:
     known = lists(settings.against)
     place = known.found.find(draft)

@@ -14,12 +14,12 @@ from pipeline.gates.base import GateResult
 from pipeline.text import normalise, words
 from pipeline.text.scripts import runs, spaceless
 from pipeline.types import AnswerType, Draft, Record
-from pipeline.types.curriculum import BANDS, band
+from pipeline.types.curriculum import DIFFICULTY_BANDS, difficulty_band
 
 TRAITS: dict[str, Callable[[Draft, Record, str], object]] = {
     "target": lambda draft, record, policy: record.seed.target_steps,
     "difficulty": lambda draft, record, policy: record.difficulty,
-    "band": lambda draft, record, policy: band(record.hardness_for(policy)[1]),
+    "band": lambda draft, record, policy: difficulty_band(record.hardness_for(policy)[1]),
     "answer_type": lambda draft, record, policy: draft.answer_type.value,
     "hops": lambda draft, record, policy: len(draft.hops),
     "strategy": lambda draft, record, policy: record.lineage.strategy,
@@ -28,11 +28,12 @@ TRAITS: dict[str, Callable[[Draft, Record, str], object]] = {
 }
 """Of a pair, with the policy that a data set is for."""
 
-NAMES: Mapping[str, tuple[str, ...]] = {"answer_type": tuple(AnswerType), "band": tuple(BANDS)}
+NAMES: Mapping[str, tuple[str, ...]] = {"answer_type": tuple(AnswerType), "band": tuple(DIFFICULTY_BANDS)}
 """All values of a trait, where they are known."""
 
 
-def ready(settings: GateConfig) -> None:
+def check_traits(settings: GateConfig) -> None:
+    """Raises UsageError for a trait that is none, or a value that no pair can have."""
     for trait, shares in settings.quotas.items():
         if trait not in TRAITS:
             raise unknown("trait for gates.quotas", trait, TRAITS)

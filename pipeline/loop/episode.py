@@ -15,7 +15,7 @@ from pipeline.errors import DeadlineExceeded, FormatError
 from pipeline.llm import ledger
 from pipeline.llm.deadline import with_timeouts
 from pipeline.loop import assess, tries
-from pipeline.loop import target_range as band
+from pipeline.loop import solve_rates as band
 from pipeline.loop.checks.alternatives import agreed, alternatives
 from pipeline.loop.examine import examine
 from pipeline.loop.policies import measurement, policy_measurements, unmeasured

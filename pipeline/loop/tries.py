@@ -9,7 +9,7 @@ from pipeline.config import RunConfig
 from pipeline.context import RunContext
 from pipeline.llm import ledger
 from pipeline.loop import assess
-from pipeline.loop import target_range as band
+from pipeline.loop import solve_rates as band
 from pipeline.loop.checks.base import CheckResult
 from pipeline.loop.checks.same_name import linked_by_reader
 from pipeline.types import Draft, Feedback, GradedRollout, Seed, sha256

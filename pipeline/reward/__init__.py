@@ -1,6 +1,6 @@
-"""Files that are copied into `code/` of a data set: they stand alone and import nothing of ours.
+"""Holds the files that are copied into `code/` of a data set: they import the standard library and one another.
 
-`standalone` puts the modules and tables that a file imports from here in their place.
+`standalone` puts the modules and tables that a file imports from here in their place. All other packages may import it.
 """
 
 import re

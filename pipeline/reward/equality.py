@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipeline.reward import table
 from pipeline.reward.places import same_place
-from pipeline.reward.wording import one_way
+from pipeline.reward.written_forms import one_way
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"

@@ -35,7 +35,7 @@ from pipeline.reward.abstention import NOT_FOUND, refuses
 from pipeline.reward.answers import SIDES, f1, listed, side
 from pipeline.reward.equality import equal
 from pipeline.reward.responses import final_answer
-from pipeline.reward.wording import unboxed
+from pipeline.reward.written_forms import unboxed
 
 __all__ = ["compute_score", "exact_match", "final_answer", "reward_func", "score"]
 

@@ -3,9 +3,8 @@ no lock is taken, so that a run under way can be looked at.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -16,7 +15,6 @@ from pipeline.analysis import seed_table
 from pipeline.analysis.figures import Outside
 from pipeline.analysis.run_source import Listing, Source, Table
 from pipeline.analysis.seed_rows import SCHEMA
-from pipeline.config import RunConfig
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.run import publish, read
 from pipeline.run.attempts import tried
@@ -33,43 +31,11 @@ _SHOWN_ROWS = 8
 """Of one pair, of each view."""
 
 
-class _WithoutRun:
-    """What came without the file and the folder of its run."""
+class _OfJournal(Source):
+    """What has the lines of a journal."""
 
-    reviewable = False
-    config: RunConfig | None = None
-    what: Mapping[str, Any] = MappingProxyType({})
-
-    def outside(self) -> Outside:
-        return Outside()
-
-    def attempts(self) -> pl.LazyFrame | None:
-        return None
-
-    def marks(self) -> Sequence[Mark]:
-        return ()
-
-    def mark(self, mark: Mark) -> None:
-        raise UsageError("marks are kept in the folder of a run, and this is none")
-
-    def publish(self) -> None:
-        raise UsageError("only a run has a card to write")
-
-
-class RunSource:
-    """A run's folder."""
-
-    reviewable = True
-
-    def __init__(self, slug: str, folder: Path, scratch: Scratch) -> None:
-        self.slug, self.name, self.folder = slug, f"{folder.parent.name}/{folder.name}", folder
-        run = read(folder)
-        self.config: RunConfig | None = run.config
-        self.what: Mapping[str, Any] = run.what | {"gates": run.config.gates.shown()}
-        self._offsets = Offsets(folder / "journal")
-        self._tabling = SeedTableBuilder(folder, self.config, self._offsets, scratch)
-        self._marks: Sequence[Mark] = ()
-        self._marks_state = 0, 0
+    _offsets: Offsets
+    _tabling: SeedTableBuilder
 
     def seeds(self) -> Table:
         return self._tabling.table()
@@ -80,8 +46,21 @@ class RunSource:
     def read(self, key: str) -> Record | None:
         return self._tabling.joined(self._offsets.read(key))
 
-    def rows(self, key: str) -> dict[str, list[dict[str, Any]]]:
-        return {}
+
+class RunSource(_OfJournal):
+    """A run's folder."""
+
+    reviewable = True
+
+    def __init__(self, slug: str, folder: Path, scratch: Scratch) -> None:
+        self.slug, self.name, self.folder = slug, f"{folder.parent.name}/{folder.name}", folder
+        run = read(folder)
+        self.config = run.config
+        self.what = run.what | {"gates": run.config.gates.shown()}
+        self._offsets = Offsets(folder / "journal")
+        self._tabling = SeedTableBuilder(folder, self.config, self._offsets, scratch)
+        self._marks: Sequence[Mark] = ()
+        self._marks_state = 0, 0
 
     def outside(self) -> Outside:
         return publish.outside(self.folder)
@@ -104,7 +83,7 @@ class RunSource:
         publish.reviewed(self.folder, read(self.folder).config)
 
 
-class JournalSource(_WithoutRun, RunSource):
+class JournalSource(_OfJournal):
     """Lines of a journal without the file of its run: no gate has looked at them."""
 
     def __init__(self, slug: str, journal: Path, path: Path, scratch: Scratch) -> None:
@@ -116,7 +95,7 @@ class JournalSource(_WithoutRun, RunSource):
         self._tabling = SeedTableBuilder(journal, None, self._offsets, scratch)
 
 
-class DatasetSource(_WithoutRun):
+class DatasetSource(Source):
     """A data set that came without its run: rows, and no traces beyond those of its views."""
 
     def __init__(self, slug: str, folder: Path) -> None:
@@ -126,12 +105,6 @@ class DatasetSource(_WithoutRun):
 
     def seeds(self) -> Table:
         return Table(self._frame, str(self._path.stat().st_mtime_ns))
-
-    def whole(self) -> Table:
-        return self.seeds()
-
-    def read(self, key: str) -> Record | None:
-        return None
 
     def rows(self, key: str) -> dict[str, list[dict[str, Any]]]:
         found = {}

@@ -19,8 +19,8 @@ from pipeline.config.gates import GateConfig
 from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export
-from pipeline.exports.mix import versions
-from pipeline.exports.mix.shares import Quota, QuotaResult, parsed, sampled
+from pipeline.exports.mix import mix_version
+from pipeline.exports.mix.quota_sample import Quota, QuotaResult, parsed, sampled
 from pipeline.exports.views import base
 from pipeline.gates import Drop, Gates, dropped
 from pipeline.gates.quota import TRAITS
@@ -54,7 +54,7 @@ def mix(mixing: Mixing, into: Path) -> DatasetManifest:
     Raises UsageError where runs are the same, where one cannot be exported by itself, where quotas are none, where a
     view is asked for that belongs to one environment and the runs have several, and where something else is in `into`.
     """
-    versions.read(into)
+    mix_version.read(into)
     quotas = parsed(list(mixing.quotas))
     runs = _runs(mixing.folders)
     gates, sft = shared([run.config for run in runs])
@@ -124,7 +124,7 @@ class MixedRecords:
             )
         names = [lineages[place].run for place in range(len(runs))]
         counts = Counter(names[self._order[key]] for key in values if key not in self._drops)
-        self.mix = versions.Mix(
+        self.mix = mix_version.Mix(
             runs=tuple(lineages[place] for place in range(len(runs))),
             settings={name: run.config.digested() for name, run in zip(names, runs, strict=True)},
             solvers={name: run.config.models.of("solver").model for name, run in zip(names, runs, strict=True)},

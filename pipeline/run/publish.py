@@ -93,32 +93,28 @@ class Ended(NamedTuple):
 
 
 def ended(folder: Path, config: RunConfig) -> Ended:
-    """From the table of the data set where nothing that it is made from is newer; a journal may have gigabytes. Else
-    from the journal, after a word about what is damaged in it."""
-    path = folder / "dataset" / seed_table.NAME
-    result, table = last_result(folder), seed_table.standing(path)
-    if result and table is not None and _latest(folder, path) and not manifest_of(path.parent).missing:
-        planned = table.select(pl.len()).collect().item()
-        return Ended(table, max(0, result.planned + result.surplus - planned))
-    whole(folder, damaged=True)
-    found = RunRecords(folder, config)
-    table = found.seeds()
-    return Ended(table, len(found.journal.entries) - table.select(pl.len()).collect().item())
+    """From the table of the data set where that was made from what the run holds now; the journal, which may have
+    gigabytes, is then passed over and not read. Else from the journal, after a word about what is damaged in it."""
+    path, lines = folder / "dataset" / seed_table.NAME, _scanned(folder).lines()
+    table, count = seed_table.current(path, source(folder, config, lines)), len(lines)
+    if table is None or manifest_of(path.parent).missing:
+        whole(folder, damaged=True)
+        found = RunRecords(folder, config)
+        table, count = found.seeds(), len(found.journal.entries)
+    return Ended(table, count - table.select(pl.len()).collect().item())
 
 
-def _latest(folder: Path, table: Path) -> bool:
-    """Was the table written after all that it is made from, and `result.json` after the journal?"""
-    lines = [path.stat().st_mtime_ns for path in folder.glob("journal/*.jsonl")]
-    inputs = [path.stat().st_mtime_ns for path in (folder / "run.json", *folder.glob("*/*.jsonl"))]
-    counted = (folder / "result.json").stat().st_mtime_ns
-    return max(inputs) < table.stat().st_mtime_ns and max(lines, default=0) < counted
+def _scanned(folder: Path) -> Offsets:
+    """Where the lines of the run's journal stand, all of them."""
+    offsets = Offsets(folder / "journal")
+    while offsets.advance():
+        pass
+    return offsets
 
 
 def record_of(folder: Path, config: RunConfig, prefix: str) -> Record:
     """The one record, of the plan or beyond it, whose key begins so. Raises UsageError where there is none, or more."""
-    offsets = Offsets(folder / "journal")
-    while offsets.advance():
-        pass
+    offsets = _scanned(folder)
     keys = [key for key, _ in offsets.lines() if prefix and key.startswith(prefix)]
     if len(keys) != 1:
         problem = f"{len(keys)} keys of {folder} begin with" if keys else f"no seed of {folder} has the key"

@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pipeline.analysis.run_source import Library
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.serve.http_server import Guard
-from pipeline.view import pages, reviewing, routes
-from pipeline.view.kept import Kept
+from pipeline.view import layout, reviewing, routes
+from pipeline.view.page_cache import PageCache
 
 _HEADERS = {
     "content-security-policy": (
@@ -31,9 +31,9 @@ _HEADERS = {
 
 def create(library: Library) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.library, app.state.kept = library, Kept()
+    app.state.library, app.state.kept = library, PageCache()
     app.state.token = secrets.token_urlsafe()
-    app.mount("/static", StaticFiles(directory=pages.STATIC))
+    app.mount("/static", StaticFiles(directory=layout.STATIC))
     app.include_router(routes.router)
     app.include_router(reviewing.router)
     app.add_middleware(_Fenced)
@@ -59,7 +59,7 @@ class _Fenced:
             await send(message)
 
         if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD") and not _own(Request(scope)):
-            answer = pages.shown("trouble.html.j2", status=403, title="Refused", line="another site sent this request")
+            answer = layout.shown("trouble.html.j2", status=403, title="Refused", line="another site sent this request")
             await answer(scope, receive, fenced)
             return
         await self._app(scope, receive, fenced if scope["type"] == "http" else send)
@@ -71,9 +71,9 @@ def _own(request: Request) -> bool:
 
 
 async def _missing(request: Request, error: Exception) -> Response:
-    return pages.shown("trouble.html.j2", status=404, title="Not found", line=f"There is no page {request.url.path}.")
+    return layout.shown("trouble.html.j2", status=404, title="Not found", line=f"There is no page {request.url.path}.")
 
 
 async def _failed(request: Request, error: Exception) -> Response:
     status = 400 if isinstance(error, UsageError) else 503
-    return pages.shown("trouble.html.j2", status=status, title="This cannot be shown", line=str(error))
+    return layout.shown("trouble.html.j2", status=status, title="This cannot be shown", line=str(error))

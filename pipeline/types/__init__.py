@@ -1,4 +1,4 @@
-"""The nouns of the product, as DESIGN's "Words" defines them.
+"""The values that all packages share, down to the record of a seed. They may import `reward` alone.
 
 All of them, `Data` and `Slotted`, are frozen and forbid unknown fields, so that the JSON form is the identity: what the
 journal holds is what ran. Nothing here holds seconds, money, URLs or timestamps: those live in `attempts.jsonl`,
@@ -10,7 +10,6 @@ from pipeline.types.assessment import DEMO_MODELS, DEMO_NOTE, KNOWN_TRIES, Asses
 from pipeline.types.completed import CompletedStages
 from pipeline.types.corpus import AsOf, Document, Hit, Passage, shown_id
 from pipeline.types.data import Data, Slotted, sha256
-from pipeline.types.difficulty_band import Band
 from pipeline.types.distractor import (
     Distractor,
     DistractorCheck,
@@ -21,9 +20,9 @@ from pipeline.types.distractor import (
     TeacherRollout,
 )
 from pipeline.types.fork import Branch, Fork
-from pipeline.types.probe import (
-    Known,
+from pipeline.types.model_probe import (
     OneSearch,
+    PriorKnowledge,
     Probe,
     Searched,
     beyond_chance,
@@ -33,7 +32,7 @@ from pipeline.types.probe import (
     undated,
 )
 from pipeline.types.question import PLAIN, AnswerItem, AnswerType, Draft, Hop, NegativeAspect, Seed
-from pipeline.types.record import Cause, Feedback, Finding, Label, Lineage, Record, Round, Status
+from pipeline.types.record import ROLES, Cause, Feedback, Finding, Label, Lineage, Record, Round, Status
 from pipeline.types.rollout import (
     Call,
     GradedRollout,

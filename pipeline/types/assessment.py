@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import AliasChoices, Field
 
 from pipeline.types.data import Data
-from pipeline.types.probe import Probe
+from pipeline.types.model_probe import Probe
 from pipeline.types.rollout import Rollout, Usage, Verdict
 
 DEMO_MODELS = ("embedded", "embedded-weak")
@@ -78,9 +78,3 @@ class PolicyMeasurement(Data):
             "policy": [*(made.trajectory.usage for made in self.rollouts), *(probe.usage for probe in asked)],
             "judge": [*(verdict.usage for verdict in self.verdicts), *(probe.judged for probe in asked)],
         }
-
-    @property
-    def second(self) -> Usage:
-        """Of the judges' usage, the second one's."""
-        took = [verdict.second for verdict in self.verdicts]
-        return Usage.total([*took, self.closed_book.second] if self.closed_book else took)

@@ -6,7 +6,7 @@ from typing import Any
 
 from pipeline.types import Record
 
-BANDS = {"unsolved": 0.0, "hard": 1 / 3, "medium": 2 / 3, "easy": 1.0, "always": 1.0}
+DIFFICULTY_BANDS = {"unsolved": 0.0, "hard": 1 / 3, "medium": 2 / 3, "easy": 1.0, "always": 1.0}
 """The greatest solve rate of each band: `unsolved` is 0 alone, `always` 1 alone, and `easy` ends below 1."""
 
 COLUMNS: dict[str, Any] = {
@@ -22,11 +22,11 @@ COLUMNS: dict[str, Any] = {
 _STEPS, _HOPS, _HASHES = 64, 32, 1 << 32
 
 
-def band(solve_rate: float | None) -> str:
+def difficulty_band(solve_rate: float | None) -> str:
     """The name of the first band that holds the rate; empty where nothing was measured."""
     if solve_rate is None or solve_rate >= 1:
         return "" if solve_rate is None else "always"
-    return next(name for name, most in BANDS.items() if solve_rate <= most)
+    return next(name for name, most in DIFFICULTY_BANDS.items() if solve_rate <= most)
 
 
 def order(solve_rate: float | None, steps: int | None, hops: int, key: str) -> float:
@@ -48,7 +48,7 @@ def curriculum(record: Record, policy: str) -> dict[str, Any]:
     assert draft  # noqa: S101 - a view gives no row without one
     steps, solve_rate = record.hardness_for(policy)
     return {
-        "band": band(solve_rate),
+        "band": difficulty_band(solve_rate),
         "steps": steps,
         "hop_count": len(draft.hops),
         "answer_type": str(draft.answer_type),

@@ -9,13 +9,14 @@ from pipeline.types.assessment import Assessment, PolicyMeasurement, by_demo
 from pipeline.types.data import Data, Slotted, slotted
 from pipeline.types.distractor import DistractorEval, TeacherRollout
 from pipeline.types.fork import Fork
-from pipeline.types.probe import Known, OneSearch, Probe, Searched
+from pipeline.types.model_probe import OneSearch, PriorKnowledge, Probe, Searched
 from pipeline.types.question import Draft, Seed
 from pipeline.types.rollout import GradedRollout, Rollout, Trajectory, Usage, Verdict, correct, least_steps
 from pipeline.types.tree import Tree
 from pipeline.types.twin import Twin
 
-_ROLES = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer", "policy")
+ROLES = ("curator", "generator", "refiner", "solver", "teacher", "judge", "reader", "writer", "policy")
+"""All that can ask a model, in the order in which tables show them."""
 
 
 class Label(StrEnum):
@@ -177,7 +178,7 @@ class Record(Data):
     """The optional stages of an accepted pair, `distractors`, `teacher`, `policies` and `unanswerable`, in which a
     timeout or an unreadable model left something out. `digsite complete` makes them up; it is joined on reading."""
     lineage: Lineage
-    known_to: tuple[Known, ...] = ()
+    known_to: tuple[PriorKnowledge, ...] = ()
     """Who knows the answer to the final question by heart, of the models that were asked. It sends a draft back only
     where every model to be trained (`[models.policies]`) knows it in most tries."""
     skippable_hops: tuple[int, ...] = ()
@@ -205,7 +206,7 @@ class Record(Data):
     @property
     def usage(self) -> dict[str, Usage]:
         """What each role used, over all rounds and stages; calls count whether or not a cache answered."""
-        used: dict[str, list[Usage]] = {role: [] for role in _ROLES}
+        used: dict[str, list[Usage]] = {role: [] for role in ROLES}
         rollouts, verdicts = self.confirmation, self.confirmation_verdicts
         for past in self.rounds:
             rollouts += past.rollouts
@@ -224,18 +225,6 @@ class Record(Data):
             for role, took in usages.items():
                 used[role] += took
         return {role: Usage.total(usages) for role, usages in used.items()}
-
-    @property
-    def second(self) -> Usage:
-        """Of the judges' usage, the second one's."""
-        took = [verdict.second for verdict in self.confirmation_verdicts]
-        took += [verdict.second for past in self.rounds for verdict in (*past.verdicts, *past.policy_verdicts)]
-        took += [probe.second for past in self.rounds for probe in past.probes]
-        took += [made.verdict.second for made in self.teacher_rollouts]
-        took += [measured.second for measured in (*self.measurements, *(self.twin.measurements if self.twin else ()))]
-        if tried := self.distractor_eval:
-            took += [tried.second, *(verdict.second for verdict in tried.verdicts)]
-        return Usage.total(took)
 
     @property
     def last(self) -> Round | None:

@@ -6,7 +6,7 @@ from typing import Literal
 from pipeline.reward.abstention import NOT_FOUND
 from pipeline.types.assessment import Assessment, PolicyMeasurement
 from pipeline.types.data import Data, sha256
-from pipeline.types.probe import Probe, Searched
+from pipeline.types.model_probe import Probe, Searched
 from pipeline.types.question import AnswerType, Draft
 from pipeline.types.rollout import Rollout, Usage, Verdict
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from pipeline.analysis.seed_rows import ROLES
+from pipeline.types import ROLES
 
 
 class Choice(NamedTuple):

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from pipeline.agents.tools import ShownPassage, all_shown
 from pipeline.analysis.rollout_metrics import FailureKind
-from pipeline.analysis.traces import Grown, Item, RolloutTrace, attempts, by_title, grown, item
+from pipeline.analysis.traces import Item, RolloutTrace, TreeLayout, attempts, by_title, grown, item
 from pipeline.distractors.encounters import encounters
 from pipeline.exports.report.rendering import BOLD, marked
 from pipeline.text.redact import clean
@@ -92,7 +92,7 @@ class Sheet(NamedTuple):
 
     item: Item
     evidence: tuple[Evidence, ...]
-    tree: Grown | None
+    tree: TreeLayout | None
     distractors: Mapping[str, Distractor]
     """By the ids that agents were shown."""
     pairs: tuple[RolloutPair, ...]

@@ -13,7 +13,7 @@ from pipeline.exports.report import charts
 from pipeline.view import plots
 from pipeline.view.columns import CALLS, TOKENS
 from pipeline.view.plots import Column, Curve, Matrix, filtered
-from pipeline.view.query import Query
+from pipeline.view.query import ItemQuery
 
 
 class ReasonCost(NamedTuple):
@@ -86,7 +86,7 @@ def overview(seeds: pl.LazyFrame, source: Source) -> Overview:
 def _back(index: int, stage: charts.RoundFigures) -> dict[str, str]:
     """`candidates` is what the plot calls the label `candidate`."""
     names = {"candidates" if label == "candidate" else label: label for label in stage.became}
-    return {name: Query(back=f"{index}:{label}").url() for name, label in names.items()}
+    return {name: ItemQuery(back=f"{index}:{label}").url() for name, label in names.items()}
 
 
 def _reasons(seeds: pl.LazyFrame) -> Iterable[ReasonCost]:

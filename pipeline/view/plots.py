@@ -11,7 +11,7 @@ from pipeline.analysis.estimates import counted
 from pipeline.analysis.figures import ACCEPTED
 from pipeline.types import Share
 from pipeline.view.columns import PLACE, TOKENS
-from pipeline.view.query import Query
+from pipeline.view.query import ItemQuery
 
 PLACES, POINTS = 40, 200
 """At most so many columns, and points of a curve, whatever the size of the run."""
@@ -54,7 +54,7 @@ class Curve(NamedTuple):
 
 def filtered(**chosen: str | tuple[str, ...]) -> str:
     """The address of the items with these values."""
-    return Query(chosen={name: one if isinstance(one, tuple) else (one,) for name, one in chosen.items()}).url()
+    return ItemQuery(chosen={name: one if isinstance(one, tuple) else (one,) for name, one in chosen.items()}).url()
 
 
 def steps_by_target(seeds: pl.LazyFrame) -> Matrix:
@@ -63,7 +63,7 @@ def steps_by_target(seeds: pl.LazyFrame) -> Matrix:
         found,
         rows={target: f"target {target}" for target in sorted({target for target, _ in found})},
         columns={step: str(step) for step in sorted({step for _, step in found})},
-        query=lambda target, step: Query(chosen={"target": (str(target),)}, spans={"steps": (step, step)}),
+        query=lambda target, step: ItemQuery(chosen={"target": (str(target),)}, spans={"steps": (step, step)}),
         below=lambda target, step: step < target,
     )
 
@@ -76,7 +76,7 @@ def rates_by_steps(seeds: pl.LazyFrame) -> Matrix:
         found,
         rows={step: f"{step} {'step' if step == 1 else 'steps'}" for step in sorted({step for step, _ in found})},
         columns={place: names[place] for place in sorted({place for _, place in found})},
-        query=lambda step, place: Query(spans={"steps": (step, step), "rate": spans[place]}),
+        query=lambda step, place: ItemQuery(spans={"steps": (step, step), "rate": spans[place]}),
     )
 
 
@@ -89,7 +89,7 @@ def causes_by_round(seeds: pl.LazyFrame) -> Matrix:
         found,
         rows={one.name: one.name for one in total},
         columns={index: f"round {index}" for index in range(max((index for _, index in found), default=-1) + 1)},
-        query=lambda cause, index: Query(back=f"{index}:{cause}"),
+        query=lambda cause, index: ItemQuery(back=f"{index}:{cause}"),
         whole=max(found.values(), default=None),
     )
 
@@ -104,7 +104,7 @@ def places(seeds: pl.LazyFrame) -> Iterable[Column]:
     found = seeds.group_by(part).agg(pl.len().alias("seeds"), ACCEPTED.sum().alias("accepted")).sort("part").collect()
     for number, whole, accepted in found.drop_nulls("part").rows():
         first, end = number * size + 1, (number + 1) * size
-        url = Query(spans={"place": (first, end)}).url()
+        url = ItemQuery(spans={"place": (first, end)}).url()
         yield Column(first, min(end, last), Share(part=accepted, whole=whole), url)
 
 
@@ -147,7 +147,7 @@ def _matrix(
     found: Mapping[tuple[Any, Any], int],
     rows: Mapping[Any, str],
     columns: Mapping[Any, str],
-    query: Callable[[Any, Any], Query],
+    query: Callable[[Any, Any], ItemQuery],
     below: Callable[[Any, Any], bool] = lambda *_: False,
     whole: int | None = None,
 ) -> Matrix:

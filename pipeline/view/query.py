@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"\d{1,15}(\.\d{1,6})?")
 _BACK = re.compile(r"(\d{1,4}):([a-z_]{1,40})")
 
 
-class Query(NamedTuple):
+class ItemQuery(NamedTuple):
     """Filters, order and page; `chosen` and `spans` by the names of their columns."""
 
     search: str = ""
@@ -88,7 +88,7 @@ def _values(seeds: pl.LazyFrame, choice: Choice) -> pl.LazyFrame:
     return value.explode("name").drop_nulls() if choice.several else value
 
 
-def parsed(parameters: Iterable[tuple[str, str]], known: Known) -> Query:
+def parsed(parameters: Iterable[tuple[str, str]], known: Known) -> ItemQuery:
     """The query of an address. What it does not know, or cannot read, it leaves out."""
     given: dict[str, list[str]] = {}
     for name, value in parameters:
@@ -97,7 +97,7 @@ def parsed(parameters: Iterable[tuple[str, str]], known: Known) -> Query:
     sort = first.get("sort", "")
     name = sort.removeprefix("-")
     back = first.get("back", "")
-    return Query(
+    return ItemQuery(
         search=first.get("q", "")[:400],
         chosen={name: values for name in known if (values := _chosen(given.get(name, ()), known[name]))},
         spans=dict(_spans(first)),
@@ -126,7 +126,7 @@ def _spans(first: Mapping[str, str]) -> Iterable[tuple[str, tuple[float | None, 
             yield span.name, (least, most)
 
 
-def selected(seeds: pl.LazyFrame, query: Query, leave_out: str = "") -> pl.LazyFrame:
+def selected(seeds: pl.LazyFrame, query: ItemQuery, leave_out: str = "") -> pl.LazyFrame:
     """The rows that the filters let through; one choice may be left out, to count what it would give."""
     conditions = [*_found(query.search)]
     for choice in CHOICES:
@@ -154,7 +154,7 @@ def _found(search: str) -> Iterable[pl.Expr]:
         yield pl.any_horizontal([*looked, titles.str.contains(term, literal=True)]).fill_null(value=False)
 
 
-def ordered(seeds: pl.LazyFrame, query: Query) -> pl.Series:
+def ordered(seeds: pl.LazyFrame, query: ItemQuery) -> pl.Series:
     """The keys of all rows that the filters let through, in order; rows without a value come last."""
     rows = selected(seeds, query).select("key", SORTS[query.sort].alias("by"), "plan_order")
     found = rows.sort("by", "plan_order", descending=[query.down, False], nulls_last=True, maintain_order=True)
@@ -186,7 +186,7 @@ def neighbours(keys: pl.Series, key: str) -> tuple[int, str, str]:
     return place + 1, keys[place - 1] if place else "", keys[place + 1] if place + 1 < len(keys) else ""
 
 
-def facets(seeds: pl.LazyFrame, query: Query) -> dict[str, list[Count]]:
+def facets(seeds: pl.LazyFrame, query: ItemQuery) -> dict[str, list[Count]]:
     """For each choice its values with the number of rows that it would give; those that are chosen stand there even
     where it would give none. A choice with one value and none chosen is left out."""
     counts = []

@@ -15,7 +15,7 @@ from pipeline.analysis.run_source import Source
 from pipeline.errors import UsageError
 from pipeline.store.review_marks import ASKED, Mark, myself, now, reviewer
 from pipeline.text.redact import clean
-from pipeline.view import pages
+from pipeline.view import layout
 from pipeline.view.item import sheet
 from pipeline.view.routes import Opened, kept
 
@@ -103,7 +103,7 @@ def _page(request: Request, template: str, source: Source, order: list[str], **v
     mine = len(known & _marked(source, by))
     found = reviewed(source.marks(), known)
     more: Mapping[str, Any] = {"written": False, "myself": by} | values
-    return pages.of_run(
+    return layout.of_run(
         request,
         template,
         source,

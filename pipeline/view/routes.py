@@ -13,13 +13,13 @@ from pipeline.analysis import comparison
 from pipeline.analysis.pairing import GROUPS
 from pipeline.analysis.run_source import Library, Source, Table, compared
 from pipeline.text.redact import escaped
-from pipeline.view import pages, pairs
+from pipeline.view import layout, pairs
 from pipeline.view.item import sheet
-from pipeline.view.kept import Kept
 from pipeline.view.overview import overview
+from pipeline.view.page_cache import PageCache
 from pipeline.view.query import (
     PAGE,
-    Query,
+    ItemQuery,
     facets,
     known_values,
     neighbours,
@@ -43,8 +43,8 @@ Opened = Annotated[Source, Depends(opened)]
 """The run that the address names."""
 
 
-def kept(request: Request) -> Kept:
-    found: Kept = request.app.state.kept
+def kept(request: Request) -> PageCache:
+    found: PageCache = request.app.state.kept
     return found
 
 
@@ -55,7 +55,7 @@ def start(request: Request) -> Response:
     listed = library.listed()
     if len(listed) == 1 and not listed[0].problem:
         return RedirectResponse(f"/{listed[0].slug}/items", 303)
-    return pages.shown("start.html.j2", listed=listed)
+    return layout.shown("start.html.j2", listed=listed)
 
 
 @router.get("/{slug}")
@@ -72,7 +72,7 @@ def items(request: Request, source: Opened) -> Response:
     last = max(1, -(-len(keys) // PAGE))
     query = query._replace(page=min(query.page, last))
     first = (query.page - 1) * PAGE
-    return pages.of_run(
+    return layout.of_run(
         request,
         "items.html.j2",
         source,
@@ -98,7 +98,7 @@ def item(request: Request, source: Opened, key: str) -> Response:
     record, counted = source.read(key), row(table.frame, key)
     if record is None and counted is None:
         raise KeyError(key)
-    return pages.of_run(
+    return layout.of_run(
         request,
         "record.html.j2" if record else "row.html.j2",
         source,
@@ -132,7 +132,7 @@ def figures(request: Request, source: Opened) -> Response:
     """The figures and plots of the run."""
     table = source.seeds()
     made = kept(request).get(("overview", source.slug, table.version), lambda: overview(table.frame, source))
-    return pages.of_run(request, "overview.html.j2", source, "overview", it=made, config=source.config)
+    return layout.of_run(request, "overview.html.j2", source, "overview", it=made, config=source.config)
 
 
 @router.get("/{slug}/compare")
@@ -140,7 +140,7 @@ def compare(request: Request, source: Opened) -> Response:
     """The run beside another, which `with` names."""
     asked = request.query_params
     if not (other_slug := asked.get("with", "")):
-        return pages.of_run(request, "choose.html.j2", source, "compare")
+        return layout.of_run(request, "choose.html.j2", source, "compare")
     other = opened(request, other_slug)
     first, second = source.seeds(), other.seeds()
     found = kept(request).get(
@@ -149,7 +149,7 @@ def compare(request: Request, source: Opened) -> Response:
     )
     group = asked.get("group", "") if asked.get("group") in GROUPS else "seeds"
     page = page_number(asked.get("page", ""))
-    return pages.of_run(
+    return layout.of_run(
         request,
         "compare.html.j2",
         source,
@@ -165,12 +165,12 @@ def compare(request: Request, source: Opened) -> Response:
     )
 
 
-def asked_of(request: Request, source: Source, table: Table) -> Query:
+def asked_of(request: Request, source: Source, table: Table) -> ItemQuery:
     """What the address asks of a table."""
     known = kept(request).get(("values", source.slug, table.version), lambda: known_values(table.frame))
     return parsed(request.query_params.multi_items(), known)
 
 
-def _order(request: Request, source: Source, table: Table, query: Query) -> pl.Series:
+def _order(request: Request, source: Source, table: Table, query: ItemQuery) -> pl.Series:
     """The keys that the filters let through, kept for the next page, and for what is next to an item."""
     return kept(request).get(("order", source.slug, table.version, query.url()), lambda: ordered(table.frame, query))

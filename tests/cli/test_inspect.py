@@ -94,6 +94,10 @@ def test_the_journal_is_read_only_where_the_table_of_the_data_set_may_be_older(
     monkeypatch.setattr("pipeline.run.publish.Journal", Seen)
     assert digsite(*inspect).json["items"] == listed["items"]
     assert opened == []
-    (tmp_path / "out/tiny/latest/journal/main.jsonl").touch()
-    assert digsite(*inspect).json["items"] == listed["items"]
+    journal = tmp_path / "out/tiny/latest/journal/main.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:-1]))
+    found = digsite(*inspect)
     assert opened
+    assert "has no readable line" in found.err
+    assert len(found.json["items"]) == len(listed["items"]) - 1

@@ -5,7 +5,7 @@ import pytest
 from pipeline.config.gates import GateConfig
 from pipeline.errors import UsageError
 from pipeline.gates import Drop, Gates, described, dropped
-from pipeline.types import Known, Probe, Record, Status
+from pipeline.types import PriorKnowledge, Probe, Record, Status
 from tests.records import accepted, no_draft
 
 
@@ -60,7 +60,9 @@ def test_an_unknown_name_is_a_mistake_of_the_user(settings: GateConfig) -> None:
 
 
 def test_what_reads_badly_is_dropped_where_that_is_asked_for() -> None:
-    known = accepted(1).model_copy(update={"known_to": (Known(model="m", tries=4, right=3),), "naturalness": 3})
+    known = accepted(1).model_copy(
+        update={"known_to": (PriorKnowledge(model="m", tries=4, right=3),), "naturalness": 3}
+    )
     assert judged([known]) == judged([known], only("known_to", known_to=0)) == [""], "no policy is named"
     assert judged([known], only("naturalness", naturalness=3)) == [""]
     assert judged([known], only("naturalness", naturalness=4)) == ["naturalness"]

@@ -13,7 +13,7 @@ from pipeline.config import build
 from pipeline.context import RunContext
 from pipeline.llm.base import Request
 from pipeline.loop import assess
-from pipeline.loop import target_range as band
+from pipeline.loop import solve_rates as band
 from pipeline.loop.examine import audit, readings
 from pipeline.types import AnswerType, Cause, Draft, GradedRollout, Hop, Passage
 from tests.loop.test_assess import rollout

@@ -11,9 +11,9 @@ from datasets import load_dataset
 
 from pipeline.config import RunConfig, build
 from pipeline.errors import UsageError
-from pipeline.exports import push
+from pipeline.exports import hub_upload
 from pipeline.exports.data_set import DatasetManifest
-from pipeline.exports.mix.versions import Mix, read
+from pipeline.exports.mix.mix_version import Mix, read
 from pipeline.run import api, resume
 from pipeline.store.journal import Journal, RunIdentity
 from pipeline.types import Record, sha256
@@ -199,14 +199,14 @@ def test_a_mix_is_pushed_as_it_was_written_and_not_if_the_demo_model_had_a_part(
 ) -> None:
     api.mix(runs, tmp_path / "mix")
     models = " + ".join(run.model for run in mixed(tmp_path / "mix").runs)
-    sent = {file.path for file in push.parcel(tmp_path / "mix", models, "org/name", private=True).files}
+    sent = {file.path for file in hub_upload.upload_plan(tmp_path / "mix", models, "org/name", private=True).files}
     assert {"mix.json", "CHANGES.md", "changes.parquet", "README.md", "environment.json"} <= sent
     assert sent == set(files(tmp_path / "mix"))
     demo = begun(tmp_path / "out", range(20, 24), models={})
     api.mix([*runs, demo], tmp_path / "demo")
     models = " + ".join(run.model for run in mixed(tmp_path / "demo").runs)
     with pytest.raises(UsageError, match="demo model"):
-        push.parcel(tmp_path / "demo", models, "org/name", private=True)
+        hub_upload.upload_plan(tmp_path / "demo", models, "org/name", private=True)
 
 
 def test_a_run_named_twice_and_a_folder_of_something_else_are_mistakes(runs: list[Path], tmp_path: Path) -> None:

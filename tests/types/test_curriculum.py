@@ -9,7 +9,7 @@ from pipeline.config import RunConfig, build
 from pipeline.exports.data_set import Selection, export
 from pipeline.exports.views import base, qa
 from pipeline.types import Assessment, PolicyMeasurement, Record
-from pipeline.types.curriculum import BANDS, COLUMNS, band, curriculum, order
+from pipeline.types.curriculum import COLUMNS, DIFFICULTY_BANDS, curriculum, difficulty_band, order
 from tests.records import accepted
 from tests.teacher_rollouts import taught
 
@@ -23,12 +23,12 @@ RL = [name for name in base.names() if name.startswith("rl_")]
      (4, 6, "medium"), (3, 4, "easy"), (63, 64, "easy"), (4, 4, "always")],
 )  # fmt: skip
 def test_a_band_is_named_after_the_share_of_rollouts_that_solved_it(right: int, whole: int, name: str) -> None:
-    assert band(right / whole) == name
-    assert name in BANDS
+    assert difficulty_band(right / whole) == name
+    assert name in DIFFICULTY_BANDS
 
 
 def test_what_nobody_measured_has_no_band() -> None:
-    assert band(None) == ""
+    assert difficulty_band(None) == ""
 
 
 def test_the_order_goes_by_failures_then_steps_then_hops_then_a_hash() -> None:
@@ -63,7 +63,7 @@ def test_every_row_has_the_columns(view: str) -> None:
         for row in base.load(view).rows(record, ENVIRONMENT):
             told = orjson.loads(row["info"]) if view == "rl_verifiers" else row
             assert {name: told[name] for name in COLUMNS} == curriculum(record, "")
-            assert told["band"] in BANDS
+            assert told["band"] in DIFFICULTY_BANDS
 
 
 def test_the_band_is_that_of_the_policy_that_the_data_set_is_for() -> None:

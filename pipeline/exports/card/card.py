@@ -22,12 +22,12 @@ from pipeline.analysis.figures import Figures
 from pipeline.config import RunConfig
 from pipeline.exports.card.features import features
 from pipeline.exports.card.glossary import TWINS, gloss
-from pipeline.exports.mix.versions import Mix
+from pipeline.exports.mix.mix_version import Mix
 from pipeline.exports.trajectories.selection import SelectionCounts
 from pipeline.exports.views import base
 from pipeline.gates.benchmarks import checked as benchmarks
 from pipeline.gates.licence import share_alike
-from pipeline.loop import target_range as band
+from pipeline.loop import solve_rates as band
 from pipeline.store.tables import plain
 from pipeline.text.redact import clean
 from pipeline.types import Data, Draft

@@ -1,1 +1,4 @@
-"""What of a rollout is worth imitating, and how trainers read it."""
+"""Chooses which rollouts are worth imitating, and writes them as trainers read them.
+
+It may import agents and types; views, which call it, are above.
+"""

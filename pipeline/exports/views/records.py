@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.agents.environment import Environment
-from pipeline.analysis.rollout_metrics import Process, measured, process
+from pipeline.analysis.rollout_metrics import RolloutMetrics, measured, process
 from pipeline.exports.views.base import Rows, ViewOptions
 from pipeline.store.tables import arrow
 from pipeline.types import Record, seeker
@@ -25,7 +25,7 @@ SCHEMA = pa.schema(
     [
         *_RECORD,
         *((name, WHOLE) for name in _SEEKER),
-        ("process", pa.list_(arrow(Process, WHOLE))),
+        ("process", pa.list_(arrow(RolloutMetrics, WHOLE))),
         ("trainable", pa.bool_()),
     ]
 )

@@ -1,1 +1,4 @@
-"""Files of questions that people published, and how a question of ours is told to be one of them."""
+"""Reads files of questions that people published, and tells whether a question of ours is one of them.
+
+It may import the corpus readers, text and types.
+"""

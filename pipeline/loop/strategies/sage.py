@@ -15,8 +15,8 @@ from pipeline.errors import FormatError
 from pipeline.llm.base import Tool
 from pipeline.loop import history
 from pipeline.loop.draft_check import check_draft
+from pipeline.loop.solve_rates import aim, least_steps
 from pipeline.loop.strategies.base import Proposal, to_draft
-from pipeline.loop.target_range import aim, least_steps
 from pipeline.text import normalise
 from pipeline.types import Draft, GradedRollout, Message, Round, Seed
 

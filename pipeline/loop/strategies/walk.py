@@ -20,9 +20,9 @@ from pipeline.errors import FormatError
 from pipeline.links.offers import Offer, Related, offers, related
 from pipeline.llm.base import Tool
 from pipeline.llm.token_estimate import tokens
+from pipeline.loop.solve_rates import aim
 from pipeline.loop.strategies import sage
 from pipeline.loop.strategies.base import Proposal, to_draft
-from pipeline.loop.target_range import aim
 from pipeline.text import contains, sentences
 from pipeline.types import Draft, Passage, Round, Seed, Stop, Trajectory, sha256
 

@@ -1,10 +1,10 @@
 import pyarrow as pa
 
 from pipeline.agents.environment import environment
-from pipeline.analysis.rollout_metrics import Process
+from pipeline.analysis.rollout_metrics import RolloutMetrics
 from pipeline.config import RunConfig
 from pipeline.exports.views import records
-from pipeline.types import Known, Record
+from pipeline.types import PriorKnowledge, Record
 from tests.records import accepted, batch, hostile, rejected
 from tests.sought import sought
 from tests.teacher_rollouts import taught
@@ -16,7 +16,7 @@ SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")
 def test_every_record_comes_back_from_arrow_as_it_was():
     with_distractors = taught(2)
     agreed = accepted(1).model_copy(update={"agreed_answer": "75 %"})
-    known = tuple(Known(model="m", tries=3, right=1, bridges=bridges) for bridges in (0, 2))
+    known = tuple(PriorKnowledge(model="m", tries=3, right=1, bridges=bridges) for bridges in (0, 2))
     recalled = sought(rejected(), 2, steps=1).model_copy(update={"known_to": known})
     originals = [*batch(), hostile(), with_distractors, taught(), agreed, recalled]
     rows = [row for record in originals for row in records.rows(record, ENVIRONMENT)]
@@ -37,7 +37,7 @@ def test_how_the_shortcut_seeker_did_on_the_last_draft_stands_beside_them():
 
 def test_the_schema_names_every_field_of_a_record():
     assert set(records.SCHEMA.names) == {*Record.model_fields, *SEEKER, "process", "trainable"}
-    assert {field.name for field in records.SCHEMA.field("process").type.value_type} == set(Process.model_fields)
+    assert {field.name for field in records.SCHEMA.field("process").type.value_type} == set(RolloutMetrics.model_fields)
     verdict = records.SCHEMA.field("confirmation_verdicts").type.value_type
     kinds = {name: str(verdict.field(name).type) for name in ("method", "right", "hit_step", "found_at")}
     assert kinds == {"method": "string", "right": "bool", "hit_step": "int64", "found_at": "list<item: int64>"}

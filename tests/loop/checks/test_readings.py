@@ -14,7 +14,7 @@ from pipeline.llm.base import LLM, Request
 from pipeline.loop.assess import feedback_from_audit
 from pipeline.loop.checks.base import CheckResult, Stage, known
 from pipeline.loop.examine import readings
-from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Known, Message, known_to
+from pipeline.types import AnswerType, Cause, Draft, Finding, Hop, Message, PriorKnowledge, known_to
 from tests.loop.test_episode import FILM, HOLM, LINEAGE, QUESTION, SHELF, TOWN
 from tests.scripted import ScriptedLLM
 from tests.shelf import Shelf, passage
@@ -99,7 +99,7 @@ async def test_what_the_reader_knows_by_heart_is_recorded_and_is_no_finding() ->
     answer = await read(lambda titles, _: True, run=("closed_book",), retrieval={"k": 1})
     assert [(p.check, p.right, p.evidence) for p in answer.probes] == [("closed_book", 3, False)]
     assert answer.findings == ()
-    assert known_to(answer.probes) == (Known(model="embedded", tries=3, right=3),)
+    assert known_to(answer.probes) == (PriorKnowledge(model="embedded", tries=3, right=3),)
 
 
 async def test_who_knows_the_answer_by_heart_needs_no_evidence_and_no_hop_is_needless_for_it() -> None:

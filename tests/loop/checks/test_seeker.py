@@ -19,7 +19,7 @@ from pipeline.loop.draft_check import check_draft
 from pipeline.loop.episode import run_seed
 from pipeline.loop.examine import readings
 from pipeline.store.cache import Cache
-from pipeline.types import Cause, Known, Message, Record, Status, known_to, seeker
+from pipeline.types import Cause, Message, PriorKnowledge, Record, Status, known_to, seeker
 from tests.loop import test_draft_check as checking
 from tests.loop.checks.test_readings import DRAFT, context
 from tests.loop.test_episode import call, seeded
@@ -118,7 +118,7 @@ async def test_what_it_recalls_is_counted_apart_and_is_no_shortcut() -> None:
     recalled = answer.probes[0]
     assert (recalled.right, recalled.evidence, recalled.hops) == (1, True, (1,))
     assert len(cast.told) == 3, "it does not end the tries"
-    assert known_to(answer.probes) == (Known(model="embedded", tries=0, right=0, bridges=1),)
+    assert known_to(answer.probes) == (PriorKnowledge(model="embedded", tries=0, right=0, bridges=1),)
     assert seeker(answer.probes)["seeker_solved"] == 0
     together = Seeking(
         {**LOST, "end": ["Ada Holm painter + Vessby Tarn"], "clues": ["Ada Holm painter", "Vessby Tarn"]}

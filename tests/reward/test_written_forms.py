@@ -8,7 +8,7 @@ import pytest
 from pipeline.exports.trajectories.spellings import spellings
 from pipeline.reward import reward
 from pipeline.reward.answers import NO, YES
-from pipeline.reward.wording import unboxed
+from pipeline.reward.written_forms import unboxed
 from pipeline.types import AnswerType
 from tests.records import draft, world
 

@@ -9,7 +9,7 @@ _ROUNDING = 1e-9
 """0.6 is 3 of 5, whatever their quotient is in binary."""
 
 
-class Band(NamedTuple):
+class TargetRange(NamedTuple):
     """Least and greatest solve rate, over so many tries."""
 
     low: float

@@ -27,7 +27,7 @@ _LASTING: Mapping[int, str] = {
 """What no waiting mends, by the status of the Hub's answer."""
 
 
-class Parcel(Data):
+class UploadPlan(Data):
     """What a push would send."""
 
     repo: str
@@ -42,7 +42,7 @@ class Parcel(Data):
     """By view and split."""
 
 
-def parcel(folder: Path, models: str, repo: str, *, private: bool) -> Parcel:
+def upload_plan(folder: Path, models: str, repo: str, *, private: bool) -> UploadPlan:
     """The data set in `folder` that these models made, joined by " + ", checked against its manifest.
 
     Raises UsageError for a name that is none, a folder without a finished data set, files that are not as they were
@@ -65,7 +65,7 @@ def parcel(folder: Path, models: str, repo: str, *, private: bool) -> Parcel:
     here = sorted(
         path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()
     )
-    return Parcel(
+    return UploadPlan(
         repo=repo,
         private=private,
         folder=folder,
@@ -76,7 +76,7 @@ def parcel(folder: Path, models: str, repo: str, *, private: bool) -> Parcel:
     )
 
 
-def push(sent: Parcel, message: str, *, endpoint: str | None = None) -> str:
+def push(sent: UploadPlan, message: str, *, endpoint: str | None = None) -> str:
     """Send it; the address of the commit. The repository is made, private or not, if it is not there, and an existing
     one keeps its visibility. The token is the one that `hf auth login` keeps, or that of HF_TOKEN.
 
@@ -101,7 +101,7 @@ def push(sent: Parcel, message: str, *, endpoint: str | None = None) -> str:
     return str(done.commit_url)
 
 
-def _stale(sent: Parcel, there: Iterable[str]) -> list[str]:
+def _stale(sent: UploadPlan, there: Iterable[str]) -> list[str]:
     """What must go from the repository, or readers would take it for rows of this data set."""
     names = {file.path for file in sent.files}
     return [p for p in there if p not in names and (p.endswith(".parquet") or p.partition("/")[0] in sent.rows)]

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 
 from pipeline.analysis import seed_table
 from pipeline.errors import UsageError
-from pipeline.exports.mix.shares import QuotaResult
+from pipeline.exports.mix.quota_sample import QuotaResult
 from pipeline.exports.shards import ShardFile
 from pipeline.store.files import atomic_write, take_over, write_json
 from pipeline.store.tables import parquet_writer, scan_parquet

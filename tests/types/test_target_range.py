@@ -4,33 +4,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.types import Band, Label
+from pipeline.types import Label, TargetRange
 
 
 @pytest.mark.parametrize(
     ("band", "counts"),
     [
-        (Band(0.2, 0.8, 4), [1, 2, 3]),
-        (Band(0.2, 0.8, 2), [1]),
-        (Band(0.2, 0.8, 5), [1, 2, 3, 4]),
-        (Band(0.6, 0.7, 10), [6, 7]),
-        (Band(0, 1, 3), [0, 1, 2, 3]),
-        (Band(0.3, 0.4, 4), []),
+        (TargetRange(0.2, 0.8, 4), [1, 2, 3]),
+        (TargetRange(0.2, 0.8, 2), [1]),
+        (TargetRange(0.2, 0.8, 5), [1, 2, 3, 4]),
+        (TargetRange(0.6, 0.7, 10), [6, 7]),
+        (TargetRange(0, 1, 3), [0, 1, 2, 3]),
+        (TargetRange(0.3, 0.4, 4), []),
     ],
 )
-def test_the_counts_are_those_whose_share_lies_in_the_band(band: Band, counts: list[int]) -> None:
+def test_the_counts_are_those_whose_share_lies_in_the_band(band: TargetRange, counts: list[int]) -> None:
     assert list(band.counts) == counts
 
 
 @st.composite
-def bands(draw: st.DrawFn) -> Band:
+def bands(draw: st.DrawFn) -> TargetRange:
     tries = draw(st.integers(1, 9))
     low, high = sorted((draw(st.integers(0, tries)), draw(st.integers(0, tries))))
-    return Band(low / tries, high / tries, tries)
+    return TargetRange(low / tries, high / tries, tries)
 
 
 @given(bands(), st.lists(st.booleans(), min_size=9, max_size=9))
-def test_what_tries_have_decided_no_further_one_changes(band: Band, ends: list[bool]) -> None:
+def test_what_tries_have_decided_no_further_one_changes(band: TargetRange, ends: list[bool]) -> None:
     ends = ends[: band.tries]
     final = band.label(sum(ends), band.tries)
     in_band = sum(ends) in band.counts
@@ -42,7 +42,7 @@ def test_what_tries_have_decided_no_further_one_changes(band: Band, ends: list[b
 
 
 @given(bands(), st.lists(st.booleans(), min_size=9, max_size=9), st.booleans())
-def test_no_try_is_due_that_could_have_been_left_out(band: Band, ends: list[bool], whole: bool) -> None:
+def test_no_try_is_due_that_could_have_been_left_out(band: TargetRange, ends: list[bool], whole: bool) -> None:
     """Before the last of the tries that are due nothing is decided, however they end; after all of them it is."""
     ends, tried = ends[: band.tries], 0
     while more := band.due(sum(ends[:tried]), tried, whole=whole):
@@ -57,4 +57,4 @@ def test_no_try_is_due_that_could_have_been_left_out(band: Band, ends: list[bool
 
 
 def test_it_is_spelled_in_percent() -> None:
-    assert str(Band(0.2, 0.8, 4)) == "20 to 80 %"
+    assert str(TargetRange(0.2, 0.8, 4)) == "20 to 80 %"

@@ -81,7 +81,7 @@ def beyond_chance(right: int, tries: int, chance: float) -> float:
     return max(0.0, right / tries - chance) / (1 - chance) if tries else 0.0
 
 
-class Known(Data):
+class PriorKnowledge(Data):
     """How often a model gave the right answer without having been shown the evidence of the last hop."""
 
     model: str
@@ -92,11 +92,11 @@ class Known(Data):
     in `tries`."""
 
 
-def known_to(probes: Iterable[Probe]) -> tuple[Known, ...]:
+def known_to(probes: Iterable[Probe]) -> tuple[PriorKnowledge, ...]:
     """What each model that was asked knows by heart, in the order in which they were asked."""
-    asked: dict[str, Known] = {}
+    asked: dict[str, PriorKnowledge] = {}
     for probe in probes:
-        before = asked.get(probe.model, Known(model=probe.model, tries=0, right=0))
+        before = asked.get(probe.model, PriorKnowledge(model=probe.model, tries=0, right=0))
         if probe.check == "closed_book" and not probe.evidence:
             sums = {"tries": before.tries + probe.tries, "right": before.right + probe.right}
             asked[probe.model] = before.model_copy(update=sums)

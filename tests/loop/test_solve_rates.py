@@ -11,7 +11,7 @@ from pipeline.context import RunContext
 from pipeline.errors import UsageError
 from pipeline.llm.base import Request
 from pipeline.loop.episode import run_seed
-from pipeline.loop.target_range import aim, least_steps
+from pipeline.loop.solve_rates import aim, least_steps
 from pipeline.types import Cause, Label, Message, Record, Status
 from tests.loop.test_episode import LINEAGE, SHELF, Cast, proposal, seeded
 from tests.scripted import ScriptedLLM

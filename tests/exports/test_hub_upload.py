@@ -9,7 +9,7 @@ from huggingface_hub import DatasetCard, constants
 
 from pipeline.config import build
 from pipeline.errors import HubError, UsageError
-from pipeline.exports import push as hub
+from pipeline.exports import hub_upload as hub
 from pipeline.exports.data_set import Selection, export
 from pipeline.types import sha256
 from tests import hub_server
@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_all_files_go_in_one_commit_into_a_private_repository(server, folder, tmp_path):
-    sent = hub.parcel(folder, REAL.models.names(), "org/name", private=True)
+    sent = hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
     url = hub.push(sent, "Run x", endpoint=server.url)
     (commit,) = server.commits
     here = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
@@ -48,7 +48,7 @@ def test_all_files_go_in_one_commit_into_a_private_repository(server, folder, tm
 
 
 def test_what_was_pushed_loads(server, folder, tmp_path):
-    hub.push(hub.parcel(folder, REAL.models.names(), "org/name", private=False), "x", endpoint=server.url)
+    hub.push(hub.upload_plan(folder, REAL.models.names(), "org/name", private=False), "x", endpoint=server.url)
     assert server.private == {"org/name": False}
     for path, data in server.files["org/name"].items():
         (tmp_path / "back" / path).parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def test_the_card_is_one_that_the_hub_reads(server, folder, tmp_path, monkeypatc
 
 def test_a_second_push_leaves_no_shard_of_the_first_and_touches_nothing_else(server, folder):
     server.files["org/name"] = {"qa/train-00001-of-00002.parquet": b"old", "LICENSE": b"mine"}
-    hub.push(hub.parcel(folder, REAL.models.names(), "org/name", private=True), "x", endpoint=server.url)
+    hub.push(hub.upload_plan(folder, REAL.models.names(), "org/name", private=True), "x", endpoint=server.url)
     (commit,) = server.commits
     assert commit["deleted"] == ["qa/train-00001-of-00002.parquet"]
     assert server.files["org/name"]["LICENSE"] == b"mine"
@@ -80,7 +80,7 @@ def test_a_second_push_leaves_no_shard_of_the_first_and_touches_nothing_else(ser
 def test_a_refusal_is_one_line_and_nothing_is_committed(server, folder, status, words, monkeypatch):
     server.refuse = status
     with pytest.raises(HubError, match=words) as raised:
-        hub.push(hub.parcel(folder, REAL.models.names(), "org/name", private=True), "x", endpoint=server.url)
+        hub.push(hub.upload_plan(folder, REAL.models.names(), "org/name", private=True), "x", endpoint=server.url)
     assert "hf_sham" not in str(raised.value)
     assert "\n" not in str(raised.value)
     assert server.commits == []
@@ -90,7 +90,7 @@ def test_nobody_there_is_a_refusal_too(folder, monkeypatch):
     with hub_server.hub() as gone:
         url = gone.url
     with pytest.raises(HubError, match="nothing was pushed to org/name"):
-        hub.push(hub.parcel(folder, REAL.models.names(), "org/name", private=True), "x", endpoint=url)
+        hub.push(hub.upload_plan(folder, REAL.models.names(), "org/name", private=True), "x", endpoint=url)
 
 
 def test_rows_of_the_embedded_model_are_refused(folder):
@@ -98,26 +98,26 @@ def test_rows_of_the_embedded_model_are_refused(folder):
     mixed = build(values={"models": {"default": {"provider": "openai", "model": "q"}, "judge": judge}})
     for config in (build(), mixed):
         with pytest.raises(UsageError, match="demo model"):
-            hub.parcel(folder, config.models.names(), "org/name", private=True)
+            hub.upload_plan(folder, config.models.names(), "org/name", private=True)
 
 
 def test_a_changed_missing_or_unfinished_data_set_is_refused(folder, tmp_path):
     with pytest.raises(UsageError, match="no finished data set"):
-        hub.parcel(tmp_path, REAL.models.names(), "org/name", private=True)
+        hub.upload_plan(tmp_path, REAL.models.names(), "org/name", private=True)
     (shard,) = (folder / "qa").glob("eval-*")
     shard.write_bytes(shard.read_bytes() + b"x")
     with pytest.raises(UsageError, match="not as it was exported"):
-        hub.parcel(folder, REAL.models.names(), "org/name", private=True)
+        hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
     export([], folder, Selection(config=REAL))
     with pytest.raises(UsageError, match="no row"):
-        hub.parcel(folder, REAL.models.names(), "org/name", private=True)
+        hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
 
 
 def test_what_the_manifest_does_not_name_is_not_sent_and_is_told(server, folder, tmp_path):
     (folder / ".env").write_text("OPENAI_API_KEY=sk-sham")
     (folder / "sft" / "notes.txt").write_text("mine")
     (folder / "qa" / "passwd").symlink_to("/etc/passwd")
-    sent = hub.parcel(folder, REAL.models.names(), "org/name", private=True)
+    sent = hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
     assert sent.unsent == (".env", "qa/passwd", "sft/notes.txt")
     hub.push(sent, "x", endpoint=server.url)
     assert not {".env", "qa/passwd", "sft/notes.txt"} & set(server.files["org/name"])
@@ -130,30 +130,30 @@ def test_a_file_that_was_edited_or_is_a_link_is_refused(folder, tmp_path, path):
     whole = file.read_bytes()
     file.write_bytes(whole + b" ")
     with pytest.raises(UsageError, match=f"{file.name} is not as it was exported"):
-        hub.parcel(folder, REAL.models.names(), "org/name", private=True)
+        hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
     file.unlink()
     (tmp_path / "elsewhere").write_bytes(whole)
     file.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(UsageError, match="no file of the data set's own"):
-        hub.parcel(folder, REAL.models.names(), "org/name", private=True)
+        hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
 
 
 def test_neither_a_linked_folder_nor_a_path_out_of_the_data_set_is_followed(folder, tmp_path):
     (folder / "code").rename(tmp_path / "code")
     (folder / "code").symlink_to(tmp_path / "code")
     with pytest.raises(UsageError, match="no file of the data set's own"):
-        hub.parcel(folder, REAL.models.names(), "org/name", private=True)
+        hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
     (tmp_path / "run.json").write_text("{}")
     manifest = orjson.loads((folder / "manifest.json").read_bytes())
     manifest["files"] = [{"path": "../run.json", "bytes": 2, "sha256": sha256("{}")}]
     (folder / "manifest.json").write_bytes(orjson.dumps(manifest))
     with pytest.raises(UsageError, match="no file of the data set's own"):
-        hub.parcel(folder, REAL.models.names(), "org/name", private=True)
+        hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
 
 
 @pytest.mark.parametrize("path", ["README.md", "qa/*.parquet"])
 def test_a_file_that_is_changed_between_the_question_and_the_sending_stops_it(server, folder, path):
-    sent = hub.parcel(folder, REAL.models.names(), "org/name", private=True)
+    sent = hub.upload_plan(folder, REAL.models.names(), "org/name", private=True)
     file = next(folder.glob(path))
     file.write_bytes(file.read_bytes() + b" ")
     with pytest.raises(HubError, match="was changed meanwhile"):
@@ -163,11 +163,11 @@ def test_a_file_that_is_changed_between_the_question_and_the_sending_stops_it(se
 
 def test_a_push_clears_the_folders_of_its_views_of_what_is_no_parquet(server, folder):
     server.files["org/name"] = {"sft/verl_sft.py": b"of an older layout", "mine/notes.md": b"mine"}
-    hub.push(hub.parcel(folder, REAL.models.names(), "org/name", private=True), "x", endpoint=server.url)
+    hub.push(hub.upload_plan(folder, REAL.models.names(), "org/name", private=True), "x", endpoint=server.url)
     assert server.commits[0]["deleted"] == ["sft/verl_sft.py"]
 
 
 @pytest.mark.parametrize("repo", ["name", "a/b/c", "org/na me", "../x/y", "org/", "örg/name"])
 def test_a_name_that_is_none_is_refused(folder, repo):
     with pytest.raises(UsageError, match="ORG/NAME"):
-        hub.parcel(folder, REAL.models.names(), repo, private=True)
+        hub.upload_plan(folder, REAL.models.names(), repo, private=True)

@@ -7,7 +7,7 @@ T = TypeVar("T")
 _MOST = 24
 
 
-class Kept:
+class PageCache:
     """The latest of them, by a name that holds the version of what they were made from."""
 
     def __init__(self) -> None:

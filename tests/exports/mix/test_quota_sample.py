@@ -5,7 +5,7 @@ import random
 import pytest
 
 from pipeline.errors import UsageError
-from pipeline.exports.mix.shares import Quota, parsed, sampled
+from pipeline.exports.mix.quota_sample import Quota, parsed, sampled
 from pipeline.types import sha256
 
 HARD, GERMAN = Quota("band", "hard", 0.3), Quota("language", "de", 0.2)
