@@ -46,5 +46,6 @@ from pipeline.types.rollout import (
     correct,
 )
 from pipeline.types.share import Share
+from pipeline.types.target_range import TargetRange
 from pipeline.types.tree import Node, Tree
 from pipeline.types.twin import ChangedPremise, Twin, twin_draft, twin_key
