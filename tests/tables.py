@@ -9,8 +9,8 @@ from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis import seed_table
 from pipeline.analysis.figures import Figures, Outside
 from pipeline.config import RunConfig
+from pipeline.exports.report import page as html
 from pipeline.types import Record
-from pipeline.view import html
 
 
 def table(records: Iterable[Record]) -> pl.LazyFrame:

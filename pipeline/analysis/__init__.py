@@ -1,1 +1,1 @@
-"""What a run was and did, as figures: the table of its seeds, comparison of runs, money and forecasts."""
+"""What the records of a run say: the table of its seeds, figures, comparison, forecast and traces."""

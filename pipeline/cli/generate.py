@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli import console, options, terminal
+from pipeline.cli import console, options, record_page
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
 from pipeline.config.how import How
@@ -100,8 +100,8 @@ class Preview(options.PairOptions):
         expected = forecast(pilot, config.models, throughput.kept(config.how.out), How().pairs)
         console.result(
             [record.model_dump(mode="json") for record in found],
-            *(part for record in found for part in (*terminal.item(record), "")),
-            *terminal.projection(expected),
+            *(part for record in found for part in (*record_page.item(record), "")),
+            *record_page.projection(expected),
             as_json=self.json,
             model=config.models.names(),
         )
@@ -137,7 +137,7 @@ def _run(
 
 def say_target(config: RunConfig) -> None:
     """Say what a solve rate that is a target means in tries, if it is one."""
-    from pipeline.loop.band import explained
+    from pipeline.loop.target_range import explained
 
     if band := config.band:
         few = len(band.counts) == 1 and band.low < band.high
@@ -160,7 +160,7 @@ def close(result: "RunResult", config: RunConfig) -> None:
     folder, run = result.folder, spelled(f"{result.folder.parent.name}/{result.folder.name}", config.how.out)
     example = next((r for r in publish.RunRecords(folder, config) if r.status == "accepted"), None)
     if example is not None:
-        console.show(console.text("\nOne of them:", style="bold"), *terminal.pair(example), "")
+        console.show(console.text("\nOne of them:", style="bold"), *record_page.pair(example), "")
     rows = [("planned", result.planned), ("accepted", result.accepted)]
     if passed_over := result.reasons.get(Stop.NO_WALK, 0):
         rows.insert(1, ("begun (the others have no walk)", result.planned - passed_over))
@@ -189,14 +189,14 @@ def _for_more(result: "RunResult", config: RunConfig) -> str:
         return "most passages have no walk that long: try fewer --steps, --strategy sage, or more --max-seeds"
     short = result.reasons.get("superficial", 0)
     none = sum(count for reason, count in result.reasons.items() if reason.partition(":")[0] == "no_draft")
-    embedded = config.models.of("generator").embedded
-    if embedded and short + none == result.planned:
+    understands = config.models.of("generator").capabilities.understands
+    if not understands and short + none == result.planned:
         return (
             "none gave a chain of hops. The demo model reads English prose only: name a --model that reads these "
             "texts, try fewer --steps, or continue with --max-seeds"
         )
     if 2 * (short + none) <= result.planned:
         return "for more: --max-seeds"
-    if none > short and not embedded:
+    if none > short and understands:
         return "for more: --max-seeds; the model asked nothing usable: test it with digsite doctor --model"
     return "for more: --max-seeds; most had no chain that long: try fewer --steps, or a --model that reads such text"

@@ -53,16 +53,18 @@ def inspect(  # noqa: PLR0913, PLR0917 - options of the user
 ) -> None:
     """Show how the seeds of a run ended and what it cost, list them, or show one in full."""
     from pipeline.analysis import money
-    from pipeline.cli import terminal
+    from pipeline.cli import record_page
     from pipeline.run import publish, read
     from pipeline.run.attempts import spent
-    from pipeline.view.browse.query import Query, selected
+    from pipeline.view.query import Query, selected
 
     folder = run_folder(run, out)
     config = read(folder).config
     if item is not None:
         record = publish.record_of(folder, config, item)
-        console.result(record.model_dump(mode="json"), *terminal.item(record), as_json=json, model=record.lineage.model)
+        console.result(
+            record.model_dump(mode="json"), *record_page.item(record), as_json=json, model=record.lineage.model
+        )
         return
     seeds, surplus = publish.ended(folder, config)
     asked = {"status": options.parts(status), "reason": options.parts(reason), "target": map(str, target or ())}

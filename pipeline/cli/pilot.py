@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli import console, options, terminal
+from pipeline.cli import console, options, record_page
 from pipeline.cli.generate import SHORT, say_target
 from pipeline.cli.progress import Progress
 from pipeline.config import RunConfig
@@ -70,7 +70,7 @@ class Pilot(options.RunOptions):
             "",
             console.table("pilot", "", rows=[(name, one if one.whole else "none yet") for name, one in shares.items()]),
             "",
-            *terminal.projection(expected),
+            *record_page.projection(expected),
             as_json=self.json,
             model=config.models.names(),
         )

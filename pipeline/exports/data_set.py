@@ -153,7 +153,7 @@ def export(
             # A sum of hashes, since what is included comes last and a list of all would grow with the run.
             measured = len(record.assessments) + len(record.measurements)
             seen += int(sha256(f"{record.key} {record.status} {len(record.forks)} {measured}"), 16)
-            if not base.taken(record, chosen.include):
+            if not base.is_exported(record, chosen.include):
                 continue
             if "personal" not in chosen.config.gates.off:
                 record = public(record)  # noqa: PLW2901 - nothing below may see the other
@@ -190,8 +190,8 @@ def _add_rows(
 ) -> None:
     rewarded = strict(record) if chosen.config.gates.strict_calls else record
     for name, view in views.items():
-        given = rewarded if name.startswith("rl_") else record
-        if base.shows(name, view, given, chosen.include, context.policy):
+        given = rewarded if view.OPTIONS.rewarded else record
+        if base.accepts(view, given, chosen.include, context.policy):
             shards.add(name, record.seed.side, view.SCHEMA, view.rows(given, context))
 
 
@@ -220,7 +220,7 @@ def _kept(folder: Path, views: Iterable[str], chosen: Selection) -> DatasetManif
     before = read(folder)
     stay = set(before.views).difference(views)
     # What may be passed on can have become less.
-    stay = {name for name in stay if not base.withheld(base.load(name), chosen.redistribute)}
+    stay = {name for name in stay if not base.exceeds_licence(base.load(name), chosen.redistribute)}
     shards = tuple(shard for shard in before.shards if shard.view in stay)
     for shard in shards:
         unchanged(folder, shard)
@@ -246,7 +246,7 @@ def _uncollected() -> Iterator[None]:
 def _views(chosen: Selection) -> dict[str, base.View]:
     """Those asked for, or all that may be passed on."""
     views = {name: base.load(name) for name in chosen.views or base.names()}
-    withheld = [name for name, view in views.items() if base.withheld(view, chosen.redistribute)]
+    withheld = [name for name, view in views.items() if base.exceeds_licence(view, chosen.redistribute)]
     if chosen.views and withheld:
         raise UsageError(
             f"view '{withheld[0]}' holds more of the corpus than its manifest allows to redistribute "
@@ -266,7 +266,7 @@ def _describe(  # noqa: PLR0913, PLR0917 - all that a card tells
 ) -> DatasetManifest:
     """Code, environment and card, then the manifest with all of them."""
     rows = manifest.rows()
-    beside = {file: text for name in rows for file, text in base.beside(base.load(name)).items()}
+    beside = {file: text for name in rows for file, text in base.load(name).OPTIONS.extra_files.items()}
     for file, text in beside.items():
         atomic_write(building / CODE / file, text.encode())
     contents = Contents(

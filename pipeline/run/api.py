@@ -18,7 +18,7 @@ from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
 from pipeline.config.how import How
 from pipeline.config.models import ModelConfig
-from pipeline.config.sft import SftConfig
+from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import BudgetExceeded, UsageError
 from pipeline.run import LogCallbacks, RunCallbacks, RunResult, prepare, read, stages
 from pipeline.run.locate import each, reopened, run_folder, shard_folders
@@ -212,8 +212,8 @@ def compare(one: str | Path, other: str | Path, *, out: Path | None = None) -> "
     Raises UsageError where both names are of the same run.
     """
     from pipeline.analysis import comparison
+    from pipeline.analysis.run_source import compared
     from pipeline.run.browsing import Runs
-    from pipeline.view.browse.source import compared
 
     with closing(Runs([str(one), str(other)], out or How().out)) as runs:
         found = runs.given()

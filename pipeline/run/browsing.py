@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from pipeline.analysis import seed_table
 from pipeline.analysis.figures import Outside
+from pipeline.analysis.run_source import Listing, Source, Table
 from pipeline.analysis.seed_rows import SCHEMA
 from pipeline.config import RunConfig
 from pipeline.errors import DigsiteError, UsageError
@@ -27,7 +28,6 @@ from pipeline.store.review_marks import Mark
 from pipeline.store.scratch import Scratch
 from pipeline.store.tables import scan_parquet
 from pipeline.types import Record
-from pipeline.view.browse.source import Listing, Source, Table
 
 _SHOWN_ROWS = 8
 """Of one pair, of each view."""

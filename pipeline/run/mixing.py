@@ -16,11 +16,11 @@ from pipeline.analysis import seed_rows as seeds
 from pipeline.analysis.figures import Outside
 from pipeline.config import RunConfig
 from pipeline.config.gates import GateConfig
-from pipeline.config.sft import SftConfig
+from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export
 from pipeline.exports.mix import versions
-from pipeline.exports.mix.shares import Met, Quota, parsed, taken
+from pipeline.exports.mix.shares import Quota, QuotaResult, parsed, sampled
 from pipeline.exports.views import base
 from pipeline.gates import Drop, Gates, dropped
 from pipeline.gates.quota import TRAITS
@@ -66,7 +66,7 @@ def mix(mixing: Mixing, into: Path) -> DatasetManifest:
     found = MixedRecords(runs, configs, quotas, mixing.pairs)
     redistribute = min(kept, key=_NARROWEST.index)
     named = (name for name in mixing.views or base.names() if name not in left_out)
-    views = tuple(name for name in named if mixing.views or not base.withheld(base.load(name), redistribute))
+    views = tuple(name for name in named if mixing.views or not base.exceeds_licence(base.load(name), redistribute))
     chosen = Selection(
         config=configs[0],
         views=views,
@@ -154,11 +154,11 @@ class MixedRecords:
 
     def _limit(
         self, values: dict[str, dict[str, str]], quotas: tuple[Quota, ...], pairs: int | None
-    ) -> tuple[Met, ...]:
+    ) -> tuple[QuotaResult, ...]:
         """Drop the pairs that the quotas, or the number of pairs, leave out."""
         if not quotas and pairs is None:
             return ()
-        found = taken(values, quotas, pairs)
+        found = sampled(values, quotas, pairs)
         drop = Drop("quota", "enough pairs of its kind are in the mix")
         self._drops |= {key: drop for key in values if key not in found.keys}
         return found.quotas
@@ -178,7 +178,7 @@ def _left_out(configs: Sequence[RunConfig], asked: tuple[str, ...]) -> tuple[str
     published = [environment(config).model_dump(mode="json") for config in configs]
     if all(one == published[0] for one in published):
         return ()
-    bound = tuple(name for name in base.names() if base.bound(base.load(name)))
+    bound = tuple(name for name in base.names() if base.load(name).OPTIONS.env_specific)
     if wrong := [name for name in asked if name in bound]:
         differing = sorted({key for one in published for key in one if one[key] != published[0][key]})
         raise UsageError(

@@ -19,6 +19,7 @@ from pipeline.corpus import manifest
 from pipeline.errors import UsageError
 from pipeline.exports.data_set import DatasetManifest, Redistribute, Selection, export
 from pipeline.exports.data_set import read as manifest_of
+from pipeline.exports.report.page import page
 from pipeline.gates import Drop
 from pipeline.run import RunResult, facts, read
 from pipeline.run.attempts import spent
@@ -29,7 +30,6 @@ from pipeline.store.files import atomic_write
 from pipeline.store.journal import Journal
 from pipeline.store.offsets import Offsets
 from pipeline.types import Record
-from pipeline.view.html import page
 
 logger = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from threading import Lock, Thread
 import pyarrow.parquet as pq
 
 from pipeline.analysis import seed_table
+from pipeline.analysis.run_source import Table
 from pipeline.analysis.seed_rows import SCHEMA, Row
 from pipeline.analysis.seed_rows import row as row_of
 from pipeline.config import RunConfig
@@ -22,7 +23,6 @@ from pipeline.store.offsets import Offsets
 from pipeline.store.scratch import Scratch
 from pipeline.store.tables import parquet_writer, scan_parquet, table
 from pipeline.types import Record
-from pipeline.view.browse.source import Table
 
 logger = logging.getLogger(__name__)
 _FIRST = 1.5

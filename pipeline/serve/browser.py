@@ -10,11 +10,11 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException as RoutingError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pipeline.analysis.run_source import Library
 from pipeline.errors import DigsiteError, UsageError
 from pipeline.serve.http_server import Guard
-from pipeline.view.browse import pages, reviewing, routes
-from pipeline.view.browse.kept import Kept
-from pipeline.view.browse.source import Library
+from pipeline.view import pages, reviewing, routes
+from pipeline.view.kept import Kept
 
 _HEADERS = {
     "content-security-policy": (

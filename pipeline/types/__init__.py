@@ -7,13 +7,13 @@ outside the promise that the same configuration, corpus, cache and seed give the
 
 from pipeline.reward.abstention import NOT_FOUND, refuses
 from pipeline.types.assessment import DEMO_MODELS, DEMO_NOTE, KNOWN_TRIES, Assessment, PolicyMeasurement
-from pipeline.types.band import Band
 from pipeline.types.completed import CompletedStages
 from pipeline.types.corpus import AsOf, Document, Hit, Passage, shown_id
 from pipeline.types.data import Data, Slotted, sha256
+from pipeline.types.difficulty_band import Band
 from pipeline.types.distractor import (
-    Check,
     Distractor,
+    DistractorCheck,
     DistractorEval,
     Encounter,
     Kind,

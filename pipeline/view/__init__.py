@@ -1,1 +1,1 @@
-"""What came out of a run, for people: figures, data card and page. Pure functions of records and settings."""
+"""Pages in a browser that show every item of a run: what `digsite view` serves."""

@@ -113,8 +113,8 @@ def test_the_window_is_that_of_the_named_policy(policy: str, window: tuple[float
 )
 def test_a_question_teaches_who_solves_it_at_times(policy: str, teaches: bool) -> None:
     record = pair(*(measured(name, name) for name in STYLES))
-    assert base.teaches(record, (), policy) is teaches
-    assert base.teaches(record, ("always_solved",), policy) is (teaches or policy == "all")
+    assert base.has_gradient(record, (), policy) is teaches
+    assert base.has_gradient(record, ("always_solved",), policy) is (teaches or policy == "all")
 
 
 def settings(policy: str = "mine", **sft_settings: Any) -> RunConfig:

@@ -18,7 +18,7 @@ from tests.teacher_rollouts import taught
 
 ENVIRONMENT = environment(RunConfig())
 MADE = [*batch(), below_target(), hostile(), branched(), taught()]
-RECORDS = [record for record in MADE if base.taken(record, base.INCLUDES)]
+RECORDS = [record for record in MADE if base.is_exported(record, base.INCLUDES)]
 
 
 @pytest.fixture(params=base.names())
@@ -116,12 +116,12 @@ def untrainable(record):
 
 @pytest.mark.parametrize("name", [name for name in base.names() if name.startswith("rl_")])
 def test_a_reward_ships_with_the_shards_of_reinforcement_learning(name):
-    assert "def score" in base.beside(base.load(name))["reward.py"]
+    assert "def score" in base.load(name).OPTIONS.extra_files["reward.py"]
 
 
 def test_it_says_how_much_of_the_corpus_it_holds(view):
-    assert base.withheld(view, "full") is False
-    assert isinstance(base.withheld(view, "ids"), bool)
+    assert base.exceeds_licence(view, "full") is False
+    assert isinstance(base.exceeds_licence(view, "ids"), bool)
 
 
 def test_only_rows_that_hold_an_environment_are_bound_to_one(view):
@@ -129,7 +129,7 @@ def test_only_rows_that_hold_an_environment_are_bound_to_one(view):
     other = environment(build(values={"solver": searches, "retrieval": {"k": 9}}))
     other = other.model_copy(update={"system": "Another prompt.", "reasoning": "keep", "teacher_reasoning": "keep"})
     same = [list(view.rows(record, ENVIRONMENT)) == list(view.rows(record, other)) for record in RECORDS]
-    if not base.bound(view):
+    if not view.OPTIONS.env_specific:
         assert all(same)
 
 

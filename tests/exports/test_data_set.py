@@ -71,7 +71,7 @@ def test_loaded_records_are_the_records(tmp_path):
     originals = [*batch(16), *(hostile(text=text, n=6000 + i) for i, text in enumerate(HOSTILE))]
     export(originals, tmp_path / "ds", CHOSEN)
     rows = [row for split in load(tmp_path / "ds", "records").values() for row in split]
-    taken = [r for r in originals if base.taken(r, CHOSEN.include)]
+    taken = [r for r in originals if base.is_exported(r, CHOSEN.include)]
     assert sorted(map(repr, map(records.record, rows))) == sorted(map(repr, taken))
 
 

@@ -11,7 +11,7 @@ from pipeline.config.models import ModelConfig
 from pipeline.context import RunContext
 from pipeline.errors import BudgetExceeded, ProviderError, UsageError
 from pipeline.exports.trajectories.cleaning import correct
-from pipeline.exports.views.base import taken
+from pipeline.exports.views.base import is_exported
 from pipeline.exports.views.qa import assessments
 from pipeline.llm.base import LLM, Completion, Request
 from pipeline.llm.budget import Budget, Budgeted
@@ -70,8 +70,8 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
         ("mine", "strong", 1, 4, 1.0, 3),
     ]
     assert (opened.status, opened.difficulty, opened.lineage.model) == (Status.REJECTED, 3, "scripted + strong")
-    assert not taken(opened)
-    assert taken(opened, ("beyond_solver",))
+    assert not is_exported(opened)
+    assert is_exported(opened, ("beyond_solver",))
     assert len(list(correct(opened))) == 4
     assert accepted == ACCEPTED.model_copy(update={"measurements": accepted.measurements})
     assert len(accepted.measurements) == 1
@@ -82,7 +82,7 @@ def test_a_stronger_solver_opens_what_was_beyond_the_first(tmp_path: Path) -> No
 def test_one_that_finds_a_shortcut_or_nothing_opens_nothing(tmp_path: Path, steps: int) -> None:
     assert tried(tmp_path, able(steps=steps), BEYOND).opened == 0
     record = Remeasurements(tmp_path).joined(BEYOND)
-    assert not taken(record, ("beyond_solver",))
+    assert not is_exported(record, ("beyond_solver",))
     assert record.assessed("mine").least_steps == (steps or None)
 
 
@@ -94,7 +94,7 @@ def exported(folder: Path, gates: GateConfig, *records: Record) -> list[str]:
     chosen = config().model_copy(update={"gates": gates})
     include = ("beyond_solver",)
     found = judged(journal, chosen, include, Remeasurements(folder).joined)
-    return ["" if taken(record, include) else record.reason for record, _ in found]
+    return ["" if is_exported(record, include) else record.reason for record, _ in found]
 
 
 @pytest.mark.parametrize(("window", "reason"), [((0.5, 1.0), ""), ((0.0, 0.5), "gate:solve_rate")])

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipeline.exports.branching.base import State, ToolTurn, first, forks, signature, turns
-from pipeline.exports.trajectories.cleaning import imitable
+from pipeline.exports.trajectories.cleaning import demonstrations
 from pipeline.text import words
 from pipeline.types import Branch, Draft, Fork, GradedRollout, Message, Record, Trajectory
 
@@ -43,7 +43,7 @@ def states(record: Record) -> Iterator[State]:
 
 def best(record: Record) -> GradedRollout | None:
     """The shortest correct rollout that is worth imitating."""
-    return next(imitable(record), None)
+    return next(demonstrations(record), None)
 
 
 def profiles(record: Record) -> dict[int, Profile]:

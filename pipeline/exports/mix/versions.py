@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 
 from pipeline.analysis import seed_table
 from pipeline.errors import UsageError
-from pipeline.exports.mix.shares import Met
+from pipeline.exports.mix.shares import QuotaResult
 from pipeline.exports.shards import ShardFile
 from pipeline.store.files import atomic_write, take_over, write_json
 from pipeline.store.tables import parquet_writer, scan_parquet
@@ -48,7 +48,7 @@ class Mix(Data):
     """By run."""
     policy: str = ""
     """The policy whose bands quotas and columns name; empty: each run's own solver."""
-    quotas: tuple[Met, ...] = ()
+    quotas: tuple[QuotaResult, ...] = ()
     left_out: tuple[str, ...] = ()
     """Views that hold an environment, where the runs have several."""
     number: int = 1

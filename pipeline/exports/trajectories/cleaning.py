@@ -14,13 +14,13 @@ def correct(record: Record) -> list[GradedRollout]:
     return sorted(found, key=lambda graded: (graded.verdict.steps, graded.verdict.calls, graded.verdict.sample))
 
 
-def imitable(record: Record) -> Iterator[GradedRollout]:
+def demonstrations(record: Record) -> Iterator[GradedRollout]:
     """The correct rollouts whose form is worth imitating, shortest first; checked one by one, since most views want
     the first alone."""
-    return (graded for graded in correct(record) if fit(graded.rollout.trajectory))
+    return (graded for graded in correct(record) if is_trainable(graded.rollout.trajectory))
 
 
-def fit(trajectory: Trajectory) -> bool:
+def is_trainable(trajectory: Trajectory) -> bool:
     """Is it worth imitating: ended on its own with one call of `answer`, without a repeat or a format error?"""
     if trajectory.stop is not Stop.ANSWERED or trajectory.format_errors:
         return False

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, TypeVar
 from pipeline.agents.environment import Environment
 from pipeline.agents.grading import by_heart, holds, observations
 from pipeline.config import RunConfig
-from pipeline.config.sft import SftConfig
+from pipeline.config.sft_settings import SftConfig
 from pipeline.errors import UsageError
 from pipeline.exports.trajectories import chat
-from pipeline.exports.trajectories.cleaning import fit, imitable
+from pipeline.exports.trajectories.cleaning import demonstrations, is_trainable
 from pipeline.types import Data, Draft, PolicyMeasurement, Record, Rollout, Verdict, sha256
 
 AGENTS = ("solver", "teacher", "policy")
@@ -105,18 +105,18 @@ def _measured(record: Record, environment: Environment) -> PolicyMeasurement | N
 
 def _fit(record: Record, agent: str, environment: Environment) -> list[TrainingExample]:
     if agent == "solver":
-        return [TrainingExample("solver", rollout, verdict) for rollout, verdict in imitable(record)]
+        return [TrainingExample("solver", rollout, verdict) for rollout, verdict in demonstrations(record)]
     if agent == "policy":
         measured = _measured(record, environment)
         return [
             TrainingExample("policy", rollout, verdict, measured=measured)
             for rollout, verdict in (zip(measured.rollouts, measured.verdicts, strict=True) if measured else ())
-            if verdict.correct and fit(rollout.trajectory)
+            if verdict.correct and is_trainable(rollout.trajectory)
         ]
     return [
         TrainingExample("teacher", made.rollout, made.verdict, made.resisted if made.encounters else None)
         for made in record.teacher_rollouts
-        if made.kept and fit(made.rollout.trajectory)
+        if made.kept and is_trainable(made.rollout.trajectory)
     ]
 
 

@@ -15,12 +15,13 @@ import orjson
 from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.selection import examples, said
-from pipeline.exports.views.base import Rows, provenance, shown
+from pipeline.exports.views.base import Rows, ViewOptions, provenance, shown
 from pipeline.store.tables import columns
 from pipeline.types import Message, Record
 
 VERSION = "1.5.0"
 SCHEMA = columns(schema_version=str, id=str, content=chat.MESSAGES, available_custom_tools=[str], details=chat.JSON)
+OPTIONS = ViewOptions()
 
 
 def rows(record: Record, environment: Environment) -> Rows:

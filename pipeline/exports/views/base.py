@@ -1,7 +1,8 @@
 """What a view is, and what views share: columns, the records they take, and the rollouts worth learning from."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import pyarrow as pa
 
@@ -42,17 +43,27 @@ PROMPT = [{"role": str, "content": str}]
 """A prompt of plain messages, without tool calls."""
 
 
-class View(Protocol):
-    """A module of this package. Its docstring names its consumer and where its rules come from.
+class ViewOptions(NamedTuple):
+    """What an export must know of a view beside its columns."""
 
-    It may have `BESIDE`: texts to write into `code/` of the data set, by file name; and `HOLDS`, what its rows hold of
-    the corpus: whole passages ("full", the default), quotes ("spans") or neither ("ids"); and `BOUND = False` where no
-    row holds prompt, tools or observations of the environment, so that rows of several may stand together.
-    A view whose name begins with `rl_` is given only records that `teaches` lets pass, one with `TWINS = False` no
-    questions without an answer.
-    """
+    corpus_text: Literal["full", "spans", "ids"] = "full"
+    """What its rows hold of the corpus: whole passages, quotes, or neither."""
+    env_specific: bool = True
+    """Do rows hold prompt, tools or observations of the environment, so that those of several cannot stand together?"""
+    takes_twins: bool = True
+    """Is it given questions without an answer?"""
+    rewarded: bool = False
+    """Is it for reinforcement learning? Then it is given the records that have a gradient, graded as
+    `gates.strict_calls` says."""
+    extra_files: Mapping[str, str] = MappingProxyType({})
+    """Texts to write into `code/` of the data set, by file name."""
+
+
+class View(Protocol):
+    """A module of this package. Its docstring names its consumer and where its rules come from."""
 
     SCHEMA: pa.Schema
+    OPTIONS: ViewOptions
 
     def rows(self, record: Record, environment: Environment) -> Rows:
         """The rows of one record: any number, none where the consumer could not use it."""
@@ -77,20 +88,10 @@ def load(name: str) -> View:
     return cast(View, registry.load("views", name))
 
 
-def beside(view: View) -> Mapping[str, str]:
-    """Texts that are written into `code/` of the data set that holds the view, by file name."""
-    return getattr(view, "BESIDE", {})
-
-
-def withheld(view: View, redistribute: str) -> bool:
+def exceeds_licence(view: View, redistribute: str) -> bool:
     """Does the view hold more of the corpus than may be passed on? `redistribute` is the manifest's."""
     order = ("ids", "spans", "full")
-    return redistribute in order and order.index(getattr(view, "HOLDS", "full")) > order.index(redistribute)
-
-
-def bound(view: View) -> bool:
-    """Do its rows belong to one environment?"""
-    return getattr(view, "BOUND", True)
+    return redistribute in order and order.index(view.OPTIONS.corpus_text) > order.index(redistribute)
 
 
 NO_ANSWER = "If you have searched in several ways and nothing states the answer, the answer is: not found. "
@@ -102,29 +103,29 @@ def task(text: str, environment: Environment) -> str:
     return f"{text.removesuffix('Question: ')}{NO_ANSWER}Question: " if environment.unanswerable else text
 
 
-REWARD = {"reward.py": standalone("reward.py")}
-"""What stands beside every view for reinforcement learning."""
+REWARDED = ViewOptions("ids", rewarded=True, extra_files={"reward.py": standalone("reward.py")})
+"""Of every view for reinforcement learning."""
 
 
-def taken(record: Record, include: tuple[str, ...] = ()) -> bool:
+def is_exported(record: Record, include: tuple[str, ...] = ()) -> bool:
     """Is it accepted, or of a kind that `include` names, measured on fresh rollouts?"""
     if record.status is Status.ACCEPTED:
         return True
     return record.reason in include and bool(record.confirmation_verdicts)
 
 
-def teaches(record: Record, include: tuple[str, ...] = (), policy: str = "") -> bool:
+def has_gradient(record: Record, include: tuple[str, ...] = (), policy: str = "") -> bool:
     """Is a question of use to reinforcement learning: solved at times by the policy, or else by the run's own solver?
     Equal rewards in a group give no gradient."""
     rate = record.hardness_for(policy)[1] or 0.0
     return rate > 0 and (rate < 1 or "always_solved" in include)
 
 
-def shows(name: str, view: View, record: Record, include: tuple[str, ...] = (), policy: str = "") -> bool:
-    """Is the record given to the view, of all that are taken?"""
-    if twin_of(record) and not getattr(view, "TWINS", True):
+def accepts(view: View, record: Record, include: tuple[str, ...] = (), policy: str = "") -> bool:
+    """Is the record given to the view, of all that are exported?"""
+    if twin_of(record) and not view.OPTIONS.takes_twins:
         return False
-    return not name.startswith("rl_") or teaches(record, include, policy)
+    return not view.OPTIONS.rewarded or has_gradient(record, include, policy)
 
 
 def provenance(
@@ -204,7 +205,7 @@ def _unthought(message: Message) -> Message:
     return message.model_copy(update={"reasoning": ""}) if message.reasoning else message
 
 
-def under(environment: Environment, messages: Sequence[Message]) -> list[str] | None:
+def with_system_prompt(environment: Environment, messages: Sequence[Message]) -> list[str] | None:
     """The conversation as `chat.dumped` gives it, with the environment's system prompt: a trained model will be given
     that one, and not a teacher's own."""
     texts = chat.dumped(messages[1:])

@@ -14,7 +14,7 @@ from pipeline.analysis.rollout_metrics import process, summary
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.checklist import checklist
 from pipeline.exports.trajectories.cleaning import correct
-from pipeline.exports.views.base import PROVENANCE, Rows, provenance
+from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
 from pipeline.store.tables import columns
 from pipeline.types import Record
 
@@ -23,6 +23,7 @@ SCHEMA = columns(
     task=str, messages=chat.MESSAGES, trajectory_summary=[STEP], answer_pred=str, gold_correct=bool, right=bool,
     supported=bool, failure=str, checklist=chat.JSON, passed=[bool], sample=int, **PROVENANCE,
 )  # fmt: skip
+OPTIONS = ViewOptions()
 
 
 def rows(record: Record, environment: Environment) -> Rows:

@@ -8,19 +8,20 @@ nor does a right answer without its evidence.
 
 from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories import chat
-from pipeline.exports.trajectories.cleaning import imitable
-from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, preference, shown
+from pipeline.exports.trajectories.cleaning import demonstrations
+from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, ViewOptions, preference, shown
 from pipeline.store.tables import columns
 from pipeline.types import Message, Record
 
 SCHEMA = columns(**PREFERENCE, **PROVENANCE)
+OPTIONS = ViewOptions()
 
 
 def rows(record: Record, environment: Environment) -> Rows:
     def alike(one: tuple[Message, ...], other: tuple[Message, ...]) -> int:
         return shared(*(shown(messages, 0, environment, "solver") for messages in (one, other)))
 
-    right = [rollout.trajectory.messages for rollout, _ in imitable(record)]
+    right = [rollout.trajectory.messages for rollout, _ in demonstrations(record)]
     wrong = [rollout.trajectory.messages for rollout, verdict in record.graded if not verdict.right]
     seen = set()
     for bad in wrong if right else ():

@@ -11,12 +11,13 @@ from pipeline.analysis.rollout_metrics import failure
 from pipeline.exports.branching.base import by_sample
 from pipeline.exports.branching.cso import pairs
 from pipeline.exports.trajectories import chat
-from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, preference, shown
+from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, ViewOptions, preference, shown
 from pipeline.store.tables import columns
 from pipeline.types import Record
 
 COUNTS = ("chosen_solved", "chosen_tried", "rejected_solved", "rejected_tried")
 SCHEMA = columns(**PREFERENCE, source=int, failure=str, **dict.fromkeys(COUNTS, int), **PROVENANCE)
+OPTIONS = ViewOptions()
 
 
 def rows(record: Record, environment: Environment) -> Rows:

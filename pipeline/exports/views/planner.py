@@ -8,16 +8,14 @@ depends on is no part of one. A question without an answer has no plan that lead
 
 from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories.checklist import step
-from pipeline.exports.views.base import PROVENANCE, Rows, provenance
+from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance
 from pipeline.store.tables import columns
 from pipeline.types import Record
 
-HOLDS = "ids"
-BOUND = False
-TWINS = False
 SCHEMA = columns(
     question=str, answer=str, gold_plan=[str], depends_on=[[int]], sub_answers=[str], passage_ids=[str], **PROVENANCE
 )
+OPTIONS = ViewOptions("ids", env_specific=False, takes_twins=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:

@@ -9,14 +9,12 @@ pair that it was made from (`twin_of`); its last hop holds the passage that stat
 import pyarrow as pa
 
 from pipeline.agents.environment import Environment
-from pipeline.exports.views.base import Rows, projection
+from pipeline.exports.views.base import Rows, ViewOptions, projection
 from pipeline.store.tables import columns
 from pipeline.types import AnswerType, Assessment, OneSearch, Record, correct
 from pipeline.types.curriculum import COLUMNS, curriculum
 from pipeline.types.twin_record import twin_of
 
-HOLDS = "spans"
-BOUND = False
 HOP = ("sub_question", "answer", "passage_id", "title", "quote")
 ITEM: dict[str, object] = {"answer": str, "aliases": [str], "passage_id": str, "title": str, "quote": str}
 _OWN, row = projection(
@@ -51,6 +49,7 @@ _OWN, row = projection(
     run=(str, lambda record, draft: record.lineage.run),
 )
 SCHEMA = pa.schema([*_OWN, *(column for column in columns(**COLUMNS) if column.name not in _OWN.names)])
+OPTIONS = ViewOptions("spans", env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:

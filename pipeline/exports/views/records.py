@@ -12,17 +12,14 @@ import pyarrow as pa
 
 from pipeline.agents.environment import Environment
 from pipeline.analysis.rollout_metrics import Process, measured, process
-from pipeline.exports.views.base import Rows
+from pipeline.exports.views.base import Rows, ViewOptions
 from pipeline.store.tables import arrow
 from pipeline.types import Record, seeker
 
 _SEEKER = ("seeker_tries", "seeker_solved", "seeker_steps")
 _ADDED = (*_SEEKER, "process", "trainable")
 """Columns that a record does not have."""
-TWINS = False
-"""A twin is a part of the record of its pair."""
 WHOLE = pa.int64()
-BOUND = False
 _RECORD = pa.struct(list(arrow(Record, WHOLE)))
 SCHEMA = pa.schema(
     [
@@ -32,6 +29,7 @@ SCHEMA = pa.schema(
         ("trainable", pa.bool_()),
     ]
 )
+OPTIONS = ViewOptions(env_specific=False, takes_twins=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:

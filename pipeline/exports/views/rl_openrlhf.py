@@ -9,7 +9,7 @@ is given with `--train.agent_func_path`. It holds no pair of answer tags, which 
 import orjson
 
 from pipeline.agents.environment import Environment
-from pipeline.exports.views.base import PROMPT, REWARD, RL, Rows, rewarded, task
+from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded, task
 from pipeline.exports.views.rl_trl import scorable
 from pipeline.store.tables import columns
 from pipeline.types import Record
@@ -19,10 +19,8 @@ TASK = (
     "<search> and </search>; what is found is shown between <information> tags. Search as often as you need. When you "
     "know the answer, end with it between <answer> tags: a short span, without a sentence around it. Question: "
 )
-HOLDS = "ids"
-BOUND = False
 SCHEMA = columns(prompt=PROMPT, label=str, datasource=str, **RL)
-BESIDE = REWARD
+OPTIONS = REWARDED._replace(env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories.cleaning import correct
 from pipeline.exports.trajectories.spellings import spellings
-from pipeline.exports.views.base import PROMPT, REWARD, RL, Rows, rewarded, task
+from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded, task
 from pipeline.store.tables import columns
 from pipeline.types import Record
 
@@ -32,8 +32,6 @@ STOCK = (
 )
 TASK = STOCK.format(call="search", result="information")
 TARGET = {"target": [str]}
-HOLDS = "ids"
-BOUND = False
 SCHEMA = columns(
     question=str,
     golden_answers=[str],
@@ -44,7 +42,7 @@ SCHEMA = columns(
     extra_info={"split": str, "index": pa.int64()},
     **RL,
 )
-BESIDE = REWARD
+OPTIONS = REWARDED._replace(env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:

@@ -8,14 +8,13 @@ Rules: TRL 1.16, `trainer/grpo_trainer.py`: `prompt` as messages; every other co
 from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories.cleaning import correct
 from pipeline.exports.trajectories.spellings import spellings
-from pipeline.exports.views.base import PROMPT, REWARD, RL, Rows, rewarded
+from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded
 from pipeline.reward import reward
 from pipeline.store.tables import columns
 from pipeline.types import Record
 
-HOLDS = "ids"
 SCHEMA = columns(prompt=PROMPT, golden_answers=[str], **RL)
-BESIDE = REWARD
+OPTIONS = REWARDED
 
 
 def rows(record: Record, environment: Environment) -> Rows:

@@ -8,15 +8,14 @@ text, which holds all else, since other columns reach the rubric as arguments.
 import orjson
 
 from pipeline.agents.environment import Environment
-from pipeline.exports.views.base import REWARD, Rows, rewarded
+from pipeline.exports.views.base import REWARDED, Rows, rewarded
 from pipeline.exports.views.rl_trl import scorable
 from pipeline.reward import standalone
 from pipeline.store.tables import columns
 from pipeline.types import Record
 
-HOLDS = "ids"
 SCHEMA = columns(question=str, answer=str, info=str)
-BESIDE = {**REWARD, "taskset.py": standalone("taskset.py")}
+OPTIONS = REWARDED._replace(extra_files={**REWARDED.extra_files, "taskset.py": standalone("taskset.py")})
 
 
 def rows(record: Record, environment: Environment) -> Rows:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pipeline.agents.environment import Environment
 from pipeline.exports.views import rl_trl
-from pipeline.exports.views.base import PROMPT, REWARD, RL, Rows, rewarded, task
+from pipeline.exports.views.base import PROMPT, REWARDED, RL, Rows, rewarded, task
 from pipeline.exports.views.rl_search_r1 import STOCK, TARGET, asked, index, scorable
 from pipeline.store.tables import columns
 from pipeline.types import Record
@@ -23,8 +23,6 @@ LIST_SOURCE = "digsite_list"
 SYSTEM = "You are a helpful and harmless assistant."
 TASK = STOCK.format(call="tool_call", result="tool_response")
 CREATE = {"ground_truth": TARGET, "question": str, "data_source": str}
-HOLDS = "ids"
-BOUND = False
 SCHEMA = columns(
     data_source=str,
     agent_name=str,
@@ -40,7 +38,7 @@ SCHEMA = columns(
     },
     **RL,
 )
-BESIDE = REWARD
+OPTIONS = REWARDED._replace(env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:

@@ -9,17 +9,18 @@ The teacher's rollouts are taken, and the solver's over the overlay.
 
 from pipeline.agents.environment import Environment
 from pipeline.distractors.encounters import contrasts
-from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, preference, shown, under
+from pipeline.exports.views.base import PREFERENCE, PROVENANCE, Rows, ViewOptions, preference, shown, with_system_prompt
 from pipeline.store.tables import columns
 from pipeline.types import Record
 
 SCHEMA = columns(**PREFERENCE, distractor=str, step=int, **PROVENANCE)
+OPTIONS = ViewOptions()
 
 
 def rows(record: Record, environment: Environment) -> Rows:
     seen = set()
     for met, prompt, resisting, misled, agent in contrasts(record):
-        texts = under(environment, shown((*prompt, resisting, misled), 2, environment, agent))
+        texts = with_system_prompt(environment, shown((*prompt, resisting, misled), 2, environment, agent))
         if texts and (*texts[-2:], len(texts)) not in seen:
             seen.add((*texts[-2:], len(texts)))
             learnt = preference(record, texts, environment.offered)

@@ -16,7 +16,7 @@ from pipeline.analysis.rollout_metrics import efficiency, hit_rate, useful_steps
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.cleaning import weight
 from pipeline.exports.trajectories.selection import examples, said
-from pipeline.exports.views.base import PROVENANCE, Rows, conversations, provenance, under
+from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, conversations, provenance, with_system_prompt
 from pipeline.reward import standalone
 from pipeline.store.tables import columns
 from pipeline.types import Record
@@ -35,7 +35,7 @@ SCHEMA = columns(
     efficiency=float,
     **PROVENANCE,
 )
-BESIDE = {"verl_sft.py": standalone("verl_sft.py")}
+OPTIONS = ViewOptions(extra_files={"verl_sft.py": standalone("verl_sft.py")})
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -43,7 +43,7 @@ def rows(record: Record, environment: Environment) -> Rows:
         messages = rollout.trajectory.messages
         turns = sum(message.role == "assistant" for message in messages)
         for row in conversations(messages, environment, agent):
-            texts = under(environment, row.messages) or []
+            texts = with_system_prompt(environment, row.messages) or []
             yield {
                 "messages": texts,
                 "tools": environment.offered,

@@ -15,11 +15,12 @@ from pipeline.agents.environment import Environment
 from pipeline.exports.branching.base import turns
 from pipeline.exports.branching.eef import spliced
 from pipeline.exports.trajectories.selection import TrainingExample, examples, said
-from pipeline.exports.views.base import COMPLETION, PROVENANCE, Rows, completion, shown, under
+from pipeline.exports.views.base import COMPLETION, PROVENANCE, Rows, ViewOptions, completion, shown, with_system_prompt
 from pipeline.store.tables import columns
 from pipeline.types import Message, Record
 
 SCHEMA = columns(**COMPLETION, agent=str, label=str, solved=int, tried=int, source=int, **PROVENANCE)
+OPTIONS = ViewOptions()
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -27,7 +28,7 @@ def rows(record: Record, environment: Environment) -> Rows:
         messages: tuple[Message, ...], prefix: int, why: dict[str, Any], example: TrainingExample | None = None
     ) -> Rows:
         agent, measured = (example.agent, example.measured) if example else ("solver", None)
-        if texts := under(environment, shown(messages[: prefix + 1], 1, environment, agent)):
+        if texts := with_system_prompt(environment, shown(messages[: prefix + 1], 1, environment, agent)):
             yield {"agent": agent, **why, **completion(record, texts, environment.offered, measured)}
 
     for example, _ in examples(record, environment, said):

@@ -16,7 +16,7 @@ import orjson
 from pipeline.agents.environment import Environment
 from pipeline.exports.trajectories import chat
 from pipeline.exports.trajectories.selection import TrainingExample, examples, said
-from pipeline.exports.views.base import PROVENANCE, Rows, conversations, provenance
+from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, conversations, provenance
 from pipeline.store.tables import columns
 from pipeline.types import Message, Record
 
@@ -33,7 +33,8 @@ def _entry(split: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-BESIDE = {"dataset_info.json": orjson.dumps({"digsite": _entry("train"), "digsite_eval": _entry("eval")}).decode()}
+_DATASETS = {"digsite": _entry("train"), "digsite_eval": _entry("eval")}
+OPTIONS = ViewOptions(extra_files={"dataset_info.json": orjson.dumps(_DATASETS).decode()})
 
 
 def rows(record: Record, environment: Environment) -> Rows:

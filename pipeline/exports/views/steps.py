@@ -13,8 +13,8 @@ from pipeline.agents.environment import Environment
 from pipeline.exports.branching.base import progress, turns, written
 from pipeline.exports.branching.pivot import best, brought, profiles
 from pipeline.exports.trajectories import chat
-from pipeline.exports.trajectories.cleaning import imitable
-from pipeline.exports.views.base import PROVENANCE, Rows, provenance, shown
+from pipeline.exports.trajectories.cleaning import demonstrations
+from pipeline.exports.views.base import PROVENANCE, Rows, ViewOptions, provenance, shown
 from pipeline.store.tables import columns
 from pipeline.types import Record
 
@@ -23,6 +23,7 @@ SCHEMA = columns(
     n_steps=int, tried=int, turn_pass=float, turn_variance=float, outcome_pass=float, outcome_variance=float,
     tools=chat.JSON, nemo_gym=chat.JSON, **PROVENANCE,
 )  # fmt: skip
+OPTIONS = ViewOptions()
 
 
 def rows(record: Record, environment: Environment) -> Rows:
@@ -31,7 +32,7 @@ def rows(record: Record, environment: Environment) -> Rows:
         return
     trajectory, asked = chosen.rollout.trajectory, profiles(record)
     made, known = turns(trajectory), progress(draft, chosen.rollout)
-    solved = [rollout for rollout, _ in imitable(record)]
+    solved = [rollout for rollout, _ in demonstrations(record)]
     others = [(rollout, progress(draft, rollout)) for rollout in solved if rollout.sample != chosen.rollout.sample]
     for index, (prefix, message) in enumerate(made, 1):
         target, profile = written(message), asked.get(prefix)

@@ -6,10 +6,9 @@ the observations of the trajectories show; nothing there tells them from real pa
 """
 
 from pipeline.agents.environment import Environment
-from pipeline.exports.views.base import Rows, projection
+from pipeline.exports.views.base import Rows, ViewOptions, projection
 from pipeline.types import Record
 
-BOUND = False
 SCHEMA, row = projection(
     synthetic=(bool, lambda record, distractor: True),
     question_id=(str, lambda record, distractor: record.key),
@@ -28,6 +27,7 @@ SCHEMA, row = projection(
     trainable=(bool, lambda record, distractor: record.lineage.trainable),
     run=(str, lambda record, distractor: record.lineage.run),
 )
+OPTIONS = ViewOptions(env_specific=False)
 
 
 def rows(record: Record, environment: Environment) -> Rows:

@@ -35,14 +35,14 @@ class Benchmark(Data):
         return any(known in name or (len(known) > 3 and known in "".join(name)) for known in self.known_as)
 
 
-class Coverage(NamedTuple):
+class BenchmarkCoverage(NamedTuple):
     """Evaluation sets by name, split and how much of them."""
 
     checked: list[str]
     unchecked: list[str]
 
 
-def coverage(settings: GateConfig) -> Coverage:
+def coverage(settings: GateConfig) -> BenchmarkCoverage:
     """What is not shipped counts as checked where the user gave a file that has its name."""
     off = "contaminated" in settings.off
     given = [words(name) for path in settings.against for name in _names(path)]
@@ -58,7 +58,7 @@ def coverage(settings: GateConfig) -> Coverage:
                 unchecked.append(f"{one.questions - one.listed:,} questions of {one}")
         else:
             unchecked.append(str(one))
-    return Coverage(checked, unchecked)
+    return BenchmarkCoverage(checked, unchecked)
 
 
 @cache

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from pipeline.errors import UsageError
-from pipeline.exports.mix.shares import Quota, parsed, taken
+from pipeline.exports.mix.shares import Quota, parsed, sampled
 from pipeline.types import sha256
 
 HARD, GERMAN = Quota("band", "hard", 0.3), Quota("language", "de", 0.2)
@@ -25,7 +25,7 @@ def shares(values: dict[str, dict[str, str]], keys: frozenset[str]) -> tuple[flo
 
 def test_one_quota_is_exact_and_takes_all_that_it_can() -> None:
     values = pool(hard_en=90, easy_en=600, medium_en=310)
-    found = taken(values, (HARD,), None)
+    found = sampled(values, (HARD,), None)
     assert len(found.keys) == 300
     assert shares(values, found.keys)[0] == 0.3
     (met,) = found.quotas
@@ -34,7 +34,7 @@ def test_one_quota_is_exact_and_takes_all_that_it_can() -> None:
 
 def test_two_quotas_are_met_together_though_their_pairs_are_of_different_kinds() -> None:
     values = pool(hard_de=10, hard_en=90, easy_de=70, easy_en=830)
-    found = taken(values, (HARD, GERMAN), None)
+    found = sampled(values, (HARD, GERMAN), None)
     assert len(found.keys) >= 330
     hard, german = shares(values, found.keys)
     assert hard == pytest.approx(0.3, abs=0.004)
@@ -43,17 +43,17 @@ def test_two_quotas_are_met_together_though_their_pairs_are_of_different_kinds()
 
 def test_what_is_short_is_said_and_not_made_up_with_others() -> None:
     values = pool(hard_en=50, easy_en=950)
-    found = taken(values, (HARD,), 500)
+    found = sampled(values, (HARD,), 500)
     (met,) = found.quotas
     assert (met.wanted, met.taken, met.short) == (150, 50, 100)
     assert len(found.keys) == 50 + 350
-    (none,) = taken(pool(easy_en=10), (HARD,), None).quotas
+    (none,) = sampled(pool(easy_en=10), (HARD,), None).quotas
     assert (none.wanted, none.taken, none.there) == (3, 0, 0)
 
 
 def test_shares_that_exclude_each_other_are_never_exceeded() -> None:
     values = pool(hard_de=300, easy_en=700)
-    found = taken(values, (HARD, Quota("language", "de", 0.5)), 100)
+    found = sampled(values, (HARD, Quota("language", "de", 0.5)), 100)
     assert [(met.wanted, met.taken) for met in found.quotas] == [(30, 30), (50, 30)]
 
 
@@ -69,7 +69,7 @@ def test_no_value_ever_has_more_than_its_share(seed: int) -> None:
         for n in range(400)
     }
     quotas = (HARD, Quota("hops", "4", 0.1), Quota("language", "de", 0.5), Quota("language", "en", 0.1))
-    found = taken(values, quotas, chance.choice([None, 50, 200]))
+    found = sampled(values, quotas, chance.choice([None, 50, 200]))
     assert found.keys
     assert all(0 <= met.taken <= met.wanted for met in found.quotas)
     assert all(met.short <= 3 for met in found.quotas if met.there > met.wanted)
@@ -78,10 +78,10 @@ def test_no_value_ever_has_more_than_its_share(seed: int) -> None:
 def test_the_choice_rests_on_the_keys_alone() -> None:
     values = pool(hard_en=40, easy_en=300, easy_de=60)
     turned = dict(reversed(values.items()))
-    assert taken(values, (HARD, GERMAN), None) == taken(turned, (HARD, GERMAN), None)
-    fewer = taken(values, (HARD,), 60).keys
-    assert fewer < taken(values, (HARD,), 100).keys
-    assert len(taken(values, (), 7).keys) == 7
+    assert sampled(values, (HARD, GERMAN), None) == sampled(turned, (HARD, GERMAN), None)
+    fewer = sampled(values, (HARD,), 60).keys
+    assert fewer < sampled(values, (HARD,), 100).keys
+    assert len(sampled(values, (), 7).keys) == 7
 
 
 @pytest.mark.parametrize(

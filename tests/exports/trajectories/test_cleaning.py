@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.exports.trajectories.cleaning import fit, weight, well_formed
+from pipeline.exports.trajectories.cleaning import is_trainable, weight, well_formed
 from pipeline.types import Message
 from tests.records import draft, rollout, world
 
@@ -17,9 +17,9 @@ ANSWERED = Message(role="tool", tool_call_id=END.tool_calls[0].id)
 
 
 def test_one_that_repeats_a_call_is_not_imitated() -> None:
-    assert fit(GOOD)
+    assert is_trainable(GOOD)
     assert well_formed(GOOD.messages)
-    assert not fit(rollout(W, D, 0, "repeats").trajectory)
+    assert not is_trainable(rollout(W, D, 0, "repeats").trajectory)
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,19 @@ from tests.records import accepted, below_target, failed, rejected
 
 
 def test_accepted_records_alone_are_taken_by_default():
-    assert [base.taken(r) for r in (accepted(), below_target(), rejected(), failed())] == [True, False, False, False]
+    assert [base.is_exported(r) for r in (accepted(), below_target(), rejected(), failed())] == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_below_target_is_taken_when_asked_for_and_measured():
-    assert base.taken(below_target(), ("below_target",))
+    assert base.is_exported(below_target(), ("below_target",))
     unmeasured = below_target().model_copy(update={"confirmation": (), "confirmation_verdicts": ()})
-    assert not base.taken(unmeasured, ("below_target",))
-    assert not base.taken(rejected(), ("below_target",))
+    assert not base.is_exported(unmeasured, ("below_target",))
+    assert not base.is_exported(rejected(), ("below_target",))
 
 
 def test_correct_rollouts_come_shortest_first():

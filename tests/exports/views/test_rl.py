@@ -100,5 +100,5 @@ def test_what_is_always_or_never_solved_teaches_nothing(right, taken):
     verdicts = tuple(v.model_copy(update={"right": i < right}) for i, v in enumerate(record.confirmation_verdicts))
     verdicts = tuple(v.model_copy(update={"supported": True}) for v in verdicts)
     record = record.model_copy(update={"confirmation_verdicts": verdicts})
-    assert base.teaches(record) is taken
-    assert base.teaches(record, ("always_solved",)) is (right > 0)
+    assert base.has_gradient(record) is taken
+    assert base.has_gradient(record, ("always_solved",)) is (right > 0)

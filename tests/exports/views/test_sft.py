@@ -3,7 +3,7 @@ import pytest
 
 from pipeline.agents.environment import environment
 from pipeline.config import RunConfig
-from pipeline.exports.trajectories.cleaning import fit
+from pipeline.exports.trajectories.cleaning import is_trainable
 from pipeline.exports.views import sft
 from pipeline.types import Stop
 from tests.records import accepted, confirmed, draft, rollout, round_, trajectory, world
@@ -67,10 +67,10 @@ def test_an_unsupported_right_answer_is_left_out():
 
 def test_format_errors_are_left_out():
     trajectory = rollout(world(1), draft(world(1)), 0).trajectory
-    assert fit(trajectory)
-    assert not fit(trajectory.model_copy(update={"format_errors": 1}))
-    assert not fit(trajectory.model_copy(update={"stop": Stop.SEARCH_BUDGET}))
-    assert not fit(trajectory.model_copy(update={"messages": trajectory.messages[:-1]}))
+    assert is_trainable(trajectory)
+    assert not is_trainable(trajectory.model_copy(update={"format_errors": 1}))
+    assert not is_trainable(trajectory.model_copy(update={"stop": Stop.SEARCH_BUDGET}))
+    assert not is_trainable(trajectory.model_copy(update={"messages": trajectory.messages[:-1]}))
 
 
 def test_the_shortest_rollout_is_chosen():

@@ -1,1 +1,0 @@
-"""Pages in a browser that show every item of a run: what `digsite view` serves."""

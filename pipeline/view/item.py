@@ -1,0 +1,200 @@
+"""One record as its page shows it: the report's traces of it, and all that the report leaves out."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from pipeline.agents.tools import ShownPassage, all_shown
+from pipeline.analysis.rollout_metrics import FailureKind
+from pipeline.analysis.traces import Grown, Item, RolloutTrace, attempts, by_title, grown, item
+from pipeline.distractors.encounters import encounters
+from pipeline.exports.report.rendering import BOLD, marked
+from pipeline.text.redact import clean
+from pipeline.types import (
+    Branch,
+    ChangedPremise,
+    Distractor,
+    DistractorEval,
+    Draft,
+    Fork,
+    Hop,
+    PolicyMeasurement,
+    Record,
+    TeacherRollout,
+    Usage,
+    shown_id,
+    twin_draft,
+)  # fmt: skip
+
+WHY: Mapping[FailureKind, str] = {
+    FailureKind.OUT_OF_BUDGET: "gave no answer: turns, tokens or context ran out",
+    FailureKind.FORMAT: "gave no answer: its calls could not be read",
+    FailureKind.INVENTED: "answered although the corpus holds no answer",
+    FailureKind.GAVE_UP: "answered that the corpus does not hold it",
+    FailureKind.MISSED_EVIDENCE: "never saw all the evidence",
+    FailureKind.PREMATURE: "gave the answer of a hop on the way",
+    FailureKind.UNSUPPORTED: "right, but it had not seen what supports it",
+    FailureKind.MISREAD: "saw all the evidence and answered something else",
+}
+
+
+def why(trace: RolloutTrace) -> str:
+    """In words, why a rollout counts as it does."""
+    verdict, process = trace.verdict, trace.process
+    if verdict.correct:
+        how = {"exact": "the same answer", "judge": "the judge accepts the answer"}.get(verdict.method, "")
+        return f"correct: {how}, and it saw the evidence" if how else "correct"
+    if verdict.method == "split":
+        return "wrong: the second judge did not accept the answer"
+    reason = WHY[process.failure] if process and process.failure else "wrong"
+    if process and process.failure is FailureKind.MISSED_EVIDENCE:
+        lost = [str(number) for number, step in enumerate(verdict.found_at, 1) if step is None]
+        reason += f" (hop {', '.join(lost)})"
+    return reason
+
+
+class RolloutPair(NamedTuple):
+    """The same sample of the solver without and with the distractors."""
+
+    without_distractors: RolloutTrace
+    with_distractors: RolloutTrace
+
+
+class TwinTry(NamedTuple):
+    tried: ChangedPremise
+    attempts: tuple[RolloutTrace, ...]
+
+
+class ShownMeasurement(NamedTuple):
+    measurement: PolicyMeasurement
+    attempts: tuple[RolloutTrace, ...]
+
+
+class ForkTrace(NamedTuple):
+    fork: Fork
+    branches: tuple[RolloutTrace, ...]
+    controls: tuple[RolloutTrace, ...]
+
+
+class Evidence(NamedTuple):
+    hop: Hop
+    text: Markup
+    """Its passage with the quote and the answer marked, or the quote alone where no agent saw the passage."""
+    heading: str
+    """As it was shown: with the date and source of its document."""
+    seen: bool
+    skippable: bool
+
+
+class Sheet(NamedTuple):
+    """All of one record."""
+
+    item: Item
+    evidence: tuple[Evidence, ...]
+    tree: Grown | None
+    distractors: Mapping[str, Distractor]
+    """By the ids that agents were shown."""
+    pairs: tuple[RolloutPair, ...]
+    teacher_rollouts: tuple[tuple[TeacherRollout, RolloutTrace], ...]
+    measured: tuple[ShownMeasurement, ...]
+    twins: tuple[TwinTry, ...]
+    twins_measured: tuple[ShownMeasurement, ...]
+    forks: tuple[ForkTrace, ...]
+    passages: tuple[ShownPassage, ...]
+    """All that any agent was shown, once each, by title."""
+    usage: Mapping[str, Usage]
+    """By role, of those that were asked."""
+
+    @property
+    def total(self) -> Usage:
+        return Usage.total(self.usage.values())
+
+
+def sheet(record: Record) -> Sheet:
+    found, draft = item(record), record.draft
+    tried = record.distractor_eval
+    distractors = {shown_id(one.id): one for one in tried.distractors} if tried else {}
+    twins = record.twin.tries if record.twin and draft else ()
+    return Sheet(
+        item=found,
+        evidence=tuple(_evidence(draft, found, record.skippable_hops)) if draft else (),
+        tree=grown(record),
+        distractors=distractors,
+        pairs=tuple(_pairs(draft, tried)) if draft and tried else (),
+        teacher_rollouts=tuple(_teacher_rollouts(draft, record.teacher_rollouts)),
+        measured=tuple(_measured(one, draft) for one in record.measurements),
+        twins=tuple(_twin(draft, one) for one in twins) if draft else (),
+        twins_measured=tuple(
+            _measured(one, twin_draft(draft, record.twin.used))
+            for one in (record.twin.measurements if record.twin else ())
+            if draft and record.twin and record.twin.used
+        ),
+        forks=tuple(
+            ForkTrace(one, _branches(one.branches, draft), _branches(one.controls, draft)) for one in record.forks
+        ),
+        passages=_passages(record, found),
+        usage={role: used for role, used in record.usage.items() if used.calls},
+    )
+
+
+def _passages(record: Record, found: Item) -> tuple[ShownPassage, ...]:
+    """Those of the report, and what was shown over the overlay, to teacher and policies, and of the twin."""
+    rollouts = [one.rollout for one in record.teacher_rollouts]
+    if tried := record.distractor_eval:
+        rollouts += [*tried.without_distractors, *tried.with_distractors]
+    if twin := record.twin:
+        rollouts += [rollout for one in twin.tries for rollout in one.rollouts]
+    measured = (*record.measurements, *(twin.measurements if twin else ()))
+    rollouts += [rollout for one in measured for rollout in one.rollouts]
+    rollouts += [branch.rollout for fork in record.forks for branch in (*fork.branches, *fork.controls)]
+    known = {passage.id: passage for passage in found.passages}
+    return by_title(known | all_shown(one.trajectory for one in rollouts))
+
+
+def _evidence(draft: Draft, found: Item, skippable: Sequence[int]) -> list[Evidence]:
+    passages = {passage.id: passage for passage in found.passages}
+    made = []
+    for number, hop in enumerate(draft.hops):
+        passage = passages.get(shown_id(hop.passage_id))
+        heading, text = (passage.title, passage.text) if passage else (hop.title, "")
+        answers = [spelling for wanted in draft.wanted(number) for spelling in wanted]
+        shown = highlighted(text, hop.quote, answers) if text else highlighted(hop.quote, hop.quote, answers)
+        made.append(Evidence(hop, shown, heading, bool(text), number in skippable))
+    return made
+
+
+def highlighted(text: str, quote: str, answers: Sequence[str]) -> Markup:
+    """The text with the quote in <mark>, and the answers within it in <b>."""
+    before, quoted, after = clean(text).partition(clean(quote)) if quote else (clean(text), "", "")
+    if not quoted:
+        return marked(text, [quote])
+    return Markup("{}<mark>{}</mark>{}").format(before, marked(quoted, answers, BOLD), after)
+
+
+def _pairs(draft: Draft, tried: DistractorEval) -> list[RolloutPair]:
+    without = attempts(tried.without_distractors, tried.without_distractors_verdicts, draft)
+    among = attempts(tried.with_distractors, tried.with_distractors_verdicts, draft)
+    return [
+        RolloutPair(a, b._replace(met=encounters(draft, tried.used, b.rollout, correct=b.verdict.correct)))
+        for a, b in zip(without, among, strict=True)
+    ]
+
+
+def _teacher_rollouts(
+    draft: Draft | None, teacher_rollouts: Sequence[TeacherRollout]
+) -> list[tuple[TeacherRollout, RolloutTrace]]:
+    traces = attempts([one.rollout for one in teacher_rollouts], [one.verdict for one in teacher_rollouts], draft)
+    return [(one, trace._replace(met=one.encounters)) for one, trace in zip(teacher_rollouts, traces, strict=True)]
+
+
+def _measured(one: PolicyMeasurement, draft: Draft | None) -> ShownMeasurement:
+    return ShownMeasurement(one, attempts(one.rollouts, one.verdicts, draft))
+
+
+def _twin(draft: Draft, tried: ChangedPremise) -> TwinTry:
+    return TwinTry(tried, attempts(tried.rollouts, tried.verdicts, twin_draft(draft, tried)))
+
+
+def _branches(branches: Sequence[Branch], draft: Draft | None) -> tuple[RolloutTrace, ...]:
+    return attempts([one.rollout for one in branches], [one.verdict for one in branches], draft)

@@ -1,0 +1,75 @@
+"""What every page shares: its address, its templates, its navigation."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, Response
+
+from pipeline.analysis import money
+from pipeline.analysis.contrasts import in_words
+from pipeline.analysis.run_source import Library, Source
+from pipeline.exports.report.rendering import FOLDER as REPORT_FOLDER
+from pipeline.exports.report.rendering import templates
+from pipeline.types import DEMO_MODELS, Share, shown_id
+from pipeline.view.columns import CHOICES, SPANS
+from pipeline.view.item import why
+
+_HERE = Path(__file__).parent
+STATIC = _HERE / "static"
+PAGES = (("items", "Items"), ("overview", "Overview"), ("compare", "Compare"), ("review", "Review"))
+"""Of one run, in the order of the navigation: the last part of the address, and the name."""
+_JINJA = templates(_HERE / "templates", REPORT_FOLDER)
+
+
+def lasting(seconds: float) -> str:
+    """A time in its largest two units: 48 s, 3 min 20 s, 5 h 2 min."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60:,} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {rest} s"
+
+
+def under(links: Mapping[Any, Mapping[str, str]], items: str) -> dict[Any, dict[str, str]]:
+    """Addresses of filters, as those of the table of items."""
+    return {plot: {name: items + url for name, url in found.items()} for plot, found in links.items()}
+
+
+_JINJA.globals |= {
+    "money_heads": money.HEADS,
+    "pages": PAGES,
+    "choices": CHOICES,
+    "spans": SPANS,
+    "min": min,
+    "max": max,
+}
+_JINJA.filters |= {
+    "lasting": lasting,
+    "in_words": in_words,
+    "share": lambda part, whole: Share(part=part, whole=whole),
+    "under": under,
+    "why": why,
+    "anchor": lambda id_: f"made-{shown_id(id_)}",
+    "titled": lambda id_, distractors: distractors[shown_id(id_)].title,
+}
+
+
+def shown(template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any) -> Response:
+    """A page from its template."""
+    return HTMLResponse(_JINJA.get_template(template).render(**values), status, headers)
+
+
+def of_run(request: Request, template: str, source: Source, page: str, **values: Any) -> Response:
+    """A page of one run; `page` is its name in `PAGES`."""
+    library: Library = request.app.state.library
+    table, config = source.seeds(), source.config
+    return shown(
+        template,
+        source=source,
+        page=page,
+        pending=values.pop("pending", "") or table.pending,
+        demo=bool(config and set(DEMO_MODELS) & set(config.models.names().split(" + "))),
+        others=[one for one in library.listed() if not one.problem],
+        **values,
+    )

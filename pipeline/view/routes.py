@@ -1,0 +1,176 @@
+"""The addresses of the pages. `request.app.state` has the runs as `library`, what was made for pages as `kept`, and a
+`token` that every form holds.
+"""
+
+from typing import Annotated
+
+import orjson
+import polars as pl
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import RedirectResponse, Response
+
+from pipeline.analysis import comparison
+from pipeline.analysis.pairing import GROUPS
+from pipeline.analysis.run_source import Library, Source, Table, compared
+from pipeline.text.redact import escaped
+from pipeline.view import pages, pairs
+from pipeline.view.item import sheet
+from pipeline.view.kept import Kept
+from pipeline.view.overview import overview
+from pipeline.view.query import (
+    PAGE,
+    Query,
+    facets,
+    known_values,
+    neighbours,
+    ordered,
+    page_number,
+    parsed,
+    row,
+    rows,
+)
+
+router = APIRouter()
+
+
+def opened(request: Request, slug: str) -> Source:
+    """Raises KeyError for an unknown run, UsageError or StoreError where it cannot be read."""
+    library: Library = request.app.state.library
+    return library.open(slug)
+
+
+Opened = Annotated[Source, Depends(opened)]
+"""The run that the address names."""
+
+
+def kept(request: Request) -> Kept:
+    found: Kept = request.app.state.kept
+    return found
+
+
+@router.get("/")
+def start(request: Request) -> Response:
+    """The runs, or the only one."""
+    library: Library = request.app.state.library
+    listed = library.listed()
+    if len(listed) == 1 and not listed[0].problem:
+        return RedirectResponse(f"/{listed[0].slug}/items", 303)
+    return pages.shown("start.html.j2", listed=listed)
+
+
+@router.get("/{slug}")
+def run(slug: str) -> Response:
+    return RedirectResponse(f"/{slug}/items", 303)
+
+
+@router.get("/{slug}/items")
+def items(request: Request, source: Opened) -> Response:
+    """The table, by the filters, order and page of the address."""
+    table = source.seeds()
+    query = asked_of(request, source, table)
+    keys = _order(request, source, table, query)
+    last = max(1, -(-len(keys) // PAGE))
+    query = query._replace(page=min(query.page, last))
+    first = (query.page - 1) * PAGE
+    return pages.of_run(
+        request,
+        "items.html.j2",
+        source,
+        "items",
+        query=query,
+        total=len(keys),
+        first=first,
+        last=last,
+        rows=rows(table.frame, keys[first : first + PAGE].to_list()),
+        facets=facets(table.frame, query),
+        # What a filter has changed stands in the address bar too, and can be gone back from.
+        headers={"hx-push-url": f"/{source.slug}/items{query.url(page=query.page)}"},
+    )
+
+
+@router.get("/{slug}/items/{key}")
+def item(request: Request, source: Opened, key: str) -> Response:
+    """One record, and what comes before and after it by the filters and order of the address."""
+    table = source.seeds()
+    query = asked_of(request, source, table)
+    keys = _order(request, source, table, query)
+    place, before, after = neighbours(keys, key)
+    record, counted = source.read(key), row(table.frame, key)
+    if record is None and counted is None:
+        raise KeyError(key)
+    return pages.of_run(
+        request,
+        "record.html.j2" if record else "row.html.j2",
+        source,
+        "items",
+        it=sheet(record) if record else None,
+        row=counted,
+        views={} if record else source.rows(key),
+        key=key,
+        query=query,
+        place=place,
+        total=len(keys),
+        before=before,
+        after=after,
+        up=query.url(page=max(1, -(-place // PAGE))),
+        marks=[one for one in source.marks() if one.key == key],
+    )
+
+
+@router.get("/{slug}/items/{key}/json")
+def raw(source: Opened, key: str) -> Response:
+    """The record as JSON, with what was found out later."""
+    record = source.read(key)
+    if record is None:
+        raise KeyError(key)
+    tree = orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2)
+    return Response(escaped(tree.decode()), media_type="application/json")
+
+
+@router.get("/{slug}/overview")
+def figures(request: Request, source: Opened) -> Response:
+    """The figures and plots of the run."""
+    table = source.seeds()
+    made = kept(request).get(("overview", source.slug, table.version), lambda: overview(table.frame, source))
+    return pages.of_run(request, "overview.html.j2", source, "overview", it=made, config=source.config)
+
+
+@router.get("/{slug}/compare")
+def compare(request: Request, source: Opened) -> Response:
+    """The run beside another, which `with` names."""
+    asked = request.query_params
+    if not (other_slug := asked.get("with", "")):
+        return pages.of_run(request, "choose.html.j2", source, "compare")
+    other = opened(request, other_slug)
+    first, second = source.seeds(), other.seeds()
+    found = kept(request).get(
+        ("compare", source.slug, first.version, other.slug, second.version),
+        lambda: comparison.compare(compared(source, first), compared(other, second)),
+    )
+    group = asked.get("group", "") if asked.get("group") in GROUPS else "seeds"
+    page = page_number(asked.get("page", ""))
+    return pages.of_run(
+        request,
+        "compare.html.j2",
+        source,
+        "compare",
+        it=found,
+        other=other,
+        pending=first.pending or (second.pending and f"B: {second.pending}"),
+        group=group,
+        groups={name: title for name, (title, _) in GROUPS.items()},
+        rows=pairs.rows(first.frame, second.frame, group, page) if found.paired else [],
+        at=page,
+        page_rows=pairs.PAGE,
+    )
+
+
+def asked_of(request: Request, source: Source, table: Table) -> Query:
+    """What the address asks of a table."""
+    known = kept(request).get(("values", source.slug, table.version), lambda: known_values(table.frame))
+    return parsed(request.query_params.multi_items(), known)
+
+
+def _order(request: Request, source: Source, table: Table, query: Query) -> pl.Series:
+    """The keys that the filters let through, kept for the next page, and for what is next to an item."""
+    return kept(request).get(("order", source.slug, table.version, query.url()), lambda: ordered(table.frame, query))

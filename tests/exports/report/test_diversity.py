@@ -1,0 +1,30 @@
+from pipeline.analysis.estimates import Count
+from pipeline.exports.report import charts
+from tests.records import accepted, below_target, one_hop, rejected
+from tests.tables import table
+
+
+def diversity(*records):
+    found = charts.diversity(table(records))
+    return {name: {one.name: one.count for one in counts} for name, counts in found._asdict().items()}
+
+
+def test_diversity_is_of_accepted_pairs_alone():
+    found = diversity(accepted(0), one_hop(), rejected(), below_target())
+    assert found["families"] == {"chain": 1, "control": 1}
+    assert found["relations"] == {"founded in": 2, "born in": 1, "designed by": 1}
+    assert found["openings"]["in what year was"] == 1
+
+
+def test_entropy():
+    assert charts.entropy([Count(name=name, count=1) for name in "abcd"]) == 2.0
+    assert charts.entropy([Count(name="a", count=5)]) == charts.entropy([]) == 0.0
+
+
+def test_an_answer_is_shown_as_it_was_first_spelled():
+    records = []
+    for answer in ("64.5", "The Gambia", "the gambia"):
+        *_, last = (record := accepted(0)).rounds
+        played = last.model_copy(update={"draft": last.draft.model_copy(update={"answer": answer})})
+        records.append(record.model_copy(update={"rounds": (played,)}))
+    assert diversity(*records)["answers"] == {"The Gambia": 2, "64.5": 1}

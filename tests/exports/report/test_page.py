@@ -1,0 +1,158 @@
+"""The page is inert whatever corpus and models wrote, shows what it must, and parses as HTML."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from pipeline.analysis.figures import Outside
+from pipeline.config import RunConfig
+from pipeline.exports.report.page import SHOWN
+from pipeline.exports.report.rendering import changed, marked
+from tests.hostile import HOSTILE, MARKUP
+from tests.records import accepted, batch, hostile, no_draft, rejected, world
+from tests.sought import sought
+from tests.tables import page
+
+TAGS = set(
+    "html head meta title style body header div svg path h1 em p code b dl dt dd nav ul li a main section h2 h3 h4 rect"
+    " span table caption thead tbody tfoot tr th td article ol blockquote cite mark ins del details summary i pre"
+    " footer abbr".split()
+)
+VOID = {"meta", "link", "input"}
+
+
+class Parsed(HTMLParser):
+    """Notes every element; fails on one that is not closed in order."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.open, self.text = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def parsed(*records):
+    return Parsed(page(records, RunConfig()))
+
+
+def check_inert(found):
+    assert {tag for tag, _ in found.elements} <= TAGS
+    ids = {attributes.get("id") for _, attributes in found.elements}
+    for _, attributes in found.elements:
+        assert not [name for name in attributes if name.startswith("on") or name in ("src", "srcset", "action")]
+        link = attributes.get("href")
+        assert link is None or (link.startswith("#") and link[1:] in ids)
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, " ".join(HOSTILE)])
+def test_hostile_text_stays_text(text):
+    check_inert(parsed(hostile(text=text), hostile(n=6001, text=text), *batch(8)))
+
+
+def test_no_known_markup_attack_adds_an_element_or_a_handler():
+    records = [hostile(n=7000 + place, text=text) for place, text in enumerate(MARKUP)]
+    for start in range(0, len(records), SHOWN):
+        found = parsed(*records[start : start + SHOWN])
+        check_inert(found)
+        assert [tag for tag, _ in found.elements].count("article") == len(records[start : start + SHOWN])
+
+
+def test_hostile_lineage_stays_text():
+    record = accepted()
+    lineage = record.lineage.model_copy(update=dict.fromkeys(("corpus", "model", "attribution", "run"), HOSTILE[0]))
+    check_inert(parsed(record.model_copy(update={"lineage": lineage})))
+
+
+def test_hostile_text_is_shown_as_it_is():
+    assert "<script>alert(1)</script>" in "".join(parsed(hostile(text=HOSTILE[0])).text)
+
+
+def test_the_policy_forbids_what_might_slip_through():
+    policies = [a["content"] for tag, a in parsed().elements if a.get("http-equiv") == "Content-Security-Policy"]
+    assert len(policies) == 1
+    assert policies[0].startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+
+
+def test_controls_and_bidi_marks_are_gone():
+    text = page([hostile()], RunConfig())
+    assert not {"\x00", "\x1b", "\u202e", "\u2028", "\x07"} & set(text)
+
+
+def test_ten_of_each_kind_with_every_reason():
+    found = parsed(*batch(160))
+    kinds = [a["class"] for tag, a in found.elements if tag == "article"]
+    assert kinds.count("accepted") == SHOWN
+    assert len(kinds) - kinds.count("accepted") == SHOWN
+    text = "".join(found.text)
+    for reason in ("below target", "co located", "no draft", "solver error", "superficial", "deadline"):
+        assert f": {reason}" in text
+
+
+def test_an_item_shows_question_answer_chain_rounds_and_searches():
+    record = accepted(5, rounds=2)
+    text = "".join(parsed(record).text)
+    for wanted in (
+        record.draft.question,
+        record.draft.answer,
+        *(hop.sub_question for hop in record.draft.hops),
+        record.rounds[0].feedback.message,
+        f"{world(5).town.title} founded",
+        "3 correct",
+    ):
+        assert wanted in text
+
+
+def test_unaccepted_runs_have_a_page():
+    check_inert(parsed())
+    check_inert(parsed(rejected()))
+
+
+@pytest.mark.parametrize("embedded", [True, False])
+def test_figures_of_the_embedded_model_say_so(embedded):
+    text = page([accepted(model="embedded" if embedded else "qwen")], RunConfig())
+    assert ("these figures describe the pipeline, not the quality of data" in text) is embedded
+
+
+def test_what_the_shortcut_seeker_found_is_shown_where_it_was_sent():
+    row = "Last drafts to which the shortcut seeker found a shorter way"
+    assert f"{row}</th><td>1 of 1 " in page([sought(rejected(), 2, steps=1), accepted(1)], RunConfig())
+    assert row not in page([accepted()], RunConfig())
+
+
+def test_seed_drops_are_shown():
+    assert "disambiguation" in page([accepted()], RunConfig(), Outside(dropped={"disambiguation": 4}))
+
+
+def test_marked_marks_whole_occurrences_only():
+    assert marked("Born 1201, not 12010. <b>", ["1201"]) == "Born <mark>1201</mark>, not 12010. &lt;b&gt;"
+    assert marked("<i>", []) == "&lt;i&gt;"
+    assert marked("a", [" "]) == "a"
+
+
+def test_changed_shows_what_went_and_what_came():
+    assert changed("Who built the <old> bridge?", "Who drew the bridge?") == (
+        "Who <del>built</del> <ins>drew</ins> the <del>&lt;old&gt;</del> bridge?"
+    )
+
+
+def test_a_refiner_that_gave_up_leaves_the_draft_before_it_to_be_read():
+    gave_up = rejected(reason="superficial")
+    last = gave_up.rounds[-1].model_copy(update={"index": 1, "draft": None, "rollouts": (), "verdicts": ()})
+    gave_up = gave_up.model_copy(update={"rounds": (gave_up.rounds[0], last)})
+    assert "No question came of it" not in page([gave_up], RunConfig())
+    assert "No question came of it" in page([no_draft()], RunConfig())

@@ -1,0 +1,73 @@
+"""The report is one file of at most 1 MB, whatever the run, and says where it leaves something out."""
+
+from functools import cache
+
+import orjson
+import pytest
+
+from pipeline.config import RunConfig
+from pipeline.exports.report.page import MOST_BYTES, SHOWN
+from pipeline.types import Record, Status, sha256
+from tests.golden.recording import HOME, unpacked
+from tests.golden.strong import converted
+from tests.records import accepted, batch, hostile, rejected
+from tests.tables import page
+from tests.teacher_rollouts import taught
+
+
+@cache
+def strong() -> list[Record]:
+    """What a strong model has left: 300 kB each."""
+    lines = unpacked(HOME / "strong-model.jsonl.zst")
+    return [Record.model_validate(converted(orjson.loads(line)["record"])) for line in lines]
+
+
+def many(kept: list[Record], number: int) -> list[Record]:
+    return [
+        kept[place % len(kept)].model_copy(update={"key": sha256(str(place)), "status": status, "reason": reason})
+        for place in range(number)
+        for status, reason in [(Status.ACCEPTED, "") if place % 2 else (Status.REJECTED, "superficial")]
+    ]
+
+
+def long(record: Record, text: str) -> Record:
+    """With that question, answer and evidence."""
+    draft = record.draft
+    assert draft
+    hops = tuple(hop.model_copy(update={"quote": text, "title": text}) for hop in draft.hops)
+    return record.model_copy(
+        update={"draft": draft.model_copy(update={"question": text, "answer": text, "hops": hops})}
+    )
+
+
+RUNS = {
+    "a strong model's records": lambda: many(strong(), 40),
+    "a hundred pairs rich in distractors": lambda: [taught(n) for n in range(100)],
+    "texts of a hundred thousand letters": lambda: [long(accepted(n), "<b>&" * 25_000) for n in range(20)],
+    "hostile texts": lambda: [hostile(n=6000 + n, text="\U0001f600" * 3000) for n in range(30)],
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_report_of_any_run_has_at_most_a_megabyte(name: str) -> None:
+    records = RUNS[name]()
+    text = page(records, RunConfig())
+    assert len(text.encode()) <= MOST_BYTES
+    pairs = sum(record.status is Status.ACCEPTED for record in records)
+    assert text.count("<article") == min(SHOWN, pairs) + min(SHOWN, len(records) - pairs)
+    assert f"digsite view {records[0].lineage.run[:12]}" in text
+
+
+def test_what_is_left_out_is_said_and_only_where_it_is() -> None:
+    assert "shortened here" in page(many(strong(), 40), RunConfig())
+    small = page(batch(12), RunConfig())
+    assert "shortened here" not in small
+    assert "left out here" not in small
+    assert "passages that any agent saw" in small
+
+
+def test_small_items_keep_all_their_traces_beside_large_ones() -> None:
+    large = [one for one in many(strong(), 38) if one.status is Status.ACCEPTED]
+    text = page([*large[:9], rejected()], RunConfig())
+    article = next(part for part in text.split("<article")[1:] if part.startswith(' class="rejected"'))
+    assert "passages that any agent saw" in article

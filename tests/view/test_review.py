@@ -1,0 +1,127 @@
+"""Marking pairs in the browser: a mark is on the disk once it is answered, and only our own pages can make one."""
+
+import re
+from pathlib import Path
+
+import pytest
+from httpx2 import Response
+from starlette.testclient import TestClient
+
+from pipeline.store import review_marks
+from tests.analysis.test_seed_rows import begun, exported
+from tests.exports.report.test_page import Parsed
+from tests.hostile import HOSTILE
+from tests.records import accepted, batch, hostile
+from tests.view.conftest import browsing
+from tests.view.test_item import check_inert
+from tests.view.test_items import slug
+
+HOME = {"origin": "http://127.0.0.1"}
+PAIRS = [accepted(n, rounds=1 + n % 2) for n in range(1, 6)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder, config = begun(tmp_path, [*PAIRS, *batch(16)[9:11], hostile(text=" ".join(HOSTILE))])
+    exported(folder, config)
+    return folder
+
+
+@pytest.fixture
+def client(folder: Path):
+    with browsing(str(folder), out=folder.parents[1]) as found:
+        yield found
+
+
+def first(client: TestClient, by: str = "Ada") -> str:
+    """The address of the pair that is asked about first."""
+    return client.get(f"{slug(client)}/review?by={by}", follow_redirects=False).headers["location"]
+
+
+def post(client: TestClient, url: str, headers: dict[str, str] = HOME, **form: str) -> Response:
+    token = re.search(r'name="token" value="([^"]+)"', client.get(url).text)
+    return client.post(url, data={"token": token[1] if token else ""} | form, headers=headers, follow_redirects=False)
+
+
+def test_a_mark_is_kept_before_it_is_answered_and_leads_on(client: TestClient, folder: Path) -> None:
+    url, seen = first(client), set[str]()
+    while url.partition("?")[0].count("/") == 3:
+        key = url.split("/")[3].partition("?")[0]
+        assert key not in seen
+        seen.add(key)
+        check_inert(Parsed(client.get(url).text))
+        answer = post(client, url, right="yes", unique="no" if len(seen) == 1 else "yes", go="next")
+        assert answer.status_code == 303
+        assert review_marks.read(folder)[key, "Ada"].right
+        url = answer.headers["location"]
+    pairs = client.get(f"{slug(client)}/items?status=accepted").text
+    assert f"<b>{len(seen)}</b> items" in pairs
+    end = client.get(url)
+    assert f"you have marked all {len(seen)} pairs" in " ".join("".join(Parsed(end.text).text).split())
+    assert f"{len(seen) - 1} of {len(seen)} (" in end.text
+
+
+def test_a_change_of_mind_and_another_person(client: TestClient, folder: Path) -> None:
+    url = first(client)
+    post(client, url, right="yes", natural="yes", note="fine\x1b[31m")
+    post(client, url, right="no", note="not at all")
+    assert first(client, "Ben") == url.replace("by=Ada", "by=Ben")
+    post(client, first(client, "Ben"), right="yes", unique="yes")
+    key = url.split("/")[3].partition("?")[0]
+    found = review_marks.read(folder)
+    assert found[key, "Ada"].said == (False, None, None, "not at all")
+    page = client.get(f"{slug(client)}/items/{key}").text
+    check_inert(Parsed(page))
+    assert "not at all" in page
+    assert first(client) != url
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"origin": "http://evil.example"}, {"origin": "http://127.0.0.1:1"}, {"origin": "null"}]
+)
+def test_another_site_cannot_mark(client: TestClient, folder: Path, headers: dict[str, str]) -> None:
+    assert post(client, first(client), headers, right="yes").status_code == 403
+    assert review_marks.read(folder) == {}
+
+
+@pytest.mark.parametrize("token", ["", "x", "\u00e9"])
+def test_a_form_without_the_server_s_token_is_refused(client: TestClient, folder: Path, token: str) -> None:
+    url = first(client)
+    assert client.post(url, data={"token": token, "right": "yes"}, headers=HOME).status_code == 400
+    assert client.post(url, content=b"\xff" * 50, headers=HOME).status_code == 400
+    assert client.post(f"{slug(client)}/card", headers=HOME).status_code == 400
+    assert review_marks.read(folder) == {}
+
+
+def test_another_host_is_refused_whatever_it_sends(client: TestClient) -> None:
+    url = first(client)
+    assert client.get(url, headers={"host": "evil.example"}).status_code == 403
+
+
+def test_what_was_not_accepted_is_not_asked(client: TestClient) -> None:
+    key = batch(16)[9].key
+    assert client.get(f"{slug(client)}/review/{key}?by=Ada").status_code == 404
+    url = first(client)
+    assert post(client, url.replace(url.split("/")[3].partition("?")[0], key), right="yes").status_code in (400, 404)
+
+
+def test_the_precision_goes_to_card_and_report(client: TestClient, folder: Path) -> None:
+    url = first(client)
+    post(client, url, right="yes", unique="yes")
+    token = re.search(r'name="token" value="([^"]+)"', client.get(url).text)
+    assert token
+    answer = client.post(f"{slug(client)}/card", data={"token": token[1]}, headers=HOME)
+    assert "were written" in answer.text
+    assert "one person found 1 of 1 (100%" in (folder / "dataset/README.md").read_text()
+    assert "1 of 1 (100%" in (folder / "report.html").read_text()
+    assert "1 of 1 (100%" in client.get(f"{slug(client)}/overview").text
+
+
+def test_a_journal_alone_cannot_be_reviewed(folder: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "lines"
+    (folder / "journal").rename(alone)
+    with browsing(str(alone), out=tmp_path) as client:
+        page = client.get(f"{slug(client)}/review?by=Ada").text
+        check_inert(Parsed(page))
+        assert "open the run itself" in page
+    assert not (alone / review_marks.NAME).exists()
